@@ -1,0 +1,24 @@
+#include <napi.h>
+
+#include "mount_id.h"
+#include "path.h"
+#include "queue.h"
+
+namespace {
+
+Napi::Value MountIdOf(const Napi::CallbackInfo& info) {
+  Path path(info[0]);
+  int64_t id = path.error() != 0 ? path.error() : MountId(path.c_str());
+  return Napi::Number::New(info.Env(), static_cast<double>(id));
+}
+
+// Called once for each environment that loads the addon; nothing here or below is static.
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("Queue", Queue::Define(env));
+  exports.Set("mountId", Napi::Function::New<MountIdOf>(env, "mountId"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(inotify_bridge, Init)

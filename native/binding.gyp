@@ -1,0 +1,41 @@
+{
+  'variables': {
+    # GYP_DEFINES="sanitize=address,undefined" builds for a sanitizer's runtime (see scripts/sanitizers.mjs).
+    'sanitize%': '',
+  },
+  'targets': [
+    {
+      'target_name': 'inotify_bridge',
+      'sources': [
+        'addon.cc',
+        'arena.cc',
+        'event_queue.cc',
+        'guard.cc',
+        'mount_id.cc',
+        'packing.cc',
+        'queue.cc',
+        'stream.cc',
+      ],
+      'include_dirs': ["<!(node -p \"require('node-addon-api').include_dir\")"],
+      'defines': ['NAPI_VERSION=8', 'NAPI_DISABLE_CPP_EXCEPTIONS', 'NODE_ADDON_API_DISABLE_DEPRECATED', '_GNU_SOURCE'],
+      'cflags': ['-Wall', '-Wextra', '-fvisibility=hidden'],
+      'cflags_cc!': ['-std=gnu++20', '-std=gnu++17', '-frtti', '-fexceptions'],
+      'cflags_cc': ['-std=c++17', '-fno-exceptions', '-fno-rtti'],
+      'conditions': [
+        ['sanitize==""', {
+          # One file for glibc and musl: it links libc and nothing else, so the little of the C++ runtime that headers
+          # refer to is in runtime.cc. (-static-libstdc++ would pull in newer glibc symbols and ld-linux.)
+          'sources': ['runtime.cc'],
+          'defines': ['_GLIBCXX_EXTERN_TEMPLATE=0'],
+          'cflags': ['-U_FORTIFY_SOURCE', '-O3'],
+          'cflags_cc': ['-fno-threadsafe-statics', '-fno-asynchronous-unwind-tables'],
+          'ldflags': ['-nodefaultlibs', '-Wl,--as-needed', '-Wl,--gc-sections'],
+          'libraries': ['-lc'],
+        }, {
+          'cflags': ['-fsanitize=<(sanitize)', '-fno-omit-frame-pointer', '-g', '-O1'],
+          'ldflags': ['-fsanitize=<(sanitize)'],
+        }],
+      ],
+    },
+  ],
+}

@@ -1,0 +1,69 @@
+#include "event_queue.h"
+
+#include <errno.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+namespace {
+
+class Locked {
+ public:
+  explicit Locked(pthread_mutex_t* lock) : lock_(lock) { pthread_mutex_lock(lock_); }
+  ~Locked() { pthread_mutex_unlock(lock_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  pthread_mutex_t* lock_;
+};
+
+}  // namespace
+
+int EventQueue::Open(size_t arena_bytes) {
+  arena_.SetBound(arena_bytes);
+  // CLOEXEC: a child that inherits the fd shares the queue and steals its events.
+  fd_.reset(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  return fd_.is_open() ? 0 : -errno;
+}
+
+int EventQueue::Read(char* into, size_t room) {
+  ssize_t bytes;
+  do {
+    bytes = read(fd_.get(), into, room);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes >= 0) return static_cast<int>(bytes);
+  return errno == EAGAIN ? 0 : -errno;
+}
+
+int EventQueue::Next(Records* records) {
+  Chunk::Release(records->chunk_);
+  records->chunk_ = nullptr;
+  records->bytes_ = 0;
+  reads_.fetch_add(1);
+
+  Locked locked(&lock_);
+  while (Chunk* chunk = arena_.Take()) {
+    // A chunk can be empty: taken for a read that then found the loop had been quicker.
+    if (chunk->used > 0) {
+      records->chunk_ = chunk;
+      records->bytes_ = chunk->used;
+      return static_cast<int>(chunk->used);
+    }
+    Chunk::Release(chunk);
+  }
+  int bytes = Read(records->buffer_, sizeof records->buffer_);
+  if (bytes > 0) records->bytes_ = static_cast<size_t>(bytes);
+  return bytes;
+}
+
+EventQueue::Drained EventQueue::DrainIntoArena() {
+  Locked locked(&lock_);
+  for (;;) {
+    Chunk* chunk = arena_.Writable();
+    if (chunk == nullptr) return Drained::kArenaFull;
+    int bytes = Read(chunk->data() + chunk->used, Chunk::kCapacity - chunk->used);
+    if (bytes < 0) return Drained::kError;
+    if (bytes == 0) return Drained::kAll;
+    chunk->used += static_cast<size_t>(bytes);
+  }
+}

@@ -1,0 +1,115 @@
+#include "guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+// A loop that has not read for this long, with events waiting, is stuck. At 280k events/s (one busy writer)
+// the kernel's default queue holds 58 ms.
+constexpr int kPatienceMs = 8;
+
+// Between two reads in the loop's stead: short, because several writers fill a queue in far less than
+// kPatienceMs.
+constexpr int kStandInMs = 2;
+
+constexpr int kForEver = -1;
+constexpr size_t kStackBytes = 256 * 1024;
+
+// The kernel's own call and its 64-bit set: pthread_sigmask is bound to GLIBC_2.32 when linked on a newer
+// system.
+void SetSignalMask(const uint64_t* mask, uint64_t* before) {
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, before, sizeof *mask);
+}
+
+}  // namespace
+
+int Guard::Start(EventQueue* queue, Wake wake, void* argument) {
+  queue_ = queue;
+  wake_ = wake;
+  argument_ = argument;
+  kick_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!kick_.is_open()) return -errno;
+
+  // libuv's thread functions: pthread_create itself is bound to GLIBC_2.34 when linked on a newer system.
+  uv_thread_options_t options = {UV_THREAD_HAS_STACK_SIZE, kStackBytes};
+  // Signals are for node's own threads: a handler must not find itself on a stack of this size.
+  uint64_t all = ~uint64_t{0}, before = 0;
+  SetSignalMask(&all, &before);
+  int error = uv_thread_create_ex(&thread_, &options, Main, this);
+  SetSignalMask(&before, nullptr);
+  running_ = error == 0;
+  return error;
+}
+
+void Guard::Stop() {
+  if (!running_) return;
+  running_ = false;
+  stopping_.store(true);
+  eventfd_write(kick_.get(), 1);
+  uv_thread_join(&thread_);
+}
+
+void Guard::SpaceFreed() {
+  if (full_.exchange(false)) eventfd_write(kick_.get(), 1);
+}
+
+void Guard::Main(void* self) {
+  static_cast<Guard*>(self)->Run();
+}
+
+void Guard::Run() {
+  while (WaitUntilReadable()) {
+    uint32_t before = queue_->reads();
+    if (!Sleep(kPatienceMs)) return;
+    if (queue_->reads() == before) StandIn();
+  }
+}
+
+void Guard::StandIn() {
+  uint32_t before = queue_->reads();
+  do {
+    switch (queue_->DrainIntoArena()) {
+      case EventQueue::Drained::kError:
+        // The loop's own read will meet the same error, and has somebody to tell.
+        wake_(argument_);
+        Sleep(kForEver);
+        return;
+      case EventQueue::Drained::kArenaFull:
+        // From here on the kernel's queue fills, and its own IN_Q_OVERFLOW says what is lost.
+        wake_(argument_);
+        full_.store(true);
+        // The loop may have made room between the drain and this store, when SpaceFreed had nobody to wake.
+        if (queue_->reads() == before && !Sleep(kForEver)) return;
+        full_.store(false);
+        return;
+      case EventQueue::Drained::kAll:
+        wake_(argument_);
+        if (!WaitUntilReadable() || !Sleep(kStandInMs)) return;
+    }
+  } while (queue_->reads() == before);
+}
+
+// True at the end of the time or at a kick, false when the thread is to end.
+bool Guard::Sleep(int milliseconds) {
+  pollfd kick = {kick_.get(), POLLIN, 0};
+  int ready = poll(&kick, 1, milliseconds);  // EINTR cannot be: all signals are blocked
+  if (ready > 0) {
+    eventfd_t ignored;
+    eventfd_read(kick_.get(), &ignored);
+  }
+  return !stopping_.load();
+}
+
+bool Guard::WaitUntilReadable() {
+  for (;;) {
+    pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
+    if (poll(fds, 2, kForEver) < 0) return false;
+    if (fds[1].revents != 0 && !Sleep(0)) return false;
+    if (fds[0].revents != 0) return true;
+  }
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sys/inotify.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// What one read(2) of an inotify fd may bring, and what it is packed into for JavaScript.
+
+// No gain was measured from larger reads; a buffer under 272 bytes (a name of 255) makes read fail with
+// EINVAL.
+constexpr size_t kReadBytes = 64 * 1024;
+constexpr size_t kMaxEvents = kReadBytes / sizeof(inotify_event);
+constexpr size_t kMaxRecordBytes = sizeof(inotify_event) + 256;
+
+// A row of JavaScript's Int32Array: wd, mask, cookie, nameEnd.
+constexpr size_t kColumns = 4;
+
+// Names are handed over as one string for this many events, so that a name that is kept (as a slice of that
+// string, in V8) keeps no more than its neighbours' alive.
+constexpr size_t kGroup = 64;
+
+// In the nameEnd column: the name has bytes above 0x7f, and has to be decoded as UTF-8.
+constexpr int32_t kNotAscii = 1 << 30;
+
+struct PackedBatch {
+  size_t count = 0;
+  // nameEnd counts from the start of the event's group.
+  int32_t rows[kMaxEvents * kColumns];
+  // All names without padding or separator, in order.
+  char names[kReadBytes];
+
+  // The bytes of names that the group beginning at event `first` has.
+  size_t GroupBytes(size_t first) const {
+    size_t last = first + kGroup < count ? first + kGroup - 1 : count - 1;
+    return rows[last * kColumns + 3] & ~kNotAscii;
+  }
+};
+
+// Packs the records of a buffer filled by read(2). `bytes` is at most kReadBytes.
+void Pack(const char* records, size_t bytes, PackedBatch* batch);

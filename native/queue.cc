@@ -1,0 +1,116 @@
+#include "queue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "path.h"
+
+namespace {
+
+int AddWatch(int fd, const char* path, uint32_t mask) {
+  int wd;
+  do {
+    wd = inotify_add_watch(fd, path, mask);  // EINTR: a path walk on a network mount may be interrupted
+  } while (wd < 0 && errno == EINTR);
+  return wd < 0 ? -errno : wd;
+}
+
+int RemoveWatch(int fd, int wd) {
+  return inotify_rm_watch(fd, wd) < 0 ? -errno : 0;
+}
+
+}  // namespace
+
+Napi::Function Queue::Define(Napi::Env env) {
+  return DefineClass(env, "Queue",
+                     {
+                         InstanceMethod<&Queue::Open>("open"),
+                         InstanceMethod<&Queue::Add>("add"),
+                         InstanceMethod<&Queue::Remove>("remove"),
+                         InstanceMethod<&Queue::Barrier>("barrier"),
+                         InstanceMethod<&Queue::Pause>("pause"),
+                         InstanceMethod<&Queue::Resume>("resume"),
+                         InstanceMethod<&Queue::Ref>("ref"),
+                         InstanceMethod<&Queue::Unref>("unref"),
+                         InstanceMethod<&Queue::Close>("close"),
+                     });
+}
+
+Queue::Queue(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Queue>(info) {}
+
+Napi::Value Queue::Open(const Napi::CallbackInfo& info) {
+  auto options = info[0].As<Napi::Object>();
+  stream_ = new Stream(info.Env(),
+                       {
+                           static_cast<uint64_t>(options.Get("batchWindow").ToNumber().Int64Value()),
+                           static_cast<size_t>(options.Get("arenaBytes").ToNumber().Int64Value()),
+                           options.Get("persistent").ToBoolean(),
+                       },
+                       info[1].As<Napi::Function>(), info[2].As<Napi::Function>());
+  // Not to be collected while open: a watcher is alive until it is closed, whoever still holds it.
+  ObjectWrap::Ref();
+  int error = stream_->Open();
+  if (error < 0) CloseStream();
+  return Napi::Number::New(info.Env(), error);
+}
+
+Napi::Value Queue::Add(const Napi::CallbackInfo& info) {
+  if (stream_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+  Path path(info[0]);
+  int wd = path.error();
+  if (wd == 0) wd = AddWatch(stream_->fd(), path.c_str(), info[1].As<Napi::Number>().Uint32Value());
+  return Napi::Number::New(info.Env(), wd);
+}
+
+Napi::Value Queue::Remove(const Napi::CallbackInfo& info) {
+  int error = -EBADF;
+  if (stream_ != nullptr) error = RemoveWatch(stream_->fd(), info[0].As<Napi::Number>().Int32Value());
+  return Napi::Number::New(info.Env(), error);
+}
+
+Napi::Value Queue::Barrier(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : AddMark());
+}
+
+int Queue::AddMark() {
+  if (!barrier_.is_open()) {
+    barrier_.reset(static_cast<int>(syscall(SYS_memfd_create, "inotify-bridge", 1U /* MFD_CLOEXEC */)));
+    if (!barrier_.is_open()) return -errno;
+  }
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", barrier_.get());
+  int wd = AddWatch(stream_->fd(), path, IN_ATTRIB);
+  if (wd < 0) return wd;
+  int error = RemoveWatch(stream_->fd(), wd);
+  return error < 0 ? error : wd;
+}
+
+void Queue::Pause(const Napi::CallbackInfo&) {
+  if (stream_ != nullptr) stream_->Pause();
+}
+
+void Queue::Resume(const Napi::CallbackInfo&) {
+  if (stream_ != nullptr) stream_->Resume();
+}
+
+void Queue::Ref(const Napi::CallbackInfo&) {
+  if (stream_ != nullptr) stream_->SetPersistent(true);
+}
+
+void Queue::Unref(const Napi::CallbackInfo&) {
+  if (stream_ != nullptr) stream_->SetPersistent(false);
+}
+
+void Queue::Close(const Napi::CallbackInfo&) {
+  if (stream_ != nullptr) CloseStream();
+}
+
+void Queue::CloseStream() {
+  stream_->Close();
+  stream_ = nullptr;
+  barrier_.reset();
+  ObjectWrap::Unref();
+}

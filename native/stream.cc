@@ -1,0 +1,212 @@
+#include "stream.h"
+
+#include <errno.h>
+
+#include <cstring>
+
+namespace {
+
+// Batches in one turn of the loop: after a long block 64 MiB may be waiting, and timers and sockets should
+// not starve.
+constexpr int kBatchesPerTurn = 16;
+
+template <typename Handle>
+Stream* StreamOf(Handle* handle) {
+  return static_cast<Stream*>(handle->data);
+}
+
+}  // namespace
+
+Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error)
+    : env_(env),
+      options_(options),
+      on_batch_(Napi::Persistent(on_batch)),
+      on_error_(Napi::Persistent(on_error)),
+      context_(env, "Inotify") {
+  poll_.data = timer_.data = wake_.data = nullptr;
+}
+
+int Stream::Open() {
+  napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
+  int error = queue_.Open(options_.arena_bytes);
+  if (error < 0) return error;
+
+  // The environment's own loop: uv_default_loop() is another thread's in a worker.
+  uv_loop_t* loop;
+  napi_get_uv_event_loop(env_, &loop);
+  error = uv_poll_init(loop, &poll_, queue_.fd());
+  if (error < 0) return error;
+  Adopt(&poll_);
+  uv_timer_init(loop, &timer_);
+  Adopt(&timer_);
+  error = uv_async_init(loop, &wake_, OnWake);
+  if (error < 0) return error;
+  Adopt(&wake_);
+  uv_unref(reinterpret_cast<uv_handle_t*>(&poll_));
+  uv_unref(reinterpret_cast<uv_handle_t*>(&timer_));
+  SetPersistent(options_.persistent);
+
+  return guard_.Start(
+      &queue_, [](void* wake) { uv_async_send(static_cast<uv_async_t*>(wake)); }, &wake_);
+}
+
+void Stream::SetPersistent(bool persistent) {
+  auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
+  persistent ? uv_ref(handle) : uv_unref(handle);
+}
+
+int Stream::Poll() {
+  return uv_poll_start(&poll_, UV_READABLE, OnReadable);
+}
+
+void Stream::Resume() {
+  if (flowing_) return;
+  flowing_ = true;
+  int error = Poll();
+  if (error < 0) CallError(error);
+  // What the guard took in the meantime no longer makes the fd readable.
+  uv_async_send(&wake_);
+}
+
+void Stream::Pause() {
+  flowing_ = false;
+  uv_poll_stop(&poll_);
+  uv_timer_stop(&timer_);
+}
+
+void Stream::OnReadable(uv_poll_t* handle, int status, int) {
+  Stream* stream = StreamOf(handle);
+  if (status < 0) {
+    stream->Pause();
+    stream->CallError(status);
+    return;
+  }
+  uint64_t window = stream->options_.window_ms;
+  uint64_t now = uv_hrtime();
+  bool again_so_soon = now - stream->last_delivery_ns_ < 2 * window * 1000 * 1000;
+  stream->last_delivery_ns_ = now;
+  stream->Deliver();
+  // The callback may have paused or closed this stream.
+  if (again_so_soon && stream->flowing_) {
+    uv_poll_stop(&stream->poll_);
+    uv_timer_start(&stream->timer_, OnWindow, window, window);
+  }
+}
+
+void Stream::OnWindow(uv_timer_t* handle) {
+  Stream* stream = StreamOf(handle);
+  bool delivered = stream->Deliver();
+  if (!delivered && stream->flowing_) stream->LeaveWindow();
+}
+
+void Stream::LeaveWindow() {
+  uv_timer_stop(&timer_);
+  last_delivery_ns_ = 0;
+  int error = Poll();
+  if (error < 0) {
+    Pause();
+    CallError(error);
+  }
+}
+
+void Stream::OnWake(uv_async_t* handle) {
+  Stream* stream = StreamOf(handle);
+  if (stream->flowing_) stream->Deliver();
+}
+
+// True if there was anything to deliver. A callback may pause or close this stream, or throw; the object
+// itself outlives the turn in any case, since libuv closes handles at its end.
+bool Stream::Deliver() {
+  bool delivered = false;
+  for (int turn = 0; flowing_; turn++) {
+    if (turn == kBatchesPerTurn) {
+      uv_async_send(&wake_);
+      break;
+    }
+    int bytes = queue_.Next(&records_);
+    guard_.SpaceFreed();
+    if (bytes == 0) break;
+    delivered = true;
+    if (bytes < 0) {
+      Pause();
+      CallError(bytes);
+      break;
+    }
+    Pack(records_.data(), records_.bytes(), &batch_);
+    CallBatch();
+  }
+  return delivered;
+}
+
+void Stream::CallBatch() {
+  Napi::HandleScope scope(env_);
+  size_t size = batch_.count * kColumns * sizeof(int32_t);
+  // A buffer a batch: a listener may keep the batch, and owns what it keeps.
+  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env_, size);
+  if (buffer.IsEmpty()) return;  // the environment is ending
+  memcpy(buffer.Data(), batch_.rows, size);
+  auto rows = Napi::Int32Array::New(env_, batch_.count * kColumns, buffer, 0);
+
+  napi_value names;
+  napi_create_array_with_length(env_, (batch_.count + kGroup - 1) / kGroup, &names);
+  const char* name = batch_.names;
+  for (size_t first = 0; first < batch_.count; first += kGroup) {
+    // latin1: a byte a character, so the exact bytes are always to be had, whatever their encoding.
+    size_t length = batch_.GroupBytes(first);
+    napi_value group;
+    if (napi_create_string_latin1(env_, name, length, &group) != napi_ok) return;
+    napi_set_element(env_, names, static_cast<uint32_t>(first / kGroup), group);
+    name += length;
+  }
+  Call(on_batch_, {rows, names});
+}
+
+void Stream::CallError(int error) {
+  Napi::HandleScope scope(env_);
+  Call(on_error_, {Napi::Number::New(env_, -error), Napi::String::New(env_, "read")});
+}
+
+void Stream::Call(const Napi::FunctionReference& callback, std::initializer_list<napi_value> arguments) {
+  Napi::Object receiver = Napi::Object::New(env_);
+  callback.MakeCallback(receiver, arguments, context_);
+  bool pending = false;
+  napi_is_exception_pending(env_, &pending);
+  if (!pending) return;
+  // Nobody above us on the stack can catch it: an uncaught exception, as from any EventEmitter's listener.
+  napi_value exception = nullptr;
+  if (napi_get_and_clear_last_exception(env_, &exception) == napi_ok && exception != nullptr)
+    napi_fatal_exception(env_, exception);
+}
+
+void Stream::Close() {
+  if (closing_) return;
+  closing_ = true;
+  flowing_ = false;
+  guard_.Stop();
+  on_batch_.Reset();
+  on_error_.Reset();
+  CloseHandle(&poll_);
+  CloseHandle(&timer_);
+  CloseHandle(&wake_);
+  // Now, and not when libuv lets go at the end of the turn: instances are few (128 a user by default).
+  queue_.Close();
+  FreeIfClosed();
+}
+
+void Stream::OnClosed(uv_handle_t* handle) {
+  Stream* stream = StreamOf(handle);
+  stream->open_handles_--;
+  stream->FreeIfClosed();
+}
+
+void Stream::FreeIfClosed() {
+  if (open_handles_ > 0) return;
+  // The hook last: it is what keeps the environment, which the members' destructors need.
+  napi_async_cleanup_hook_handle hook = hook_;
+  delete this;
+  napi_remove_async_cleanup_hook(hook);
+}
+
+void Stream::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
+  static_cast<Stream*>(self)->Close();
+}

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include "event_queue.h"
+#include "guard.h"
+#include "packing.h"
+
+// Carries an EventQueue's events to JavaScript on the loop of its own environment, one call a batch.
+//
+// Waking up costs more than reading: a busy writer makes 280k events/s, and a loop that reads at every wakeup
+// handles four of them at a time. So the first event is delivered at once; when another follows within two
+// windows, the fd is no longer polled but drained by a timer, a window apart, until it is found empty.
+//
+// Lives until libuv has closed its handles, which may be after the JavaScript object is gone, or after the
+// environment began to end: hence the async cleanup hook, without which a worker that is terminated with a
+// live handle aborts the process.
+class Stream {
+ public:
+  struct Options {
+    uint64_t window_ms;
+    size_t arena_bytes;
+    bool persistent;
+  };
+
+  Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error);
+
+  // 0 or -errno. After a failure Close() is still to be called. Delivers nothing before Resume().
+  int Open();
+
+  // Ends delivery at once, then frees this object when libuv lets go. Nothing may be called after it.
+  void Close();
+
+  void Pause();
+  void Resume();
+  void SetPersistent(bool persistent);
+
+  int fd() const { return queue_.fd(); }
+
+ private:
+  ~Stream() = default;
+
+  static void OnReadable(uv_poll_t* handle, int status, int events);
+  static void OnWindow(uv_timer_t* handle);
+  static void OnWake(uv_async_t* handle);
+  static void OnClosed(uv_handle_t* handle);
+  static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
+
+  bool Deliver();
+  void CallBatch();
+  void CallError(int error);
+  void Call(const Napi::FunctionReference& callback, std::initializer_list<napi_value> arguments);
+  int Poll();
+  void LeaveWindow();
+
+  template <typename Handle>
+  void Adopt(Handle* handle) {
+    handle->data = this;
+    open_handles_++;
+  }
+  template <typename Handle>
+  void CloseHandle(Handle* handle) {
+    if (handle->data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(handle), OnClosed);
+  }
+  void FreeIfClosed();
+
+  Napi::Env env_;
+  Options options_;
+  Napi::FunctionReference on_batch_;
+  Napi::FunctionReference on_error_;
+  Napi::AsyncContext context_;
+  napi_async_cleanup_hook_handle hook_ = nullptr;
+
+  EventQueue queue_;
+  Guard guard_;
+
+  uv_poll_t poll_;
+  uv_timer_t timer_;
+  // Also what keeps the loop alive, the other two being idle in turn.
+  uv_async_t wake_;
+  int open_handles_ = 0;
+
+  bool flowing_ = false;
+  bool closing_ = false;
+  uint64_t last_delivery_ns_ = 0;
+
+  // Filled and emptied within one delivery; members because together they are 256 KiB, much for a worker's
+  // stack.
+  EventQueue::Records records_;
+  PackedBatch batch_;
+};

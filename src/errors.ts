@@ -1,0 +1,74 @@
+import { constants } from 'node:os'
+import { getSystemErrorMap } from 'node:util'
+
+/** What an {@link InotifyError} is made of. */
+export interface InotifyErrorInit {
+  /** A positive errno as in errno(3), or its name. */
+  errno: number | keyof typeof constants.errno
+  /** The system call, or the function of this library, that failed. */
+  syscall: string
+  path?: string | Buffer | undefined
+  /** One sentence: what to do about it. */
+  hint?: string
+}
+
+/**
+ * A failure of a system call, or of a function of this library that stands for one, in the shape of Node's own system
+ * errors: `code` ('ENOSPC'), `errno` (negative, as Node has it), `syscall`, `path`; and a `hint` that says what to do.
+ */
+export class InotifyError extends Error {
+  override readonly name = 'InotifyError'
+  readonly code: string
+  readonly errno: number
+  readonly syscall: string
+  declare readonly path?: string
+  readonly hint: string
+
+  constructor({ errno, syscall, path, hint = '' }: InotifyErrorInit) {
+    const number = -(typeof errno === 'number' ? errno : constants.errno[errno])
+    const [code, meaning] = getSystemErrorMap().get(number) ?? [`E${-number}`, 'unknown error']
+    const where = path === undefined ? '' : ` '${printable(path.toString())}'`
+    super(`${code}: ${meaning}, ${syscall}${where}${hint === '' ? '' : ` (${hint})`}`)
+    this.code = code
+    this.errno = number
+    this.syscall = syscall
+    if (path !== undefined) this.path = path.toString()
+    this.hint = hint
+  }
+}
+
+/** The addon could not be loaded: says what was tried, on which platform, and what mends it. */
+export class AddonLoadError extends Error {
+  override readonly name = 'AddonLoadError'
+  readonly code = 'ERR_INOTIFY_BRIDGE_ADDON'
+  readonly tried: readonly string[]
+  readonly hint: string
+
+  constructor(platform: string, tried: readonly string[], hint: string, cause: unknown) {
+    super(
+      `inotify-bridge has no addon for ${platform}; tried:\n${tried.map((path) => `  ${path}`).join('\n')}\n${hint}`,
+      { cause },
+    )
+    this.tried = tried
+    this.hint = hint
+  }
+}
+
+/** A TypeError in Node's shape for an argument or option of the wrong type or value. */
+export function invalidArgument(name: string, value: unknown, expected: string): TypeError {
+  const shown = typeof value === 'string' ? `'${printable(value)}'` : String(value)
+  return Object.assign(new TypeError(`${name} must be ${expected}; got ${shown}`), {
+    code: 'ERR_INVALID_ARG_VALUE',
+  })
+}
+
+/**
+ * Escapes what a terminal or a log reader could take for something else: control characters (C0, DEL, C1) and the
+ * backslash itself, C-style. File names may hold any of them.
+ */
+export function printable(text: string): string {
+  return text.replace(/[\\\x00-\x1f\x7f-\x9f]/g, (character) => {
+    const named = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
+    return named ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}

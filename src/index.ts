@@ -1,0 +1,7 @@
+export { AddonLoadError, InotifyError } from './errors.ts'
+export type { EventBatch, InotifyEvent } from './inotify/batch.ts'
+export * from './inotify/constants.ts'
+export { Inotify, type InotifyOptions } from './inotify/inotify.ts'
+export { formatMask } from './inotify/mask.ts'
+export { type Diagnosis, diagnose } from './mounts/diagnose.ts'
+export type { Mount } from './mounts/mountinfo.ts'

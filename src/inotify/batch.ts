@@ -1,0 +1,93 @@
+/** An event as an object, as iterating an {@link EventBatch} makes it. Fields as in struct inotify_event of inotify(7). */
+export interface InotifyEvent {
+  /** What `Inotify.add` returned; -1 with IN_Q_OVERFLOW. */
+  wd: number
+  mask: number
+  /** The same, and not 0, in the IN_MOVED_FROM and the IN_MOVED_TO of one rename. */
+  cookie: number
+  /** UTF-8; '' where the kernel gave none: the event is about the watched object itself. */
+  name: string
+}
+
+/**
+ * Events in the order of the kernel. No object is made for an event until it is asked for by iterating; reading columns makes
+ * none. A batch stays valid as long as it is kept.
+ *
+ * Each method takes an index from 0 to `length - 1` and throws a RangeError for any other.
+ */
+export interface EventBatch extends Iterable<InotifyEvent> {
+  readonly length: number
+  wd(i: number): number
+  mask(i: number): number
+  cookie(i: number): number
+  /** UTF-8, '' where the kernel gave none. Bytes that are no UTF-8 become U+FFFD: see {@link nameBytes}. */
+  name(i: number): string
+  /** Exactly the bytes that the kernel gave. */
+  nameBytes(i: number): Buffer
+}
+
+// The addon's layout (native/packing.h).
+const COLUMNS = 4
+const GROUP_SHIFT = 6
+const GROUP_MASK = (1 << GROUP_SHIFT) - 1
+const NOT_ASCII = 1 << 30
+
+/**
+ * An {@link EventBatch} over what the addon packs: a row of four Int32 an event (wd, mask, cookie, nameEnd) and a latin1 string
+ * of all names of each 64 events. nameEnd is where the name ends in its group's string, with bit 30 set where the name is not
+ * ASCII: then the string holds its bytes, one a character, and not its text.
+ */
+export class PackedBatch implements EventBatch {
+  readonly length: number
+  readonly #rows: Int32Array
+  readonly #names: readonly string[]
+
+  constructor(rows: Int32Array, names: readonly string[]) {
+    this.length = rows.length / COLUMNS
+    this.#rows = rows
+    this.#names = names
+  }
+
+  wd(i: number): number {
+    return this.#column(i, 0)
+  }
+
+  mask(i: number): number {
+    return this.#column(i, 1) >>> 0
+  }
+
+  cookie(i: number): number {
+    return this.#column(i, 2) >>> 0
+  }
+
+  name(i: number): string {
+    const end = this.#column(i, 3)
+    if ((end & NOT_ASCII) === 0) return this.#slice(i, end)
+    return Buffer.from(this.#slice(i, end & ~NOT_ASCII), 'latin1').toString('utf8')
+  }
+
+  nameBytes(i: number): Buffer {
+    return Buffer.from(this.#slice(i, this.#column(i, 3) & ~NOT_ASCII), 'latin1')
+  }
+
+  *[Symbol.iterator](): Iterator<InotifyEvent> {
+    for (let i = 0; i < this.length; i++) {
+      yield { wd: this.wd(i), mask: this.mask(i), cookie: this.cookie(i), name: this.name(i) }
+    }
+  }
+
+  #column(i: number, column: number): number {
+    const value = this.#rows[i * COLUMNS + column]
+    if (value === undefined || i >>> 0 !== i) {
+      throw new RangeError(`no event ${i} in a batch of ${this.length}`)
+    }
+    return value
+  }
+
+  // A slice of 13 characters or more keeps its parent alive in V8, hence a string for each 64 events and not for the batch.
+  #slice(i: number, end: number): string {
+    const start = (i & GROUP_MASK) === 0 ? 0 : this.#column(i - 1, 3) & ~NOT_ASCII
+    const group = this.#names[i >> GROUP_SHIFT] ?? ''
+    return group.substring(start, end)
+  }
+}

@@ -1,0 +1,103 @@
+import { readFileSync, realpathSync, statfsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { loadAddon } from '../addon.ts'
+import { AddonLoadError } from '../errors.ts'
+import { typeByMagic } from './magic.ts'
+import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
+import { asStatxError, statxError } from './statx_error.ts'
+
+/** Finds the mount of an existing path, symlinks followed. */
+export type MountLookup = (path: string) => Mount
+
+/** What a lookup asks of the system. */
+export interface MountSystem {
+  /** As the addon's: the id, 0 if the kernel does not say, or a negative errno. */
+  mountId(path: string): number
+  /** The text of /proc/self/mountinfo. */
+  readMountinfo(): string
+  realPath(path: string): string
+  /** f_type of statfs(2). */
+  fType(path: string): number | bigint
+}
+
+const linux: MountSystem = {
+  mountId(path) {
+    try {
+      return loadAddon().mountId(path)
+    } catch (error) {
+      if (error instanceof AddonLoadError) return 0
+      throw error
+    }
+  },
+  // Lossy for names that are not UTF-8, as realPath is: the two are compared.
+  readMountinfo: () => readFileSync('/proc/self/mountinfo', 'utf8'),
+  realPath: (path) => realpathSync.native(path),
+  fType: (path) => statfsSync(path, { bigint: true }).type,
+}
+
+/**
+ * The mount of an existing path, symlinks followed. Reads the mount table anew at each call, because mounts
+ * come and go without an event that would tell.
+ *
+ * Asks the kernel for the mount's id: st_dev is no key (btrfs and overlay show others than mountinfo does),
+ * and a path alone can be answered wrongly when something was mounted since. Throws an InotifyError as
+ * statx(2) fails.
+ */
+export const mountOf: MountLookup = (path) => findMount(path, linux)
+
+/** {@link mountOf} on a given system. */
+export function findMount(path: string, system: MountSystem): Mount {
+  const id = mountIdOf(path, system)
+  const row = id > 0 ? rowById(id, system) : mountAt(readTable(system), realPathOf(path, system))
+  return row === undefined ? mountByMagic(path, id, system) : toMount(row)
+}
+
+/**
+ * An id that stays unknown is no reason to go by the path: it is a mount of another namespace
+ * (/proc/<pid>/root/...), and the same path in this namespace's table is a different mount.
+ */
+function rowById(id: number, system: MountSystem): MountRow | undefined {
+  const find = () => readTable(system).find((row) => row.id === id)
+  // Not in the table at first: mounted between the two questions.
+  return find() ?? find()
+}
+
+/** Empty where there is no /proc: a chroot, a sandbox. */
+function readTable(system: MountSystem): MountRow[] {
+  try {
+    return parseMountinfo(system.readMountinfo())
+  } catch {
+    return []
+  }
+}
+
+/** The answer when the mount table has none: the type is a good guess, the rest is not known. */
+function mountByMagic(path: string, id: number, system: MountSystem): Mount {
+  const type = typeByMagic(asStatx(path, () => system.fType(path))) ?? 'unknown'
+  return { id, point: '', root: '', type, source: '', options: [] }
+}
+
+/**
+ * statx(2) missing (before 4.11) or forbidden (old seccomp profiles answer EPERM) says nothing about the
+ * path.
+ */
+const NO_STATX = new Set([-constants.errno.ENOSYS, -constants.errno.EPERM])
+
+function mountIdOf(path: string, system: MountSystem): number {
+  const id = system.mountId(path)
+  if (id >= 0) return id
+  if (NO_STATX.has(id)) return 0
+  throw statxError(-id, path)
+}
+
+function realPathOf(path: string, system: MountSystem): string {
+  return asStatx(path, () => system.realPath(path))
+}
+
+function asStatx<T>(path: string, call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw asStatxError(error, path)
+  }
+}

@@ -1,0 +1,119 @@
+/** A mount, as /proc/self/mountinfo lists it. */
+export interface Mount {
+  /** The kernel's number of this mount; 0 where the kernel did not say. */
+  id: number
+  /** Where it is mounted, as seen from this process's root; '' where the kernel did not say. */
+  point: string
+  /**
+   * What of the filesystem is mounted: '/', a bind's or a subvolume's path, or one that ends in '//deleted'.
+   */
+  root: string
+  /** 'ext4', 'virtiofs', 'fuse.bindfs'. */
+  type: string
+  /** The device, the tag or the server's path; often 'none', and may be ''. */
+  source: string
+  /** The mount's own options, then those of its superblock that it does not repeat. */
+  options: string[]
+}
+
+/** A row of the mount table: the parent is what tells which of two mounts hides the other. */
+export interface MountRow extends Mount {
+  parent: number
+}
+
+/** The fields in front of the optional ones: id, parent, major:minor, root, point, options. */
+const FIXED_FIELDS = 6
+
+/**
+ * The rows of a mountinfo text (proc_pid_mountinfo(5)) in its order. A line that is none is left out: one
+ * strange mount must not hide the others.
+ */
+export function parseMountinfo(text: string): MountRow[] {
+  return text
+    .split('\n')
+    .map(parseLine)
+    .filter((row) => row !== undefined)
+}
+
+/** The row without what is of no use outside of the table. */
+export function toMount({ id, point, root, type, source, options }: Mount): Mount {
+  return { id, point, root, type, source, options }
+}
+
+/**
+ * The mount that a path lies on; undefined if the table does not cover it (in a chroot that is no mount
+ * point). The path is absolute, without symlinks, '.' or '..'.
+ *
+ * This walks as the kernel does: from the mount of the root, at the first mount point on the way into the
+ * mount on it, from there on among that mount's own children only. So what a later mount hides (/a/b, when
+ * something was then mounted over /a) is never reached, and of mounts stacked on one point the uppermost is:
+ * each is a child of the one below.
+ */
+export function mountAt(mounts: readonly MountRow[], path: string): MountRow | undefined {
+  const onTheWay = mounts.filter(({ point }) => isWithin(path, point))
+  const ids = new Set(mounts.map(({ id }) => id))
+  // The root's parent is either itself or out of this process's sight.
+  let next = nearest(onTheWay.filter(({ id, parent }) => parent === id || !ids.has(parent)))
+  let current: MountRow | undefined
+  const visited = new Set<number>()
+  while (next !== undefined && !visited.has(next.id)) {
+    current = next
+    visited.add(current.id)
+    const { id } = current
+    next = nearest(onTheWay.filter((mount) => mount.parent === id && mount.id !== id))
+  }
+  return current
+}
+
+/** Whether a path is the directory or lies below it, by whole components: '/ab' is not within '/a'. */
+export function isWithin(path: string, directory: string): boolean {
+  if (directory === '/') return path.startsWith('/')
+  return path === directory || path.startsWith(`${directory}/`)
+}
+
+/** The one whose mount point a walk from the root meets first; among equals the one mounted last. */
+function nearest(mounts: readonly MountRow[]): MountRow | undefined {
+  return mounts.reduce<MountRow | undefined>(
+    (best, mount) => (best === undefined || mount.point.length <= best.point.length ? mount : best),
+    undefined,
+  )
+}
+
+function parseLine(line: string): MountRow | undefined {
+  // Split at each single space: a source that is '' leaves two of them in a row.
+  const fields = line.split(' ')
+  const [id, parent, device, root, point, own] = fields
+  // The optional fields (shared:1, master:2, ...) may be none or many, and kernels to come may add more.
+  const separator = fields.indexOf('-', FIXED_FIELDS)
+  const [type, source, ...superblock] = separator < 0 ? [] : fields.slice(separator + 1)
+  if (!isNumber(id) || !isNumber(parent) || device === undefined || root === undefined) return undefined
+  if (!point?.startsWith('/') || own === undefined || !type || source === undefined) return undefined
+  return {
+    id: Number(id),
+    parent: Number(parent),
+    root: unescapeOctal(root),
+    point: unescapeOctal(point),
+    type: unescapeOctal(type),
+    source: unescapeOctal(source),
+    options: [...new Set([...parseOptions(own), ...parseOptions(superblock.join(' '))])],
+  }
+}
+
+function isNumber(field: string | undefined): field is string {
+  return field !== undefined && /^\d+$/.test(field)
+}
+
+/** Splits first: a comma within an option's value is escaped (overlay's lowerdir). */
+function parseOptions(field: string): string[] {
+  return field.split(',').filter(Boolean).map(unescapeOctal)
+}
+
+/**
+ * The kernel writes space, tab, newline, backslash, '#' and in options '=' and ',' as octal; all else as it
+ * is.
+ */
+function unescapeOctal(field: string): string {
+  return field.replace(/\\([01][0-7]{2})/g, (_, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  )
+}

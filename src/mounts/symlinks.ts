@@ -1,0 +1,66 @@
+import { readlink } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { asStatxError, errnoOf, statxError } from './statx_error.ts'
+
+/** Where a path leads, and over which links. */
+export interface Resolved {
+  realPath: string
+  /** The directory of each symlink followed, in order: the real one, so its mount is the link's. */
+  linkDirectories: string[]
+}
+
+/**
+ * The kernel's own limit on one path (path_resolution(7)); a path that realpath took fails here only in a
+ * race.
+ */
+const MAX_LINKS = 40
+
+/**
+ * Links of procfs that the kernel jumps through and does not read: what readlink(2) says of them is a
+ * description, valid in the other process's namespace or nowhere ('pipe:[123]').
+ */
+const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\/[^/]+)$/
+
+/**
+ * Resolves a path component by component, as the kernel does, and keeps what realpath(3) does not tell: the
+ * links.
+ */
+export async function followSymlinks(path: string): Promise<Resolved> {
+  const pending = components(resolve(path))
+  const linkDirectories: string[] = []
+  let realPath = '/'
+  for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
+    // realPath is without links at every step, so '..' may be taken by the letter.
+    if (name === '..') {
+      realPath = dirname(realPath)
+      continue
+    }
+    const entry = join(realPath, name)
+    const target = await linkTarget(entry, path)
+    if (target === undefined) {
+      realPath = entry
+      continue
+    }
+    if (linkDirectories.push(realPath) > MAX_LINKS) throw statxError(constants.errno.ELOOP, path)
+    if (target.startsWith('/')) realPath = '/'
+    pending.unshift(...components(target))
+  }
+  return { realPath, linkDirectories }
+}
+
+function components(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.')
+}
+
+/** undefined if the entry is no symlink to read. */
+async function linkTarget(entry: string, path: string): Promise<string | undefined> {
+  if (MAGIC_LINK.test(entry)) return undefined
+  try {
+    return await readlink(entry)
+  } catch (error) {
+    // EINVAL: it exists and is none (readlink(2)).
+    if (errnoOf(error) === constants.errno.EINVAL) return undefined
+    throw asStatxError(error, path)
+  }
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { PackedBatch } from '../../src/inotify/batch.ts'
+
+const NOT_ASCII = 1 << 30
+
+// As the addon packs: 64 events a group, names ending where their row says.
+function pack(names: Buffer[]): PackedBatch {
+  const rows = new Int32Array(names.length * 4)
+  const groups: string[] = []
+  names.forEach((name, i) => {
+    const group = i >> 6
+    groups[group] = (groups[group] ?? '') + name.toString('latin1')
+    const ascii = name.every((byte) => byte < 0x80)
+    rows.set([i, 0x100, 7, (groups[group] as string).length | (ascii ? 0 : NOT_ASCII)], i * 4)
+  })
+  return new PackedBatch(rows, groups)
+}
+
+test('names of every group, ASCII or not, empty or of 255 bytes', () => {
+  const names = Array.from({ length: 200 }, (_, i) => {
+    if (i % 5 === 0) return Buffer.alloc(0)
+    if (i % 7 === 0) return Buffer.from(`größe-${i}`)
+    if (i % 11 === 0) return Buffer.alloc(255, 'x')
+    return Buffer.from(`name-${i}`)
+  })
+  const batch = pack(names)
+  expect(batch.length).toBe(200)
+  names.forEach((name, i) => {
+    expect(batch.name(i)).toBe(name.toString())
+    expect(batch.nameBytes(i)).toEqual(name)
+  })
+})
+
+test('a name that is no UTF-8 keeps its bytes', () => {
+  const name = Buffer.from([0x61, 0xff, 0xfe, 0x62])
+  const batch = pack([Buffer.from('before'), name, Buffer.from('after')])
+  expect(batch.name(1)).toBe('a\ufffd\ufffdb')
+  expect(batch.nameBytes(1)).toEqual(name)
+  expect(batch.name(2)).toBe('after')
+})
+
+test('mask and cookie are unsigned', () => {
+  const batch = new PackedBatch(new Int32Array([-1, -0x8000_0000, -1, 0]), [''])
+  expect([batch.wd(0), batch.mask(0), batch.cookie(0)]).toEqual([-1, 0x8000_0000, 0xffff_ffff])
+})
+
+test('iterating makes an object of each event', () => {
+  expect([...pack([Buffer.from('a'), Buffer.from('b')])]).toEqual([
+    { wd: 0, mask: 0x100, cookie: 7, name: 'a' },
+    { wd: 1, mask: 0x100, cookie: 7, name: 'b' },
+  ])
+})
+
+test.each([-1, 1, 0.5, Number.NaN])('event %s of one is a RangeError', (i) => {
+  const batch = pack([Buffer.from('a')])
+  for (const column of ['wd', 'mask', 'cookie', 'name', 'nameBytes'] as const) {
+    expect(() => batch[column](i)).toThrow(RangeError)
+  }
+})
