@@ -255,9 +255,9 @@ test.each([
 ])('%s is an InotifyError with its path and what to do', (_, add, code) => {
   const error = thrownBy(() => add(open()))
   expect(error).toMatchObject({ name: 'InotifyError', code, syscall: 'inotify_add_watch' })
-  expect(error['errno']).toBeLessThan(0)
-  expect(error['path']).toBeTruthy()
-  expect(error['hint']).not.toBe('')
+  expect(error.errno).toBeLessThan(0)
+  expect(error.path).toBeTruthy()
+  expect(error.hint).not.toBe('')
 })
 
 test('EEXIST for IN_MASK_CREATE on an inode that is watched by another name', () => {
@@ -282,7 +282,10 @@ test('EACCES for a directory that may not be read', (context) => {
       import { Inotify } from ${JSON.stringify(join(process.cwd(), 'dist/index.js'))}
       process.setuid(65534)
       try { new Inotify({ persistent: false }).add(${JSON.stringify(directory)}, 1) } catch (error) { console.log(error.code, error.hint) }`
-    const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 10_000 })
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+      encoding: 'utf8',
+      timeout: 10_000,
+    })
     if (child.status !== 0) context.skip(`nobody cannot run this: ${child.stderr}`)
     expect(child.stdout).toMatch(/^EACCES .*permission/)
   } else {

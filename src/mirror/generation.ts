@@ -1,0 +1,37 @@
+import { sameContent, type TargetTree } from './tree.ts'
+
+/** The directory behind `..data`: a complete set of keys that is published as one. */
+export interface Generation {
+  readonly name: string
+  readonly tree: TargetTree
+}
+
+/** The generation that the target shows; undefined if it has none. */
+export function currentGeneration(target: TargetTree): Generation | undefined {
+  const data = target.entries.get('..data')
+  if (data?.kind !== 'link') return undefined
+  const tree = target.entries.get(data.to)
+  return tree?.kind === 'directory' ? { name: data.to, tree } : undefined
+}
+
+/** Whether a generation of the target, by its name, was copied from the source's directory `data`. */
+export function isFrom(generation: Generation, data: string): boolean {
+  return generation.name === data || generation.name.startsWith(`${data}.~`)
+}
+
+/**
+ * The name under which a copy of the source's directory `data` is published: its own; or that of a generation with the
+ * same content which the target has already. The same name with other content (the source was not changed by an
+ * AtomicWriter) gets a suffix, since a directory cannot be replaced by rename(2) unless it is empty.
+ */
+export function nameGeneration(target: TargetTree, data: string, copy: TargetTree): string {
+  const current = currentGeneration(target)
+  const candidates = current !== undefined && isFrom(current, data) ? [current.name, data] : [data]
+  for (const name of candidates) {
+    const published = target.entries.get(name)
+    if (published !== undefined && sameContent(published, copy)) return name
+  }
+  let name = data
+  for (let n = 1; target.entries.has(name); n++) name = `${data}.~${n}`
+  return name
+}

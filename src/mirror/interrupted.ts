@@ -1,0 +1,27 @@
+/** The source cannot be reached, or what stands at its path is not it. Nothing may be concluded about its entries. */
+export class SourceLost extends Error {
+  override readonly name = 'SourceLost'
+}
+
+/** The source changed under the reader: what was read so far may mix two versions and is thrown away. */
+export class Torn extends Error {
+  override readonly name = 'Torn'
+}
+
+/** The errno name of an error, '' if it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+/** The sentence of an error of node:fs without the call and the /proc/self/fd path in it: 'EACCES: permission denied'. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split(',')[0] ?? error.message) : String(error)
+}
+
+/**
+ * Whether an error met anywhere in the source speaks for the whole of it: the transport endpoint of a FUSE mount is gone.
+ * ESTALE and EIO do not; a single replaced or damaged file gives them as well.
+ */
+export function losesSource(error: unknown): boolean {
+  return error instanceof SourceLost || codeOf(error) === 'ENOTCONN'
+}

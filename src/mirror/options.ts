@@ -1,0 +1,117 @@
+import { resolve } from 'node:path'
+import { InotifyError, invalidArgument } from '../errors.ts'
+
+/** Options of `mirror()`. */
+export interface MirrorOptions {
+  /** ms from the beginning of one look at the source to that of the next; 250. INOTIFY_BRIDGE_INTERVAL overrides it. */
+  interval?: number
+  /** ms for which a file outside a `..data` directory must hold still before it is published; 100. */
+  quiet?: number
+  /** How many regular files, and bytes in them, are copied at most; 1024 and 16 MiB. */
+  limits?: { files: number; bytes: number }
+  /**
+   * What the target shows of a source beyond the limits. `link` (the default): its entries become links to the source's, so
+   * the content goes on flowing, without events. `hold`: the last version within the limits.
+   */
+  overLimit?: 'link' | 'hold'
+  /** Closes the mirror when it is aborted. */
+  signal?: AbortSignal
+  /** Whether the mirror keeps the process running; true. */
+  persistent?: boolean
+}
+
+/** What Kata's agent mirrors at most: `mirror(source, target, { limits: KATA_LIMITS })`. */
+export const KATA_LIMITS: { readonly files: number; readonly bytes: number } = Object.freeze({
+  files: 8,
+  bytes: 1024 * 1024,
+})
+
+/** The arguments of `mirror()`, complete and valid; paths absolute. */
+export interface MirrorConfig {
+  readonly source: string
+  readonly target: string
+  readonly interval: number
+  readonly quiet: number
+  readonly limits: { readonly files: number; readonly bytes: number }
+  readonly overLimit: 'link' | 'hold'
+  readonly signal: AbortSignal | undefined
+  readonly persistent: boolean
+}
+
+/** setTimeout() takes no more. */
+const MAX_DELAY = 2 ** 31 - 1
+
+/** Reads the arguments of `mirror()`; throws a TypeError that names the one which is wrong. */
+export function readArguments(
+  source: string | string[],
+  target: string,
+  options: MirrorOptions,
+  environment: NodeJS.ProcessEnv,
+): MirrorConfig {
+  if (typeof options !== 'object' || options === null) throw invalidArgument('options', options, 'an object')
+  const { quiet = 100, overLimit = 'link', signal, persistent = true } = options
+  const { interval, intervalName } = chooseInterval(options, environment)
+  const limits = options.limits ?? { files: 1024, bytes: 16 * 1024 * 1024 }
+
+  const sources = Array.isArray(source) ? source : [source]
+  if (sources.length === 0) throw invalidArgument('source', '', 'at least one path')
+  for (const path of sources) requirePath('source', path)
+  requirePath('target', target)
+  if (!isWithin(interval, 1, MAX_DELAY))
+    throw invalidArgument(intervalName, interval, 'a number of ms, at least 1')
+  if (!isWithin(quiet, 0, MAX_DELAY))
+    throw invalidArgument('options.quiet', quiet, 'a number of ms, at least 0')
+  if (typeof limits !== 'object' || limits === null)
+    throw invalidArgument('options.limits', limits, 'an object { files, bytes }')
+  for (const name of ['files', 'bytes'] as const) {
+    if (!isWithin(limits[name], 0, Infinity)) {
+      throw invalidArgument(`options.limits.${name}`, limits[name], 'a number, at least 0')
+    }
+  }
+  if (overLimit !== 'link' && overLimit !== 'hold') {
+    throw invalidArgument('options.overLimit', overLimit, "'link' or 'hold'")
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw invalidArgument('options.signal', signal, 'an AbortSignal')
+  }
+  if (typeof persistent !== 'boolean') throw invalidArgument('options.persistent', persistent, 'a boolean')
+
+  const [only, another] = sources
+  if (only === undefined || another !== undefined) {
+    throw new InotifyError({
+      errno: 'ENOTSUP',
+      syscall: 'mirror',
+      path: another,
+      hint: 'several sources are not supported yet: start a mirror for each, with a target of its own',
+    })
+  }
+  const { files, bytes } = limits
+  return {
+    source: resolve(only),
+    target: resolve(target),
+    interval,
+    quiet,
+    limits: { files, bytes },
+    overLimit,
+    signal,
+    persistent,
+  }
+}
+
+function chooseInterval(options: MirrorOptions, environment: NodeJS.ProcessEnv) {
+  const override = environment.INOTIFY_BRIDGE_INTERVAL
+  if (override === undefined || override === '') {
+    return { interval: options.interval ?? 250, intervalName: 'options.interval' }
+  }
+  return { interval: Number(override), intervalName: 'INOTIFY_BRIDGE_INTERVAL' }
+}
+
+function requirePath(name: string, path: unknown): void {
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    throw invalidArgument(name, path, 'a path without null bytes')
+  }
+}
+
+function isWithin(value: unknown, least: number, most: number): boolean {
+  return typeof value === 'number' && value >= least && value <= most
+}

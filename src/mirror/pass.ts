@@ -1,0 +1,159 @@
+import { InotifyError } from '../errors.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { apply, type Target } from './apply.ts'
+import { changedNames } from './changed.ts'
+import { losesSource, reasonOf, Torn } from './interrupted.ts'
+import type { MirrorConfig } from './options.ts'
+import { linked, plan } from './plan.ts'
+import { readData, type ScanRules, type Snapshot, scan, verify } from './snapshot.ts'
+import type { Source } from './source.ts'
+import { type Staged, stage } from './stage.ts'
+import type { Staging } from './staging.ts'
+import { type Skipped, type StatKey, sameKey, statKey, type TargetTree } from './tree.ts'
+
+/** How often a scan that raced the source's writer is begun again at once. */
+const ATTEMPTS = 3
+
+/** What a pass found and did. */
+export type Outcome =
+  | { readonly found: 'nothing new' }
+  | { readonly found: 'torn'; readonly reason: string }
+  | { readonly found: 'lost'; readonly reason: string }
+  | ({
+      readonly found: 'source'
+      /** Why it is over the limits. */
+      readonly over: string | undefined
+      readonly skipped: readonly Skipped[]
+    } & Published)
+
+interface Published {
+  /** Names that have changed for consumers; undefined if nothing was published. */
+  readonly changed: string[] | undefined
+  readonly failures: readonly InotifyError[]
+}
+
+/** By what a pass knows that nothing in an AtomicWriter's directory has changed since the last. */
+interface Seen {
+  readonly data: string
+  readonly key: StatKey
+}
+
+/** What the passes of a mirror work with. */
+export interface PassContext {
+  readonly config: MirrorConfig
+  readonly source: Source
+  readonly target: Target
+  readonly staging: Staging
+  readonly rules: ScanRules
+}
+
+/** Looks at the source and brings the target up to it, once for each {@link run}. Runs must not overlap. */
+export class Passes {
+  readonly #context: PassContext
+  #seen: Seen | undefined
+
+  constructor(context: PassContext) {
+    this.#context = context
+  }
+
+  /**
+   * One pass. Rejects with an {@link InotifyError} if the staging directory fails it.
+   *
+   * @param thorough look at every file, also where a look at `..data` should do
+   */
+  async run(thorough: boolean): Promise<Outcome> {
+    try {
+      await using root = await this.#context.source.open()
+      if (!thorough && (await this.#isAsSeen(root))) return { found: 'nothing new' }
+      return await this.#attempt(root)
+    } catch (error) {
+      if (losesSource(error) || isOfSource(error)) {
+        this.#seen = undefined
+        return { found: 'lost', reason: reasonOf(error) }
+      }
+      throw error
+    } finally {
+      await this.#context.staging.clear()
+    }
+  }
+
+  /** Removes from the target all that the mirror has put there. */
+  async withdraw(): Promise<readonly InotifyError[]> {
+    const { target, staging } = this.#context
+    const nothing: TargetTree = { ...target.tree, entries: new Map() }
+    return (await apply(plan(target.tree, nothing), target, staging)).failures
+  }
+
+  /** The quiet pass of an AtomicWriter's directory: a look-up, a readlink and a stat, however many keys there are. */
+  async #isAsSeen(root: HeldDirectory): Promise<boolean> {
+    const seen = this.#seen
+    if (seen === undefined || (await readData(root)) !== seen.data) return false
+    return sameKey(statKey(await root.stat()), seen.key)
+  }
+
+  async #attempt(root: HeldDirectory): Promise<Outcome> {
+    for (let left = ATTEMPTS; ; left--) {
+      try {
+        return await this.#look(root)
+      } catch (error) {
+        if (!(error instanceof Torn)) throw error
+        if (left === 1) return { found: 'torn', reason: error.message }
+      } finally {
+        await this.#context.staging.clear()
+      }
+    }
+  }
+
+  async #look(root: HeldDirectory): Promise<Outcome> {
+    this.#seen = undefined
+    const snapshot = await scan(root, this.#context.rules)
+    const staged = await this.#desire(root, snapshot)
+    await verify(root, snapshot)
+    const { changed, failures } = await this.#publish(staged.tree)
+    const complete = staged.skipped.length + staged.failures.length + failures.length === 0
+    this.#seen = complete ? whatSuffices(snapshot) : undefined
+    return {
+      found: 'source',
+      over: snapshot.over,
+      changed,
+      skipped: [...snapshot.skipped, ...staged.skipped],
+      failures: [...staged.failures, ...failures],
+    }
+  }
+
+  async #desire(root: HeldDirectory, snapshot: Snapshot): Promise<Staged> {
+    const { config, target, staging } = this.#context
+    if (snapshot.over === undefined) return stage(root, snapshot, target.tree, staging, config.quiet)
+    const tree = config.overLimit === 'link' ? linked(snapshot, config.source) : target.tree
+    return { tree, skipped: [], failures: [] }
+  }
+
+  async #publish(desired: TargetTree): Promise<Published> {
+    const { target, staging } = this.#context
+    const steps = plan(target.tree, desired)
+    if (steps.length === 0) return { changed: undefined, failures: [] }
+    const before = copyTree(target.tree)
+    await staging.record(new Set([...target.tree.entries.keys(), ...desired.entries.keys()]))
+    const { visible, failures } = await apply(steps, target, staging)
+    return { changed: visible ? changedNames(before, target.tree) : undefined, failures }
+  }
+}
+
+/** Errors of the target are turned into InotifyErrors where they occur; a bare one of node:fs is the source root's. */
+function isOfSource(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && !(error instanceof InotifyError)
+}
+
+/** What a quiet pass may go by; undefined if there is anything beside `..data` that changes without changing the directory. */
+function whatSuffices({ data, tree }: Snapshot): Seen | undefined {
+  if (data === undefined) return undefined
+  for (const [name, { kind }] of tree.entries) if (name !== data && kind !== 'link') return undefined
+  return { data, key: tree.key }
+}
+
+/** The tree of the target is changed step by step; its leaves are not. */
+function copyTree(tree: TargetTree): TargetTree {
+  const entries = new Map(tree.entries)
+  for (const [name, node] of entries) if (node.kind === 'directory') entries.set(name, copyTree(node))
+  return { ...tree, entries }
+}

@@ -1,0 +1,181 @@
+import { isUtf8 } from 'node:buffer'
+import type { BigIntStats } from 'node:fs'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { codeOf, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
+import { judgeLink } from './links.ts'
+import { STAGING_PREFIX } from './staging.ts'
+import { type Skipped, type SourceNode, type SourceTree, type StatKey, statKey } from './tree.ts'
+
+/** Every level holds a descriptor while what is below it is read. */
+const MAX_DEPTH = 32
+
+/** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
+const MAX_ENTRIES = 65_536
+
+/** What a scan must know about the mirror. */
+export interface ScanRules {
+  readonly limits: { readonly files: number; readonly bytes: number }
+  /** Absolute paths by which the source is known. */
+  readonly sources: readonly string[]
+  /** The target's directory: a bind mount may show it inside the source. */
+  readonly target: { readonly dev: bigint; readonly ino: bigint }
+}
+
+/** The source at one moment, or nearly: names and stat keys, no content. */
+export interface Snapshot {
+  readonly tree: SourceTree
+  /** The directory that `..data` names, if the source has the layout of the kubelet's AtomicWriter. */
+  readonly data: string | undefined
+  /** Why the source is over the limits; the tree is then complete in its first level only. */
+  readonly over: string | undefined
+  readonly skipped: readonly Skipped[]
+}
+
+/** Where `..data` leads, if it is a symlink to an entry beside it; undefined if this is no AtomicWriter's directory. */
+export async function readData(root: HeldDirectory): Promise<string | undefined> {
+  try {
+    const to = await root.readlink('..data')
+    return to.includes('/') || to === '.' || to === '..' || to === '' ? undefined : to
+  } catch (error) {
+    // EINVAL: an entry of that name which is no symlink.
+    if (['ENOENT', 'EINVAL'].includes(codeOf(error))) return undefined
+    throw error
+  }
+}
+
+/** Reads the whole source. Errors of single entries are part of the result; those thrown speak for the source. */
+export async function scan(root: HeldDirectory, rules: ScanRules): Promise<Snapshot> {
+  const data = await readData(root)
+  const scanner = new Scanner(rules, data)
+  const tree = await scanner.directory(root, '', 0)
+  return { tree, data, over: scanner.over, skipped: scanner.skipped }
+}
+
+/**
+ * Makes sure, after all has been read, that it was one version: a swap of `..data` meanwhile throws {@link Torn}. So does a
+ * directory made anew under the same name.
+ */
+export async function verify(root: HeldDirectory, { tree, data }: Snapshot): Promise<void> {
+  if (wasRemoved(tree.key, await root.stat())) throw new SourceLost('it was removed while it was read')
+  const now = await readData(root)
+  if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
+  const generation = data === undefined ? undefined : tree.entries.get(data)
+  if (data === undefined || generation?.kind !== 'directory') return
+  const ino = await root.lstat(data).then(
+    (stat) => stat.ino,
+    () => undefined,
+  )
+  if (ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+}
+
+/**
+ * virtiofs.md: a directory removed on the host reads as an empty one, without an error; only nlink tells. It must have been
+ * above 0 before, since some FUSE servers do not count links at all.
+ */
+export function wasRemoved(before: StatKey, now: BigIntStats): boolean {
+  return before.nlink > 0n && now.nlink === 0n
+}
+
+class Scanner {
+  readonly skipped: Skipped[] = []
+  over: string | undefined
+  readonly #rules: ScanRules
+  readonly #data: string | undefined
+  #files = 0
+  #bytes = 0n
+  #entries = 0
+
+  constructor(rules: ScanRules, data: string | undefined) {
+    this.#rules = rules
+    this.#data = data
+  }
+
+  async directory(held: HeldDirectory, path: string, depth: number): Promise<SourceTree> {
+    const key = statKey(await held.stat())
+    const entries = new Map<string, SourceNode>()
+    for (const bytes of (await held.names()).sort(Buffer.compare)) {
+      const name = bytes.toString()
+      const at = path === '' ? name : `${path}/${name}`
+      if (path === '' && this.#isInternal(name)) continue
+      // Nothing below the first level is of use any more, and it may be without end.
+      if (path !== '' && this.over !== undefined) break
+      if (!isUtf8(bytes)) {
+        this.#skip(at, 'the name is not UTF-8')
+        continue
+      }
+      const node = await this.#entry(held, name, at, depth)
+      if (node !== undefined) entries.set(name, node)
+    }
+    return { kind: 'directory', key, entries }
+  }
+
+  /**
+   * Names that are not content: another mirror's staging directory; and, beside a `..data`, whatever else begins with two
+   * dots. Those are the AtomicWriter's own (keys may not begin so): timestamped directories on their way in or out.
+   */
+  #isInternal(name: string): boolean {
+    if (name.startsWith(STAGING_PREFIX)) return true
+    return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
+  }
+
+  async #entry(
+    held: HeldDirectory,
+    name: string,
+    at: string,
+    depth: number,
+  ): Promise<SourceNode | undefined> {
+    try {
+      const stat = await held.lstat(name)
+      this.#count(stat)
+      if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
+      if (stat.isSymbolicLink()) return this.#link(at, await held.readlink(name))
+      if (stat.isDirectory()) return await this.#subdirectory(held, name, at, depth, stat)
+      return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
+    } catch (error) {
+      if (losesSource(error)) throw error
+      // It went between the listing and now, which a later listing would have shown as well.
+      if (codeOf(error) === 'ENOENT') return undefined
+      return { kind: 'unreadable', reason: reasonOf(error) }
+    }
+  }
+
+  #count(stat: BigIntStats): void {
+    const { files, bytes } = this.#rules.limits
+    this.#entries++
+    if (stat.isFile()) {
+      this.#files++
+      this.#bytes += stat.size
+    }
+    if (this.#files > files) this.over ??= `more than ${files} files`
+    if (this.#bytes > bytes) this.over ??= `more than ${bytes} bytes`
+    if (this.#entries > MAX_ENTRIES) this.over ??= `more than ${MAX_ENTRIES} entries`
+  }
+
+  #link(at: string, to: string): SourceNode | undefined {
+    const verdict = judgeLink(at, to, this.#rules.sources)
+    return 'to' in verdict ? { kind: 'link', to: verdict.to } : this.#skip(at, verdict.reason)
+  }
+
+  async #subdirectory(
+    held: HeldDirectory,
+    name: string,
+    at: string,
+    depth: number,
+    { dev, ino }: BigIntStats,
+  ): Promise<SourceNode | undefined> {
+    const { target } = this.#rules
+    if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
+    if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
+    await using child = await held.directory(name)
+    return await this.directory(child, at, depth + 1)
+  }
+
+  #skip(path: string, reason: string): undefined {
+    this.skipped.push({ path, reason })
+  }
+}
+
+function typeName(stat: BigIntStats): string {
+  if (stat.isFIFO()) return 'FIFO'
+  return stat.isSocket() ? 'socket' : 'device'
+}

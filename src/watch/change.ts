@@ -1,0 +1,47 @@
+/** What a name stands for. Symlinks are not followed: a link is a 'symlink', whatever it points to. */
+export type Kind = 'file' | 'directory' | 'symlink' | 'other'
+
+/** How a change came to be known: by an event, by comparing two polls, or by comparing after events were lost. */
+export type Source = 'inotify' | 'poll' | 'rescan'
+
+/** What happened to a path. */
+export interface EntryChange {
+  type: 'create' | 'modify' | 'attrib' | 'delete'
+  /** Absolute. */
+  path: string
+  kind: Kind
+  /** The raw mask, joined by OR where neighbours were merged; 0 if not from inotify. */
+  mask: number
+  source: Source
+}
+
+/** A rename: `from` is gone and `path` is what it was. `replaced`: something else was at `path` before and is gone. */
+export interface RenameChange {
+  type: 'rename'
+  from: string
+  path: string
+  replaced: boolean
+  kind: Kind
+  mask: number
+  source: Source
+}
+
+/**
+ * About a root. 'overflow': events were lost, the differences follow with source 'rescan', then 'recovered'. 'lost': the root is
+ * gone, moved or unmounted. 'restored': it is there (again), and what differs from before follows.
+ */
+export interface RootChange {
+  type: 'overflow' | 'recovered' | 'lost' | 'restored'
+  path: string
+  source: Source
+}
+
+export type Change = EntryChange | RenameChange | RootChange
+
+/** Adds a change to a list; a neighbour of the same type and path takes its mask in instead (the writer's many writes). */
+export function append(changes: Change[], change: Change): void {
+  const last = changes.at(-1)
+  const mergeable = change.type === 'modify' || change.type === 'attrib'
+  if (mergeable && last?.type === change.type && last.path === change.path) last.mask |= change.mask
+  else changes.push(change)
+}

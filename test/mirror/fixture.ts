@@ -1,0 +1,35 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import tmp from 'tmp'
+import { onTestFinished } from 'vitest'
+import { type Mirror, mirror } from '../../src/mirror/mirror.ts'
+import type { MirrorOptions } from '../../src/mirror/options.ts'
+
+/** A source, a target on a tmpfs where there is one, and a mirror between them; all gone when the test is over. */
+export interface Fixture {
+  readonly source: string
+  readonly target: string
+  start(options?: MirrorOptions): Promise<Mirror>
+}
+
+/** A long interval, so that passes are those that the test asks for; nothing has to hold still for long. */
+const QUICK = { interval: 60_000, quiet: 5 } satisfies MirrorOptions
+
+export function fixture(): Fixture {
+  const source = join(directory(), 'source')
+  const target = join(directory(existsSync('/dev/shm') ? '/dev/shm' : undefined), 'target')
+  mkdirSync(source)
+  const start = async (options?: MirrorOptions) => {
+    const started = await mirror(source, target, { ...QUICK, ...options })
+    onTestFinished(() => started.close())
+    return started
+  }
+  return { source, target, start }
+}
+
+/** A directory that is removed, with what is in it, when the test is over. */
+export function directory(tmpdir?: string): string {
+  const made = tmp.dirSync({ unsafeCleanup: true, ...(tmpdir === undefined ? {} : { tmpdir }) })
+  onTestFinished(() => made.removeCallback())
+  return made.name
+}

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { changedNames } from '../../src/mirror/changed.ts'
+import { nameGeneration } from '../../src/mirror/generation.ts'
+import { linked, plan } from '../../src/mirror/plan.ts'
+import type { StatKey, TargetFile, TargetNode, TargetTree } from '../../src/mirror/tree.ts'
+
+const KEY: StatKey = {
+  ino: 1n,
+  mode: 0o100644n,
+  uid: 0n,
+  gid: 0n,
+  size: 1n,
+  mtimeNs: 1n,
+  ctimeNs: 1n,
+  nlink: 1n,
+}
+
+/** A tree in short: a string is a link's text, an object a directory, a file() a file. */
+interface Sketch {
+  [name: string]: string | TargetFile | Sketch
+}
+
+function file(digest: string, key: Partial<StatKey> = {}): TargetFile {
+  return { kind: 'file', digest, key: { ...KEY, ...key } }
+}
+
+function tree(sketch: Sketch): TargetTree {
+  const node = (entry: string | TargetFile | Sketch): TargetNode => {
+    if (typeof entry === 'string') return { kind: 'link', to: entry }
+    return isFile(entry) ? entry : tree(entry)
+  }
+  const entries = Object.entries(sketch).map(([name, entry]): [string, TargetNode] => [name, node(entry)])
+  return { kind: 'directory', key: KEY, entries: new Map(entries) }
+}
+
+function isFile(entry: TargetFile | Sketch): entry is TargetFile {
+  return entry.kind === 'file'
+}
+
+function steps(from: Sketch, to: Sketch): string[] {
+  return plan(tree(from), tree(to)).map((step) => `${step.do} ${step.path}`)
+}
+
+test('nothing to do', () => {
+  const same = { a: file('x'), l: 'a', d: { e: {} } }
+  expect(steps(same, same)).toEqual([])
+})
+
+test('a new generation: directory, ..data, new links; then stale links, and the old directory last', () => {
+  const old = { '..1': { a: file('x'), b: file('x') }, '..data': '..1', a: '..data/a', b: '..data/b' }
+  const next = { '..2': { a: file('y'), c: file('x') }, '..data': '..2', a: '..data/a', c: '..data/c' }
+  expect(steps(old, next)).toEqual(['place ..2', 'place ..data', 'place c', 'remove b', 'remove ..1'])
+  expect(changedNames(tree(old), tree(next))).toEqual(['a', 'b', 'c'])
+})
+
+test('withdrawing takes the way in before what it leads to', () => {
+  const all = {
+    '..1': { a: file('x') },
+    '..data': '..1',
+    a: '..data/a',
+    flat: file('x'),
+    sub: { z: file('x') },
+  }
+  expect(steps(all, {})).toEqual(['remove a', 'remove ..data', 'remove flat', 'remove sub', 'remove ..1'])
+})
+
+test('files before the links to them, removals after both', () => {
+  expect(steps({ gone: file('x') }, { link: 'new', new: file('x') })).toEqual([
+    'place new',
+    'place link',
+    'remove gone',
+  ])
+})
+
+test('content decides: a new key alone is remembered, a new mode is set in place', () => {
+  const old = { a: file('x'), b: file('x'), c: file('x') }
+  const next = { a: file('x', { ctimeNs: 2n }), b: file('x', { mode: 0o100600n }), c: file('y') }
+  expect(steps(old, next)).toEqual(['remember a', 'attributes b', 'place c'])
+  expect(changedNames(tree(old), tree(next))).toEqual(['b', 'c'])
+})
+
+test("a directory's mode comes after what is written into it", () => {
+  const old = tree({ d: {} })
+  const next = tree({ d: { a: file('x') } })
+  const made = next.entries.get('d')
+  if (made?.kind === 'directory') next.entries.set('d', { ...made, key: { ...KEY, mode: 0o40555n } })
+  expect(plan(old, next).map((step) => `${step.do} ${step.path}`)).toEqual(['place d/a', 'attributes d'])
+})
+
+test('an entry that changes its kind is placed, not removed first', () => {
+  expect(steps({ a: file('x'), b: {} }, { a: {}, b: 'a' })).toEqual(['place a', 'place b'])
+})
+
+test('the names of generations', () => {
+  const copy = tree({ a: file('new') })
+  const target = (sketch: Sketch) => tree({ '..data': '..1', ...sketch })
+  expect(nameGeneration(tree({}), '..1', copy)).toBe('..1')
+  expect(nameGeneration(target({ '..1': { a: file('old') } }), '..2', copy)).toBe('..2')
+  expect(nameGeneration(target({ '..1': { a: file('new') } }), '..1', copy)).toBe('..1')
+  expect(nameGeneration(target({ '..1': { a: file('old') } }), '..1', copy)).toBe('..1.~1')
+  const suffixed = tree({ '..data': '..1.~1', '..1.~1': { a: file('old') } })
+  expect(nameGeneration(suffixed, '..1', copy)).toBe('..1')
+})
+
+test('linked: entries lead into the source, links between them stay', () => {
+  const snapshot = {
+    tree: tree({ '..1': {}, '..data': '..1', key: '..data/key', flat: file('x'), sub: {} }),
+    data: '..1',
+    over: 'more than 8 files',
+    skipped: [],
+  }
+  const links = Object.fromEntries(
+    [...linked(snapshot, '/src').entries].map(([name, node]) => [name, node.kind === 'link' && node.to]),
+  )
+  expect(links).toEqual({
+    '..data': '/src/..data',
+    key: '..data/key',
+    flat: '/src/flat',
+    sub: '/src/sub',
+  })
+})
