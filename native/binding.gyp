@@ -17,7 +17,7 @@
         'stream.cc',
       ],
       'include_dirs': ["<!(node -p \"require('node-addon-api').include_dir\")"],
-      'defines': ['NAPI_VERSION=8', 'NAPI_DISABLE_CPP_EXCEPTIONS', 'NODE_ADDON_API_DISABLE_DEPRECATED', '_GNU_SOURCE'],
+      'defines': ['NAPI_VERSION=8', 'NAPI_DISABLE_CPP_EXCEPTIONS', 'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS', 'NODE_ADDON_API_DISABLE_DEPRECATED', '_GNU_SOURCE'],
       'cflags': ['-Wall', '-Wextra', '-fvisibility=hidden'],
       'cflags_cc!': ['-std=gnu++20', '-std=gnu++17', '-frtti', '-fexceptions'],
       'cflags_cc': ['-std=c++17', '-fno-exceptions', '-fno-rtti'],

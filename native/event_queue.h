@@ -43,7 +43,8 @@ class EventQueue {
   int Open(size_t arena_bytes);
   int fd() const { return fd_.get(); }
 
-  // Gives the instance back to the kernel. The guard's thread must have ended, and the loop no longer poll the fd.
+  // Gives the instance back to the kernel. The guard's thread must have ended, and the loop no longer poll
+  // the fd.
   void Close() { fd_.reset(); }
 
   // Loop's thread: the next records. The number of bytes, 0 when there are none, -errno.

@@ -105,11 +105,14 @@ bool Guard::Sleep(int milliseconds) {
   return !stopping_.load();
 }
 
+// True when there is something to read, false when the thread is to end. Whoever called may have taken
+// Stop()'s kick already.
 bool Guard::WaitUntilReadable() {
-  for (;;) {
+  while (!stopping_.load()) {
     pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
     if (poll(fds, 2, kForEver) < 0) return false;
     if (fds[1].revents != 0 && !Sleep(0)) return false;
     if (fds[0].revents != 0) return true;
   }
+  return false;
 }

@@ -138,42 +138,49 @@ bool Stream::Deliver() {
   return delivered;
 }
 
+// Plain N-API from here on, for its statuses: while a worker is being terminated any of these calls may fail,
+// which is no error of anyone's, and the rest is then left undone.
 void Stream::CallBatch() {
   Napi::HandleScope scope(env_);
   size_t size = batch_.count * kColumns * sizeof(int32_t);
   // A buffer a batch: a listener may keep the batch, and owns what it keeps.
-  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env_, size);
-  if (buffer.IsEmpty()) return;  // the environment is ending
-  memcpy(buffer.Data(), batch_.rows, size);
-  auto rows = Napi::Int32Array::New(env_, batch_.count * kColumns, buffer, 0);
-
-  napi_value names;
-  napi_create_array_with_length(env_, (batch_.count + kGroup - 1) / kGroup, &names);
+  void* memory;
+  napi_value buffer, rows, names;
+  if (napi_create_arraybuffer(env_, size, &memory, &buffer) != napi_ok) return;
+  memcpy(memory, batch_.rows, size);
+  if (napi_create_typedarray(env_, napi_int32_array, batch_.count * kColumns, buffer, 0, &rows) != napi_ok)
+    return;
+  if (napi_create_array_with_length(env_, (batch_.count + kGroup - 1) / kGroup, &names) != napi_ok) return;
   const char* name = batch_.names;
   for (size_t first = 0; first < batch_.count; first += kGroup) {
     // latin1: a byte a character, so the exact bytes are always to be had, whatever their encoding.
     size_t length = batch_.GroupBytes(first);
     napi_value group;
     if (napi_create_string_latin1(env_, name, length, &group) != napi_ok) return;
-    napi_set_element(env_, names, static_cast<uint32_t>(first / kGroup), group);
+    if (napi_set_element(env_, names, static_cast<uint32_t>(first / kGroup), group) != napi_ok) return;
     name += length;
   }
-  Call(on_batch_, {rows, names});
+  napi_value arguments[] = {rows, names};
+  Call(on_batch_, arguments);
 }
 
 void Stream::CallError(int error) {
   Napi::HandleScope scope(env_);
-  Call(on_error_, {Napi::Number::New(env_, -error), Napi::String::New(env_, "read")});
+  napi_value arguments[2];
+  if (napi_create_int32(env_, -error, &arguments[0]) != napi_ok) return;
+  if (napi_create_string_latin1(env_, "read", NAPI_AUTO_LENGTH, &arguments[1]) != napi_ok) return;
+  Call(on_error_, arguments);
 }
 
-void Stream::Call(const Napi::FunctionReference& callback, std::initializer_list<napi_value> arguments) {
-  Napi::Object receiver = Napi::Object::New(env_);
-  callback.MakeCallback(receiver, arguments, context_);
-  bool pending = false;
-  napi_is_exception_pending(env_, &pending);
-  if (!pending) return;
+void Stream::Call(const Napi::FunctionReference& callback, const napi_value (&arguments)[2]) {
+  napi_value receiver, function, result;
+  if (napi_get_global(env_, &receiver) != napi_ok) return;
+  if (napi_get_reference_value(env_, callback, &function) != napi_ok || function == nullptr) return;
+  if (napi_make_callback(env_, context_, receiver, function, 2, arguments, &result) == napi_ok) return;
   // Nobody above us on the stack can catch it: an uncaught exception, as from any EventEmitter's listener.
+  bool pending = false;
   napi_value exception = nullptr;
+  if (napi_is_exception_pending(env_, &pending) != napi_ok || !pending) return;
   if (napi_get_and_clear_last_exception(env_, &exception) == napi_ok && exception != nullptr)
     napi_fatal_exception(env_, exception);
 }

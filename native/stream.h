@@ -50,7 +50,7 @@ class Stream {
   bool Deliver();
   void CallBatch();
   void CallError(int error);
-  void Call(const Napi::FunctionReference& callback, std::initializer_list<napi_value> arguments);
+  void Call(const Napi::FunctionReference& callback, const napi_value (&arguments)[2]);
   int Poll();
   void LeaveWindow();
 
