@@ -18,6 +18,8 @@ const built = spawnSync(process.execPath, [gyp, '--loglevel=error', 'configure',
 if (built.status !== 0) {
   process.stdout.write(built.stdout ?? '')
   process.stderr.write(built.stderr ?? '')
-  process.stderr.write('inotify-bridge: the addon was not built; g++, make and python3 are needed (Debian: apt install g++ make python3)\n')
+  process.stderr.write(
+    'inotify-bridge: the addon was not built; g++, make and python3 are needed (Debian: apt install g++ make python3)\n',
+  )
   process.exit(1)
 }

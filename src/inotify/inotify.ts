@@ -199,10 +199,12 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   #watchListeners(): void {
-    this.on('newListener', (event) => {
+    // EventEmitter's own events are in no typed map of events.
+    const on: (event: string, listener: (event: string) => void) => unknown = EventEmitter.prototype.on
+    on.call(this, 'newListener', (event) => {
       if (event === 'events') this.#adjustFlow(this.listenerCount('events') + 1)
     })
-    this.on('removeListener', (event) => {
+    on.call(this, 'removeListener', (event) => {
       if (event === 'events') this.#adjustFlow()
     })
   }

@@ -38,7 +38,7 @@ function adviseOnMount(mount: Mount): string[] {
   }
   if (untimed) {
     return [
-      `Use watch() with hash: true: on ${nameOf(mount)} contents change, but not the times of the files.`,
+      `Read the files themselves at intervals: on ${nameOf(mount)} their contents change, but not the times that a poll compares.`,
     ]
   }
   const unseen = local === 'delivered' ? 'changes made elsewhere too' : 'all changes'

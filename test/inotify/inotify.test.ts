@@ -280,8 +280,9 @@ test('EACCES for a directory that may not be read', (context) => {
     // Root may read everything: ask as nobody, in a process of its own.
     const code = `
       import { Inotify } from ${JSON.stringify(join(process.cwd(), 'dist/index.js'))}
+      const inotify = new Inotify({ persistent: false })
       process.setuid(65534)
-      try { new Inotify({ persistent: false }).add(${JSON.stringify(directory)}, 1) } catch (error) { console.log(error.code, error.hint) }`
+      try { inotify.add(${JSON.stringify(directory)}, 1) } catch (error) { console.log(error.code, error.hint) }`
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
       encoding: 'utf8',
       timeout: 10_000,

@@ -1,0 +1,100 @@
+// Runs the addon's tests against builds with gcc's sanitizers: address and undefined behaviour, then threads.
+//
+//   npm run test:sanitizers [-- address | thread]
+//
+// Works on a copy in a temporary directory, so that the ordinary build stays what it is. node itself is not instrumented: the
+// sanitizer's runtime is preloaded, and what it reports is about the addon.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+
+/**
+ * @typedef {object} Run
+ * @property {string} sanitize for -fsanitize
+ * @property {string[]} libraries to preload
+ * @property {Record<string, string>} options of their runtimes
+ * @property {string[]} tests
+ */
+/** @type {Record<string, Run>} */
+const RUNS = {
+  address: {
+    sanitize: 'address,undefined',
+    libraries: ['libasan.so', 'libubsan.so'],
+    options: {
+      // Leaks: node keeps much until its end, by design. What the addon must give back is counted by the tests (descriptors,
+      // threads), and freed memory that is used again is what this run is for.
+      ASAN_OPTIONS: 'detect_leaks=0:halt_on_error=1:exitcode=99',
+      UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1:exitcode=99',
+    },
+    tests: ['test/inotify', 'test/watch'],
+  },
+  thread: {
+    sanitize: 'thread',
+    libraries: ['libtsan.so'],
+    options: { TSAN_OPTIONS: 'halt_on_error=1:exitcode=99' },
+    tests: ['test/inotify/inotify.test.ts', 'test/inotify/guard.test.ts'],
+  },
+}
+
+const asked = process.argv.slice(2)
+for (const name of asked.length > 0 ? asked : Object.keys(RUNS)) {
+  const run = RUNS[name]
+  if (run === undefined) throw new Error(`there is no run '${name}': ${Object.keys(RUNS).join(', ')}`)
+  process.stdout.write(`\n== ${run.sanitize}\n`)
+  const status = testUnder(run)
+  if (status !== 0) process.exit(status)
+}
+
+/** @param {Run} run */
+function testUnder({ sanitize, libraries, options, tests }) {
+  const copy = mkdtempSync(join(tmpdir(), 'inotify-bridge-sanitizer-'))
+  try {
+    for (const part of [
+      'dist',
+      'examples',
+      'native',
+      'package.json',
+      'src',
+      'test',
+      'vitest.config.ts',
+      'tsconfig.json',
+    ]) {
+      cpSync(join(root, part), join(copy, part), {
+        recursive: true,
+        filter: (path) => !path.endsWith('native/build'),
+      })
+    }
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+    build(join(copy, 'native'), sanitize)
+    const preload = libraries.map((library) =>
+      execFileSync('gcc', [`-print-file-name=${library}`], { encoding: 'utf8' }).trim(),
+    )
+    const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+    const { status } = spawnSync(process.execPath, [vitest, 'run', '--testTimeout=300000', ...tests], {
+      cwd: copy,
+      env: { ...process.env, ...options, LD_PRELOAD: preload.join(' ') },
+      stdio: 'inherit',
+    })
+    return status ?? 1
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {string} directory
+ * @param {string} sanitize
+ */
+function build(directory, sanitize) {
+  const gyp = createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')
+  const nodedir = `--nodedir=${dirname(dirname(process.execPath))}`
+  execFileSync(process.execPath, [gyp, 'rebuild', '--loglevel=error', nodedir], {
+    cwd: directory,
+    env: { ...process.env, GYP_DEFINES: `sanitize=${sanitize}` },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}

@@ -1,0 +1,31 @@
+import * as constants from '../inotify/constants.ts'
+import { formatMask } from '../inotify/mask.ts'
+import { UsageError } from './command.ts'
+
+const MASKS: ReadonlyMap<string, number> = new Map(
+  Object.entries(constants)
+    .filter(([, bit]) => (bit & constants.IN_ALL_EVENTS) === bit || bit === constants.IN_UNMOUNT)
+    .filter(([name]) => name !== 'IN_NONBLOCK')
+    .map(([name, bit]) => [name.replace('IN_', '').toLowerCase(), bit]),
+)
+
+/** The mask of inotifywait's event names, in either case, with or without IN_: `close_write,moved_to`. */
+export function maskOfNames(names: readonly string[]): number {
+  let mask = 0
+  for (const name of names.flatMap((list) => list.split(','))) {
+    const bit = MASKS.get(name.toLowerCase().replace(/^in_/, ''))
+    if (bit === undefined) {
+      throw new UsageError(`there is no event '${name}'; there are ${[...MASKS.keys()].join(', ')}`)
+    }
+    mask |= bit
+  }
+  return mask
+}
+
+/** A mask as inotifywait prints it: `CLOSE_WRITE,CLOSE`, `CREATE,ISDIR`. */
+export function inotifywaitNames(mask: number): string {
+  const names = formatMask(mask).replaceAll('IN_', '').split('|')
+  if (mask & constants.IN_CLOSE)
+    names.splice(names.findLastIndex((name) => name.startsWith('CLOSE_')) + 1, 0, 'CLOSE')
+  return names.join(',')
+}

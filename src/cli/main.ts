@@ -1,0 +1,72 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { printable } from '../errors.ts'
+import { type Command, UsageError } from './command.ts'
+import { diagnoseCommand } from './diagnose.ts'
+import { mirrorCommand } from './mirror.ts'
+import { tell } from './output.ts'
+import { watchCommand } from './watch.ts'
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['watch', watchCommand],
+  ['mirror', mirrorCommand],
+  ['diagnose', diagnoseCommand],
+])
+
+const HELP = `usage: inotify-bridge COMMAND [OPTIONS] ...
+
+${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+
+'inotify-bridge COMMAND --help' says more. --version prints the version.
+`
+
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === '--version') {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  if (name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(HELP)
+    return 0
+  }
+  const command = name === undefined ? undefined : COMMANDS.get(name)
+  if (name === undefined || command === undefined) {
+    const complaint = name === undefined ? 'name a command' : `there is no command '${printable(name)}'`
+    process.stderr.write(`inotify-bridge: ${complaint}: ${[...COMMANDS.keys()].join(', ')} (see --help)\n`)
+    return 2
+  }
+  const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  if (options.includes('--help') || options.includes('-h')) {
+    process.stdout.write(command.help)
+    return 0
+  }
+  try {
+    return await command.run(args, stopSignal())
+  } catch (error) {
+    if (error instanceof UsageError) {
+      tell(name, `${error.message} (see 'inotify-bridge ${name} --help')`)
+      return 2
+    }
+    tell(name, error instanceof Error ? error.message : String(error))
+    return 1
+  }
+}
+
+/** Aborts at the first SIGINT or SIGTERM, so that the command ends as if it were done. The second has its usual effect. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  return controller.signal
+}
+
+// `inotify-bridge watch -m . | head -1`: the reader has what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+// One line, where Node would print three.
+process.removeAllListeners('warning')
+process.on('warning', (warning) => {
+  process.stderr.write(`inotify-bridge: warning: ${printable(warning.message)}\n`)
+})
+
+process.exitCode = await main(process.argv.slice(2))

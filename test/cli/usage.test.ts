@@ -1,0 +1,83 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { scratch } from '../support/scratch.ts'
+import { Run } from './command.ts'
+
+const COMMANDS = ['watch', 'mirror', 'diagnose']
+
+test.each([['--help'], ['-h'], ['help']])('%s lists every command', async (flag) => {
+  const { code, stdout, stderr } = await new Run([flag]).ended()
+  expect([code, stderr]).toEqual([0, ''])
+  for (const command of COMMANDS) expect(stdout).toContain(command)
+})
+
+test.each(COMMANDS)('%s --help tells the usage and the exit codes', async (command) => {
+  const { code, stdout, stderr } = await new Run([command, '--help']).ended()
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(`usage: inotify-bridge ${command}`)
+  expect(stdout).toContain('Exit code')
+})
+
+test('--version prints the version', async () => {
+  expect((await new Run(['--version']).ended()).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+describe('one line on stderr, and the exit code', () => {
+  test.each([
+    ['no command', [], 2, 'name a command'],
+    ['an unknown command', ['wach'], 2, "there is no command 'wach'"],
+    ['watch without a path', ['watch'], 2, 'name at least one directory'],
+    ['an unknown flag', ['watch', '--frob', '/'], 2, "Unknown option '--frob'"],
+    ['an unknown event', ['watch', '-e', 'moved', '/'], 2, "there is no event 'moved'"],
+    ['an event that is no change', ['watch', '-e', 'open', '/'], 2, '--raw'],
+    ['an unknown backend', ['watch', '--backend', 'kqueue', '/'], 2, 'auto, inotify, poll'],
+    ['an interval of 0', ['watch', '--interval', '0', '/'], 2, 'at least 1'],
+    ['an interval that is no number', ['mirror', '--interval', '1s', '/a', '/b'], 2, "got '1s'"],
+    [
+      'no such directory to watch',
+      ['watch', '/no/such'],
+      1,
+      "ENOENT: no such file or directory, statx '/no/such'",
+    ],
+    ['a file to watch', ['watch', '/etc/passwd'], 1, "ENOTDIR: not a directory, watch '/etc/passwd'"],
+    ['nothing raw to watch', ['watch', '--raw', '/no/such'], 1, 'ENOENT'],
+    ['mirror without a target', ['mirror', '/tmp'], 2, 'name a SOURCE and a TARGET'],
+    ['no such source', ['mirror', '/no/such', '/tmp/target'], 1, 'ENOENT'],
+    ['a source that is a file', ['mirror', '/etc/passwd', '/tmp/target'], 1, 'ENOTDIR'],
+    ['nothing to diagnose', ['diagnose', '/no/such'], 1, 'ENOENT'],
+    ['ESC in a name', ['diagnose', '/no/\x1b[31msuch'], 1, '\\x1b[31m'],
+  ])('%s', async (_, args, expected, words) => {
+    const { code, stdout, stderr } = await new Run(args).ended()
+    expect(stdout).toBe('')
+    expect(stderr).toContain(words)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(code).toBe(expected)
+  })
+
+  test('a target inside the source, also behind a symlink', async () => {
+    const source = scratch()
+    const alias = join(scratch(), 'alias')
+    symlinkSync(source, alias)
+    for (const target of [join(source, 'target'), join(alias, 'target'), source]) {
+      const { code, stderr } = await new Run(['mirror', source, target]).ended()
+      expect(stderr).toMatch(/^inotify-bridge mirror: EINVAL: .*\n$/)
+      expect(code).toBe(1)
+    }
+  })
+
+  test('a bad environment names the variable', async () => {
+    const environment = { INOTIFY_BRIDGE_BACKEND: 'fanotify' }
+    const { code, stderr } = await new Run(['watch', scratch()], environment).ended()
+    expect(stderr).toMatch(/^inotify-bridge watch: INOTIFY_BRIDGE_BACKEND .*'fanotify'\n$/)
+    expect(code).toBe(1)
+  })
+})
+
+test('a target on no tmpfs: a warning in one line, and it is mirrored', async () => {
+  const [source, target] = [scratch(), scratch()]
+  writeFileSync(join(source, 'a'), 'x')
+  const { code, stderr } = await new Run(['mirror', '--once', '--quiet', '0', source, target]).ended()
+  expect(stderr).toMatch(/^inotify-bridge: warning: .*not on a tmpfs.*\n$/)
+  expect(code).toBe(0)
+})

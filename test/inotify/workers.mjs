@@ -1,0 +1,64 @@
+// node workers.mjs DIRECTORY COUNT: starts and terminates COUNT workers that watch the directory, eight at a time, while
+// somebody else changes it; prints what of inotify's descriptors and of threads is left. An abort shows in the exit code.
+import { readdirSync, readlinkSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+
+const [directory, count] = [process.argv[2], Number(process.argv[3])]
+
+const watching = `
+  import { parentPort, workerData } from 'node:worker_threads'
+  const { IN_ALL_EVENTS, Inotify } = await import(workerData.module)
+  let told = false
+  const watchers = [new Inotify(), new Inotify()]
+  for (const inotify of watchers) {
+    inotify.add(workerData.directory, IN_ALL_EVENTS)
+    inotify.on('events', (batch) => {
+      if (batch.length > 0 && !told) parentPort.postMessage('events')
+      told = true
+    })
+  }
+  // Blocked now and then, so that guards are at work when the end comes.
+  setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20), 25)
+`
+const workerData = { directory, module: new URL('../../dist/index.js', import.meta.url).href }
+const url = new URL(`data:text/javascript,${encodeURIComponent(watching)}`)
+
+const fds = () =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith('anon_inode:inotify')
+    } catch {
+      return false
+    }
+  }).length
+const threads = () => readdirSync('/proc/self/task').length
+
+let withEvents = 0
+
+/** @param {number} i */
+async function startAndTerminate(i) {
+  const worker = new Worker(url, { workerData })
+  const events = new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  // Each tenth is terminated wherever it is: loading, opening, adding.
+  if (i % 10 === 0) await new Promise((resolve) => worker.once('online', resolve))
+  else {
+    await events
+    withEvents++
+  }
+  await worker.terminate()
+}
+
+// The first worker makes threads that stay: it is no part of the count.
+await startAndTerminate(1)
+withEvents = 0
+const threadsBefore = threads()
+const pending = Array.from({ length: count }, (_, i) => i)
+await Promise.all(
+  Array.from({ length: 8 }, async () => {
+    for (let i = pending.shift(); i !== undefined; i = pending.shift()) await startAndTerminate(i)
+  }),
+)
+process.stdout.write(JSON.stringify({ withEvents, fdsLeft: fds(), threadsLeft: threads() - threadsBefore }))

@@ -1,0 +1,94 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { compile } from '../support/compile.ts'
+import { scratch } from '../support/scratch.ts'
+
+test('200 workers are started and terminated under load: no abort, no descriptor and no thread is left', {
+  timeout: 120_000,
+}, async () => {
+  const directory = scratch('/dev/shm')
+  writeFileSync(join(directory, '0000000'), '')
+  // More renames than there is time for; ended by its pid.
+  const writer = spawn(compile('renames'), [directory, '9000000'], { stdio: 'ignore' })
+  const ended = once(writer, 'exit')
+  onTestFinished(async () => {
+    writer.kill()
+    await ended
+  })
+  const program = join(import.meta.dirname, 'workers.mjs')
+  const { stdout } = await promisify(execFile)(process.execPath, [program, directory, '200'], {
+    timeout: 110_000,
+  })
+  expect(writer.exitCode).toBeNull()
+  expect(JSON.parse(stdout)).toEqual({ withEvents: 180, fdsLeft: 0, threadsLeft: 0 })
+})
+
+test('an exception in a listener is an uncaught exception, and delivery goes on where that is survived', async () => {
+  const directory = scratch()
+  const code = `
+    import { writeFileSync } from 'node:fs'
+    import { IN_CREATE, Inotify } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const inotify = new Inotify()
+    inotify.add(${JSON.stringify(directory)}, IN_CREATE)
+    let batches = 0
+    inotify.on('events', () => {
+      batches++
+      if (batches === 2) inotify.close()
+      else throw new Error('from a listener')
+    })
+    process.on('uncaughtException', (error, origin) => {
+      console.log(origin, error.message)
+      writeFileSync(${JSON.stringify(join(directory, 'second'))}, '')
+    })
+    inotify.on('close', () => console.log('batches', batches))
+    writeFileSync(${JSON.stringify(join(directory, 'first'))}, '')`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+    timeout: 10_000,
+  })
+  expect(stdout).toBe('uncaughtException from a listener\nbatches 2\n')
+})
+
+test.each([
+  ['persistent: false', 'new Inotify({ persistent: false })'],
+  ['unref()', 'new Inotify().unref()'],
+  [
+    'close()',
+    '(() => { const inotify = new Inotify(); inotify.on("events", () => {}); inotify.close(); return inotify })()',
+  ],
+])('%s lets the process end', async (_, make) => {
+  const code = `
+    import { Inotify } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const inotify = ${make}
+    inotify.on('events', () => {})
+    try { inotify.add('/', 0x100) } catch (error) { if (error.code !== 'EBADF') throw error }
+    console.log('end of script')`
+  const options = { timeout: 10_000 }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], options)
+  expect(stdout).toBe('end of script\n')
+})
+
+test('ref() after unref() keeps the process alive until close()', async () => {
+  const code = `
+    import { Inotify } from ${JSON.stringify(join(import.meta.dirname, '../../dist/index.js'))}
+    const inotify = new Inotify({ persistent: false }).ref()
+    inotify.on('events', () => { console.log('event'); inotify.close() })
+    inotify.add(process.argv[1], 0x100)
+    console.log('ready')`
+  const directory = scratch()
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 10_000,
+  })
+  const exited = once(child, 'exit')
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    if (output === 'ready\n') writeFileSync(join(directory, 'x'), '')
+  })
+  expect(await exited).toEqual([0, null])
+  expect(output).toBe('ready\nevent\n')
+})

@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import tmp from 'tmp'
+import { beforeAll, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const PLATFORM = `linux-${process.arch}`
+
+tmp.setGracefulCleanup()
+const folder = tmp.dirSync({ unsafeCleanup: true, prefix: 'inotify-bridge-pack-' }).name
+const installed = join(folder, 'node_modules', 'inotify-bridge')
+const addon = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge.node')
+let files: string[]
+
+const run = (program: string, args: string[], cwd = folder) =>
+  execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+
+// As a user has it: packed, and installed in an empty folder where no script may run.
+beforeAll(() => {
+  run('npm', ['pack', '--pack-destination', folder], ROOT)
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
+  files = run('tar', ['-tzf', tarball])
+    .trim()
+    .split('\n')
+    .map((name) => name.replace(/^package\//, ''))
+  writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "private": true }')
+  run('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', tarball])
+}, 180_000)
+
+test('the tarball has what a user needs, and nothing that makes npm compile', () => {
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'dist/index.js',
+      'dist/index.d.ts',
+      'dist/cli/main.js',
+      `prebuilds/${PLATFORM}/inotify_bridge.node`,
+      'native/binding.gyp',
+      'native/stream.cc',
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+    ]),
+  )
+  expect(files).not.toContain('binding.gyp')
+  expect(files.filter((name) => /^(test|src|bench|build|node_modules|scripts)\//.test(name))).toEqual([])
+  const { scripts, gypfile } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  expect(gypfile).toBe(false)
+  expect(Object.keys(scripts)).not.toEqual(expect.arrayContaining([expect.stringMatching(/install$/)]))
+})
+
+test('the prebuilt addon is not left in the checkout', () => {
+  expect(readdirSync(ROOT)).not.toContain('prebuilds')
+})
+
+test('run-time dependencies: bindings, and what it brings', () => {
+  const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
+  const tree = Object.keys(lock.packages).filter((name) => name !== '')
+  expect(tree.sort()).toEqual([
+    'node_modules/bindings',
+    'node_modules/file-uri-to-path',
+    'node_modules/inotify-bridge',
+  ])
+})
+
+test('the addon needs libc and nothing else, of 2014 at the latest', () => {
+  const needed = [...run('readelf', ['-d', addon]).matchAll(/NEEDED.*\[(.+)\]/g)].map(([, library]) => library)
+  expect(needed).toEqual(['libc.so.6'])
+  const versions = [...run('readelf', ['-V', addon]).matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor))
+  expect(Math.max(...versions)).toBeLessThanOrEqual(17)
+})
+
+const SEE_A_MOVE = `
+  const fs = require('node:fs')
+  const directory = fs.mkdtempSync('move-')
+  fs.writeFileSync(directory + '/a', '')
+  const inotify = new bridge.Inotify()
+  inotify.add(directory, bridge.IN_MOVED_TO)
+  inotify.on('events', (batch) => {
+    for (const { mask, name } of batch) console.log(bridge.formatMask(mask), name)
+    inotify.close()
+  })
+  fs.renameSync(directory + '/a', directory + '/b')
+`
+
+test('import sees an IN_MOVED_TO', () => {
+  const script = `import * as bridge from 'inotify-bridge'\nimport { createRequire } from 'node:module'
+    const require = createRequire(import.meta.url)${SEE_A_MOVE}`
+  writeFileSync(join(folder, 'esm.mjs'), script)
+  expect(run(process.execPath, ['esm.mjs'])).toBe('IN_MOVED_TO b\n')
+})
+
+test('require sees an IN_MOVED_TO', () => {
+  writeFileSync(join(folder, 'cjs.cjs'), `const bridge = require('inotify-bridge')${SEE_A_MOVE}`)
+  expect(run(process.execPath, ['cjs.cjs'])).toBe('IN_MOVED_TO b\n')
+})
+
+test('the command is installed', () => {
+  expect(run(join(folder, 'node_modules/.bin/inotify-bridge'), ['diagnose', folder])).toContain('backend')
+})
+
+test('a strict TypeScript consumer compiles against its types', () => {
+  writeFileSync(
+    join(folder, 'consumer.ts'),
+    `import { type Change, type EventBatch, Inotify, IN_CREATE, type Mirror, mirror, watch } from 'inotify-bridge'
+     const inotify: Inotify = new Inotify({ batchWindow: 1 })
+     const wd: number = inotify.add('/tmp', IN_CREATE)
+     inotify.on('events', (batch: EventBatch) => { const name: string = batch.name(0); console.log(wd, name) })
+     const watcher = watch('/tmp')
+     watcher.on('changes', (changes: Change[]) => { for (const change of changes) if (change.type === 'rename') console.log(change.from) })
+     const mirrored: Promise<Mirror> = mirror('/a', '/b')
+     mirrored.then((m) => m.on('update', ({ changed, generation }) => console.log(changed.join(), generation + 1)))
+     // @ts-expect-error there is no such event
+     inotify.on('event', () => {})
+     // @ts-expect-error a mask is a number
+     inotify.add('/tmp', 'IN_CREATE')\n`,
+  )
+  symlinkSync(join(ROOT, 'node_modules', '@types'), join(folder, 'node_modules', '@types'))
+  const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
+  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--types', 'node']
+  expect(run(tsc, [...flags, '--lib', 'es2023,esnext.disposable', 'consumer.ts'])).toBe('')
+})
