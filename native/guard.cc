@@ -21,6 +21,10 @@ constexpr int kStandInMs = 2;
 constexpr int kForEver = -1;
 constexpr size_t kStackBytes = 256 * 1024;
 
+// All but 32 to 34, with which glibc and musl speak to every thread on their own account: setuid(2) waits
+// until each has answered (nptl(7)).
+constexpr uint64_t kAllSignals = ~(uint64_t{0b111} << 31);
+
 // The kernel's own call and its 64-bit set: pthread_sigmask is bound to GLIBC_2.32 when linked on a newer
 // system.
 void SetSignalMask(const uint64_t* mask, uint64_t* before) {
@@ -62,8 +66,8 @@ int Guard::Start(EventQueue* queue, Wake wake, void* argument) {
   // libuv's thread functions: pthread_create itself is bound to GLIBC_2.34 when linked on a newer system.
   uv_thread_options_t options = {UV_THREAD_HAS_STACK_SIZE, kStackBytes};
   // Signals are for node's own threads: a handler must not find itself on a stack of this size.
-  uint64_t all = ~uint64_t{0}, before = 0;
-  SetSignalMask(&all, &before);
+  uint64_t before = 0;
+  SetSignalMask(&kAllSignals, &before);
   int error = uv_thread_create_ex(&thread_, &options, Main, this);
   SetSignalMask(&before, nullptr);
   running_ = error == 0;
