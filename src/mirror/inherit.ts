@@ -32,7 +32,10 @@ async function readNode(parent: HeldDirectory, name: string): Promise<TargetNode
   const stat = await parent.lstat(name)
   const key = statKey(stat)
   if (stat.isSymbolicLink()) return { kind: 'link', to: await parent.readlink(name) }
-  if (stat.isFile()) return { kind: 'file', key, digest: await digestFile(parent, name, key) }
+  if (stat.isFile()) {
+    // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
+    return { kind: 'file', key, digest: await digestFile(parent, name, key).catch(() => '') }
+  }
   if (!stat.isDirectory()) return undefined
   await using held = await parent.directory(name)
   const entries = new Map<string, TargetNode>()

@@ -8,6 +8,11 @@ export class Torn extends Error {
   override readonly name = 'Torn'
 }
 
+/** The path leads to another directory than the one that was read: what that one lacks need not be gone. */
+export class Replaced extends Error {
+  override readonly name = 'Replaced'
+}
+
 /** The errno name of an error, '' if it has none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -75,8 +75,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       await mirror.#begin(true)
       config.signal?.throwIfAborted()
     } catch (error) {
-      // Closing may fail for the same reason as the pass, which is the one to tell.
-      await mirror.close().catch(() => {})
+      // An aborted start is closed. One that failed leaves to the next what it found, which may be in use. Either may fail for
+      // the same reason as the pass, which is the one to tell.
+      const { inherited } = mirror.#context
+      mirror.#closing = mirror.#shutDown(inherited && !config.signal?.aborted ? 'abandon' : 'remove')
+      await mirror.#closing.catch(() => {})
       throw error
     }
     config.signal?.addEventListener('abort', mirror.#onAbort, { once: true })
@@ -107,7 +110,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   /** Stops after the pass that is running, and removes from the target what the mirror made there unless `keep`. */
   close({ keep = false }: { keep?: boolean } = {}): Promise<void> {
-    this.#closing ??= this.#shutDown(keep)
+    this.#closing ??= this.#shutDown(keep ? 'keep' : 'remove')
     return this.#closing
   }
 
@@ -153,9 +156,9 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     }
     if (outcome.found === 'lost') this.#enter('source-lost', outcome.reason)
     if (outcome.found === 'torn') {
+      const { path, reason } = outcome
       // The others are as they were when a pass last came through.
-      const others = this.#skipped.filter(({ path }) => path !== '..data')
-      this.#skip([...others, { path: '..data', reason: outcome.reason }])
+      this.#skip([...this.#skipped.filter((other) => other.path !== path), { path, reason }])
     }
     if (outcome.found !== 'source') return
     const { over, skipped, changed, failures } = outcome
@@ -184,15 +187,16 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     for (const error of errors) if (!before.has(keyOf(error))) this.emit('error', error)
   }
 
-  async #shutDown(keep: boolean): Promise<void> {
+  async #shutDown(content: 'remove' | 'keep' | 'abandon'): Promise<void> {
     const { config, target, staging } = this.#context
     clearTimeout(this.#timer)
     config.signal?.removeEventListener('abort', this.#onAbort)
     await this.#running?.catch(() => {})
     try {
-      const failures = keep ? [] : await this.#passes.withdraw()
+      if (content === 'abandon') return await staging.abandon()
+      const failures = content === 'keep' ? [] : await this.#passes.withdraw()
       await staging.remove()
-      if (!keep && staging.createdTarget) await removeIfEmpty(config.target)
+      if (content === 'remove' && staging.createdTarget) await removeIfEmpty(config.target)
       if (failures[0] !== undefined) throw failures[0]
     } finally {
       await target.held.close()

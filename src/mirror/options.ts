@@ -5,7 +5,10 @@ import { InotifyError, invalidArgument } from '../errors.ts'
 export interface MirrorOptions {
   /** ms from the beginning of one look at the source to that of the next; 250. INOTIFY_BRIDGE_INTERVAL overrides it. */
   interval?: number
-  /** ms for which a file outside a `..data` directory must hold still before it is published; 100. */
+  /**
+   * ms for which a file outside a `..data` directory must hold still before it is published, 50 times as long if it has become
+   * empty; 100.
+   */
   quiet?: number
   /** How many regular files, and bytes in them, are copied at most; 1024 and 16 MiB. */
   limits?: { files: number; bytes: number }

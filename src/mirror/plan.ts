@@ -86,7 +86,7 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
  * What the target shall have while the source is over the limits: every entry a link into the source, so that its
  * readers see what is there, though without events. Links between entries stay as they are.
  */
-export function linked({ tree, data }: Snapshot, source: string): TargetTree {
+export function linked({ tree, data }: Pick<Snapshot, 'tree' | 'data'>, source: string): TargetTree {
   const entries = new Map<string, TargetNode>()
   for (const [name, node] of tree.entries) {
     if (name === data) continue

@@ -47,8 +47,9 @@ export async function copyAttributes({ path, shown }: Place, { uid, gid, mode }:
       if (!['EPERM', 'EINVAL'].includes(codeOf(error))) throw targetError('chown', shown, error)
     }
   }
-  // Set-id bits would give away the rights of another owner than the source's. chown(2) clears them, hence the order.
-  const bits = Number(mode) & (owned ? 0o7777 : 0o777)
+  // A set-id program would have its rights in the target though the source's mount is nosuid, as FUSE always is for a user.
+  // On a directory the bits give no rights, but would those of another group. chown(2) clears them, hence the order.
+  const bits = Number(mode) & (owned && had.isDirectory() ? 0o7777 : 0o777)
   await onTarget(
     'chmod',
     shown,

@@ -4,28 +4,37 @@ import { HeldDirectory } from '../mounts/held.ts'
 import { readBack } from './inherit.ts'
 import type { MirrorConfig } from './options.ts'
 import type { PassContext } from './pass.ts'
+import { onTarget } from './safe_copy.ts'
 import { Source } from './source.ts'
 import { Staging } from './staging.ts'
 import { openTarget, removeIfEmpty, warnUnlessInMemory } from './target.ts'
 
-/** Opens what the passes work with, or leaves nothing open. */
+/** Opens what the passes work with, or leaves nothing open and nothing made. */
 export async function prepare(config: MirrorConfig): Promise<PassContext> {
   await using root = await openSource(config.source)
   const { held, created } = await openTarget(root, config.target)
   try {
     await warnUnlessInMemory(held, config.target)
     const staging = await Staging.open(held, config.target, created)
-    const { dev, ino } = await held.stat()
-    return {
-      config,
-      source: new Source(config.source),
-      target: { held, shown: config.target, tree: await readBack(held, staging.made) },
-      staging,
-      rules: {
-        limits: config.limits,
-        sources: [config.source, await realpath(root.path)],
-        target: { dev, ino },
-      },
+    try {
+      const { dev, ino } = await held.stat()
+      const tree = await onTarget('read', config.target, readBack(held, staging.made))
+      return {
+        config,
+        source: new Source(config.source),
+        target: { held, shown: config.target, tree },
+        staging,
+        rules: {
+          limits: config.limits,
+          sources: [config.source, await realpath(root.path)],
+          target: { dev, ino },
+        },
+        inherited: tree.entries.size > 0,
+      }
+    } catch (error) {
+      // What a killed mirror has noted down is for the next.
+      await ([...staging.made].length > 0 ? staging.abandon() : staging.remove()).catch(() => {})
+      throw error
     }
   } catch (error) {
     await held.close()

@@ -12,6 +12,16 @@ const MAX_DEPTH = 32
 /** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
 const MAX_ENTRIES = 65_536
 
+const DATA = Buffer.from('..data')
+
+/**
+ * A name that leads to an inode without links leads to what was deleted or replaced behind the mount. Overlay does that with
+ * what it has once looked up, when its upper or a lower directory is changed directly: it shows rewriting in place
+ * and names it was never asked for, but what was replaced by rename(2) (`..data` too) never, as no one but who mounted it
+ * can make it look again (`mount -o remount`). Looking up with O_EXCL, opening its directory anew and bind mounts do not.
+ */
+const STALE = 'deleted or replaced behind the mount: what was there is still shown'
+
 /** What a scan must know about the mirror. */
 export interface ScanRules {
   readonly limits: { readonly files: number; readonly bytes: number }
@@ -28,6 +38,8 @@ export interface Snapshot {
   readonly data: string | undefined
   /** Why the source is over the limits; the tree is then complete in its first level only. */
   readonly over: string | undefined
+  /** Whether not even the first level is complete. */
+  readonly endless: boolean
   readonly skipped: readonly Skipped[]
 }
 
@@ -45,10 +57,20 @@ export async function readData(root: HeldDirectory): Promise<string | undefined>
 
 /** Reads the whole source. Errors of single entries are part of the result; those thrown speak for the source. */
 export async function scan(root: HeldDirectory, rules: ScanRules): Promise<Snapshot> {
-  const data = await readData(root)
+  const key = statKey(await root.stat())
+  const names = await root.names()
+  const data = names.some(isData) ? await readData(root) : undefined
   const scanner = new Scanner(rules, data)
-  const tree = await scanner.directory(root, '', 0)
-  return { tree, data, over: scanner.over, skipped: scanner.skipped }
+  const tree = await scanner.read({ held: root, key, path: '', depth: 0 }, names)
+  return { tree, data, over: scanner.over, endless: scanner.endless, skipped: scanner.skipped }
+}
+
+/**
+ * By a listing, where it may be missing: overlay remembers for ever that a name it was asked for was not there, and would
+ * not show a `..data` that comes later in a lower directory.
+ */
+function isData(name: Buffer): boolean {
+  return name.equals(DATA)
 }
 
 /**
@@ -57,7 +79,7 @@ export async function scan(root: HeldDirectory, rules: ScanRules): Promise<Snaps
  */
 export async function verify(root: HeldDirectory, { tree, data }: Snapshot): Promise<void> {
   if (wasRemoved(tree.key, await root.stat())) throw new SourceLost('it was removed while it was read')
-  const now = await readData(root)
+  const now = data !== undefined || (await root.names()).some(isData) ? await readData(root) : undefined
   if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
   if (data === undefined || generation?.kind !== 'directory') return
@@ -70,15 +92,24 @@ export async function verify(root: HeldDirectory, { tree, data }: Snapshot): Pro
 
 /**
  * virtiofs.md: a directory removed on the host reads as an empty one, without an error; only nlink tells. It must have been
- * above 0 before, since some FUSE servers do not count links at all.
+ * above 0 before (or be so in the directory above), since some FUSE servers do not count links at all.
  */
 export function wasRemoved(before: StatKey, now: BigIntStats): boolean {
   return before.nlink > 0n && now.nlink === 0n
 }
 
+/** A directory of the source while it is read. `path` is relative to the source. */
+interface Reading {
+  readonly held: HeldDirectory
+  readonly key: StatKey
+  readonly path: string
+  readonly depth: number
+}
+
 class Scanner {
   readonly skipped: Skipped[] = []
   over: string | undefined
+  endless = false
   readonly #rules: ScanRules
   readonly #data: string | undefined
   #files = 0
@@ -90,20 +121,25 @@ class Scanner {
     this.#data = data
   }
 
-  async directory(held: HeldDirectory, path: string, depth: number): Promise<SourceTree> {
-    const key = statKey(await held.stat())
+  async read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
+    const { key, path } = directory
     const entries = new Map<string, SourceNode>()
-    for (const bytes of (await held.names()).sort(Buffer.compare)) {
+    for (const bytes of names.sort(Buffer.compare)) {
       const name = bytes.toString()
       const at = path === '' ? name : `${path}/${name}`
       if (path === '' && this.#isInternal(name)) continue
       // Nothing below the first level is of use any more, and it may be without end.
       if (path !== '' && this.over !== undefined) break
+      // So may that be: a link for each of a million names would be the end of the target.
+      if (this.#entries > MAX_ENTRIES) {
+        this.endless = true
+        break
+      }
       if (!isUtf8(bytes)) {
         this.#skip(at, 'the name is not UTF-8')
         continue
       }
-      const node = await this.#entry(held, name, at, depth)
+      const node = await this.#entry(directory, name, at)
       if (node !== undefined) entries.set(name, node)
     }
     return { kind: 'directory', key, entries }
@@ -118,18 +154,17 @@ class Scanner {
     return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
   }
 
-  async #entry(
-    held: HeldDirectory,
-    name: string,
-    at: string,
-    depth: number,
-  ): Promise<SourceNode | undefined> {
+  async #entry(directory: Reading, name: string, at: string): Promise<SourceNode | undefined> {
+    const { held } = directory
     try {
-      const stat = await held.lstat(name)
+      let stat = await held.lstat(name)
+      // Again: it may also have gone between being looked up and being looked at.
+      if (wasRemoved(directory.key, stat)) stat = await held.lstat(name)
+      if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
       if (stat.isSymbolicLink()) return this.#link(at, await held.readlink(name))
-      if (stat.isDirectory()) return await this.#subdirectory(held, name, at, depth, stat)
+      if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
     } catch (error) {
       if (losesSource(error)) throw error
@@ -157,17 +192,21 @@ class Scanner {
   }
 
   async #subdirectory(
-    held: HeldDirectory,
+    { held, depth }: Reading,
     name: string,
     at: string,
-    depth: number,
     { dev, ino }: BigIntStats,
   ): Promise<SourceNode | undefined> {
     const { target } = this.#rules
     if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
     await using child = await held.directory(name)
-    return await this.directory(child, at, depth + 1)
+    const key = statKey(await child.stat())
+    const tree = await this.read({ held: child, key, path: at, depth: depth + 1 }, await child.names())
+    // Another may have taken its name, and this one be half removed: what it lacks is not gone. verify() sees to `..data`'s.
+    if (at !== this.#data && (await held.lstat(name)).ino !== key.ino)
+      return { kind: 'unreadable', reason: 'it was replaced while it was read' }
+    return tree
   }
 
   #skip(path: string, reason: string): undefined {

@@ -1,12 +1,18 @@
+import type { BigIntStats } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { HeldDirectory, lookUpAgain } from '../mounts/held.ts'
-import { reasonOf, SourceLost } from './interrupted.ts'
+import { Replaced, reasonOf, SourceLost } from './interrupted.ts'
 
 /** Which directory stood at the source's path, and on which mount. */
 interface Identity {
   readonly dev: bigint
   readonly ino: bigint
   readonly mount: string
+}
+
+export interface OpenSource {
+  readonly held: HeldDirectory
+  readonly stat: BigIntStats
 }
 
 /**
@@ -16,24 +22,42 @@ interface Identity {
 export class Source {
   readonly path: string
   #identity: Identity | undefined
+  /** As of the last time that it was opened. */
+  #revalidates: boolean | undefined
 
   constructor(path: string) {
     this.path = path
   }
 
-  /** Opens the directory, or throws {@link SourceLost}. */
-  async open(): Promise<HeldDirectory> {
-    const held = await this.#reach()
+  /**
+   * Opens the directory, or throws {@link SourceLost}.
+   *
+   * @param thorough trust nothing that is known of its path
+   */
+  async open(thorough: boolean): Promise<OpenSource> {
+    const opened = await this.#reach(thorough)
     try {
-      const { dev, ino } = await held.stat()
+      const { dev, ino } = opened.stat
       const known = this.#identity
       if (known?.dev !== dev || known.ino !== ino)
-        await this.#recognize(held, { dev, ino, mount: await mountId(held) })
-      return held
+        await this.#recognize(opened.held, { dev, ino, mount: await mountId(opened.held) })
+      this.#revalidates = opened.held.revalidates
+      return opened
     } catch (error) {
-      await held.close()
+      await opened.held.close()
       throw error instanceof SourceLost ? error : new SourceLost(reasonOf(error))
     }
+  }
+
+  /**
+   * Before anything is removed from the target: throws {@link Replaced} if another directory has taken the path and `read`,
+   * from which names were missing, may be one on its way out; {@link SourceLost} if there is none.
+   */
+  async confirm(read: HeldDirectory): Promise<void> {
+    const { held, stat } = await this.#reach(true)
+    await held.close()
+    const { dev, ino } = await read.stat()
+    if (stat.dev !== dev || stat.ino !== ino) throw new Replaced('it was replaced while it was read')
   }
 
   /**
@@ -49,21 +73,34 @@ export class Source {
     this.#identity = found
   }
 
-  async #reach(): Promise<HeldDirectory> {
-    try {
-      const held = await HeldDirectory.open(this.path)
-      if ((await held.stat()).nlink > 0n) return held
-      await held.close()
-    } catch {
-      // What the error was worth shows when the dentries are fresh.
+  async #reach(thorough: boolean): Promise<OpenSource> {
+    if (!thorough || this.#revalidates === false) {
+      try {
+        const opened = await this.#openHere(thorough ? undefined : this.#revalidates)
+        if (opened.stat.nlink > 0n) return opened
+        await opened.held.close()
+      } catch {
+        // What the error was worth shows when the dentries are fresh.
+      }
     }
-    // virtiofs.md: a directory made anew on the host is a false ENOENT until each component has been looked up again.
+    // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
+    // up again.
     const parts = this.path.split('/')
     for (let n = 2; n <= parts.length; n++) await lookUpAgain(parts.slice(0, n).join('/'))
     try {
-      return await HeldDirectory.open(this.path)
+      return await this.#openHere()
     } catch (error) {
       throw new SourceLost(reasonOf(error))
+    }
+  }
+
+  async #openHere(revalidates?: boolean): Promise<OpenSource> {
+    const held = await HeldDirectory.open(this.path, revalidates)
+    try {
+      return { held, stat: await held.stat() }
+    } catch (error) {
+      await held.close()
+      throw error
     }
   }
 }

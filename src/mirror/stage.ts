@@ -13,6 +13,7 @@ import {
   type SourceFile,
   type SourceNode,
   type SourceTree,
+  type StatKey,
   sameKey,
   type TargetFile,
   type TargetNode,
@@ -25,7 +26,18 @@ export interface Staged {
   readonly skipped: readonly Skipped[]
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
+  /** For the next pass. */
+  readonly emptied: Emptied
 }
+
+/** Since when (performance.now()) which version of a flat file has been empty that was not before. */
+export type Emptied = ReadonlyMap<string, { readonly key: StatKey; readonly since: number }>
+
+/**
+ * How many times `quiet` such a file must hold still. Whoever rewrites a file in place truncates it first, and ext4 was seen
+ * to hold the writer up for 0.2 s, on a busy disk for 3 s, between that and the first byte.
+ */
+const EMPTY_PATIENCE = 50
 
 /** A flat file that has been copied and must still prove that nobody is writing to it. */
 interface Unsettled {
@@ -46,19 +58,20 @@ export async function stage(
   target: TargetTree,
   staging: Staging,
   quiet: number,
+  emptied: Emptied,
 ): Promise<Staged> {
-  const stager = new Stager(staging)
+  const stager = new Stager(staging, quiet, emptied)
   const { tree, data } = snapshot
   const flat = new Map(
     [...tree.entries].filter(([name]) => name !== data && (name !== '..data' || data === undefined)),
   )
   const staged = await stager.directory(root, { ...tree, entries: flat }, target, '')
-  await stager.settle(root, quiet)
+  await stager.settle(root)
   if (data !== undefined && !(await addGeneration(root, snapshot, data, target, stager, staged.entries))) {
     // Links into a generation that is not there would dangle: all keeps its last good version.
-    return { tree: target, skipped: stager.skipped, failures: stager.failures }
+    return { ...stager, tree: target }
   }
-  return { tree: staged, skipped: stager.skipped, failures: stager.failures }
+  return { ...stager, tree: staged }
 }
 
 /** Adds `..data` and its directory to `entries`; false if it could not be copied completely. */
@@ -71,8 +84,12 @@ async function addGeneration(
   entries: Map<string, TargetNode>,
 ): Promise<boolean> {
   const source = tree.entries.get(data)
-  if (source?.kind === 'unreadable') {
-    stager.skipped.push({ path: data, reason: source.reason })
+  for (const [path, node] of [
+    ['..data', tree.entries.get('..data')],
+    [data, source],
+  ] as const) {
+    if (node?.kind !== 'unreadable') continue
+    stager.skipped.push({ path, reason: node.reason })
     return false
   }
   if (source?.kind !== 'directory') throw new Torn(`..data names ${data}, which is no directory`)
@@ -104,11 +121,16 @@ async function openGeneration(root: HeldDirectory, data: string): Promise<HeldDi
 class Stager {
   readonly skipped: Skipped[] = []
   readonly failures: InotifyError[] = []
+  readonly emptied = new Map<string, { readonly key: StatKey; readonly since: number }>()
   readonly #staging: Staging
+  readonly #quiet: number
+  readonly #emptiedBefore: Emptied
   #unsettled: Unsettled[] = []
 
-  constructor(staging: Staging) {
+  constructor(staging: Staging, quiet: number, emptiedBefore: Emptied) {
     this.#staging = staging
+    this.#quiet = quiet
+    this.#emptiedBefore = emptiedBefore
   }
 
   /** What the target shall have for a directory. Its new files are copied, but must be settled. */
@@ -133,11 +155,11 @@ class Stager {
    * Waits until the files copied have been left alone for `quiet` ms and takes back those that have not: a writer that
    * truncates and writes is not to be seen half-way. One that pauses for longer cannot be told from one that is done.
    */
-  async settle(root: HeldDirectory, quiet: number): Promise<void> {
+  async settle(root: HeldDirectory): Promise<void> {
     const unsettled = this.#unsettled
     this.#unsettled = []
     if (unsettled.length === 0) return
-    await sleep(quiet)
+    await sleep(this.#quiet)
     for (const { directory, name, siblings, copy, before } of unsettled) {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
         await using held = await root.descend(directory.slice(0, -1))
@@ -185,9 +207,19 @@ class Stager {
       return await this.directory(child, node, before, `${path}${name}/`)
     }
     if (had?.kind === 'file' && sameKey(had.key, node.key)) return had
+    if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
+      this.#expectMore(path + name, node.key)
     const copy = await this.#copy(held, name, node, `${path}${name}`)
     this.#unsettled.push({ directory: path, name, siblings, copy, before: had })
     return copy
+  }
+
+  /** Throws {@link Torn} while a file that has become empty may still be about to be written. */
+  #expectMore(path: string, key: StatKey): void {
+    const before = this.#emptiedBefore.get(path)
+    const since = before !== undefined && sameKey(before.key, key) ? before.since : performance.now()
+    this.emptied.set(path, { key, since })
+    if (performance.now() - since < this.#quiet * EMPTY_PATIENCE) throw new Torn('it has been emptied')
   }
 
   async #copy(held: HeldDirectory, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {

@@ -37,7 +37,7 @@ export class Staging {
    * running.
    */
   static async open(target: HeldDirectory, shown: string, createdTarget: boolean): Promise<Staging> {
-    const leftovers = (await target.names()).map(String).filter((name) => name.startsWith(STAGING_PREFIX))
+    const leftovers = await stagingsIn(target)
     const inherited = await Promise.all(leftovers.map((name) => inherit(target, name, shown)))
     const ledger = {
       owner: (await identify(process.pid)) ?? '',
@@ -45,6 +45,14 @@ export class Staging {
       made: inherited.flatMap((left) => left?.made ?? []),
     }
     const name = await onTarget('mkdtemp', shown, makeStaging(target, ledger))
+    try {
+      // Of two that start at one time, the one that comes here last sees the other.
+      for (const other of await stagingsIn(target))
+        if (other !== name && !leftovers.includes(other)) await inherit(target, other, shown)
+    } catch (error) {
+      await removeTree(target, name)
+      throw error
+    }
     // Only now: being killed before this line leaves what was inherited for the next.
     for (const leftover of leftovers) await onTarget('rmdir', shown, removeTree(target, leftover))
     return new Staging(target, shown, name, ledger)
@@ -60,12 +68,17 @@ export class Staging {
     return this.#recorded
   }
 
-  /** Notes down which entries the target has or will have, before they are made. */
+  /** Notes down which entries the target has or will have, before they are made. Throws if that fails and one is new. */
   async record(names: ReadonlySet<string>): Promise<void> {
-    if (names.size === this.#recorded.size && [...names].every((name) => this.#recorded.has(name))) return
-    const ledger = { owner: this.#owner, createdTarget: this.#createdTarget, made: [...names] }
-    await onTarget('write', this.#shown, writeLedger(this.#target.entry(this.#name), ledger))
-    this.#recorded = names
+    const known = [...names].every((name) => this.#recorded.has(name))
+    if (known && names.size === this.#recorded.size) return
+    try {
+      await this.#write(this.#owner, [...names])
+      this.#recorded = names
+    } catch (error) {
+      // On a full target. One name too many does no harm until somebody else uses it.
+      if (!known) throw error
+    }
   }
 
   /** The place for this pass's work, made when it is first asked for. */
@@ -87,6 +100,17 @@ export class Staging {
   async remove(): Promise<void> {
     await this.clear()
     await onTarget('unlink', this.#shown, removeTree(this.#target, this.#name))
+  }
+
+  /** Leaves everything as if this process had been killed, to the mirror that comes next, this process's too. */
+  async abandon(): Promise<void> {
+    await this.clear()
+    await this.#write('', [...this.#recorded])
+  }
+
+  #write(owner: string, made: readonly string[]): Promise<void> {
+    const ledger = { owner, createdTarget: this.#createdTarget, made }
+    return onTarget('write', this.#shown, writeLedger(this.#target.entry(this.#name), ledger))
   }
 }
 
@@ -135,12 +159,22 @@ export async function removeTree(parent: HeldDirectory, name: string): Promise<v
   await rmdir(parent.entry(name))
 }
 
+async function stagingsIn(target: HeldDirectory): Promise<string[]> {
+  return (await target.names()).map(String).filter((name) => name.startsWith(STAGING_PREFIX))
+}
+
 async function makeStaging(target: HeldDirectory, ledger: Ledger): Promise<string> {
   const path = await mkdtemp(target.entry(STAGING_PREFIX))
-  // A consumer of another user that walks the target recursively must not fail here; the secrets are below, in `work`.
-  await chmod(path, 0o755)
-  await writeLedger(path, ledger)
-  return path.slice(path.lastIndexOf('/') + 1)
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  try {
+    // A consumer of another user that walks the target recursively must not fail here; the secrets are below, in `work`.
+    await chmod(path, 0o755)
+    await writeLedger(path, ledger)
+  } catch (error) {
+    await removeTree(target, name)
+    throw error
+  }
+  return name
 }
 
 async function inherit(target: HeldDirectory, name: string, shown: string): Promise<Ledger | undefined> {

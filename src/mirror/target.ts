@@ -30,8 +30,13 @@ export async function openTarget(source: HeldDirectory, path: string): Promise<O
     // Before anything is made, so that a refusal leaves nothing behind in the source.
     await using parent = await onTarget('open', path, HeldDirectory.open(dirname(path)))
     if (await isWithin(parent, source)) throw overlap(path, 'it would be inside the source')
-    await onTarget('mkdir', path, mkdir(parent.entry(basename(path)), 0o755))
-    return { held: await onTarget('open', path, parent.directory(basename(path))), created: true }
+    const created = await onTarget('mkdir', path, makeDirectory(parent.entry(basename(path))))
+    try {
+      return { held: await onTarget('open', path, parent.directory(basename(path))), created }
+    } catch (error) {
+      if (created) await removeIfEmpty(path)
+      throw error
+    }
   }
 }
 
@@ -53,6 +58,17 @@ export async function removeIfEmpty(directory: string): Promise<void> {
   } catch (error) {
     // Somebody else's file in it, a mount on it, or gone already.
     if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY'].includes(codeOf(error))) throw error
+  }
+}
+
+/** false if another has made it since it was found missing, as a second mirror might. */
+async function makeDirectory(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, 0o755)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
   }
 }
 

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, link, lstat, open, readdir, readlink, statfs } from 'node:fs/promises'
 
-const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 
 /** open(2): a reference to the inode only. Opens no device, waits for no FIFO, needs no permission to read. Not in node:fs. */
 export const O_PATH = 0o10000000
@@ -26,9 +26,12 @@ export class HeldDirectory implements AsyncDisposable {
   /**
    * Opens a directory by its path, symlinks followed. Where the file system may answer from stale dentries (FUSE,
    * network), every name is looked up anew before it is used.
+   *
+   * @param revalidate whether that is so, if it is known: asking is a request to the server
    */
-  static async open(path: string): Promise<HeldDirectory> {
+  static async open(path: string, revalidate?: boolean): Promise<HeldDirectory> {
     const handle = await open(path, O_PATH | O_DIRECTORY)
+    if (revalidate !== undefined) return new HeldDirectory(handle, revalidate)
     try {
       const { type } = await statfs(`/proc/self/fd/${handle.fd}`)
       return new HeldDirectory(handle, !NEVER_STALE.has(type))
@@ -36,6 +39,11 @@ export class HeldDirectory implements AsyncDisposable {
       await handle.close()
       throw error
     }
+  }
+
+  /** Whether names are looked up anew. */
+  get revalidates(): boolean {
+    return this.#revalidate
   }
 
   get fd(): number {
@@ -102,7 +110,8 @@ export class HeldDirectory implements AsyncDisposable {
     try {
       // The type is that of the inode held here, not of whatever the name stands for when it is opened for reading.
       const stat = await inode.stat()
-      return stat.isFile() ? await open(`/proc/self/fd/${inode.fd}`, O_RDONLY) : undefined
+      // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
+      return stat.isFile() ? await open(`/proc/self/fd/${inode.fd}`, O_RDONLY | O_NONBLOCK) : undefined
     } finally {
       await inode.close()
     }

@@ -1,0 +1,311 @@
+// What happens to a mirror, and what it must stand: being killed, a full target, a source that is changed under its hands.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+import { IN_CREATE, IN_DELETE } from '../../src/inotify/constants.ts'
+import { Inotify } from '../../src/inotify/inotify.ts'
+import { type Mirror, mirror } from '../../src/mirror/mirror.ts'
+import { HeldDirectory } from '../../src/mounts/held.ts'
+import { eventsSoFar } from '../support/events.ts'
+import { directory, fixture } from './fixture.ts'
+
+const built = join(import.meta.dirname, '../../dist/index.js')
+const openDescriptors = () => readdirSync('/proc/self/fd').length
+const letter = (n: number) => String.fromCharCode(65 + (n % 26))
+
+/** A process that mirrors; it prints a line when the first pass is over. */
+function mirroring(source: string, target: string, options: object) {
+  const program = `import { mirror } from ${JSON.stringify(built)}
+    await mirror(...${JSON.stringify([source, target, options])})
+    process.stdout.write('ready\\n')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
+test.skipIf(!existsSync(built))(
+  'killed 30 times at any moment: the target is old or new, and the next mirror converges (needs dist)',
+  async () => {
+    const { source, target, start } = fixture()
+    let version = 0
+    const size = 65_536
+    const write = async () => {
+      version++
+      const whole = letter(version).repeat(size)
+      await atomicWrite(source, { a: whole, b: whole, [`only${version % 3}`]: whole })
+      await writeFile(join(source, 'flat.tmp'), whole)
+      await rename(join(source, 'flat.tmp'), join(source, 'flat'))
+    }
+    await write()
+    const check = async () => {
+      if (!existsSync(join(target, '..data'))) return
+      const generation = join(target, await readlink(join(target, '..data')))
+      const [a, b] = [
+        await readFile(join(generation, 'a'), 'utf8'),
+        await readFile(join(target, 'b'), 'utf8'),
+      ]
+      expect(a).toBe(a.charAt(0).repeat(size))
+      expect(b).toBe(a)
+      if (!existsSync(join(target, 'flat'))) return
+      const flat = await readFile(join(target, 'flat'), 'utf8')
+      expect(flat).toBe(flat.charAt(0).repeat(size))
+    }
+    for (let round = 0; round < 30; round++) {
+      const child = mirroring(source, target, { interval: 1, quiet: 0 })
+      const exited = once(child, 'exit')
+      // At any moment of starting for some, of working for the others.
+      if (round % 3 > 0) await once(child.stdout, 'data')
+      const until = performance.now() + Math.random() * (round % 3 > 0 ? 60 : 250)
+      while (performance.now() < until) await write()
+      child.kill('SIGKILL')
+      await exited
+      await check()
+    }
+    const mirrored = await start()
+    await check()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe(await readFile(join(source, 'a'), 'utf8'))
+    expect(await readFile(join(target, 'flat'), 'utf8')).toBe(await readFile(join(source, 'flat'), 'utf8'))
+    const names = (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-'))
+    expect(names.sort()).toEqual((await readdir(source)).sort())
+    await mirrored.close()
+    expect(existsSync(target)).toBe(false)
+  },
+)
+
+test('300 rewrites in place: nothing torn, nothing missing, no descriptor left open after 500 passes', async () => {
+  const { source, target, start } = fixture()
+  const path = join(source, 'key')
+  const write = (n: number) => writeFile(path, letter(n).repeat(65_536))
+  await write(0)
+  const before = openDescriptors()
+  const mirror = await start({ interval: 1, quiet: 50 })
+  const reader = spawn(process.execPath, [join(import.meta.dirname, 'reader.mjs'), join(target, 'key')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  await once(reader.stdout, 'data')
+  for (let n = 1; n <= 300; n++) {
+    await write(n)
+    if (n % 10 === 0) await mirror.refresh()
+  }
+  reader.stdin.end()
+  expect(JSON.parse(await text(reader.stdout))).toMatchObject({ missing: 0, torn: 0 })
+  for (let n = 0; n < 500; n++) await mirror.refresh()
+  await mirror.close()
+  await vi.waitFor(() => expect(openDescriptors()).toBe(before), { interval: 5 })
+})
+
+test('a file that has become empty, as one that is rewritten in place is at first, is given more time', async () => {
+  const { source, target, start } = fixture()
+  const path = join(source, 'a')
+  await writeFile(path, 'one')
+  const mirror = await start({ quiet: 10 })
+  await writeFile(path, '')
+  const emptied = performance.now()
+  await mirror.refresh()
+  expect(mirror.skipped).toEqual([{ path: 'a', reason: 'has not held still yet: it has been emptied' }])
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('one')
+  await vi.waitFor(async () => {
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('')
+  }, 10_000)
+  expect(performance.now() - emptied).toBeGreaterThan(500)
+  expect(mirror.skipped).toEqual([])
+  await writeFile(path, 'two')
+  await mirror.refresh()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('two')
+})
+
+test('an abort during the first pass rejects and leaves nothing behind', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'a'), '1')
+  const before = openDescriptors()
+  const controller = new AbortController()
+  const started = start({ signal: controller.signal, quiet: 50 })
+  await vi.waitFor(() => expect(existsSync(target)).toBe(true), { interval: 1 })
+  controller.abort()
+  await expect(started).rejects.toMatchObject({ name: 'AbortError' })
+  expect(existsSync(target)).toBe(false)
+  expect(openDescriptors()).toBe(before)
+})
+
+test.skipIf(!existsSync(built))(
+  'persistent: false lets the process end, and the next mirror takes over (needs dist)',
+  async () => {
+    const { source, target, start } = fixture()
+    await atomicWrite(source, { a: '1' })
+    const child = mirroring(source, target, { persistent: false, interval: 10 })
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+    await (await start()).close()
+    expect(existsSync(target)).toBe(false)
+  },
+)
+
+test('of two mirrors that start at one time on one target not both run', async () => {
+  const { start } = fixture()
+  for (let round = 0; round < 10; round++) {
+    const both = await Promise.allSettled([start(), start()])
+    const running = both.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+    expect(running.length).toBeLessThan(2)
+    for (const each of both)
+      if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'EBUSY' })
+    for (const each of running) await each.close()
+  }
+})
+
+test('a directory that is replaced while it is read loses no entry in the target', async () => {
+  const { source, target, start } = fixture()
+  const [sub, next, old] = [join(source, 'sub'), join(source, '../next'), join(source, '../old')]
+  for (const path of [sub, next]) {
+    await mkdir(path)
+    for (const name of ['a', 'b']) await writeFile(join(path, name), path)
+  }
+  const mirror = await start()
+  using inotify = new Inotify()
+  inotify.add(join(target, 'sub'), IN_DELETE | IN_CREATE)
+  // As `mv sub old; mv next sub; rm -r old` would have it, in the instant between opening and listing.
+  const names = vi.spyOn(HeldDirectory.prototype, 'names')
+  names.mockImplementation(async function (this: HeldDirectory) {
+    if ((await realpath(this.path)) === sub && existsSync(next)) {
+      renameSync(sub, old)
+      renameSync(next, sub)
+      rmSync(join(old, 'a'))
+    }
+    return await readdir(this.path, { encoding: 'buffer' })
+  })
+  onTestFinished(() => names.mockRestore())
+  await mirror.refresh()
+  expect(mirror.skipped).toEqual([{ path: 'sub', reason: 'it was replaced while it was read' }])
+  await mirror.refresh()
+  expect(mirror.skipped).toEqual([])
+  expect(await readFile(join(target, 'sub/a'), 'utf8')).toBe(next)
+  expect(await eventsSoFar(inotify, join(target, 'sub'))).toEqual([])
+})
+
+test('nor does a source that is replaced before anything is removed from the target', async () => {
+  const { source, target, start } = fixture()
+  for (const name of ['a', 'b']) await writeFile(join(source, name), 'one')
+  const mirror = await start({ quiet: 50 })
+  using inotify = new Inotify()
+  inotify.add(target, IN_DELETE | IN_CREATE)
+  await unlink(join(source, 'a'))
+  await writeFile(join(source, 'b'), 'two')
+  const pass = mirror.refresh()
+  // It waits for b to hold still.
+  const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
+  await vi.waitFor(() => expect(existsSync(join(target, staging, 'work/0'))).toBe(true), { interval: 1 })
+  const next = join(source, '../next')
+  await mkdir(next)
+  for (const name of ['a', 'b']) await writeFile(join(next, name), 'three')
+  await rename(source, join(source, '../old'))
+  await rename(next, source)
+  await pass
+  await mirror.refresh()
+  expect(await eventsSoFar(inotify, target)).toEqual([])
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('three')
+  expect(await readFile(join(target, 'b'), 'utf8')).toBe('three')
+})
+
+test('no program with the rights of its owner comes into the target: its mount may not be nosuid', async () => {
+  const { source, target, start } = fixture()
+  await copyFile('/bin/true', join(source, 'program'))
+  await chmod(join(source, 'program'), 0o6755)
+  const mirror = await start()
+  expect((await stat(join(target, 'program'))).mode & 0o7777).toBe(0o755)
+  mirror.on('update', () => expect.unreachable('nothing has changed'))
+  await mirror.refresh()
+})
+
+test('a file under a lease is tried again later, and nobody waits for the lease to break', async ({
+  skip,
+}) => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'leased'), '1')
+  await writeFile(join(source, 'z'), '1')
+  const program = `import fcntl, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = open(sys.argv[1], 'r+')
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('held', flush=True)
+sys.stdin.read()`
+  const holder = spawn('python3', ['-c', program, join(source, 'leased')], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const held = await Promise.race([once(holder.stdout, 'data'), once(holder, 'exit'), once(holder, 'error')])
+  if (!String(held[0]).startsWith('held')) skip('python3 or leases are not available')
+  const mirror = await start()
+  expect(mirror.skipped).toMatchObject([{ path: 'leased', reason: expect.stringContaining('EAGAIN') }])
+  expect(await readFile(join(target, 'z'), 'utf8')).toBe('1')
+  await end(holder)
+  await mirror.refresh()
+  expect(await readFile(join(target, 'leased'), 'utf8')).toBe('1')
+})
+
+test('a target so full that not even names can be noted down gets room from what goes', async ({ skip }) => {
+  const { source } = fixture()
+  const { target, started } = await tiny(source, skip, () =>
+    writeFile(join(source, 'a'), 'x'.repeat(13 * 4096)),
+  )
+  const errors: unknown[] = []
+  started.on('error', (error) => errors.push(error))
+  await unlink(join(source, 'a'))
+  for (const name of ['b', 'c']) await writeFile(join(source, name), 'small')
+  await started.refresh()
+  await started.refresh()
+  expect(errors).toMatchObject([{ code: 'ENOSPC' }])
+  expect(existsSync(join(target, 'a'))).toBe(false)
+  expect(await readFile(join(target, 'c'), 'utf8')).toBe('small')
+})
+
+test('a mirror that takes over and finds no room rejects, and leaves what it found', async ({ skip }) => {
+  const { source } = fixture()
+  const { target, started } = await tiny(source, skip, () => writeFile(join(source, 'a'), 'good'))
+  await started.close({ keep: true })
+  await unlink(join(source, 'a'))
+  await atomicWrite(source, { key: 'good' })
+  const first = await mirror(source, target, { interval: 60_000, quiet: 5 })
+  await first.close({ keep: true })
+  await atomicWrite(source, { key: 'x'.repeat(100_000) })
+  await expect(mirror(source, target)).rejects.toMatchObject({ code: 'ENOSPC' })
+  expect(await readFile(join(target, 'key'), 'utf8')).toBe('good')
+  await atomicWrite(source, { key: 'good again' })
+  const next = await mirror(source, target, { interval: 60_000, quiet: 5 })
+  onTestFinished(() => next.close())
+  expect(await readFile(join(target, 'key'), 'utf8')).toBe('good again')
+})
+
+/** A mirror whose target is a tmpfs of 16 pages. */
+async function tiny(source: string, skip: (why: string) => void, prepare: () => Promise<void>) {
+  const target = directory()
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', target]).status !== 0)
+    skip('needs the right to mount')
+  onTestFinished(() => void spawnSync('umount', [target]))
+  await prepare()
+  const started: Mirror = await mirror(source, target, { interval: 60_000, quiet: 5 })
+  onTestFinished(() => started.close())
+  return { target, started }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  child.stdin?.end()
+  await once(child, 'exit')
+}

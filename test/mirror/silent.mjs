@@ -1,0 +1,287 @@
+// Runs in a user and mount namespace, on a tmpfs of its own: makes a silent mount, changes what lies behind it, and prints as
+// JSON what became of that on the mount and on the mirror's target.
+//
+//   unshare -rm node silent.mjs SCENARIO DIRECTORY [ARGUMENT]
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+
+/** @type {typeof import('../../src/index.ts')} */
+const { diagnose, formatMask, IN_ALL_EVENTS, IN_CREATE, IN_MOVED_TO, Inotify, mirror, watch } = await import(
+  // Not a literal: dist is there only once it has been built.
+  join(import.meta.dirname, '../../dist/index.js')
+)
+
+const INTERVAL = 100
+const [, , scenario = '', base = '', argument = ''] = process.argv
+const [back, front] = [join(base, 'back'), join(base, 'front')]
+const [target, marks] = [join(base, 'target'), join(base, 'marks')]
+
+if (spawnSync('mount', ['-t', 'tmpfs', 'none', base]).status !== 0) throw new Error('mount -t tmpfs failed')
+for (const path of [back, front, marks]) fs.mkdirSync(path)
+
+/** A server that must not outlive this process, and has mounted `front` when this resolves. @param {string[]} argv */
+async function serve(argv) {
+  const server = spawn('setpriv', ['--pdeathsig', 'KILL', ...argv], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let failed = ''
+  server.stderr.on('data', (data) => {
+    failed += data
+  })
+  server.on('error', (error) => {
+    failed += error
+  })
+  while (!fs.readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${front} `)) {
+    if (server.exitCode !== null || server.pid === undefined) {
+      process.stdout.write(JSON.stringify({ unable: failed.trim() || `exit code ${server.exitCode}` }))
+      process.exit()
+    }
+    await sleep(2)
+  }
+  return server
+}
+
+/** bindfs, or with `seconds` the server that lets the kernel remember for as long. */
+function serveFuse() {
+  if (argument === 'bindfs') return serve(['bindfs', '-f', '--no-allow-other', back, front])
+  return serve([process.execPath, join(import.meta.dirname, 'fuse_server.mjs'), back, front, argument])
+}
+
+function mountOverlay() {
+  for (const name of ['upper', 'work']) fs.mkdirSync(join(base, name))
+  const layers = `lowerdir=${back},upperdir=${join(base, 'upper')},workdir=${join(base, 'work')},userxattr`
+  const { status, stderr } = spawnSync('mount', ['-t', 'overlay', '-o', layers, 'overlay', front])
+  if (status === 0) return
+  process.stdout.write(JSON.stringify({ unable: `overlay: ${String(stderr).trim()}` }))
+  process.exit()
+}
+
+/** What is said about the mount. */
+async function recognise() {
+  const { mount, local, remote, backend } = await diagnose(front)
+  const watcher = watch(front)
+  await watcher.ready
+  const coverage = watcher.coverage().map((each) => each.backend)
+  await watcher.close()
+  return { type: mount.type, local, remote, backend, coverage }
+}
+
+/** An ordinary inotify user of a directory. @param {string} path @param {number} mask */
+function listen(path, mask) {
+  const inotify = new Inotify()
+  const wd = inotify.add(path, mask)
+  // Events come in order for all watches: once this one's has come there is none left of the other's.
+  const markWd = inotify.add(marks, IN_CREATE)
+  /** @type {Array<{ event: string, name: string }>} */
+  const events = []
+  /** @type {Set<() => void>} */
+  const waiting = new Set()
+  let mark = ''
+  /** Called in the event, before anything else can run. @type {(name: string) => void} */
+  let onEvent = () => {}
+  inotify.on('events', (batch) => {
+    for (const event of batch) {
+      if (event.wd === markWd) mark = event.name
+      if (event.wd !== wd) continue
+      events.push({ event: formatMask(event.mask), name: event.name })
+      onEvent(event.name)
+    }
+    for (const each of waiting) each()
+  })
+  /** @param {() => boolean} condition @returns {Promise<void>} */
+  const until = (condition) =>
+    new Promise((resolve) => {
+      const check = () => {
+        if (!condition()) return
+        waiting.delete(check)
+        resolve()
+      }
+      waiting.add(check)
+      check()
+    })
+  return {
+    events,
+    /** @param {typeof onEvent} listener */
+    onEvent(listener) {
+      onEvent = listener
+    },
+    /** @param {string} name */
+    async next(name) {
+      const count = () => events.filter((event) => event.name === name).length
+      const before = count()
+      await until(() => count() > before)
+    },
+    /** All events until now; listens no more. */
+    async end() {
+      const name = `mark-${process.hrtime.bigint()}`
+      fs.writeFileSync(join(marks, name), '')
+      await until(() => mark === name)
+      inotify.close()
+      return events
+    },
+  }
+}
+
+/** Whatever a change of the content would give, reading left out. */
+const CHANGES = IN_ALL_EVENTS & ~0x31
+const whole = (/** @type {number} */ n) => String.fromCharCode(65 + (n % 26)).repeat(65_536)
+const read = (/** @type {string} */ name) => fs.readFileSync(join(target, name), 'utf8')
+const options = { interval: INTERVAL, quiet: 5 }
+
+/** @type {Record<string, () => Promise<unknown>>} */
+const scenarios = {
+  // The kubelet's swap, behind a FUSE mount.
+  async swaps() {
+    await atomicWrite(back, { key: whole(0) })
+    const server = await serveFuse()
+    const recognised = await recognise()
+    const onMount = listen(front, CHANGES)
+    const started = await mirror(front, target, options)
+    const onTarget = listen(target, IN_MOVED_TO)
+    const reader = spawn(process.execPath, [join(import.meta.dirname, 'reader.mjs'), join(target, 'key')], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    await once(reader.stdout, 'data')
+    /** @type {number[]} */
+    const latencies = []
+    /** @type {{ right: boolean[], stale: boolean[] }} */
+    const { right, stale } = { right: [], stale: [] }
+    for (let n = 1; n <= 5; n++) {
+      const before = fs.readlinkSync(join(front, '..data'))
+      const swapped = onTarget.next('..data')
+      onTarget.onEvent((name) => {
+        if (name === '..data') right.push(read('key') === whole(n))
+      })
+      const began = performance.now()
+      await atomicWrite(back, { key: whole(n) })
+      // Asking without a look-up: whether the kernel answers from what it remembers.
+      stale.push(fs.readlinkSync(join(front, '..data')) === before)
+      await swapped
+      latencies.push(Math.round(performance.now() - began))
+    }
+    reader.stdin.end()
+    const report = JSON.parse(await text(reader.stdout))
+    const seen = { onMount: await onMount.end(), onTarget: await onTarget.end() }
+    const lost = await lose(server, started)
+    await started.close()
+    return { recognised, ...seen, latencies, right, stale, reader: report, lost }
+  },
+
+  // Flat files behind a FUSE mount: in place with the times put back, new, renamed over, removed.
+  async flat() {
+    for (const name of ['in-place', 'over', 'goes']) fs.writeFileSync(join(back, name), 'one')
+    fs.utimesSync(join(back, 'in-place'), 1000, 1000)
+    const server = await serveFuse()
+    const onMount = listen(front, CHANGES)
+    const started = await mirror(front, target, options)
+    const onTarget = listen(target, CHANGES)
+    const arrived = Promise.all(['in-place', 'over', 'new', 'goes'].map((name) => onTarget.next(name)))
+    fs.writeFileSync(join(back, 'in-place'), 'two')
+    fs.utimesSync(join(back, 'in-place'), 1000, 1000)
+    fs.writeFileSync(join(base, 'staged'), 'two')
+    fs.renameSync(join(base, 'staged'), join(back, 'over'))
+    fs.writeFileSync(join(back, 'new'), 'two')
+    fs.unlinkSync(join(back, 'goes'))
+    await arrived
+    const content = ['in-place', 'over', 'new'].map(read)
+    const seen = { onMount: await onMount.end(), onTarget: await onTarget.end() }
+    await started.close()
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+    return { ...seen, content }
+  },
+
+  // The source is a directory on the mount, and another takes its name.
+  async anew() {
+    for (const name of ['dir', 'next']) fs.mkdirSync(join(back, name))
+    fs.writeFileSync(join(back, 'dir/key'), 'one')
+    fs.writeFileSync(join(back, 'next/key'), 'two')
+    const server = await serveFuse()
+    const onMount = listen(front, CHANGES)
+    const started = await mirror(join(front, 'dir'), target, options)
+    const onTarget = listen(target, CHANGES)
+    const arrived = onTarget.next('key')
+    fs.renameSync(join(back, 'dir'), join(back, 'old'))
+    fs.renameSync(join(back, 'next'), join(back, 'dir'))
+    await arrived
+    const content = [read('key')]
+    const seen = { onMount: await onMount.end(), onTarget: await onTarget.end() }
+    await started.close()
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+    return { ...seen, content }
+  },
+
+  // A flat source that is the lower directory of an overlay.
+  async overlay() {
+    for (const name of ['in-place', 'over']) fs.writeFileSync(join(back, name), 'one')
+    mountOverlay()
+    const recognised = await recognise()
+    const onMount = listen(front, CHANGES)
+    const started = await mirror(front, target, options)
+    const onTarget = listen(target, CHANGES)
+    const arrived = Promise.all(['in-place', 'new'].map((name) => onTarget.next(name)))
+    fs.writeFileSync(join(back, 'in-place'), 'two')
+    fs.writeFileSync(join(back, 'new'), 'two')
+    await arrived
+    fs.writeFileSync(join(back, 'staged'), 'two')
+    fs.renameSync(join(back, 'staged'), join(back, 'over'))
+    const swapped = onTarget.next('..data')
+    await started.refresh()
+    const { skipped } = started
+    const content = ['in-place', 'new', 'over'].map(read)
+    // The first write of an AtomicWriter: a name that nobody has asked for yet is not remembered as missing.
+    await atomicWrite(back, { key: 'two' })
+    await swapped
+    await started.refresh()
+    content.push(read('key'))
+    const seen = { onMount: await onMount.end(), onTarget: await onTarget.end() }
+    await started.close()
+    return { recognised, ...seen, content, skipped }
+  },
+
+  // The kubelet's swap in the lower directory of an overlay.
+  async overlaySwap() {
+    await atomicWrite(back, { a: 'one', b: 'one' })
+    mountOverlay()
+    const started = await mirror(front, target, options)
+    const onTarget = listen(target, CHANGES)
+    await atomicWrite(back, { a: 'two', b: 'two' })
+    await started.refresh()
+    await started.refresh()
+    const { skipped } = started
+    const content = ['a', 'b'].map(read)
+    const seen = await onTarget.end()
+    await started.close()
+    return { onTarget: seen, content, skipped }
+  },
+}
+
+/**
+ * Kills the server, which leaves a mount that answers ENOTCONN, and serves anew.
+ *
+ * @param {import('node:child_process').ChildProcess} server
+ * @param {import('../../src/index.ts').Mirror} started
+ */
+async function lose(server, started) {
+  const lost = once(started, 'state')
+  server.kill('SIGKILL')
+  const [state, reason] = await lost
+  const kept = read('key') === whole(5)
+  spawnSync('umount', [front])
+  await started.refresh()
+  const unmounted = { state: started.state, kept: read('key') === whole(5) }
+  const again = await serveFuse()
+  await atomicWrite(back, { key: whole(6) })
+  await started.refresh()
+  const resumed = started.state === 'mirroring' && read('key') === whole(6)
+  again.kill('SIGKILL')
+  await once(again, 'exit')
+  return { state, reason, kept, unmounted, resumed }
+}
+
+const result = await scenarios[scenario]?.()
+process.stdout.write(JSON.stringify(result))
