@@ -64,9 +64,13 @@ test('run-time dependencies: bindings, and what it brings', () => {
 })
 
 test('the addon needs libc and nothing else, of 2014 at the latest', () => {
-  const needed = [...run('readelf', ['-d', addon]).matchAll(/NEEDED.*\[(.+)\]/g)].map(([, library]) => library)
+  const needed = [...run('readelf', ['-d', addon]).matchAll(/NEEDED.*\[(.+)\]/g)].map(
+    ([, library]) => library,
+  )
   expect(needed).toEqual(['libc.so.6'])
-  const versions = [...run('readelf', ['-V', addon]).matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor))
+  const versions = [...run('readelf', ['-V', addon]).matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) =>
+    Number(minor),
+  )
   expect(Math.max(...versions)).toBeLessThanOrEqual(17)
 })
 
