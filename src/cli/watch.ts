@@ -98,7 +98,7 @@ async function watchChanges({ paths, mask, monitor, quiet, json, options }: Requ
     () => true,
     () => false,
   )
-  if (!ready) return 1
+  if (!ready) return options.signal?.aborted ? 0 : 1
   if (!quiet)
     for (const { path, backend, why } of watcher.coverage()) tell('watch', `${path}: ${backend} (${why})`)
   for await (const batch of changes) {
