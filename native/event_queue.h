@@ -27,6 +27,9 @@ class EventQueue {
     const char* data() const { return chunk_ != nullptr ? chunk_->data() : buffer_; }
     size_t bytes() const { return bytes_; }
 
+    // They came from the kernel, which had no more: another record of any length would have fitted.
+    bool was_short() const { return chunk_ == nullptr && bytes_ + kMaxRecordBytes <= kReadBytes; }
+
    private:
     friend class EventQueue;
     Chunk* chunk_ = nullptr;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import { chmod, chown, type FileHandle, open, stat } from 'node:fs/promises'
 import { InotifyError } from '../errors.ts'
@@ -103,6 +102,8 @@ async function readVersion(
   key: StatKey,
   take: (chunk: Buffer) => Promise<void>,
 ): Promise<string> {
+  // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
+  const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK, Number(key.size) + 1))
   // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.

@@ -1,0 +1,85 @@
+// What does a watch cost while nothing happens? Wakeups are counted from outside: the voluntary context switches of all
+// the process's threads.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { watchBy } from './watching.mjs'
+
+const QUIET_MS = 3000
+const SETTLED_MS = 500
+
+/** @type {import('./question.mjs').Question} */
+export const idle = {
+  name: 'idle',
+  asks: `What does a watch cost in ${QUIET_MS / 1000} s of quiet?`,
+  note: 'RSS over that of a bare node at the same moment. A few events came before: the watch is in use.',
+  rounds: 3,
+  subjects: ['bare node', 'raw C', 'inotify-bridge', 'fs.watch'],
+  figures: [
+    { name: 'wakeups', unit: '/s', digits: 2 },
+    { name: 'threads', unit: '', digits: 0 },
+    { name: 'RSS', unit: 'MiB', digits: 1 },
+    { name: 'over bare node', unit: 'MiB', digits: 1 },
+  ],
+  targets: [{ subject: 'inotify-bridge', figure: 'wakeups', atMost: 0 }],
+
+  async measure(subject, { scratch, children }) {
+    const directory = scratch.newDirectory()
+    const bare = children.startSubject('idle', 'bare node', directory)
+    const child =
+      subject === 'raw C'
+        ? children.startRawReader('until-last', directory, 0)
+        : children.startSubject('idle', subject, directory)
+    await Promise.all([bare.next(), child.next()])
+    for (let i = 0; i < 10; i++) writeFileSync(join(directory, `event-${i}`), '')
+    await settle(child.pid)
+    const before = wakeups(child.pid)
+    await setTimeout(QUIET_MS)
+    const figures = {
+      wakeups: (wakeups(child.pid) - before) / (QUIET_MS / 1000),
+      threads: threads(child.pid).length,
+      RSS: residentMiB(child.pid),
+    }
+    const isNode = subject !== 'raw C'
+    return { ...figures, ...(isNode ? { 'over bare node': figures.RSS - residentMiB(bare.pid) } : {}) }
+  },
+}
+
+/**
+ * Until half a second has passed without a wakeup: node's own threads have finished what they do after the start.
+ * @param {number} pid
+ */
+async function settle(pid) {
+  for (let tries = 0, before = -1; tries < 20 && before !== wakeups(pid); tries++) {
+    before = wakeups(pid)
+    await setTimeout(SETTLED_MS)
+  }
+}
+
+/** @param {number} pid */
+const threads = (pid) => readdirSync(`/proc/${pid}/task`)
+
+/** @param {number} pid */
+function wakeups(pid) {
+  const counts = threads(pid).map((thread) =>
+    numberIn(`/proc/${pid}/task/${thread}/status`, 'voluntary_ctxt_switches'),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** @param {number} pid */
+const residentMiB = (pid) => numberIn(`/proc/${pid}/status`, 'VmRSS') / 1024
+
+/**
+ * @param {string} file
+ * @param {string} key
+ */
+function numberIn(file, key) {
+  return Number(new RegExp(`^${key}:\\s*(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1])
+}
+
+/** @param {import('./subject.mjs').Subject} subject */
+export async function answer({ watcher, directory, say }) {
+  await watchBy(watcher, directory)(() => {})
+  say({ ready: true })
+}

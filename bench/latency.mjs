@@ -1,0 +1,62 @@
+// How late is a lone event? A writer stamps CLOCK_MONOTONIC before each write, the watcher when it sees the event:
+// process.hrtime is the same clock.
+import { untilItSawTheLast } from './children.mjs'
+import { quantile } from './rounds.mjs'
+import { countUntilLast, watchBy } from './watching.mjs'
+
+const SAMPLES = 1000
+
+/** @type {import('./question.mjs').Question} */
+export const latency = {
+  name: 'latency',
+  asks: `How late is a lone event, of ${SAMPLES}, 3 to 7 ms apart?`,
+  note: 'From before the write(2) that caused it to the callback.',
+  rounds: 5,
+  subjects: ['raw C', 'inotify-bridge', 'fs.watch'],
+  figures: [
+    { name: 'p50', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
+    { name: 'p99', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
+    { name: 'delivered', unit: '%', digits: 1 },
+  ],
+  targets: [
+    { subject: 'inotify-bridge', figure: 'p50', by: 'fs.watch', atMost: 1.3 },
+    { subject: 'inotify-bridge', figure: 'delivered', atLeast: 100 },
+  ],
+
+  async measure(subject, { scratch, children, round }) {
+    const directory = scratch.newDirectory()
+    const writer = children.startWriter('lone', directory, SAMPLES, round + 1)
+    await writer.next()
+    const reader =
+      subject === 'raw C'
+        ? children.startRawReader('latency', directory, SAMPLES)
+        : children.startSubject('latency', subject, directory)
+    await reader.next()
+    writer.go()
+    /** @type {{ sent: number[] }} */
+    const { sent } = await writer.next()
+    /** @type {{ received: number[] }} */
+    const { received } = await untilItSawTheLast(directory, reader.next())
+    const late = sent.map((at, i) => ((received[i] ?? 0) - at) / 1000).filter((us) => us > 0)
+    return {
+      p50: quantile(late, 0.5),
+      p99: quantile(late, 0.99),
+      delivered: (late.length / SAMPLES) * 100,
+    }
+  },
+}
+
+/** @param {import('./subject.mjs').Subject} subject */
+export async function answer({ watcher, directory, say }) {
+  /** By the number in the name; 0 where the event never came. */
+  const received = Array(SAMPLES).fill(0)
+  await countUntilLast(
+    watchBy(watcher, directory),
+    () => say({ ready: true }),
+    (name) => {
+      const at = process.hrtime.bigint()
+      received[Number(name.slice('event-'.length))] = Number(at)
+    },
+  )
+  say({ received })
+}

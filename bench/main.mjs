@@ -1,0 +1,89 @@
+// npm run bench: how inotify-bridge compares with fs.watch, and with a C program that does nothing but read(2).
+import { readFileSync } from 'node:fs'
+import { cpus, release } from 'node:os'
+import { parseArgs } from 'node:util'
+import { blockedLoop } from './blocked_loop.mjs'
+import { capacity } from './capacity.mjs'
+import { idle } from './idle.mjs'
+import { latency } from './latency.mjs'
+import { ask } from './question.mjs'
+import { asData, asText } from './report.mjs'
+import { makeScratch } from './scratch.mjs'
+import { storm } from './storm.mjs'
+
+const QUESTIONS = [capacity, storm, latency, blockedLoop, idle]
+
+const HELP = `Usage: npm run bench -- [options] [question ...]
+
+Questions (all, when none is named):
+${QUESTIONS.map(({ name, asks }) => `  ${name.padEnd(14)}${asks}`).join('\n')}
+
+Options:
+  --rounds N    measure every subject N times (each question has its own default)
+  --json        one JSON document on stdout, with the figures of every round
+  --check       exit with 1 when a target is not met
+  --help`
+
+const { values: options, positionals } = readArguments()
+if (options.help) {
+  console.log(HELP)
+  process.exit()
+}
+const rounds = options.rounds === undefined ? undefined : Number(options.rounds)
+if (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0)) usage(`--rounds: ${options.rounds}`)
+const unknown = positionals.find((name) => !QUESTIONS.some((question) => question.name === name))
+if (unknown !== undefined) usage(`there is no question ${unknown}`)
+
+const asked =
+  positionals.length === 0 ? QUESTIONS : QUESTIONS.filter(({ name }) => positionals.includes(name))
+const scratch = makeScratch()
+const host = {
+  kernel: release(),
+  node: process.version,
+  cpus: cpus().length,
+  model: cpus()[0]?.model,
+  maxQueuedEvents: Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8')),
+}
+if (!options.json) console.log(`Linux ${host.kernel}, node ${host.node}, ${host.cpus} x ${host.model}`)
+
+const answers = []
+for (const question of asked) {
+  const answer = await ask(question, rounds ?? question.rounds, scratch, showProgress)
+  showProgress('')
+  if (!options.json) console.log(`\n${asText(answer)}`)
+  answers.push(answer)
+}
+if (options.json) console.log(JSON.stringify({ host, questions: answers.map(asData) }, null, 2))
+const met = answers.every(({ targets }) => targets.every((target) => target.met))
+process.exitCode = options.check && !met ? 1 : 0
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        rounds: { type: 'string' },
+        json: { type: 'boolean' },
+        check: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    return usage(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/**
+ * @param {string} problem
+ * @returns {never}
+ */
+function usage(problem) {
+  console.error(`bench: ${problem}\n\n${HELP}`)
+  process.exit(2)
+}
+
+/** One line that is written over, on a terminal; in a log, a line each. @param {string} progress */
+function showProgress(progress) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${progress}`)
+  else if (progress !== '') process.stderr.write(`${progress}\n`)
+}

@@ -1,0 +1,108 @@
+// What a question of the benchmark is, and how it is put: see capacity.mjs, storm.mjs, latency.mjs, blocked_loop.mjs
+// and idle.mjs, each of which has the parent's side (measure) and the child's (answer, called by subject.mjs).
+import { Children } from './children.mjs'
+import { column, measureByTurns, median, ratio } from './rounds.mjs'
+
+/**
+ * @typedef {import('./rounds.mjs').Figures} Figures
+ * @typedef {import('./rounds.mjs').Round} Round
+ * @typedef {{ scratch: import('./scratch.mjs').Scratch, children: Children, round: number }} Setting
+ *
+ * @typedef {object} Figure
+ * @property {string} name
+ * @property {string} unit
+ * @property {number} digits
+ * @property {string[]} [ratiosTo]  The subjects that it is compared with.
+ *
+ * @typedef {object} Target
+ * @property {string} subject
+ * @property {string} figure
+ * @property {string} [by]       The ratio to this subject is asked; without it the figure itself, in every round.
+ * @property {number} [atLeast]
+ * @property {number} [atMost]
+ *
+ * @typedef {object} Question
+ * @property {string} name
+ * @property {string} asks
+ * @property {string} [note]     What a reader of the table has to know.
+ * @property {number} rounds     Unless --rounds says otherwise.
+ * @property {string[]} subjects
+ * @property {Figure[]} figures
+ * @property {Target[]} targets
+ * @property {(subject: string, setting: Setting) => Promise<Figures>} measure
+ *
+ * @typedef {Target & { measured: number, met: boolean }} Verdict
+ * @typedef {Record<string, number>} Ratios  By the other's name.
+ *
+ * @typedef {object} Answer
+ * @property {Question} question
+ * @property {Round[]} rounds
+ * @property {Round} medians
+ * @property {Record<string, Record<string, Ratios>>} ratios  Of a subject, of a figure, to another subject.
+ * @property {Verdict[]} targets
+ */
+
+/**
+ * @param {Question} question
+ * @param {number} rounds
+ * @param {import('./scratch.mjs').Scratch} scratch
+ * @param {(progress: string) => void} onProgress
+ * @returns {Promise<Answer>}
+ */
+export async function ask(question, rounds, scratch, onProgress) {
+  const results = await measureByTurns(question.subjects, rounds, async (subject, round) => {
+    onProgress(`${question.name}: round ${round + 1} of ${rounds}, ${subject}`)
+    const children = new Children(scratch)
+    try {
+      return await question.measure(subject, { scratch, children, round })
+    } finally {
+      children.end()
+    }
+  })
+  return {
+    question,
+    rounds: results,
+    medians: bySubject(question, (subject, figure) => median(column(results, subject, figure.name))),
+    ratios: bySubject(question, (subject, figure) =>
+      Object.fromEntries(
+        (figure.ratiosTo ?? []).map((other) => [other, ratio(results, subject, other, figure.name)]),
+      ),
+    ),
+    targets: question.targets.map((target) => judge(target, results)),
+  }
+}
+
+/**
+ * @template T
+ * @param {Question} question
+ * @param {(subject: string, figure: Figure) => T} value
+ * @returns {Record<string, Record<string, T>>}
+ */
+function bySubject({ subjects, figures }, value) {
+  return Object.fromEntries(
+    subjects.map((subject) => [
+      subject,
+      Object.fromEntries(figures.map((figure) => [figure.name, value(subject, figure)])),
+    ]),
+  )
+}
+
+/**
+ * A ratio is judged by its median; a figure of its own is a promise, and judged by its worst round.
+ * @param {Target} target
+ * @param {readonly Round[]} rounds
+ * @returns {Verdict}
+ */
+function judge(target, rounds) {
+  const {
+    subject,
+    figure,
+    by,
+    atLeast = Number.NEGATIVE_INFINITY,
+    atMost = Number.POSITIVE_INFINITY,
+  } = target
+  const values = by === undefined ? column(rounds, subject, figure) : [ratio(rounds, subject, by, figure)]
+  const isMet = (/** @type {number} */ value) => value >= atLeast && value <= atMost
+  const measured = values.find((value) => !isMet(value)) ?? median(values)
+  return { ...target, measured, met: isMet(measured) }
+}

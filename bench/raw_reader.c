@@ -1,0 +1,195 @@
+// The benchmark's yardstick: inotify(7) by epoll and 64 KiB reads, with nothing in between. It answers the
+// same questions as subject.mjs, in the same JSON lines; {"ready"} is the first, the answer the last.
+//
+// raw_reader capacity DIR GO DONE FILLS EVENTS   {"blockedMs": [...], "drainMs": [...]}: FILLS times, has the
+// queue
+//                                                filled (see writer.c), then drains it
+// raw_reader until-last DIR WINDOW_MS            {"delivered", "overflows", "cpuMs"}: reads until a name
+// begins with "last"; with a
+//                                                window it sleeps that long between reads while events keep
+//                                                coming
+// raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
+// was seen
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+// What libuv asks for on behalf of fs.watch: all subjects get the same events from the kernel.
+enum {
+  FS_WATCH_MASK = IN_ATTRIB | IN_CREATE | IN_MODIFY | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF |
+                  IN_MOVED_FROM | IN_MOVED_TO
+};
+
+static struct {
+  int queue;
+  int epoll;
+  long delivered;
+  long overflows;
+  int last;           // a name that begins with "last" has been seen
+  int64_t* received;  // by the number in the name; NULL where nobody asks for times
+  long samples;
+  uint64_t looked_at;  // wd, mask and name of each event go in, so that no compiler leaves the looking out
+} reader;
+
+static void die(const char* what) {
+  perror(what);
+  exit(1);
+}
+
+static int64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static double cpu_ms(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+}
+
+static void watch_directory(const char* path) {
+  struct epoll_event interest = {.events = EPOLLIN};
+  reader.queue = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  reader.epoll = epoll_create1(EPOLL_CLOEXEC);
+  if (reader.queue < 0 || reader.epoll < 0) die("inotify_init1, epoll_create1");
+  if (epoll_ctl(reader.epoll, EPOLL_CTL_ADD, reader.queue, &interest) != 0) die("epoll_ctl");
+  if (inotify_add_watch(reader.queue, path, FS_WATCH_MASK) < 0) die(path);
+}
+
+static void say_ready(void) {
+  puts("{\"ready\":true}");
+  fflush(stdout);
+}
+
+static void look_at(const struct inotify_event* event) {
+  const char* name = event->len > 0 ? event->name : "";
+  reader.looked_at += (uint64_t)event->wd + event->mask + strlen(name);
+  if (strncmp(name, "last", 4) == 0) {
+    reader.last = 1;
+    return;
+  }
+  if (event->mask & IN_Q_OVERFLOW) {
+    reader.overflows++;
+    return;
+  }
+  reader.delivered++;
+  if (reader.received == NULL) return;
+  long index = strtol(name + strlen("event-"), NULL, 10);
+  if (index < reader.samples) reader.received[index] = now_ns();
+}
+
+// One read. 0 when the queue was empty.
+static int read_events(void) {
+  static _Alignas(struct inotify_event) char buffer[64 * 1024];
+  ssize_t size = read(reader.queue, buffer, sizeof buffer);
+  if (size < 0 && errno == EAGAIN) return 0;
+  if (size < 0) die("read");
+  for (const char* next = buffer; next < buffer + size;) {
+    const struct inotify_event* event = (const struct inotify_event*)next;
+    look_at(event);
+    next += sizeof *event + event->len;
+  }
+  return 1;
+}
+
+static void wait_for_events(void) {
+  struct epoll_event ready;
+  while (epoll_wait(reader.epoll, &ready, 1, -1) < 0) {
+    if (errno != EINTR) die("epoll_wait");
+  }
+}
+
+static void read_until_last(long window_ms) {
+  struct timespec window = {.tv_nsec = window_ms * 1000000};
+  while (!reader.last) {
+    wait_for_events();
+    // The first event is read at once; only while more keep coming are they left to gather.
+    while (read_events() && window_ms > 0 && !reader.last) nanosleep(&window, NULL);
+  }
+}
+
+static void print_array(const char* before, const int64_t* values, long count, double divisor,
+                        const char* after) {
+  fputs(before, stdout);
+  for (long i = 0; i < count; i++) {
+    printf("%s%.*f", i == 0 ? "" : ",", divisor == 1 ? 0 : 6, (double)values[i] / divisor);
+  }
+  fputs(after, stdout);
+}
+
+static int64_t* allocate_times(long count) {
+  int64_t* times = calloc((size_t)count, sizeof *times);
+  if (times == NULL) die("calloc");
+  return times;
+}
+
+static void answer_capacity(const char* go_path, const char* done_path, long fills, long events) {
+  int64_t* blocked = allocate_times(fills);
+  int64_t* drain = allocate_times(fills);
+  int go = open(go_path, O_WRONLY);
+  int done = open(done_path, O_RDONLY);
+  if (go < 0 || done < 0) die("fifo");
+  for (long i = 0; i < fills; i++) {
+    char byte;
+    int64_t filling = now_ns();
+    if (write(go, "g", 1) != 1 || read(done, &byte, 1) != 1) die("fill");
+    int64_t start = now_ns();
+    blocked[i] = start - filling;
+    for (long end = reader.delivered + events; reader.delivered < end;) {
+      wait_for_events();
+      read_events();
+    }
+    drain[i] = now_ns() - start;
+  }
+  print_array("{\"blockedMs\":[", blocked, fills, 1e6, "],");
+  print_array("\"drainMs\":[", drain, fills, 1e6, "]}\n");
+}
+
+static void answer_until_last(long window_ms) {
+  double before = cpu_ms();
+  read_until_last(window_ms);
+  printf("{\"delivered\":%ld,\"overflows\":%ld,\"cpuMs\":%.3f}\n", reader.delivered, reader.overflows,
+         cpu_ms() - before);
+}
+
+static void answer_latency(long samples) {
+  read_until_last(0);
+  print_array("{\"received\":[", reader.received, samples, 1, "]}\n");
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc >= 4 ? argv[1] : "";
+  if (*mode != '\0') watch_directory(argv[2]);
+  if (strcmp(mode, "capacity") == 0 && argc == 7) {
+    say_ready();
+    answer_capacity(argv[3], argv[4], strtol(argv[5], NULL, 10), strtol(argv[6], NULL, 10));
+  } else if (strcmp(mode, "until-last") == 0 && argc == 4) {
+    say_ready();
+    answer_until_last(strtol(argv[3], NULL, 10));
+  } else if (strcmp(mode, "latency") == 0 && argc == 4) {
+    reader.samples = strtol(argv[3], NULL, 10);
+    reader.received = allocate_times(reader.samples);
+    say_ready();
+    answer_latency(reader.samples);
+  } else {
+    fputs(
+        "usage: raw_reader capacity DIR GO DONE FILLS EVENTS | until-last DIR WINDOW_MS | latency DIR "
+        "SAMPLES\n",
+        stderr);
+    return 2;
+  }
+  // stderr, and only if the impossible happens: the sum has to be used.
+  if (reader.looked_at == 0) fputs("raw_reader: saw nothing\n", stderr);
+  return 0;
+}

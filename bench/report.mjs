@@ -1,0 +1,60 @@
+// An answer as text for people, and as data for programs.
+
+/**
+ * @param {import('./question.mjs').Answer} answer
+ * @returns {string}
+ */
+export function asText({ question, rounds, medians, ratios, targets }) {
+  const head = ['']
+  for (const figure of question.figures) {
+    head.push(`${figure.name}, ${figure.unit}`, ...(figure.ratiosTo ?? []).map((other) => `/ ${other}`))
+  }
+  const rows = question.subjects.map((subject) => {
+    const row = [subject]
+    for (const figure of question.figures) {
+      row.push(shown(medians[subject]?.[figure.name], figure.digits))
+      row.push(...(figure.ratiosTo ?? []).map((other) => shown(ratios[subject]?.[figure.name]?.[other], 2)))
+    }
+    return row
+  })
+  const verdicts = targets.map((target) => {
+    const { subject, figure, by, atLeast, atMost, measured, met } = target
+    const asked = [
+      atLeast === undefined ? [] : `>= ${atLeast}`,
+      atMost === undefined ? [] : `<= ${atMost}`,
+    ].flat()
+    const what = `${subject}: ${figure}${by === undefined ? '' : ` / ${by}`} ${asked.join(' and ')}`
+    return `  ${met ? 'met    ' : 'NOT MET'}  ${what}  (${Number(measured.toPrecision(4))})`
+  })
+  const note = question.note === undefined ? [] : [question.note]
+  const title = `${question.name}: ${question.asks} (medians of ${rounds.length} rounds)`
+  return [title, ...table([head, ...rows]), ...note, ...verdicts].join('\n')
+}
+
+/** @param {import('./question.mjs').Answer} answer */
+export function asData({ question, rounds, medians, ratios, targets }) {
+  const { name, asks, note, figures } = question
+  return { name, asks, note, figures, medians, ratios, targets, rounds }
+}
+
+/**
+ * @param {number | undefined} value
+ * @param {number} digits
+ */
+function shown(value, digits) {
+  return value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits)
+}
+
+/**
+ * The first column to the left, numbers to the right.
+ * @param {string[][]} rows
+ */
+function table(rows) {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  return rows.map((row) => {
+    const cells = row.map((cell, i) =>
+      i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0),
+    )
+    return `  ${cells.join('  ')}`.trimEnd()
+  })
+}

@@ -1,0 +1,48 @@
+// A place for everything a run leaves on disk, gone when the process ends: at its end, by an error or by a signal.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * @typedef {object} Scratch
+ * @property {string} path
+ * @property {{ writer: string, rawReader: string }} programs
+ * @property {() => string} newDirectory
+ * @property {() => { go: string, done: string }} newFifos
+ */
+
+/**
+ * On tmpfs where there is one: inotify is measured, not a disk.
+ * @returns {Scratch}
+ */
+export function makeScratch() {
+  const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'inotify-bridge-bench-'))
+  process.on('exit', () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }))
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => process.exit(128 + constants.signals[signal]))
+  }
+  const programs = { writer: join(path, 'writer'), rawReader: join(path, 'raw_reader') }
+  compile('writer.c', programs.writer)
+  compile('raw_reader.c', programs.rawReader)
+  return {
+    path,
+    programs,
+    newDirectory: () => mkdtempSync(join(path, 'watched-')),
+    newFifos: () => {
+      const directory = mkdtempSync(join(path, 'fifos-'))
+      const fifos = { go: join(directory, 'go'), done: join(directory, 'done') }
+      execFileSync('mkfifo', [fifos.go, fifos.done])
+      return fifos
+    },
+  }
+}
+
+/**
+ * @param {string} source
+ * @param {string} program
+ */
+function compile(source, program) {
+  const flags = ['-std=c11', '-Wall', '-Wextra', '-O2']
+  execFileSync('cc', [...flags, '-o', program, join(import.meta.dirname, source)], { stdio: 'inherit' })
+}

@@ -1,0 +1,78 @@
+// What does a storm cost? A writer creates and unlinks as fast as it can; counted are the watcher's CPU time an event
+// (all its threads) and what the watching does to the writer.
+import { untilItSawTheLast } from './children.mjs'
+import { countUntilLast, watchBy } from './watching.mjs'
+
+/** And one more: the name by which the watcher knows that it has seen all. */
+const EVENTS = 200_000
+
+/** @type {import('./question.mjs').Question} */
+export const storm = {
+  name: 'storm',
+  asks: `What do ${EVENTS + 1} events cost, made as fast as one writer can?`,
+  note:
+    '"raw C + window": the yardstick with 1 ms between reads while events keep coming, as inotify-bridge has it.\n' +
+    'CPU is user and system time of the whole process, per event that it delivered.',
+  rounds: 7,
+  subjects: ['unwatched', 'raw C', 'raw C + window', 'inotify-bridge', 'fs.watch'],
+  figures: [
+    { name: 'cpu', unit: 'ns/event', digits: 0, ratiosTo: ['raw C', 'raw C + window', 'fs.watch'] },
+    { name: 'delivered', unit: '%', digits: 1 },
+    { name: 'lost in silence', unit: 'events', digits: 0 },
+    { name: 'writer', unit: 'ms', digits: 0, ratiosTo: ['unwatched'] },
+  ],
+  targets: [
+    { subject: 'inotify-bridge', figure: 'cpu', by: 'fs.watch', atMost: 0.3 },
+    { subject: 'inotify-bridge', figure: 'lost in silence', atMost: 0 },
+  ],
+
+  async measure(subject, { scratch, children }) {
+    const directory = scratch.newDirectory()
+    const write = () => children.startWriter('storm', directory, EVENTS).next()
+    if (subject === 'unwatched') return { writer: (await write()).wallMs }
+    const reader = startReader(children, subject, directory)
+    await reader.next()
+    const { wallMs } = await write()
+    const { delivered, overflows, cpuMs } = await untilItSawTheLast(directory, reader.next())
+    return {
+      cpu: (cpuMs * 1e6) / delivered,
+      delivered: (delivered / EVENTS) * 100,
+      'lost in silence': overflows > 0 ? 0 : EVENTS - delivered,
+      writer: wallMs,
+    }
+  },
+}
+
+/**
+ * @param {import('./children.mjs').Children} children
+ * @param {string} subject
+ * @param {string} directory
+ */
+function startReader(children, subject, directory) {
+  switch (subject) {
+    case 'raw C':
+      return children.startRawReader('until-last', directory, 0)
+    case 'raw C + window':
+      return children.startRawReader('until-last', directory, 1)
+    default:
+      return children.startSubject('storm', subject, directory)
+  }
+}
+
+/** @param {import('./subject.mjs').Subject} subject */
+export async function answer({ watcher, directory, say }) {
+  let lookedAt = 0
+  let before = process.cpuUsage()
+  const counts = await countUntilLast(
+    watchBy(watcher, directory),
+    () => {
+      say({ ready: true })
+      before = process.cpuUsage()
+    },
+    (name, mask, wd) => {
+      lookedAt += name.length + mask + wd
+    },
+  )
+  const { user, system } = process.cpuUsage(before)
+  say({ ...counts, cpuMs: (user + system) / 1000, lookedAt })
+}

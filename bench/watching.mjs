@@ -1,0 +1,80 @@
+// The ways to watch one directory that are compared within node, each as its users have it: the kernel is asked for the
+// same events, and of every event the name is looked at as a string.
+import { watch } from 'node:fs'
+
+/**
+ * @typedef {(name: string, mask: number, wd: number) => void} OnEvent
+ * @typedef {(onEvent: OnEvent) => Promise<() => void>} Watch  Resolves, when the watch is placed, to what ends it.
+ */
+
+/**
+ * fs.watch tells neither mask nor wd: its listener sees 0.
+ * @param {string} watcher
+ * @param {string} directory
+ * @param {{ maxQueuedBytes?: number }} [options]
+ * @returns {Watch}
+ */
+export function watchBy(watcher, directory, options) {
+  switch (watcher) {
+    case 'inotify-bridge':
+      return async (onEvent) => {
+        // Here, so that a child that watches by other means does not pay for it.
+        const { Inotify, ...IN } = await import('../dist/index.js')
+        const inotify = new Inotify(options)
+        // What libuv asks for on behalf of fs.watch.
+        const changes = IN.IN_ATTRIB | IN.IN_CREATE | IN.IN_MODIFY | IN.IN_DELETE
+        const moves = IN.IN_MOVED_FROM | IN.IN_MOVED_TO | IN.IN_DELETE_SELF | IN.IN_MOVE_SELF
+        inotify.add(directory, changes | moves)
+        inotify.on('events', (batch) => {
+          for (let i = 0; i < batch.length; i++) onEvent(batch.name(i), batch.mask(i), batch.wd(i))
+        })
+        return () => inotify.close()
+      }
+    case 'fs.watch':
+      return async (onEvent) => {
+        const watcher = watch(directory, (_, name) => onEvent(name ?? '', 0, 0))
+        return () => watcher.close()
+      }
+    case 'bare node':
+      return async () => {
+        process.stdin.resume() // which keeps it alive, as a watcher keeps the others
+        return () => process.stdin.pause()
+      }
+    default:
+      throw new Error(`no way to watch is called ${watcher}`)
+  }
+}
+
+const IN_Q_OVERFLOW = 0x4000
+
+/**
+ * Counts events until a name begins with "last"; then resolves. `onPlaced` is called when the watch is there, `onEvent`
+ * for each event that is counted. An IN_Q_OVERFLOW is counted apart.
+ * @param {Watch} watch
+ * @param {() => void} onPlaced
+ * @param {OnEvent} onEvent
+ * @returns {Promise<{ delivered: number, overflows: number }>}
+ */
+export async function countUntilLast(watch, onPlaced, onEvent) {
+  let delivered = 0
+  let overflows = 0
+  /** @type {() => void} */
+  let resolve
+  /** @type {Promise<void>} */
+  const last = new Promise((resolver) => {
+    resolve = resolver
+  })
+  const close = await watch((name, mask, wd) => {
+    if (name.startsWith('last')) return resolve()
+    if (mask & IN_Q_OVERFLOW) {
+      overflows++
+      return
+    }
+    delivered++
+    onEvent(name, mask, wd)
+  })
+  onPlaced()
+  await last
+  close()
+  return { delivered, overflows }
+}

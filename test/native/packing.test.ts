@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import tmp from 'tmp'
+import { expect, test } from 'vitest'
+
+test('packing and the arena, without node, under AddressSanitizer and UBSan', { timeout: 120_000 }, () => {
+  tmp.setGracefulCleanup()
+  const program = join(
+    tmp.dirSync({ unsafeCleanup: true, prefix: 'inotify-bridge-programs-' }).name,
+    'packing',
+  )
+  const native = join(import.meta.dirname, '../../native')
+  const sources = [
+    join(import.meta.dirname, 'packing_test.cc'),
+    join(native, 'packing.cc'),
+    join(native, 'arena.cc'),
+  ]
+  const flags = [
+    '-std=c++17',
+    '-O1',
+    '-g',
+    '-Wall',
+    '-Wextra',
+    '-fsanitize=address,undefined',
+    '-fno-sanitize-recover',
+  ]
+  execFileSync('g++', [...flags, '-o', program, ...sources])
+  expect(execFileSync(program, { encoding: 'utf8' })).toBe('')
+})

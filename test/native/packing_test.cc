@@ -1,0 +1,108 @@
+// Packing and the arena by themselves, without node: every length of name, at the very end of memory of the
+// exact size, so that a byte read or written too far is one that AddressSanitizer knows of. Ends with exit
+// code 0, or says what is wrong.
+#include "../../native/packing.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../../native/arena.h"
+
+namespace {
+
+void Check(bool holds, const char* what, size_t where) {
+  if (holds) return;
+  fprintf(stderr, "%s (%zu)\n", what, where);
+  exit(1);
+}
+
+// As the kernel does: padded with NULs to a multiple of 16, with one NUL at least.
+void Append(std::vector<char>* records, int wd, const std::string& name) {
+  inotify_event event = {};
+  event.wd = wd;
+  event.mask = IN_CREATE;
+  event.cookie = 7;
+  event.len = name.empty() ? 0 : static_cast<uint32_t>((name.size() + 16) / 16 * 16);
+  const char* bytes = reinterpret_cast<const char*>(&event);
+  records->insert(records->end(), bytes, bytes + sizeof event);
+  records->insert(records->end(), name.begin(), name.end());
+  records->resize(records->size() + event.len - name.size());
+}
+
+void CheckPacked(const std::vector<std::string>& names) {
+  std::vector<char> records;
+  for (size_t i = 0; i < names.size(); i++) Append(&records, static_cast<int>(i), names[i]);
+  Check(records.size() <= kReadBytes, "the test's records are too many", records.size());
+  std::unique_ptr<char[]> exact(new char[records.size()]);
+  std::copy(records.begin(), records.end(), exact.get());
+  auto batch = std::make_unique<PackedBatch>();
+  Pack(exact.get(), records.size(), batch.get());
+
+  Check(batch->count == names.size(), "count", batch->count);
+  const char* group = batch->names;
+  for (size_t i = 0; i < names.size(); i++) {
+    if (i > 0 && i % kGroup == 0) group += batch->GroupBytes(i - kGroup);
+    const int32_t* row = batch->rows + i * kColumns;
+    int32_t start = i % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & ~kNotAscii;
+    std::string name(group + start, (row[3] & ~kNotAscii) - start);
+    bool ascii = true;
+    for (unsigned char byte : names[i]) ascii = ascii && byte < 0x80;
+    Check(row[0] == static_cast<int>(i) && row[1] == IN_CREATE && row[2] == 7, "wd, mask or cookie", i);
+    Check(name == names[i], "name", i);
+    Check(((row[3] & kNotAscii) == 0) == ascii, "not-ASCII flag", i);
+  }
+}
+
+void TestPacking() {
+  std::vector<std::string> lengths;
+  for (size_t length = 0; length <= 255; length++) lengths.push_back(std::string(length, 'x'));
+  CheckPacked(lengths);
+  for (const std::string& name : lengths) CheckPacked({name});
+  // A byte above 0x7f at each place, and none in the neighbours.
+  for (size_t length : {1, 7, 8, 15, 16, 17, 255}) {
+    for (size_t at = 0; at < length; at++) {
+      std::string name(length, 'x');
+      name[at] = static_cast<char>(0x80);
+      CheckPacked({"before", name, "after"});
+    }
+  }
+  CheckPacked(std::vector<std::string>(kMaxEvents, ""));
+  CheckPacked({});
+}
+
+void TestArena() {
+  Arena arena;
+  arena.SetBound(3 * kReadBytes + 1);
+  Check(arena.empty() && arena.Take() == nullptr, "empty at first", 0);
+  for (char fill = 'a'; fill <= 'c'; fill++) {
+    Chunk* chunk = arena.Writable();
+    Check(chunk != nullptr && chunk->used == 0, "a new chunk", fill);
+    Check(arena.Writable() == chunk, "the same chunk while it has room", fill);
+    // One byte less than a record of the greatest length needs.
+    chunk->used = Chunk::kCapacity - kMaxRecordBytes + 1;
+    memset(chunk->data(), fill, Chunk::kCapacity);
+  }
+  Check(arena.Writable() == nullptr, "full at its bound", 3);
+  for (char fill = 'a'; fill <= 'c'; fill++) {
+    Chunk* chunk = arena.Take();
+    Check(chunk != nullptr && chunk->data()[0] == fill, "the oldest first", fill);
+    Chunk::Release(chunk);
+    Check(arena.Writable() != nullptr, "room again", fill);
+  }
+}
+
+}  // namespace
+
+int main() {
+  TestPacking();
+  TestArena();
+  return 0;
+}
