@@ -55,7 +55,9 @@ const tmpfs = await mkdtemp('/dev/shm/inotify-bridge-mirror-').catch(() =>
 try {
   await atomicWrite(configMap, { 'app.yaml': 'color: red\n' })
 
-  say(`1. A ConfigMap in ${configMap} (${(await diagnose(configMap)).mount.type}), updated twice by the kubelet's`)
+  say(
+    `1. A ConfigMap in ${configMap} (${(await diagnose(configMap)).mount.type}), updated twice by the kubelet's`,
+  )
   say('   AtomicWriter: real renames, and so a true IN_MOVED_TO. Each raw event on the directory:')
   for (const color of ['green', 'blue']) {
     say(`  color: ${color}`)
@@ -63,7 +65,9 @@ try {
   }
 
   say('')
-  say('2. The same directory taken for a silent mount (virtiofs in a Kata VM delivers none of these events): mirror()')
+  say(
+    '2. The same directory taken for a silent mount (virtiofs in a Kata VM delivers none of these events): mirror()',
+  )
   say(`   polls it every 250 ms and copies what changed to ${tmpfs} (${(await diagnose(tmpfs)).mount.type}).`)
   say('   What an ordinary inotify watcher of the copy sees:')
   const mirrored = await mirror(configMap, tmpfs)

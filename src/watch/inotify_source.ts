@@ -14,7 +14,8 @@ import {
   IN_Q_OVERFLOW,
   IN_UNMOUNT,
 } from '../inotify/constants.ts'
-import { barrier, Inotify } from '../inotify/inotify.ts'
+import { barrier, type Inotify } from '../inotify/inotify.ts'
+import { keyOf } from './names.ts'
 import type { Root } from './root.ts'
 
 // Everything that changes names and identities, always: a mask of fewer lets the kernel merge what must be told apart.
@@ -30,17 +31,20 @@ export interface NameEvent {
   root: Root
   mask: number
   cookie: number
+  /** As {@link keyOf} makes it. */
   name: string
-  nameBytes: Buffer
 }
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
 export interface InotifyListener {
   events(events: NameEvent[]): Promise<void>
-  /** Events were lost, of any root. */
+  /** Events were lost, of any root, and more will not be told. */
   overflow(): Promise<void>
+  /** What there is to be seen now is newer than all that was not told; what comes from now on is told again. */
+  recover(): Promise<void>
   /** The root's directory was deleted, renamed or unmounted; its watch is no more. */
   gone(root: Root): Promise<void>
+  /** Reading failed: nothing is told any more. */
   failed(error: Error): void
 }
 
@@ -50,20 +54,29 @@ export class InotifySource {
   readonly #listener: InotifyListener
   // One inode has one wd, by however many paths it is watched.
   readonly #roots = new Map<number, Set<Root>>()
+  // In the order in which they were set.
   readonly #barriers = new Map<number, () => void>()
+  // After an overflow, until a barrier is met: what is in the queue is older than any listing that could be made now, and would take
+  // back what that has shown.
+  #isLost = false
   readonly #pump: Promise<void>
 
-  constructor(persistent: boolean, listener: InotifyListener) {
-    this.#inotify = new Inotify({ persistent })
+  constructor(inotify: Inotify, listener: InotifyListener) {
+    this.#inotify = inotify
     this.#listener = listener
     this.#pump = this.#run().catch((error: Error) => listener.failed(error))
   }
 
-  /** Watches the directory that `path` (of an open descriptor, so that it is the very one) refers to. Throws InotifyError. */
+  /**
+   * Watches the directory that `path` (of an open descriptor, so that it is the very one) refers to; again, if the watch is gone: an
+   * overflow swallows the IN_IGNORED that would have told. Throws InotifyError.
+   */
   attach(root: Root, path: string): void {
-    root.wd = this.#inotify.add(path, MASK)
-    const roots = this.#roots.get(root.wd)
-    if (roots === undefined) this.#roots.set(root.wd, new Set([root]))
+    const wd = this.#inotify.add(path, MASK)
+    if (root.wd !== undefined && root.wd !== wd) this.detach(root)
+    root.wd = wd
+    const roots = this.#roots.get(wd)
+    if (roots === undefined) this.#roots.set(wd, new Set([root]))
     else roots.add(root)
   }
 
@@ -84,7 +97,7 @@ export class InotifySource {
 
   /** Resolves when everything that the kernel had queued before has been told. */
   barrier(): Promise<void> {
-    return new Promise((resolve) => this.#barriers.set(this.#inotify[barrier](), resolve))
+    return new Promise((resolve, reject) => this.#setBarrier(resolve).catch(reject))
   }
 
   async close(): Promise<void> {
@@ -108,15 +121,15 @@ export class InotifySource {
       const mask = batch.mask(i)
       if (mask & IN_Q_OVERFLOW) {
         await tellEvents()
-        await this.#listener.overflow()
-        // A mark that did not fit went the same way, and everything before it has been told now.
-        this.#passBarriers()
+        if (!this.#isLost) await this.#listener.overflow()
+        this.#isLost = true
+        // This overflow may have swallowed the barrier that the last one set.
+        await this.#setBarrier(() => {}).catch(() => this.#recover())
         continue
       }
-      const name = batch.name(i)
-      const nameBytes = batch.nameBytes(i)
-      for (const root of this.#roots.get(wd) ?? []) {
-        if (name !== '') events.push({ root, mask, cookie: batch.cookie(i), name, nameBytes })
+      for (const root of this.#isLost ? [] : (this.#roots.get(wd) ?? [])) {
+        const name = nameIn(batch, i)
+        if (name !== '') events.push({ root, mask, cookie: batch.cookie(i), name })
         else if (mask & ROOT_GONE) {
           await tellEvents()
           this.detach(root)
@@ -125,15 +138,33 @@ export class InotifySource {
       }
       if (mask & IN_IGNORED && this.#barriers.has(wd)) {
         await tellEvents()
-        this.#barriers.get(wd)?.()
-        this.#barriers.delete(wd)
+        if (this.#isLost) await this.#recover()
+        this.#passBarriers(wd)
       }
     }
     await tellEvents()
   }
 
-  #passBarriers(): void {
-    for (const pass of this.#barriers.values()) pass()
-    this.#barriers.clear()
+  async #recover(): Promise<void> {
+    this.#isLost = false
+    await this.#listener.recover()
   }
+
+  async #setBarrier(pass: () => void): Promise<void> {
+    this.#barriers.set(this.#inotify[barrier](), pass)
+  }
+
+  /** Those that were set before it as well: an overflow has swallowed them. All, without a `last`. */
+  #passBarriers(last?: number): void {
+    for (const [wd, pass] of this.#barriers) {
+      this.#barriers.delete(wd)
+      pass()
+      if (wd === last) return
+    }
+  }
+}
+
+function nameIn(batch: EventBatch, i: number): string {
+  const name = batch.name(i)
+  return name.includes('\ufffd') ? keyOf(batch.nameBytes(i)) : name
 }

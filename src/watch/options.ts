@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { InotifyError, invalidArgument } from '../errors.ts'
-import type { Backend } from '../mounts/filesystems.ts'
 import type { Kind } from './change.ts'
 
 /** Options of {@link watch}. */
@@ -30,7 +29,7 @@ export interface WatchOptions {
 }
 
 export interface Settings {
-  backend: 'auto' | Backend
+  backend: 'auto' | 'inotify' | 'poll'
   interval: number
   initial: boolean
   ignores: (path: string, kind: Kind) => boolean
@@ -38,29 +37,50 @@ export interface Settings {
   persistent: boolean
 }
 
+// What a timer can wait; for more than that it does not wait at all.
+const LONGEST_INTERVAL = 2 ** 31 - 1
+
+/** The roots asked for, absolute. Throws TypeError. */
+export function rootPaths(paths: string | string[]): string[] {
+  return (Array.isArray(paths) ? paths : [paths]).map(rootPath)
+}
+
+/** Throws TypeError: '' too, which would be the working directory where someone's variable is not set. */
+export function rootPath(path: string): string {
+  if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path)
+  throw invalidArgument('path', path, 'a string, not empty and without a NUL byte')
+}
+
 /** Defaults, the environment, and what is wrong with the options. Throws TypeError, or InotifyError ENOTSUP. */
 export function settle(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
-  const backend = environment.INOTIFY_BRIDGE_BACKEND ?? options.backend ?? 'auto'
-  const interval = Number(environment.INOTIFY_BRIDGE_INTERVAL ?? options.interval ?? 250)
-  const { initial = false, signal, persistent = true, ignore } = options
+  // Empty is as good as unset, as everywhere in the shell.
+  const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
+  const pace = environment.INOTIFY_BRIDGE_INTERVAL || undefined
+  const backend = asked ?? options.backend ?? 'auto'
+  const interval = pace === undefined ? (options.interval ?? 250) : Number(pace)
+  const { initial = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
-    const name =
-      environment.INOTIFY_BRIDGE_BACKEND === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
+    const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
     throw invalidArgument(name, backend, `'auto', 'inotify' or 'poll'`)
   }
-  if (!Number.isFinite(interval) || interval < 1) {
-    const name =
-      environment.INOTIFY_BRIDGE_INTERVAL === undefined ? 'options.interval' : 'INOTIFY_BRIDGE_INTERVAL'
-    throw invalidArgument(name, interval, 'a number of ms, at least 1')
+  if (typeof interval !== 'number' || !(interval >= 1 && interval <= LONGEST_INTERVAL)) {
+    const name = pace === undefined ? 'options.interval' : 'INOTIFY_BRIDGE_INTERVAL'
+    throw invalidArgument(name, pace ?? interval, `a number of ms from 1 to ${LONGEST_INTERVAL}`)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   }
+  for (const [name, value] of Object.entries({ initial, persistent })) {
+    if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
+  }
+  if (encoding !== 'utf8' && encoding !== 'buffer') {
+    throw invalidArgument('options.encoding', encoding, `'utf8' or 'buffer'`)
+  }
   const unsupported = (['recursive', 'followSymlinks', 'settle', 'hash'] as const).find(
     (name) => options[name],
   )
-  if (unsupported !== undefined || options.encoding === 'buffer') {
+  if (unsupported !== undefined || encoding === 'buffer') {
     const name = unsupported ?? 'encoding'
     throw new InotifyError({
       errno: 'ENOTSUP',
@@ -71,18 +91,35 @@ export function settle(options: WatchOptions, environment: NodeJS.ProcessEnv = p
   return { backend, interval, initial, ignores: predicate(ignore), signal, persistent }
 }
 
+const IGNORE_FORMS = 'a function, or an array of strings and RegExps'
+
 function predicate(ignore: WatchOptions['ignore']): Settings['ignores'] {
   if (ignore === undefined) return () => false
-  if (typeof ignore === 'function') return ignore
+  if (typeof ignore === 'function') return guarded(ignore)
+  if (!Array.isArray(ignore)) throw invalidArgument('options.ignore', ignore, IGNORE_FORMS)
   const prefixes: string[] = []
   const patterns: RegExp[] = []
   for (const rule of ignore) {
     if (rule instanceof RegExp) patterns.push(rule)
-    else if (typeof rule === 'string') prefixes.push(resolve(rule))
-    else throw invalidArgument('options.ignore', rule, 'a function, or an array of strings and RegExps')
+    else if (typeof rule === 'string' && rule !== '') prefixes.push(resolve(rule))
+    else throw invalidArgument('options.ignore', rule, IGNORE_FORMS)
   }
   return (path) =>
-    prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)) ||
+    prefixes.some((prefix) => path === prefix || path.startsWith(prefix === '/' ? '/' : `${prefix}/`)) ||
     // search, not test: a pattern with the g flag must not remember where it was.
     patterns.some((pattern) => path.search(pattern) >= 0)
+}
+
+// A predicate that throws is an uncaught exception, as a listener that does; not the end of what was being told.
+function guarded(ignores: Settings['ignores']): Settings['ignores'] {
+  return (path, kind) => {
+    try {
+      return ignores(path, kind)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
+      return false
+    }
+  }
 }

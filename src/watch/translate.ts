@@ -8,14 +8,15 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../inotify/constants.ts'
-import { append, type Change, type EntryChange, type RenameChange } from './change.ts'
-import { alteration, type Entries, type Entry, vanished } from './entries.ts'
+import { append, type Change, type EntryChange } from './change.ts'
+import { type Departure, Departures } from './departures.ts'
+import { type Entries, type Entry, moved, sameFile, vanished } from './entries.ts'
 
 /** A watched directory as the translation sees it. */
 export interface Directory {
   entries: Entries
-  /** Polled as well: an event may tell what a poll has already told. */
-  readonly polled: boolean
+  /** Names that a listing has shown and no event has spoken of since: one that put them there may still come. */
+  readonly listed: Set<string>
   pathOf(name: string): string
   ignores(name: string, kind: Entry['kind']): boolean
 }
@@ -31,69 +32,89 @@ export interface DirectoryEvent {
 /** What is at a name now, after the events were read; undefined: nothing. */
 export type Look = (directory: Directory, name: string) => Entry | undefined
 
-interface Departure {
-  cookie: number
-  directory: Directory
-  name: string
-  entry: Entry
-  mask: number
-}
+// How many events of other names were seen between the two halves of a rename, twice over.
+const EXCHANGE_SPAN = 64
 
 /**
  * Turns events into changes and keeps the directories' entries. The two halves of a rename are paired by cookie, never by
  * adjacency: other events come between them, and a read may end there.
+ *
+ * What is at a name is seen later than its event was made, and can be another file by then. So an entry takes over what is seen
+ * only where it may be the file that the event was about.
  */
 export class Translator {
-  // Names that have left and may yet arrive. A handful at most: the kernel queues the second half within a millisecond.
-  #departures: Departure[] = []
-  #lastRename: { change: RenameChange; displaced: Entry | undefined } | undefined
+  readonly #departures = new Departures()
+  #batch: readonly DirectoryEvent[] = []
+  #at = 0
+  // Those events of the batch after which nothing in it puts another file at the name.
+  #current: ReadonlySet<DirectoryEvent> = new Set()
+  // The second arrivals of exchanges whose first has been told, and what arrives there.
+  readonly #exchanges = new Map<DirectoryEvent, Entry>()
 
-  get pending(): boolean {
-    return this.#departures.length > 0
+  get pending(): Departure[] {
+    return [...this.#departures]
   }
 
-  /** Departures that were pending before these events and still are after them have left the tree: they become deletes. */
+  get isPending(): boolean {
+    return this.#departures.size > 0
+  }
+
   translate(events: readonly DirectoryEvent[], look: Look): Change[] {
     const changes: Change[] = []
-    const earlier = this.#departures
-    for (const event of events) this.#translate(event, look, changes)
-    const late = this.#departures.filter((departure) => earlier.includes(departure))
-    for (const departure of late) this.#giveUp(departure, changes)
+    this.#batch = events
+    this.#current = latest(events)
+    this.#exchanges.clear()
+    for (this.#at = 0; this.#at < events.length; this.#at++) {
+      this.#translate(events[this.#at] as DirectoryEvent, look, changes)
+    }
+    this.#batch = []
     return changes
   }
 
-  /** Nothing more will come for what is pending. */
-  flush(): Change[] {
+  /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
+  giveUp(departures: Iterable<Departure>): Change[] {
     const changes: Change[] = []
-    for (const departure of [...this.#departures]) this.#giveUp(departure, changes)
+    for (const departure of departures) if (this.#departures.has(departure)) this.#giveUp(departure, changes)
     return changes
+  }
+
+  /** No event of this directory will come any more. */
+  forget(directory: Directory): Change[] {
+    return this.giveUp(this.#departures.allFrom(directory))
+  }
+
+  /** Something was seen at these names otherwise than by events: what left them is gone. */
+  makeWay(directory: Directory, seen: Entries): Change[] {
+    return this.giveUp(this.#departures.allFrom(directory).filter(({ name }) => seen.has(name)))
   }
 
   #translate(event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { mask, name, directory } = event
-    if (mask & IN_MOVED_TO) {
-      this.#arrive(event, look, changes)
-      return
-    }
-    // A name that left and is spoken of again is another's by now; only its own order of delete and create is right.
-    const departed = this.#departures.find((d) => d.directory === directory && d.name === name)
-    if (departed !== undefined) this.#giveUp(departed, changes)
-
-    if (mask & IN_MOVED_FROM) this.#depart(event)
+    const { mask, directory, name } = event
+    if (isAboutName(event)) this.#vacate(event, changes)
+    if (mask & IN_MOVED_TO) this.#arrive(event, look, changes)
+    else if (mask & IN_MOVED_FROM) this.#depart(event)
     else if (mask & IN_CREATE) this.#create(event, look, changes)
     else if (mask & IN_DELETE) this.#delete(event, changes)
     else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', event, look, changes)
     else if (mask & IN_ATTRIB) this.#alter('attrib', event, look, changes)
+    if (isAboutName(event)) directory.listed.delete(name)
+  }
+
+  // A name that left and comes or goes again is another's by now; only the order of its own delete and create is right.
+  #vacate({ directory, name }: DirectoryEvent, changes: Change[]): void {
+    const departed = this.#departures.from(directory, name)
+    if (departed !== undefined) this.#giveUp(departed, changes)
   }
 
   #create(event: DirectoryEvent, look: Look, changes: Change[]): void {
     const { directory, name, mask } = event
     // Known already: from the listing that followed the watch, or from a poll.
     if (directory.entries.has(name)) return
-    const entry = look(directory, name) ?? vanished(mask & IN_ISDIR ? 'directory' : 'file')
+    const none = vanished(mask & IN_ISDIR ? 'directory' : 'file')
+    const entry = this.#upToDate(none, event, look(directory, name))
     if (directory.ignores(name, entry.kind)) return
     directory.entries.set(name, entry)
-    append(changes, this.#change('create', event, entry))
+    append(changes, entryChange('create', event, entry))
   }
 
   #delete(event: DirectoryEvent, changes: Change[]): void {
@@ -101,92 +122,141 @@ export class Translator {
     const entry = directory.entries.get(name)
     if (entry === undefined) return
     directory.entries.delete(name)
-    append(changes, this.#change('delete', event, entry))
+    append(changes, entryChange('delete', event, entry))
   }
 
   #alter(type: 'modify' | 'attrib', event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { directory, name, mask } = event
+    const { directory, name } = event
     const before = directory.entries.get(name)
     const now = look(directory, name)
-    if (before === undefined) {
-      // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
-      if (now !== undefined) this.#create(event, look, changes)
+    if (before !== undefined) {
+      directory.entries.set(name, this.#upToDate(before, event, now))
+      append(changes, entryChange(type, event, before))
       return
     }
-    if (now !== undefined) directory.entries.set(name, now)
-    if (directory.polled && now !== undefined && alteration(before, now) === undefined) return
-    append(changes, { type, path: directory.pathOf(name), kind: before.kind, mask, source: 'inotify' })
+    // A writer takes the name under which it reports before it is renamed, and may queue behind the rename's first half.
+    const departed = this.#departures.from(directory, name)
+    if (departed !== undefined) append(changes, entryChange(type, event, departed.entry))
+    // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
+    else if (now !== undefined) this.#create(event, look, changes)
   }
 
   #depart({ directory, name, mask, cookie }: DirectoryEvent): void {
     const entry = directory.entries.get(name)
     if (entry === undefined) return
     directory.entries.delete(name)
-    this.#departures.push({ cookie, directory, name, entry, mask })
+    this.#departures.add({ cookie, directory, name, entry, mask })
   }
 
   #arrive(event: DirectoryEvent, look: Look, changes: Change[]): void {
     const { directory, name, mask, cookie } = event
-    const departure = this.#departures.find((pending) => pending.cookie === cookie)
-    const now = look(directory, name)
+    const departure = this.#departures.of(cookie)
     if (departure === undefined) {
-      this.#arriveFromOutside(event, now, look, changes)
+      this.#arriveFromOutside(event, look, changes)
       return
     }
-    this.#departures.splice(this.#departures.indexOf(departure), 1)
+    this.#departures.delete(departure)
     if (directory.ignores(name, departure.entry.kind)) {
-      append(changes, this.#change('delete', departure, departure.entry))
+      append(changes, entryChange('delete', departure, departure.entry))
       return
     }
-    const from = departure.directory.pathOf(departure.name)
-    const path = directory.pathOf(name)
-    const first = this.#exchangeBegunBy(from, path, now)
-    if (first !== undefined) {
-      first.change.replaced = false
-      departure.directory.entries.set(departure.name, departure.entry)
-    }
-    const displaced = directory.entries.get(name)
-    const entry = first?.displaced ?? departure.entry
-    directory.entries.set(name, now ?? entry)
-    const change: RenameChange = {
+    const now = look(directory, name)
+    const begun = this.#exchanges.get(event)
+    if (begun !== undefined) departure.directory.entries.set(departure.name, departure.entry)
+    const entry = this.#upToDate(begun ?? departure.entry, event, now)
+    const known = directory.entries.get(name)
+    // A listing may have seen it here before its event came: it displaces nothing.
+    const displaced = directory.listed.has(name) && hasMoved(known, entry) ? undefined : known
+    directory.entries.set(name, entry)
+    const isExchanged = displaced !== undefined && this.#beginsExchange(departure, event, displaced, look)
+    append(changes, {
       type: 'rename',
-      from,
-      path,
-      replaced: displaced !== undefined,
+      from: departure.directory.pathOf(departure.name),
+      path: directory.pathOf(name),
+      replaced: displaced !== undefined && !isExchanged,
       kind: entry.kind,
       mask: mask | departure.mask,
       source: 'inotify',
+    })
+  }
+
+  #arriveFromOutside(event: DirectoryEvent, look: Look, changes: Change[]): void {
+    const { directory, name } = event
+    const known = directory.entries.get(name)
+    const now = look(directory, name)
+    // The listing or the poll was quicker than the event.
+    if (known !== undefined && now !== undefined && sameFile(known, now)) return
+    if (known !== undefined && known.kind === now?.kind && known.kind !== 'directory') {
+      directory.entries.set(name, now)
+      append(changes, entryChange('modify', event, now))
+    } else {
+      this.#delete(event, changes)
+      this.#create(event, look, changes)
     }
-    append(changes, change)
-    this.#lastRename = { change, displaced }
   }
 
-  #arriveFromOutside(event: DirectoryEvent, now: Entry | undefined, look: Look, changes: Change[]): void {
-    const known = event.directory.entries.get(event.name)
-    if (known !== undefined && known.kind !== now?.kind) this.#delete(event, changes)
-    if (known?.kind !== now?.kind || known === undefined) this.#create(event, look, changes)
-    // The same inode: the listing or the poll was quicker than the event.
-    else if (known.ino !== now?.ino) this.#alter('modify', event, look, changes)
+  // renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name. That the second is not just the way back of the
+  // first is seen by what the first seemed to replace: it is still there, under one of the two names.
+  #beginsExchange(from: Departure, to: DirectoryEvent, displaced: Entry, look: Look): boolean {
+    const back = this.#wayBack(from, to)
+    if (back === undefined) return false
+    const seen = [look(from.directory, from.name), look(to.directory, to.name)]
+    if (!seen.some((now) => hasMoved(displaced, now))) return false
+    this.#exchanges.set(back, displaced)
+    return true
   }
 
-  // renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name. The second brings back, to where the first
-  // came from, the very inode that the first seemed to replace.
-  #exchangeBegunBy(from: string, path: string, now: Entry | undefined) {
-    const last = this.#lastRename
-    const back = last?.change.path === from && last.change.from === path
-    return back && now !== undefined && last.displaced?.ino === now.ino ? last : undefined
+  /** The arrival of a rename of `to` to `from` that follows at once, before anything else becomes of the two names. */
+  #wayBack(from: Departure, to: DirectoryEvent): DirectoryEvent | undefined {
+    const isAt = (event: DirectoryEvent, { directory, name }: { directory: Directory; name: string }) =>
+      event.directory === directory && event.name === name && isAboutName(event)
+    const next = this.#batch.slice(this.#at + 1, this.#at + 1 + EXCHANGE_SPAN)
+    const [leaving, arriving] = next.filter((event) => isAt(event, from) || isAt(event, to))
+    if (leaving === undefined || arriving === undefined) return undefined
+    const isBack = isAt(leaving, to) && isAt(arriving, from) && leaving.cookie === arriving.cookie
+    return isBack && leaving.mask & IN_MOVED_FROM && arriving.mask & IN_MOVED_TO ? arriving : undefined
   }
 
   #giveUp(departure: Departure, changes: Change[]): void {
-    this.#departures.splice(this.#departures.indexOf(departure), 1)
-    append(changes, this.#change('delete', departure, departure.entry))
+    this.#departures.delete(departure)
+    append(changes, entryChange('delete', departure, departure.entry))
   }
 
-  #change(
-    type: EntryChange['type'],
-    event: { directory: Directory; name: string; mask: number },
-    { kind }: Entry,
-  ): EntryChange {
-    return { type, path: event.directory.pathOf(event.name), kind, mask: event.mask, source: 'inotify' }
+  /**
+   * What is seen, if it can be the entry's file. By its inode number it may well be another: an earlier look was as much ahead of its
+   * event. Nothing is lost by that, for the change is told after this look.
+   */
+  #upToDate(entry: Entry, event: DirectoryEvent, now: Entry | undefined): Entry {
+    if (now === undefined || !this.#current.has(event)) return entry
+    const unseen = entry.ino === 0n && (entry.kind === 'directory') === (now.kind === 'directory')
+    return unseen || entry.kind === now.kind ? now : entry
   }
+}
+
+function hasMoved(entry: Entry | undefined, now: Entry | undefined): boolean {
+  return entry !== undefined && now !== undefined && moved(entry, now)
+}
+
+// Whether the name stands for another file than before, or for none.
+function isAboutName({ mask }: DirectoryEvent): boolean {
+  return (mask & (IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE)) !== 0
+}
+
+function latest(events: readonly DirectoryEvent[]): Set<DirectoryEvent> {
+  const found = new Set<DirectoryEvent>()
+  const passed = new Map<Directory, Set<string>>()
+  for (const event of events.toReversed()) {
+    const names = passed.get(event.directory) ?? new Set()
+    if (!names.has(event.name)) found.add(event)
+    if (isAboutName(event)) passed.set(event.directory, names.add(event.name))
+  }
+  return found
+}
+
+function entryChange(
+  type: EntryChange['type'],
+  { directory, name, mask }: { directory: Directory; name: string; mask: number },
+  { kind }: Entry,
+): EntryChange {
+  return { type, path: directory.pathOf(name), kind, mask, source: 'inotify' }
 }

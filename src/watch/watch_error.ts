@@ -1,0 +1,35 @@
+import { InotifyError } from '../errors.ts'
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory; watch the one that it will appear in',
+  ENOTDIR: 'watch() takes directories; watch the one that holds this file',
+  EACCES: 'read and search permission are needed to list and watch a directory',
+}
+
+/** Why a root cannot be watched: an error of a system call, with the root's path in place of the descriptor's. */
+export function asWatchError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('errno' in error) || typeof error.errno !== 'number') return error
+  const known = error instanceof InotifyError ? error : undefined
+  const hint = HINTS[codeOf(error) ?? ''] ?? known?.hint ?? ''
+  return new InotifyError({ errno: -error.errno, syscall: known?.syscall ?? 'watch', path, hint })
+}
+
+/** No watch or no inotify instance is left. */
+export function isLimit(error: unknown): error is InotifyError {
+  return error instanceof InotifyError && (error.code === 'ENOSPC' || error.code === 'EMFILE')
+}
+
+const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
+
+/** The process or the system is out of something: that says nothing of the path. */
+export function isShortage(error: unknown): boolean {
+  return SHORTAGES.has(codeOf(error) ?? '')
+}
+
+export function closedError(): InotifyError {
+  return new InotifyError({ errno: 'EBADF', syscall: 'watch', hint: 'this watcher is closed' })
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Change, IN_DELETE_SELF, Inotify } from '../../src/index.ts'
+import { scratch } from '../support/scratch.ts'
+import { inWords, Replay, randomFrom, reality, story, watching } from './support.ts'
+
+// A mount where both see everything: what one tells the other must not tell again.
+const both = { choose: () => ({ backend: 'inotify+poll' as const, why: 'a test' }) }
+
+const isAboutName = ({ type }: Change) => type === 'create' || type === 'delete' || type === 'rename'
+
+test.each([1, 5])(
+  '200 random operations under a poll every %i ms: each is told once, by its event',
+  async (interval) => {
+    const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+    const random = randomFrom(seed)
+    const directory = scratch()
+    const { told, changes } = await watching(directory, { interval }, both)
+    const names = [...'abcdefgh']
+    const there = new Map<string, string>()
+    const expected: string[] = []
+    const replay = new Replay()
+    for (let i = 0; i < 200; i++) {
+      const [name, other] = [0, 1].map(() => names[random(names.length)] as string) as [string, string]
+      const [path, kind] = [join(directory, name), there.get(name)]
+      const isFree = !there.has(other)
+      if (kind === undefined) {
+        // No symlinks: of one that is gone before it is seen, an event does not tell that it was no file.
+        const made = random(2) === 0 ? 'file' : 'directory'
+        if (made === 'file') writeFileSync(path, 'x')
+        else mkdirSync(path)
+        there.set(name, made)
+        expected.push(`create ${made} ${name}`)
+      } else if (name !== other && (isFree || (kind !== 'directory' && there.get(other) !== 'directory'))) {
+        renameSync(path, join(directory, other))
+        there.delete(name)
+        there.set(other, kind)
+        expected.push(`rename ${kind} ${name} ${other}${isFree ? '' : ' replaced'}`)
+      } else if (kind === 'directory') {
+        rmdirSync(path)
+        there.delete(name)
+        expected.push(`delete directory ${name}`)
+      } else if (random(2) === 0 && kind === 'file') writeFileSync(path, 'longer'.repeat(random(9)))
+      else {
+        unlinkSync(path)
+        there.delete(name)
+        expected.push(`delete ${kind} ${name}`)
+      }
+      // Polls fall everywhere: between two operations, and in the midst of several.
+      const pause = random(6)
+      if (pause < 2) await new Promise((resolve) => setTimeout(resolve, random(3)))
+      else if (pause === 2) await new Promise(setImmediate)
+    }
+    const all = await told()
+    expect(changes).toEqual([])
+    const lines = all.filter(isAboutName).map((change) => inWords(change, directory))
+    expect(lines, `SEED=${seed}`).toEqual(expected)
+    expect(all.filter(({ source }) => source !== 'inotify')).toEqual([])
+    replay.apply(all)
+    expect(replay.names).toEqual(reality(directory))
+  },
+)
+
+test('a write is told by its event, and its end too', async () => {
+  const directory = scratch()
+  writeFileSync(join(directory, 'a'), '')
+  const { told } = await watching(directory, { interval: 1_000_000 }, both)
+  writeFileSync(join(directory, 'a'), 'more')
+  const changes = await told()
+  expect(changes.map((change) => [inWords(change, directory), change.source])).toEqual(
+    changes.map(() => ['modify file a', 'inotify']),
+  )
+  expect(changes.reduce((all, change) => all | ('mask' in change ? change.mask : 0), 0)).toBe(2 | 8)
+})
+
+test('what no event tells, a poll does', async () => {
+  const directory = scratch()
+  // A mount that is silent of what others do: here of everything but the root itself.
+  const openInotify = (options: object) => {
+    const inotify = new Inotify(options)
+    const add = inotify.add.bind(inotify)
+    inotify.add = (path) => add(path, IN_DELETE_SELF)
+    return inotify
+  }
+  const { told, changes } = await watching(directory, { interval: 3 }, { ...both, openInotify })
+  mkdirSync(join(directory, 'a'))
+  await expect.poll(() => story(changes, directory)).toEqual(['create directory a'])
+  renameSync(join(directory, 'a'), join(directory, 'b'))
+  const all = await told()
+  expect(story(all, directory)).toEqual(['create directory a', 'rename directory a b'])
+  expect(all.every(({ source }) => source === 'poll')).toBe(true)
+})

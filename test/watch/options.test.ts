@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { settle, type WatchOptions } from '../../src/watch/options.ts'
+import { watch } from '../../src/watch/watcher.ts'
+
+const bad = (options: object) => () => settle(options as WatchOptions, {})
+
+test('defaults', () => {
+  expect(settle({}, {})).toMatchObject({ backend: 'auto', interval: 250, initial: false, persistent: true })
+})
+
+test.each([
+  { backend: 'fanotify' },
+  { backend: 'inotify+poll' },
+  { interval: 0 },
+  { interval: -5 },
+  { interval: Number.NaN },
+  { interval: Number.POSITIVE_INFINITY },
+  { interval: 2 ** 31 },
+  { interval: '250' },
+  { interval: true },
+  { initial: 1 },
+  { persistent: 'no' },
+  { signal: {} },
+  { encoding: 'latin1' },
+  { ignore: 'node_modules' },
+  { ignore: /x/ },
+  { ignore: [1] },
+  { ignore: [''] },
+])('%j is a TypeError that names it', (options) => {
+  const [name] = Object.keys(options)
+  expect(bad(options)).toThrow(
+    expect.objectContaining({
+      name: 'TypeError',
+      code: 'ERR_INVALID_ARG_VALUE',
+      message: expect.stringContaining(`options.${name}`),
+    }),
+  )
+})
+
+test.each([
+  { recursive: true },
+  { followSymlinks: true },
+  { settle: 5 },
+  { hash: true },
+  { encoding: 'buffer' },
+])('%j is not supported yet, and says so', (options) => {
+  const [name] = Object.keys(options)
+  expect(bad(options)).toThrow(
+    expect.objectContaining({ code: 'ENOTSUP', hint: `options.${name} is not supported yet` }),
+  )
+})
+
+test.each([
+  { recursive: false },
+  { settle: 0 },
+  { hash: false },
+  { encoding: 'utf8' },
+  { signal: undefined },
+])('%j is the default', (options) => {
+  expect(bad(options)).not.toThrow()
+})
+
+test.each(['', 'a\0b', 5, undefined, null, ['/tmp', '']])('the path %j is a TypeError at once', (path) => {
+  expect(() => watch(path as string)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_VALUE' }))
+})
+
+describe('the environment', () => {
+  const [backend, interval] = ['INOTIFY_BRIDGE_BACKEND', 'INOTIFY_BRIDGE_INTERVAL']
+
+  test('overrides the options', () => {
+    const settings = settle({ backend: 'inotify', interval: 5 }, { [backend]: 'poll', [interval]: '1000' })
+    expect(settings).toMatchObject({ backend: 'poll', interval: 1000 })
+  })
+
+  test('empty is as good as unset', () => {
+    expect(settle({ interval: 5 }, { [backend]: '', [interval]: '' })).toMatchObject({
+      backend: 'auto',
+      interval: 5,
+    })
+  })
+
+  test.each([
+    [backend, 'both'],
+    [interval, 'often'],
+    [interval, '0'],
+  ])('%s=%s is a TypeError that names it', (name, value) => {
+    expect(() => settle({}, { [name]: value })).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${name}.*'?${value}`) }),
+    )
+  })
+})
+
+describe('ignore', () => {
+  const ignored = (ignore: NonNullable<WatchOptions['ignore']>, path: string) =>
+    settle({ ignore }, {}).ignores(path, 'file')
+
+  test.each([
+    ['/a/b', '/a/b', true],
+    ['/a/b', '/a/b/c', true],
+    ['/a/b', '/a/bc', false],
+    ['/a/b/', '/a/b', true],
+    ['/', '/a', true],
+  ])('prefix %s, path %s: %s', (prefix, path, expected) => {
+    expect(ignored([prefix], path)).toBe(expected)
+  })
+
+  test('a pattern with the g flag does not remember', () => {
+    const { ignores } = settle({ ignore: [/\.tmp$/g] }, {})
+    expect([1, 2, 3].map(() => ignores('/a.tmp', 'file'))).toEqual([true, true, true])
+  })
+
+  test('a function is given the path and the kind', () => {
+    const { ignores } = settle({ ignore: (path, kind) => path === '/a' && kind === 'directory' }, {})
+    expect([ignores('/a', 'directory'), ignores('/a', 'file')]).toEqual([true, false])
+  })
+})
