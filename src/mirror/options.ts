@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { InotifyError, invalidArgument } from '../errors.ts'
+import { pollInterval } from '../interval.ts'
 
 /** Options of `mirror()`. */
 export interface MirrorOptions {
@@ -53,15 +54,13 @@ export function readArguments(
 ): MirrorConfig {
   if (typeof options !== 'object' || options === null) throw invalidArgument('options', options, 'an object')
   const { quiet = 100, overLimit = 'link', signal, persistent = true } = options
-  const { interval, intervalName } = chooseInterval(options, environment)
+  const interval = pollInterval(options.interval, environment)
   const limits = options.limits ?? { files: 1024, bytes: 16 * 1024 * 1024 }
 
   const sources = Array.isArray(source) ? source : [source]
   if (sources.length === 0) throw invalidArgument('source', '', 'at least one path')
   for (const path of sources) requirePath('source', path)
   requirePath('target', target)
-  if (!isWithin(interval, 1, MAX_DELAY))
-    throw invalidArgument(intervalName, interval, 'a number of ms, at least 1')
   if (!isWithin(quiet, 0, MAX_DELAY))
     throw invalidArgument('options.quiet', quiet, 'a number of ms, at least 0')
   if (typeof limits !== 'object' || limits === null)
@@ -82,7 +81,7 @@ export function readArguments(
   const [only, another] = sources
   if (only === undefined || another !== undefined) {
     throw new InotifyError({
-      errno: 'ENOTSUP',
+      errno: 'ENOSYS',
       syscall: 'mirror',
       path: another,
       hint: 'several sources are not supported yet: start a mirror for each, with a target of its own',
@@ -99,14 +98,6 @@ export function readArguments(
     signal,
     persistent,
   }
-}
-
-function chooseInterval(options: MirrorOptions, environment: NodeJS.ProcessEnv) {
-  const override = environment.INOTIFY_BRIDGE_INTERVAL
-  if (override === undefined || override === '') {
-    return { interval: options.interval ?? 250, intervalName: 'options.interval' }
-  }
-  return { interval: Number(override), intervalName: 'INOTIFY_BRIDGE_INTERVAL' }
 }
 
 function requirePath(name: string, path: unknown): void {

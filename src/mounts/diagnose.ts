@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { type InotifyLimits, inotifyLimits } from '../inotify/limits.ts'
 import { advise } from './advice.ts'
-import { type Backend, type Capability, capability, chooseBackend } from './filesystems.ts'
+import { chooseAmong, crossedMounts } from './crossed.ts'
+import { type Backend, type Capability, capability } from './filesystems.ts'
 import { type MountLookup, mountOf } from './mount_of.ts'
 import type { Mount } from './mountinfo.ts'
 import { type Pinned, pinnedBy } from './pinned.ts'
 import { asStatxError } from './statx_error.ts'
-import { followSymlinks } from './symlinks.ts'
 
 /** What a path can and cannot deliver, and why. */
 export interface Diagnosis {
@@ -42,8 +42,6 @@ export interface Diagnosis {
   limits: InotifyLimits
 }
 
-const BY_NEED: readonly Backend[] = ['inotify', 'inotify+poll', 'poll']
-
 /**
  * Says what an existing path can and cannot deliver and why. Reads only; writes no probe.
  *
@@ -55,10 +53,7 @@ export async function diagnose(path: string): Promise<Diagnosis> {
 
 /** {@link diagnose} with a given lookup. */
 export async function examine(path: string, lookup: MountLookup): Promise<Diagnosis> {
-  const mount = lookup(path)
-  const { realPath, linkDirectories } = await followSymlinks(path)
-  const hops = linkDirectories.map(lookup).filter((hop, i, all) => i === 0 || !isSame(all[i - 1], hop))
-  const mounts = distinct([...hops, mount])
+  const { realPath, hops, mount, all } = await crossedMounts(path, lookup)
   const { local, remote } = capability(mount)
   const status = await stat(realPath, { bigint: true }).catch((error) => {
     throw asStatxError(error, path)
@@ -73,24 +68,11 @@ export async function examine(path: string, lookup: MountLookup): Promise<Diagno
     local,
     remote,
     pinned,
-    backend: worst(mounts.map((each) => chooseBackend(each).backend)),
-    reasons: mounts.map(reason),
-    advice: advise(mounts, mount, pinned, limits),
+    backend: chooseAmong(all).backend,
+    reasons: all.map(reason),
+    advice: advise(all, mount, pinned, limits),
     limits,
   }
-}
-
-function distinct(mounts: readonly Mount[]): Mount[] {
-  return mounts.filter((mount, i) => mounts.findIndex((each) => isSame(each, mount)) === i)
-}
-
-/** By the type too, since several may have the id 0. */
-function isSame(a: Mount | undefined, b: Mount): boolean {
-  return a?.id === b.id && a.type === b.type
-}
-
-function worst(backends: readonly Backend[]): Backend {
-  return backends.reduce((a, b) => (BY_NEED.indexOf(a) < BY_NEED.indexOf(b) ? b : a), 'inotify')
 }
 
 function reason(mount: Mount): string {

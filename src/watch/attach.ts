@@ -24,7 +24,7 @@ export async function attach(
   { backend, system, inotify, limited }: Attachment,
 ): Promise<Entries> {
   try {
-    root.source = choose(root.path, backend, system)
+    root.source = await choose(root.path, backend, system)
     try {
       return await root.attach((path) => {
         if (root.source.backend !== 'poll') inotify().attach(root, path)
@@ -47,8 +47,8 @@ export async function attach(
   }
 }
 
-function choose(path: string, backend: Settings['backend'], system: WatchSystem): RootSource {
-  const chosen = system.choose(path)
+async function choose(path: string, backend: Settings['backend'], system: WatchSystem): Promise<RootSource> {
+  const chosen = await system.choose(path)
   if (backend === 'auto') return { ...chosen, uncovered: [] }
   const why = `asked for, where ${chosen.backend} would have been chosen (${chosen.why})`
   return { backend, why, uncovered: [] }

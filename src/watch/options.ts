@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { InotifyError, invalidArgument } from '../errors.ts'
+import { pollInterval } from '../interval.ts'
 import type { Kind } from './change.ts'
 
 /** Options of {@link watch}. */
@@ -37,9 +38,6 @@ export interface Settings {
   persistent: boolean
 }
 
-// What a timer can wait; for more than that it does not wait at all.
-const LONGEST_INTERVAL = 2 ** 31 - 1
-
 /** The roots asked for, absolute. Throws TypeError. */
 export function rootPaths(paths: string | string[]): string[] {
   return (Array.isArray(paths) ? paths : [paths]).map(rootPath)
@@ -51,22 +49,17 @@ export function rootPath(path: string): string {
   throw invalidArgument('path', path, 'a string, not empty and without a NUL byte')
 }
 
-/** Defaults, the environment, and what is wrong with the options. Throws TypeError, or InotifyError ENOTSUP. */
+/** Defaults, the environment, and what is wrong with the options. Throws TypeError, or InotifyError ENOSYS. */
 export function settle(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
   // Empty is as good as unset, as everywhere in the shell.
   const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
-  const pace = environment.INOTIFY_BRIDGE_INTERVAL || undefined
   const backend = asked ?? options.backend ?? 'auto'
-  const interval = pace === undefined ? (options.interval ?? 250) : Number(pace)
+  const interval = pollInterval(options.interval, environment)
   const { initial = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
     throw invalidArgument(name, backend, `'auto', 'inotify' or 'poll'`)
-  }
-  if (typeof interval !== 'number' || !(interval >= 1 && interval <= LONGEST_INTERVAL)) {
-    const name = pace === undefined ? 'options.interval' : 'INOTIFY_BRIDGE_INTERVAL'
-    throw invalidArgument(name, pace ?? interval, `a number of ms from 1 to ${LONGEST_INTERVAL}`)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
@@ -83,7 +76,7 @@ export function settle(options: WatchOptions, environment: NodeJS.ProcessEnv = p
   if (unsupported !== undefined || encoding === 'buffer') {
     const name = unsupported ?? 'encoding'
     throw new InotifyError({
-      errno: 'ENOTSUP',
+      errno: 'ENOSYS',
       syscall: 'watch',
       hint: `options.${name} is not supported yet`,
     })

@@ -102,7 +102,7 @@ test('what is no source', async () => {
   await writeFile(join(source, 'file'), '')
   await expect(mirror(join(source, 'file'), target)).rejects.toMatchObject({ code: 'ENOTDIR' })
   await expect(mirror(join(source, 'missing'), target)).rejects.toMatchObject({ code: 'ENOENT' })
-  await expect(mirror([source, source], target)).rejects.toMatchObject({ code: 'ENOTSUP' })
+  await expect(mirror([source, source], target)).rejects.toMatchObject({ code: 'ENOSYS' })
   expect(existsSync(target)).toBe(false)
 })
 

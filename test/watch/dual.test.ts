@@ -6,7 +6,7 @@ import { scratch } from '../support/scratch.ts'
 import { inWords, Replay, randomFrom, reality, story, watching } from './support.ts'
 
 // A mount where both see everything: what one tells the other must not tell again.
-const both = { choose: () => ({ backend: 'inotify+poll' as const, why: 'a test' }) }
+const both = { choose: async () => ({ backend: 'inotify+poll' as const, why: 'a test' }) }
 
 const isAboutName = ({ type }: Change) => type === 'create' || type === 'delete' || type === 'rename'
 

@@ -303,7 +303,7 @@ describe('limits', () => {
     new InotifyError({ errno, syscall: 'inotify_add_watch', hint: 'raise it' })
   /** As on a system where there is no watch left, or no instance. */
   const exhausted = {
-    choose: () => ({ backend: 'inotify' as const, why: 'a test' }),
+    choose: async () => ({ backend: 'inotify' as const, why: 'a test' }),
     openInotify: (options: object) => {
       const inotify = new Inotify(options)
       inotify.add = () => {
@@ -383,7 +383,7 @@ test('the source of a root is chosen anew when it is restored', async () => {
   const root = join(base, 'root')
   mkdirSync(root)
   let backend: 'inotify' | 'poll' = 'inotify'
-  const { watcher, told } = await watching(root, {}, { choose: () => ({ backend, why: 'a test' }) })
+  const { watcher, told } = await watching(root, {}, { choose: async () => ({ backend, why: 'a test' }) })
   expect(watcher.coverage()[0]?.backend).toBe('inotify')
   backend = 'poll'
   renameSync(root, join(base, 'elsewhere'))

@@ -46,7 +46,7 @@ test.each([
 ])('%j is not supported yet, and says so', (options) => {
   const [name] = Object.keys(options)
   expect(bad(options)).toThrow(
-    expect.objectContaining({ code: 'ENOTSUP', hint: `options.${name} is not supported yet` }),
+    expect.objectContaining({ code: 'ENOSYS', hint: `options.${name} is not supported yet` }),
   )
 })
 
