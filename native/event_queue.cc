@@ -57,8 +57,11 @@ int EventQueue::Next(Records* records) {
 }
 
 EventQueue::Drained EventQueue::DrainIntoArena() {
-  Locked locked(&lock_);
-  for (;;) {
+  uint32_t before = reads();
+  // A lock for each read, and no further once the loop is back: many writers can refill the queue as fast as
+  // it is read, and the loop would wait until the whole arena is full.
+  while (reads() == before) {
+    Locked locked(&lock_);
     Chunk* chunk = arena_.Writable();
     if (chunk == nullptr) return Drained::kArenaFull;
     int bytes = Read(chunk->data() + chunk->used, Chunk::kCapacity - chunk->used);
@@ -66,4 +69,5 @@ EventQueue::Drained EventQueue::DrainIntoArena() {
     if (bytes == 0) return Drained::kAll;
     chunk->used += static_cast<size_t>(bytes);
   }
+  return Drained::kAll;
 }

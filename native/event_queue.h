@@ -53,7 +53,7 @@ class EventQueue {
   // Loop's thread: the next records. The number of bytes, 0 when there are none, -errno.
   int Next(Records* records);
 
-  // Guard's thread: moves what the kernel holds into the arena.
+  // Guard's thread: moves what the kernel holds into the arena, until the loop reads again.
   enum class Drained { kAll, kArenaFull, kError };
   Drained DrainIntoArena();
 

@@ -84,10 +84,8 @@ void Guard::StandIn() {
   do {
     switch (queue_->DrainIntoArena()) {
       case EventQueue::Drained::kError:
-        // The loop's own read will meet the same error, and has somebody to tell.
-        wake_(argument_);
-        Sleep(kForEver);
-        return;
+        // The loop's own read will meet the same error, and has somebody to tell; if it does not, this thread
+        // goes on.
       case EventQueue::Drained::kArenaFull:
         // From here on the kernel's queue fills, and its own IN_Q_OVERFLOW says what is lost.
         wake_(argument_);
@@ -106,7 +104,8 @@ void Guard::StandIn() {
 // True at the end of the time or at a kick, false when the thread is to end.
 bool Guard::Sleep(int milliseconds) {
   pollfd kick = {kick_.get(), POLLIN, 0};
-  int ready = poll(&kick, 1, milliseconds);  // EINTR cannot be: all signals are blocked
+  // EINTR, as WaitUntilReadable has it, only ends a wait early, which every caller can take.
+  int ready = poll(&kick, 1, milliseconds);
   if (ready > 0) {
     eventfd_t ignored;
     eventfd_read(kick_.get(), &ignored);
@@ -119,7 +118,11 @@ bool Guard::Sleep(int milliseconds) {
 bool Guard::WaitUntilReadable() {
   while (!stopping_.load()) {
     pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
-    if (poll(fds, 2, kForEver) < 0) return false;
+    if (poll(fds, 2, kForEver) < 0) {
+      // poll(2) is never restarted after a handler (signal(7)), and glibc's own runs here at each setuid(2).
+      if (errno == EINTR) continue;
+      return false;
+    }
     if (fds[1].revents != 0 && !Sleep(0)) return false;
     if (fds[0].revents != 0) return true;
   }

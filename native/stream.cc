@@ -63,7 +63,11 @@ void Stream::Resume() {
   if (flowing_) return;
   flowing_ = true;
   int error = Poll();
-  if (error < 0) CallError(error);
+  if (error < 0) {
+    Pause();
+    CallError(error);
+    return;
+  }
   // What the guard took in the meantime no longer makes the fd readable.
   uv_async_send(&wake_);
 }
@@ -111,15 +115,20 @@ void Stream::LeaveWindow() {
 
 void Stream::OnWake(uv_async_t* handle) {
   Stream* stream = StreamOf(handle);
-  if (stream->flowing_) stream->Deliver();
+  // In a window the timer delivers, and the guard, which takes over when the window is longer than its
+  // patience, is no reason to be early.
+  bool in_window = uv_is_active(reinterpret_cast<uv_handle_t*>(&stream->timer_)) != 0;
+  if (stream->flowing_ && (stream->more_ || !in_window)) stream->Deliver();
 }
 
 // True if there was anything to deliver. A callback may pause or close this stream, or throw; the object
 // itself outlives the turn in any case, since libuv closes handles at its end.
 bool Stream::Deliver() {
   bool delivered = false;
+  more_ = false;
   for (int turn = 0; flowing_; turn++) {
     if (turn == kBatchesPerTurn) {
+      more_ = true;
       uv_async_send(&wake_);
       break;
     }

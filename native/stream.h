@@ -83,6 +83,8 @@ class Stream {
 
   bool flowing_ = false;
   bool closing_ = false;
+  // The turn of the loop ended before the records did.
+  bool more_ = false;
   uint64_t last_delivery_ns_ = 0;
 
   // Filled and emptied within one delivery; members because together they are 256 KiB, much for a worker's

@@ -51,6 +51,8 @@ export const barrier: unique symbol = Symbol('inotify-bridge.barrier')
 export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncIterable<EventBatch>, Disposable {
   readonly #queue: NativeQueue
   readonly #iterators = new Set<BatchIterator<EventBatch>>()
+  /** Read and not yet handed over: what the last consumer had not come to when it left is the next one's. */
+  readonly #unclaimed: EventBatch[] = []
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => this.close()
   #open = true
@@ -82,7 +84,10 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     this.#queue = new (loadAddon().Queue)()
     const error = this.#queue.open(
       { batchWindow, arenaBytes: maxQueuedBytes, persistent },
-      (rows, names) => this.#deliver(new PackedBatch(rows, names)),
+      (rows, names) => {
+        this.#unclaimed.push(new PackedBatch(rows, names))
+        this.#handOver()
+      },
       (errno, syscall) => this.#fail(new InotifyError({ errno, syscall, hint: addHint(errno) })),
     )
     if (error < 0) throw new InotifyError({ errno: -error, syscall: 'inotify_init1', hint: addHint(-error) })
@@ -120,7 +125,7 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
    * @throws {InotifyError} EINVAL (no such wd), EBADF (closed)
    */
   remove(wd: number): void {
-    if (!Number.isInteger(wd)) throw invalidArgument('wd', wd, 'a number that add() returned')
+    if ((wd | 0) !== wd) throw invalidArgument('wd', wd, 'a number that add() returned')
     const error = this.#queue.remove(wd)
     if (error < 0) throw this.#error(-error, 'inotify_rm_watch')
   }
@@ -153,13 +158,16 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   [Symbol.asyncIterator](): AsyncIterableIterator<EventBatch> {
     const iterator: BatchIterator<EventBatch> = new BatchIterator(
       () => this.#adjustFlow(),
-      () => {
+      (rest) => {
         this.#iterators.delete(iterator)
+        if (this.#open && !this.#hasConsumer()) this.#unclaimed.push(...rest)
         this.#adjustFlow()
       },
     )
-    if (this.#open) this.#iterators.add(iterator)
-    else iterator.end()
+    if (this.#open) {
+      this.#iterators.add(iterator)
+      for (const batch of this.#unclaimed.splice(0)) iterator.push(batch)
+    } else iterator.end()
     this.#adjustFlow()
     return iterator
   }
@@ -178,6 +186,18 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     } else super.removeAllListeners(event)
     this.#adjustFlow()
     return this
+  }
+
+  #hasConsumer(): boolean {
+    return this.#iterators.size > 0 || this.listenerCount('events') > 0
+  }
+
+  // One batch, and the next in a tick of its own: the consumer may leave, and a listener throw, at each.
+  #handOver(): void {
+    const batch = this.#open && this.#hasConsumer() ? this.#unclaimed.shift() : undefined
+    if (batch === undefined) return
+    if (this.#unclaimed.length > 0) process.nextTick(() => this.#handOver())
+    this.#deliver(batch)
   }
 
   #deliver(batch: EventBatch): void {
@@ -202,7 +222,9 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     // EventEmitter's own events are in no typed map of events.
     const on: (event: string, listener: (event: string) => void) => unknown = EventEmitter.prototype.on
     on.call(this, 'newListener', (event) => {
-      if (event === 'events') this.#adjustFlow(this.listenerCount('events') + 1)
+      if (event !== 'events') return
+      this.#adjustFlow(this.listenerCount('events') + 1)
+      if (this.#unclaimed.length > 0) process.nextTick(() => this.#handOver())
     })
     on.call(this, 'removeListener', (event) => {
       if (event === 'events') this.#adjustFlow()
@@ -223,6 +245,7 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     this.#queue.close()
     for (const iterator of this.#iterators) iterator.end(failure)
     this.#iterators.clear()
+    this.#unclaimed.length = 0
     process.nextTick(() => this.emit('close'))
   }
 

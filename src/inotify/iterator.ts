@@ -7,12 +7,12 @@ export class BatchIterator<T> implements AsyncIterableIterator<T> {
   readonly #waiting: T[] = []
   readonly #asked: Array<PromiseWithResolvers<IteratorResult<T>>> = []
   readonly #onRoom: () => void
-  readonly #onReturn: () => void
+  readonly #onReturn: (rest: T[]) => void
   #ended = false
   #failure: { error: unknown } | undefined
 
-  /** onRoom: there is room again after {@link full}. onReturn: the consumer has left. */
-  constructor(onRoom: () => void, onReturn: () => void) {
+  /** onRoom: there is room again after {@link full}. onReturn: the consumer has left, and `rest` behind. */
+  constructor(onRoom: () => void, onReturn: (rest: T[]) => void) {
     this.#onRoom = onRoom
     this.#onReturn = onReturn
   }
@@ -47,9 +47,9 @@ export class BatchIterator<T> implements AsyncIterableIterator<T> {
   }
 
   return(): Promise<IteratorResult<T>> {
-    this.#waiting.length = 0
+    const rest = this.#waiting.splice(0)
     this.end()
-    this.#onReturn()
+    this.#onReturn(rest)
     return Promise.resolve({ done: true, value: undefined })
   }
 

@@ -87,6 +87,10 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   ],
   [constants.errno.ENOMEM, 'the kernel has no memory for it; a container may have reached its memory limit'],
   [constants.errno.ENFILE, 'the whole system has as many files open as it may: raise fs.file-max'],
+  [
+    constants.errno.EAGAIN,
+    'no further thread: raise the limit of this user (ulimit -u, LimitNPROC= in a systemd unit) or of the container (pids.max)',
+  ],
   [constants.errno.EBADF, 'this instance is closed'],
 ])
 
@@ -108,13 +112,19 @@ function raise(name: string, limit: number, inUse: number): string {
   )
 }
 
-/** Whether this process may open no more files: the surest answer to which of EMFILE's two limits it was. */
+/**
+ * Whether this process may open no more files: the surest answer to which of EMFILE's two limits it was. Two, because an
+ * instance takes two: its own and that of the eventfd that wakes its guard.
+ */
 function descriptorsUsedUp(): boolean {
+  const opened: number[] = []
   try {
-    closeSync(openSync('/', 'r'))
+    for (let i = 0; i < 2; i++) opened.push(openSync('/', 'r'))
     return false
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EMFILE'
+  } finally {
+    opened.forEach(closeSync)
   }
 }
 
