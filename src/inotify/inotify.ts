@@ -26,6 +26,8 @@ interface InotifyEventMap {
   close: []
 }
 
+type OwnEvents = (event: string, listener: (event: string) => void) => unknown
+
 const CLOSED_HINT = 'this Inotify is closed'
 
 /** Key of a method for this package alone: see {@link NativeQueue.barrier}. */
@@ -55,6 +57,11 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   readonly #unclaimed: EventBatch[] = []
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => this.close()
+  // 'newListener' comes before the listener is there.
+  readonly #ownListeners: ReadonlyArray<[event: string, listener: (event: string) => void]> = [
+    ['newListener', (event) => event === 'events' && this.#onConsumer()],
+    ['removeListener', (event) => event === 'events' && this.#adjustFlow()],
+  ]
   #open = true
   #flowing = false
 
@@ -180,12 +187,16 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   override removeAllListeners(event?: keyof InotifyEventMap): this {
-    if (event === undefined) {
-      super.removeAllListeners()
-      this.#watchListeners()
-    } else super.removeAllListeners(event)
+    if (event === undefined) super.removeAllListeners()
+    else super.removeAllListeners(event)
+    this.#watchListeners()
     this.#adjustFlow()
     return this
+  }
+
+  #onConsumer(): void {
+    this.#adjustFlow(this.listenerCount('events') + 1)
+    if (this.#unclaimed.length > 0) process.nextTick(() => this.#handOver())
   }
 
   #hasConsumer(): boolean {
@@ -218,17 +229,14 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     else this.#queue.pause()
   }
 
+  // Also after removeAllListeners(), which takes these with it.
   #watchListeners(): void {
     // EventEmitter's own events are in no typed map of events.
-    const on: (event: string, listener: (event: string) => void) => unknown = EventEmitter.prototype.on
-    on.call(this, 'newListener', (event) => {
-      if (event !== 'events') return
-      this.#adjustFlow(this.listenerCount('events') + 1)
-      if (this.#unclaimed.length > 0) process.nextTick(() => this.#handOver())
-    })
-    on.call(this, 'removeListener', (event) => {
-      if (event === 'events') this.#adjustFlow()
-    })
+    const { off, on }: { off: OwnEvents; on: OwnEvents } = EventEmitter.prototype
+    for (const [event, listener] of this.#ownListeners) {
+      off.call(this, event, listener)
+      on.call(this, event, listener)
+    }
   }
 
   #fail(error: Error): void {
