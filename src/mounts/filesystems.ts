@@ -46,7 +46,8 @@ const FUSE: Capability = {
   why: `${SEEN_HERE}, but is not told what changes behind the FUSE server`,
 }
 const READ_ONLY: Capability = {
-  local: 'lost',
+  // There is nothing to be lost, and nothing that a poll could find.
+  local: 'delivered',
   remote: 'none',
   why: 'it is read-only: there are events for opening and reading, and nothing else happens',
 }

@@ -1,15 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -31,6 +22,7 @@ import {
   Inotify,
   type InotifyOptions,
 } from '../../src/index.ts'
+import { openInstances } from '../support/descriptors.ts'
 import { eventsSoFar, eventsUntil } from '../support/events.ts'
 import { scratch } from '../support/scratch.ts'
 
@@ -219,18 +211,10 @@ test('dispose closes', async () => {
   })
 })
 
-const inotifyFds = () =>
-  readdirSync('/proc/self/fd').filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`) === 'anon_inode:inotify'
-    } catch {
-      return false // the descriptor of this very listing
-    }
-  }).length
 const threads = () => readdirSync('/proc/self/task').length
 
 test('open and close 500 times: no descriptor and no thread is left', async () => {
-  const [fdsBefore, threadsBefore] = [inotifyFds(), threads()]
+  const [fdsBefore, threadsBefore] = [openInstances(), threads()]
   for (let i = 0; i < 500; i++) {
     const inotify = new Inotify()
     const closed = once(inotify, 'close')
@@ -238,7 +222,7 @@ test('open and close 500 times: no descriptor and no thread is left', async () =
     inotify.close()
     await closed
   }
-  await expect.poll(inotifyFds).toBe(fdsBefore)
+  await expect.poll(openInstances).toBe(fdsBefore)
   expect(threads()).toBe(threadsBefore)
 })
 

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
-import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type EventBatch, IN_CREATE, Inotify, type InotifyOptions } from '../../src/index.ts'
 import { barrier } from '../../src/inotify/inotify.ts'
+import { openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 
 function open(options?: InotifyOptions): Inotify {
@@ -37,19 +38,11 @@ test('close() delivers nothing more, not even what waits in the kernel', async (
 })
 
 test('close() gives the instance back before it returns', () => {
-  const instances = () =>
-    readdirSync('/proc/self/fd').filter((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`) === 'anon_inode:inotify'
-      } catch {
-        return false // the descriptor of this very listing
-      }
-    }).length
-  const before = instances()
+  const before = openInstances()
   const inotify = open()
-  expect(instances()).toBe(before + 1)
+  expect(openInstances()).toBe(before + 1)
   inotify.close()
-  expect(instances()).toBe(before)
+  expect(openInstances()).toBe(before)
 })
 
 test('close() leaves nothing on its AbortSignal', () => {

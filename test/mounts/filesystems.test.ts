@@ -21,8 +21,9 @@ describe('capability', () => {
     expect(of(type)).toMatchObject({ local: 'delivered', remote: 'silent' })
   })
 
-  it.each('squashfs erofs iso9660 cramfs'.split(' '))('%s: read-only', (type) => {
-    expect(of(type)).toMatchObject({ local: 'lost', remote: 'none' })
+  it.each('squashfs erofs iso9660 cramfs'.split(' '))('%s: read-only, nothing to poll for', (type) => {
+    expect(of(type)).toMatchObject({ local: 'delivered', remote: 'none' })
+    expect(backendFor(of(type))).toBe('inotify')
   })
 
   it.each('proc sysfs devpts debugfs tracefs'.split(' '))('%s: lost', (type) => {

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Change, Inotify, InotifyError, Watcher, type WatchOptions, watch } from '../../src/index.ts'
+import { openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 import { inWords, story, watching } from './support.ts'
 
@@ -14,15 +15,6 @@ function open(paths: string | string[], options: WatchOptions) {
   onTestFinished(() => watcher.close())
   return watcher
 }
-
-const inotifyFds = () =>
-  readdirSync('/proc/self/fd').filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`) === 'anon_inode:inotify'
-    } catch {
-      return false // the descriptor of this very listing
-    }
-  }).length
 
 // once() of node:events would listen for errors too, and so be told.
 const closeOf = (watcher: Watcher) => new Promise<void>((resolve) => watcher.on('close', resolve))
@@ -61,7 +53,7 @@ describe.each(BACKENDS)('%s', (backend) => {
       },
     ],
   ])('%s: ready rejects with what to do, and nothing is left open', async (code, make) => {
-    const before = inotifyFds()
+    const before = openInstances()
     const base = scratch()
     const path = make(base)
     const watcher = open([base, path], options)
@@ -69,7 +61,7 @@ describe.each(BACKENDS)('%s', (backend) => {
     await expect(watcher.ready).rejects.toMatchObject({ name: 'InotifyError', code, path, hint: /./ })
     await closed
     await expect(watcher.sync()).rejects.toMatchObject({ code })
-    expect(inotifyFds()).toBe(before)
+    expect(openInstances()).toBe(before)
   })
 
   test('an iterator rejects with the error of the start, and an error listener is told', async () => {
@@ -110,7 +102,7 @@ describe.each(BACKENDS)('%s', (backend) => {
 
   test('close ends iterators behind what had come, and everything else', async () => {
     const directory = scratch()
-    const fds = inotifyFds()
+    const fds = openInstances()
     const [set, clear] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
     onTestFinished(() => void vi.restoreAllMocks())
     const { watcher } = await watching(directory, options)
@@ -127,7 +119,7 @@ describe.each(BACKENDS)('%s', (backend) => {
     await expect(watcher.sync()).rejects.toMatchObject({ code: 'EBADF', hint: 'this watcher is closed' })
     await expect(watcher.add(directory)).rejects.toMatchObject({ code: 'EBADF' })
     await watcher.remove(directory)
-    expect(inotifyFds()).toBe(fds)
+    expect(openInstances()).toBe(fds)
     const timers = set.mock.results
       .filter((_, i) => set.mock.calls[i]?.[1] === NEVER)
       .map(({ value }) => value)
@@ -152,7 +144,7 @@ describe.each(BACKENDS)('%s', (backend) => {
   })
 
   test.each([0, 1, 2, 3, 5, 8, 13])('close %i turns after the start: nothing is left', async (turns) => {
-    const before = inotifyFds()
+    const before = openInstances()
     const watcher = watch(scratch(), options)
     const ready = watcher.ready.then(
       () => undefined,
@@ -163,7 +155,7 @@ describe.each(BACKENDS)('%s', (backend) => {
     const error = await ready
     if (error !== undefined) expect(error).toMatchObject({ code: 'EBADF', hint: 'this watcher is closed' })
     else expect(turns).toBeGreaterThan(0)
-    expect(inotifyFds()).toBe(before)
+    expect(openInstances()).toBe(before)
   })
 
   test('a sync that close overtakes rejects', async () => {
@@ -190,12 +182,12 @@ describe.each(BACKENDS)('%s', (backend) => {
   })
 
   test('await using', async () => {
-    const before = inotifyFds()
+    const before = openInstances()
     {
       await using watcher = watch(scratch(), options)
       await watcher.ready
     }
-    expect(inotifyFds()).toBe(before)
+    expect(openInstances()).toBe(before)
   })
 
   test('a listener that throws is an uncaught exception, and the watching goes on', async () => {
