@@ -195,21 +195,24 @@ export class Translator {
     }
   }
 
-  // renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name. That the second is not just the way back of the
-  // first is seen by what the first seemed to replace: it is still there, under one of the two names.
+  // renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
+  // events. What the first seemed to replace is then gone or still there: the next event of its name tells, or else a look.
   #beginsExchange(from: Departure, to: DirectoryEvent, displaced: Entry, look: Look): boolean {
     const back = this.#wayBack(from, to)
     if (back === undefined) return false
-    const seen = [look(from.directory, from.name), look(to.directory, to.name)]
-    if (!seen.some((now) => hasMoved(displaced, now))) return false
-    this.#exchanges.set(back, displaced)
-    return true
+    const rest = this.#batch.slice(this.#batch.indexOf(back, this.#at) + 1)
+    const next = rest.find((event) => isAt(event, to))
+    let survives: boolean
+    // rename(2) puts no file over a directory and no directory over a file.
+    if ((displaced.kind === 'directory') !== (from.entry.kind === 'directory')) survives = true
+    else if (next !== undefined && !(next.mask & IN_MOVED_TO)) survives = !(next.mask & IN_CREATE)
+    else survives = [from, to].some(({ directory, name }) => hasMoved(displaced, look(directory, name)))
+    if (survives) this.#exchanges.set(back, displaced)
+    return survives
   }
 
   /** The arrival of a rename of `to` to `from` that follows at once, before anything else becomes of the two names. */
   #wayBack(from: Departure, to: DirectoryEvent): DirectoryEvent | undefined {
-    const isAt = (event: DirectoryEvent, { directory, name }: { directory: Directory; name: string }) =>
-      event.directory === directory && event.name === name && isAboutName(event)
     const next = this.#batch.slice(this.#at + 1, this.#at + 1 + EXCHANGE_SPAN)
     const [leaving, arriving] = next.filter((event) => isAt(event, from) || isAt(event, to))
     if (leaving === undefined || arriving === undefined) return undefined
@@ -235,6 +238,10 @@ export class Translator {
 
 function hasMoved(entry: Entry | undefined, now: Entry | undefined): boolean {
   return entry !== undefined && now !== undefined && moved(entry, now)
+}
+
+function isAt(event: DirectoryEvent, { directory, name }: { directory: Directory; name: string }): boolean {
+  return event.directory === directory && event.name === name && isAboutName(event)
 }
 
 // Whether the name stands for another file than before, or for none.
