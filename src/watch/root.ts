@@ -142,15 +142,18 @@ export class Root implements Directory {
     return entries
   }
 
-  // One call at a time: a mount that has stopped answering holds one thread of libuv's pool, and not all four.
-  async #list(held: HeldDirectory): Promise<Entries> {
+  /** A name that goes while it is looked at may have come up elsewhere since: then all is listed anew, a few times. */
+  async #list(held: HeldDirectory, attempts = 3): Promise<Entries> {
     const entries: Entries = new Map()
+    let moving = false
+    // One call at a time: a mount that has stopped answering holds one thread of libuv's pool, and not all four.
     for (const bytes of await held.names()) {
       const entry = await entryAt(held, bytes)
       const name = keyOf(bytes)
-      if (entry !== undefined && !this.ignores(name, entry.kind)) entries.set(name, entry)
+      if (entry === undefined) moving = true
+      else if (!this.ignores(name, entry.kind)) entries.set(name, entry)
     }
-    return entries
+    return moving && attempts > 1 ? await this.#list(held, attempts - 1) : entries
   }
 }
 
