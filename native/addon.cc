@@ -1,8 +1,10 @@
 #include <napi.h>
 
 #include "mount_id.h"
+#include "mount_table.h"
 #include "path.h"
 #include "queue.h"
+#include "walker.h"
 
 namespace {
 
@@ -15,6 +17,8 @@ Napi::Value MountIdOf(const Napi::CallbackInfo& info) {
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Queue", Queue::Define(env));
+  exports.Set("Walker", Walker::Define(env));
+  exports.Set("MountTable", MountTable::Define(env));
   exports.Set("mountId", Napi::Function::New<MountIdOf>(env, "mountId"));
   return exports;
 }

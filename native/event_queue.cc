@@ -4,20 +4,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-namespace {
-
-class Locked {
- public:
-  explicit Locked(pthread_mutex_t* lock) : lock_(lock) { pthread_mutex_lock(lock_); }
-  ~Locked() { pthread_mutex_unlock(lock_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  pthread_mutex_t* lock_;
-};
-
-}  // namespace
+#include "locked.h"
 
 int EventQueue::Open(size_t arena_bytes) {
   arena_.SetBound(arena_bytes);

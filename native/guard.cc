@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "thread.h"
 
 namespace {
 
@@ -19,17 +19,6 @@ constexpr int kPatienceMs = 8;
 constexpr int kStandInMs = 2;
 
 constexpr int kForEver = -1;
-constexpr size_t kStackBytes = 256 * 1024;
-
-// All but 32 to 34, with which glibc and musl speak to every thread on their own account: setuid(2) waits
-// until each has answered (nptl(7)).
-constexpr uint64_t kAllSignals = ~(uint64_t{0b111} << 31);
-
-// The kernel's own call and its 64-bit set: pthread_sigmask is bound to GLIBC_2.32 when linked on a newer
-// system.
-void SetSignalMask(const uint64_t* mask, uint64_t* before) {
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, before, sizeof *mask);
-}
 
 }  // namespace
 
@@ -40,13 +29,7 @@ int Guard::Start(EventQueue* queue, Wake wake, void* argument) {
   kick_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!kick_.is_open()) return -errno;
 
-  // libuv's thread functions: pthread_create itself is bound to GLIBC_2.34 when linked on a newer system.
-  uv_thread_options_t options = {UV_THREAD_HAS_STACK_SIZE, kStackBytes};
-  // Signals are for node's own threads: a handler must not find itself on a stack of this size.
-  uint64_t before = 0;
-  SetSignalMask(&kAllSignals, &before);
-  int error = uv_thread_create_ex(&thread_, &options, Main, this);
-  SetSignalMask(&before, nullptr);
+  int error = StartThread(&thread_, Main, this);
   running_ = error == 0;
   return error;
 }

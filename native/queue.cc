@@ -10,6 +10,9 @@
 
 namespace {
 
+// What tells a Queue from any other object: random, as napi_type_tag_object asks.
+constexpr napi_type_tag kQueueTag = {0x9c1f3be24d7a4e06, 0xb38e5d60f2a7c914};
+
 int AddWatch(int fd, const char* path, uint32_t mask) {
   int wd;
   do {
@@ -39,7 +42,15 @@ Napi::Function Queue::Define(Napi::Env env) {
                      });
 }
 
-Queue::Queue(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Queue>(info) {}
+Queue::Queue(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Queue>(info) {
+  Value().TypeTag(&kQueueTag);
+}
+
+int Queue::FdOf(const Napi::Value& value) {
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kQueueTag)) return -EINVAL;
+  Stream* stream = Unwrap(value.As<Napi::Object>())->stream_;
+  return stream != nullptr ? stream->fd() : -EBADF;
+}
 
 Napi::Value Queue::Open(const Napi::CallbackInfo& info) {
   auto options = info[0].As<Napi::Object>();

@@ -12,6 +12,9 @@ class Queue : public Napi::ObjectWrap<Queue> {
   static Napi::Function Define(Napi::Env env);
   explicit Queue(const Napi::CallbackInfo& info);
 
+  // The inotify fd of a Queue that is open: -EBADF if it is not, -EINVAL if it is no Queue at all.
+  static int FdOf(const Napi::Value& value);
+
  private:
   Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value Add(const Napi::CallbackInfo& info);

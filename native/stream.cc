@@ -18,11 +18,7 @@ Stream* StreamOf(Handle* handle) {
 }  // namespace
 
 Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error)
-    : env_(env),
-      options_(options),
-      on_batch_(Napi::Persistent(on_batch)),
-      on_error_(Napi::Persistent(on_error)),
-      context_(env, "Inotify") {
+    : env_(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {
   poll_.data = timer_.data = wake_.data = nullptr;
 }
 
@@ -175,7 +171,7 @@ void Stream::CallBatch() {
     name += length;
   }
   napi_value arguments[] = {rows, names};
-  Call(on_batch_, arguments);
+  on_batch_.Call(2, arguments);
 }
 
 void Stream::CallError(int error) {
@@ -183,20 +179,7 @@ void Stream::CallError(int error) {
   napi_value arguments[2];
   if (napi_create_int32(env_, -error, &arguments[0]) != napi_ok) return;
   if (napi_create_string_latin1(env_, "read", NAPI_AUTO_LENGTH, &arguments[1]) != napi_ok) return;
-  Call(on_error_, arguments);
-}
-
-void Stream::Call(const Napi::FunctionReference& callback, const napi_value (&arguments)[2]) {
-  napi_value receiver, function, result;
-  if (napi_get_global(env_, &receiver) != napi_ok) return;
-  if (napi_get_reference_value(env_, callback, &function) != napi_ok || function == nullptr) return;
-  if (napi_make_callback(env_, context_, receiver, function, 2, arguments, &result) == napi_ok) return;
-  // Nobody above us on the stack can catch it: an uncaught exception, as from any EventEmitter's listener.
-  bool pending = false;
-  napi_value exception = nullptr;
-  if (napi_is_exception_pending(env_, &pending) != napi_ok || !pending) return;
-  if (napi_get_and_clear_last_exception(env_, &exception) == napi_ok && exception != nullptr)
-    napi_fatal_exception(env_, exception);
+  on_error_.Call(2, arguments);
 }
 
 void Stream::Close() {

@@ -3,6 +3,7 @@
 #include <napi.h>
 #include <uv.h>
 
+#include "callback.h"
 #include "event_queue.h"
 #include "guard.h"
 #include "packing.h"
@@ -50,7 +51,6 @@ class Stream {
   bool Deliver();
   void CallBatch();
   void CallError(int error);
-  void Call(const Napi::FunctionReference& callback, const napi_value (&arguments)[2]);
   int Poll();
   void LeaveWindow();
 
@@ -67,9 +67,8 @@ class Stream {
 
   Napi::Env env_;
   Options options_;
-  Napi::FunctionReference on_batch_;
-  Napi::FunctionReference on_error_;
-  Napi::AsyncContext context_;
+  Callback on_batch_;
+  Callback on_error_;
   napi_async_cleanup_hook_handle hook_ = nullptr;
 
   EventQueue queue_;

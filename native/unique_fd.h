@@ -14,6 +14,13 @@ class UniqueFd {
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
 
+  // The caller's to close from now on.
+  int release() {
+    int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
   void reset(int fd = -1) {
     // close(2): never retried on EINTR, Linux has released the descriptor by then and it may be another's
     // already.

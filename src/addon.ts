@@ -42,8 +42,85 @@ export interface NativeQueueOptions {
 /** rows: four Int32 an event: wd, mask, cookie, nameEnd. names: a string for each 64 events. See inotify/batch.ts. */
 export type BatchCallback = (rows: Int32Array, names: string[]) => void
 
+/**
+ * Walks directory trees on threads of its own (two at the most): opens each directory, watches it, lists it. One walk at a time.
+ *
+ * A walk keeps the loop alive, a walker without one does not. A thread that a dead mount holds is left behind by close().
+ *
+ * **Requests**, packed one after another, numbers little-endian:
+ *
+ *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
+ *                     names given are looked for, with their stat blocks; neither watches nor recurs),
+ *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink)
+ *     u32 rootBytes, u32 relBytes, u32 nameCount
+ *     root            an absolute path; symlinks are followed
+ *     rel             names separated by '/', from the root to the directory; '' for the root itself. No symlink is followed
+ *     names           nameCount times u16 length, name (LOOK)
+ *
+ * **Records**, each a directory, its size a multiple of 8:
+ *
+ *      0 u32 size         of all of it
+ *      4 u32 id           the request's index for its own directory; those found are numbered from there on, as they come
+ *      8 u32 parent       its id, which has come before; 0xffffffff for a request's own directory
+ *     12 i32 wd           > 0; 0 where no watch was asked for, or it did not come to it; -errno of inotify_add_watch
+ *     16 i32 error        0, or -errno of what ended it: of opening or reading it, -ESTALE (the way to it leads elsewhere by
+ *                         now), -ECANCELED, -ENOMEM (without entries). What was listed before is there
+ *     20 u32 flags        1 BOUNDARY (another mount begins here: not watched, not listed), 2 LOOK, 4 the name is ASCII,
+ *                         8 VANISHED (an entry went before its stat was taken: the listing may be of no one moment),
+ *                         16 on another device than the request's root
+ *     24 f64 ino          folded to 53 bits: (ino ^ (ino >> 53)) & (2^53 - 1)
+ *     32 f64 mount id     0 where the kernel (before 5.8) does not say
+ *     40 u32 dev major, u32 dev minor, u32 mode, u32 uid, u32 gid
+ *     60 u32 nameBytes    0 for a request's own directory
+ *     64 u32 filesCount, u32 filesBytes, u32 subdirsCount, u32 subdirsBytes
+ *     80 name, files, subdirs, padding
+ *
+ * **Entries**, in `files` and (kind 3) `subdirs`, in the order of the listing:
+ *
+ *     u8 kind         0 file, 1 symlink, 2 other, 3 directory
+ *     u8 inoBytes     0 to 7; 0: not known
+ *     u8 nameBytes
+ *     u8 flags        1 the name is ASCII, 2 a stat block follows
+ *     inoBytes        the folded inode number
+ *     stat block      u32 mode, uid, gid, nlink; f64 size, mtime, ctime, btime (ns since the epoch modulo 2^64, folded likewise;
+ *                     btime 0 where the file system has none), f64 mount id. Missing where the stat failed, but not with ENOENT
+ *     name
+ */
+export interface NativeWalker {
+  /**
+   * Starts a walk. 0 or -errno: EBUSY while there is one, EBADF after close() or for a queue that is closed, EINVAL for arguments
+   * or requests that make no sense, EAGAIN where there is no thread to be had.
+   *
+   * @param queue whose watches to add, with `mask`; null for none. It may be closed meanwhile.
+   * @param onRecords called with whole records (about 128 KiB of them; the buffer is the callee's), at last with `done`, when there
+   *   may be none. Another walk may be started from that call.
+   */
+  walk(queue: NativeQueue | null, mask: number, requests: Buffer, onRecords: RecordsCallback): number
+  /**
+   * Gives up between two system calls. What was found until then, and above all which directories are watched, still comes,
+   * and a last call.
+   */
+  cancel(): void
+  /** Ends all calls at once. Watches that were added, and not yet told of, stay with the queue. */
+  close(): void
+}
+
+/** See {@link NativeWalker}. */
+export type RecordsCallback = (records: Buffer, done: boolean) => void
+
+/** Tells of changes of the process's mount table: mounts, unmounts, remounts. Sleeps until there is one. */
+export interface NativeMountTable {
+  /** 0 or -errno. What changes after it is told of, several changes perhaps in one call. Keeps the loop alive until unref(). */
+  open(onChange: () => void): number
+  ref(): void
+  unref(): void
+  close(): void
+}
+
 export interface Addon {
   Queue: new () => NativeQueue
+  Walker: new () => NativeWalker
+  MountTable: new () => NativeMountTable
   /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8) does not say; -errno. */
   mountId(path: string | Buffer): number
 }

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+// Memory that grows as it is filled and is kept for the next use. When no more is to be had it says so, once
+// and for all until Clear(): nothing is thrown, and nothing half written.
+class Bytes {
+ public:
+  Bytes() = default;
+  ~Bytes() { free(data_); }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+
+  const uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool failed() const { return failed_; }
+
+  // Where up to `most` bytes may be written, to be followed by Add; null when there is no memory.
+  uint8_t* Room(size_t most) {
+    if (capacity_ - size_ >= most) return data_ + size_;
+    return Grow(most) ? data_ + size_ : nullptr;
+  }
+  void Add(size_t bytes) { size_ += bytes; }
+
+  void Clear() {
+    size_ = 0;
+    failed_ = false;
+    // What one huge directory needed is not kept for all that follow.
+    if (capacity_ > kKept) Reset();
+  }
+
+ private:
+  static constexpr size_t kFirst = 16 * 1024;
+  static constexpr size_t kKept = 1024 * 1024;
+
+  bool Grow(size_t most) {
+    size_t capacity = capacity_ == 0 ? kFirst : 2 * capacity_;
+    while (capacity - size_ < most) capacity *= 2;
+    void* data = failed_ ? nullptr : realloc(data_, capacity);
+    failed_ = data == nullptr;
+    if (failed_) return false;
+    data_ = static_cast<uint8_t*>(data);
+    capacity_ = capacity;
+    return true;
+  }
+
+  void Reset() {
+    free(data_);
+    data_ = nullptr;
+    capacity_ = 0;
+  }
+
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+  bool failed_ = false;
+};

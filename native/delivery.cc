@@ -1,0 +1,93 @@
+#include "delivery.h"
+
+namespace {
+
+// Blocks in one turn of the loop: timers and sockets should not starve during a long walk.
+constexpr int kBlocksPerTurn = 4;
+
+}  // namespace
+
+Delivery::Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, void* argument)
+    : env_(env), on_records_(on_records, "Walker"), on_over_(on_over), argument_(argument), walk_(nullptr) {
+  wake_.data = nullptr;
+}
+
+int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask) {
+  napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
+  // The environment's own loop: uv_default_loop() is another thread's in a worker.
+  uv_loop_t* loop;
+  napi_get_uv_event_loop(env_, &loop);
+  int error = uv_async_init(loop, &wake_, OnWake);
+  if (error < 0) return error;
+  wake_.data = this;
+  walk_ = new Walk(&wake_);
+  return walk_->Start(requests, bytes, queue, mask);
+}
+
+void Delivery::OnWake(uv_async_t* handle) {
+  static_cast<Delivery*>(handle->data)->Deliver();
+}
+
+// A callback may close this delivery, or throw; the object itself outlives the turn in any case, since libuv
+// closes handles at its end.
+void Delivery::Deliver() {
+  for (int turn = 0; walk_ != nullptr; turn++) {
+    if (turn == kBlocksPerTurn) {
+      uv_async_send(&wake_);
+      return;
+    }
+    bool over;
+    Block* block = walk_->Take(&over);
+    if (block == nullptr && !over) return;
+    Call(block, over);
+  }
+}
+
+// Plain N-API, for its statuses: see Callback::Call.
+void Delivery::Call(Block* block, bool over) {
+  Napi::HandleScope scope(env_);
+  napi_value arguments[2];
+  const void* data = block != nullptr ? block->data() : nullptr;
+  size_t bytes = block != nullptr ? block->used : 0;
+  bool made = napi_create_buffer_copy(env_, bytes, data, nullptr, &arguments[0]) == napi_ok &&
+              napi_get_boolean(env_, over, &arguments[1]) == napi_ok;
+  if (block != nullptr) walk_->GiveBack(block);
+  // Before the call: it may begin another walk.
+  if (over) Over();
+  if (made) on_records_.Call(2, arguments);
+  if (closing_) on_records_.Reset();
+}
+
+void Delivery::Over() {
+  if (on_over_ != nullptr) on_over_(argument_);
+  Close();
+}
+
+void Delivery::Close() {
+  if (closing_) return;
+  closing_ = true;
+  if (walk_ != nullptr) walk_->Abandon();
+  walk_ = nullptr;
+  if (wake_.data == nullptr) {
+    Free();
+    return;
+  }
+  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), OnClosed);
+}
+
+void Delivery::OnClosed(uv_handle_t* handle) {
+  static_cast<Delivery*>(handle->data)->Free();
+}
+
+void Delivery::Free() {
+  // The hook last: it is what keeps the environment, which the members' destructors need.
+  napi_async_cleanup_hook_handle hook = hook_;
+  delete this;
+  napi_remove_async_cleanup_hook(hook);
+}
+
+void Delivery::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
+  auto* delivery = static_cast<Delivery*>(self);
+  if (delivery->on_over_ != nullptr) delivery->on_over_(delivery->argument_);
+  delivery->Close();
+}

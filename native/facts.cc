@@ -1,0 +1,81 @@
+#include "facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x1000U
+#endif
+
+namespace {
+
+uint64_t Nanoseconds(const statx_timestamp& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+}  // namespace
+
+int OpenAt(int directory, const char* name, int flags) {
+  int fd;
+  do {
+    fd = openat(directory, name, flags | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return fd < 0 ? -errno : fd;
+}
+
+int StatAt(int directory, const char* name, Facts* facts) {
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  constexpr unsigned kMask = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;
+  struct statx found;
+  long status;
+  do {
+    // The raw call: glibc's statx() would demand a newer glibc than the rest of this file.
+    status =
+        syscall(SYS_statx, directory, name, *name == '\0' ? kFlags | AT_EMPTY_PATH : kFlags, kMask, &found);
+  } while (status < 0 && errno == EINTR);
+  if (status < 0) return -errno;
+  facts->device.major = found.stx_dev_major;
+  facts->device.minor = found.stx_dev_minor;
+  facts->mode = found.stx_mode;
+  facts->uid = found.stx_uid;
+  facts->gid = found.stx_gid;
+  facts->nlink = found.stx_nlink;
+  facts->ino = found.stx_ino;
+  facts->size = found.stx_size;
+  facts->mtime = Nanoseconds(found.stx_mtime);
+  facts->ctime = Nanoseconds(found.stx_ctime);
+  facts->btime = (found.stx_mask & STATX_BTIME) != 0 ? Nanoseconds(found.stx_btime) : 0;
+  facts->mount = (found.stx_mask & STATX_MNT_ID) != 0 ? found.stx_mnt_id : 0;
+  return 0;
+}
+
+bool MayBeStale(int fd) {
+  struct statfs found;
+  int status;
+  do {
+    status = fstatfs(fd, &found);
+  } while (status < 0 && errno == EINTR);
+  if (status < 0) return true;
+  // Their dentries are changed by this kernel alone.
+  switch (static_cast<uint32_t>(found.f_type)) {
+    case 0xef53:      // ext2, ext3, ext4
+    case 0x01021994:  // tmpfs
+    case 0x858458f6:  // ramfs
+    case 0x58465342:  // xfs
+    case 0x9123683e:  // btrfs
+      return false;
+    default:
+      return true;
+  }
+}
+
+void LookUpAgain(int directory, const char* name) {
+  // Always fails (EEXIST, EXDEV, EROFS or EPERM) and changes nothing, but a name about to be created must
+  // first be looked up past the dentry cache, which may be a second old, or for ever in virtiofs's
+  // cache=always.
+  linkat(AT_FDCWD, "/proc/version", directory, name, 0);
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+struct Device {
+  uint32_t major = 0;
+  uint32_t minor = 0;
+  bool operator==(const Device& other) const { return major == other.major && minor == other.minor; }
+  bool operator!=(const Device& other) const { return !(*this == other); }
+};
+
+// What statx(2) says of a directory or an entry. Times in ns since the epoch, modulo 2^64.
+struct Facts {
+  Device device;
+  uint32_t mode = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t nlink = 0;
+  uint64_t ino = 0;
+  uint64_t size = 0;
+  uint64_t mtime = 0;
+  uint64_t ctime = 0;
+  // 0 where the file system has none.
+  uint64_t btime = 0;
+  // 0 where the kernel (before 5.8) does not say.
+  uint64_t mount = 0;
+
+  bool is_directory() const { return (mode & 0170000) == 0040000; }
+  // On another mount than that of `other`, as far as the kernel says.
+  bool across_a_mount_from(const Facts& other) const {
+    return mount != 0 && other.mount != 0 ? mount != other.mount : device != other.device;
+  }
+};
+
+// System calls on names beneath a directory that is held open. Each gives 0 (or a descriptor) or -errno.
+
+// CLOEXEC is added.
+int OpenAt(int directory, const char* name, int flags);
+
+// Of an entry, no symlink followed and nothing mounted for it; with an empty name of the directory itself.
+int StatAt(int directory, const char* name, Facts* facts);
+
+// Whether names beneath `fd` may be answered from dentries that another machine, or a server, has outdated.
+bool MayBeStale(int fd);
+
+// Has the file system look up a name anew.
+void LookUpAgain(int directory, const char* name);

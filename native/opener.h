@@ -1,0 +1,48 @@
+#pragma once
+
+#include <pthread.h>
+
+#include "backlog.h"
+#include "requests.h"
+#include "unique_fd.h"
+
+// What is known of a directory from the way to it.
+struct Origin {
+  Device root_device;
+  bool may_be_stale = false;
+};
+
+// Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked.
+class Opener {
+ public:
+  Opener(const Requests* requests, pthread_mutex_t* lock, Backlog* backlog)
+      : requests_(requests), lock_(lock), backlog_(backlog) {}
+
+  // All give a descriptor or -errno. A process that has none left gets back what the backlog holds.
+  int Open(int directory, const char* name, int flags);
+  int OpenJob(const Job& job, Origin* origin, Facts* facts);
+
+ private:
+  // Enough that going back up a deep tree goes down again from its root but rarely.
+  static constexpr size_t kKept = 32;
+
+  // The directories on the way down to one that is opened again: the last few are kept for their own turn.
+  struct Descent {
+    Node** line;
+    size_t length;
+    UniqueFd fds[kKept];
+    UniqueFd& fd(size_t index) { return fds[index % kKept]; }
+    ~Descent();
+  };
+
+  int OpenRequest(const Request& request, Origin* origin, Facts* facts);
+  int OpenChild(int parent, const char* name, Facts* facts);
+  int Reopen(Node* node, UniqueFd* own);
+  int GoDown(Descent* descent, Node* from);
+  int OpenBelow(Descent* descent, size_t index, int parent);
+  int KeepForTheirTurn(Descent* descent, UniqueFd* own);
+
+  const Requests* requests_;
+  pthread_mutex_t* lock_;
+  Backlog* backlog_;
+};

@@ -1,0 +1,149 @@
+#include "record.h"
+
+#include <endian.h>
+#include <errno.h>
+
+#include <cstring>
+
+namespace {
+
+constexpr size_t kHeadBytes = 80;
+constexpr size_t kAlignment = 8;
+
+constexpr size_t kEntryHeadBytes = 4;
+constexpr size_t kMaxInoBytes = 7;
+constexpr size_t kStatBytes = 56;
+constexpr size_t kMaxEntryBytes = kEntryHeadBytes + kMaxInoBytes + kStatBytes + kMaxNameBytes;
+
+enum EntryFlags : uint8_t { kNameIsAscii = 1, kHasStat = 2 };
+
+uint8_t* Put32(uint8_t* to, size_t number) {
+  uint32_t little = htole32(static_cast<uint32_t>(number));
+  memcpy(to, &little, sizeof little);
+  return to + sizeof little;
+}
+
+// As a double, little-endian.
+uint8_t* PutDouble(uint8_t* to, uint64_t number) {
+  double value = static_cast<double>(number);
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  bits = htole64(bits);
+  memcpy(to, &bits, sizeof bits);
+  return to + sizeof bits;
+}
+
+uint8_t* PutStat(uint8_t* to, const Facts& stat) {
+  to = Put32(to, stat.mode);
+  to = Put32(to, stat.uid);
+  to = Put32(to, stat.gid);
+  to = Put32(to, stat.nlink);
+  to = PutDouble(to, stat.size);
+  to = PutDouble(to, Fold(stat.mtime));
+  to = PutDouble(to, Fold(stat.ctime));
+  to = PutDouble(to, Fold(stat.btime));
+  return PutDouble(to, stat.mount);
+}
+
+uint8_t* PutBytes(uint8_t* to, const void* from, size_t bytes) {
+  if (bytes > 0) memcpy(to, from, bytes);
+  return to + bytes;
+}
+
+// Copies up to the NUL and returns the length.
+size_t CopyName(uint8_t* to, const char* name, bool* ascii) {
+  size_t length = strnlen(name, kMaxNameBytes);
+  memcpy(to, name, length);
+  uint8_t bits = 0;
+  for (size_t i = 0; i < length; i++) bits |= to[i];
+  *ascii = bits < 0x80;
+  return length;
+}
+
+}  // namespace
+
+void Record::Begin(uint32_t parent_id, const char* name) {
+  parent = parent_id;
+  wd = 0;
+  error = 0;
+  facts = Facts();
+  files_.blob.Clear();
+  files_.count = 0;
+  subdirectories_.blob.Clear();
+  subdirectories_.count = 0;
+  bool ascii;
+  name_bytes_ = CopyName(reinterpret_cast<uint8_t*>(name_), name, &ascii);
+  name_[name_bytes_] = '\0';
+  flags = ascii ? kAscii : 0;
+}
+
+void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat) {
+  Entries* entries = kind == Kind::kDirectory ? &subdirectories_ : &files_;
+  uint8_t* entry = entries->blob.Room(kMaxEntryBytes);
+  if (entry == nullptr) return;
+  uint64_t number = Fold(ino);
+  size_t ino_bytes = number == 0 ? 0 : sizeof number - static_cast<size_t>(__builtin_clzll(number)) / 8;
+  number = htole64(number);
+  uint8_t* to = entry + kEntryHeadBytes;
+  memcpy(to, &number, sizeof number);
+  to += ino_bytes;
+  if (stat != nullptr) to = PutStat(to, *stat);
+  bool ascii;
+  size_t name_bytes = CopyName(to, name, &ascii);
+  entry[0] = static_cast<uint8_t>(kind);
+  entry[1] = static_cast<uint8_t>(ino_bytes);
+  entry[2] = static_cast<uint8_t>(name_bytes);
+  entry[3] = static_cast<uint8_t>((ascii ? kNameIsAscii : 0) | (stat != nullptr ? kHasStat : 0));
+  entries->blob.Add(static_cast<size_t>(to + name_bytes - entry));
+  entries->count++;
+}
+
+void Record::Finish() {
+  size_t bytes = kHeadBytes + name_bytes_ + files_.blob.size() + subdirectories_.blob.size();
+  size_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  // The head says it in 32 bits. No directory is so large (10 million names: 400 MB).
+  if (files_.blob.failed() || subdirectories_.blob.failed() || size_ > UINT32_MAX) DropEntries();
+}
+
+size_t Record::DropEntries() {
+  error = -ENOMEM;
+  files_.blob.Clear();
+  files_.count = 0;
+  subdirectories_.blob.Clear();
+  subdirectories_.count = 0;
+  Finish();
+  return size_;
+}
+
+void Record::CopyTo(uint8_t* to, uint32_t id) const {
+  uint8_t* end = to + size_;
+  to = Put32(to, size_);
+  to = Put32(to, id);
+  to = Put32(to, parent);
+  to = Put32(to, static_cast<uint32_t>(wd));
+  to = Put32(to, static_cast<uint32_t>(error));
+  to = Put32(to, flags);
+  to = PutDouble(to, Fold(facts.ino));
+  to = PutDouble(to, facts.mount);
+  to = Put32(to, facts.device.major);
+  to = Put32(to, facts.device.minor);
+  to = Put32(to, facts.mode);
+  to = Put32(to, facts.uid);
+  to = Put32(to, facts.gid);
+  to = Put32(to, name_bytes_);
+  to = Put32(to, files_.count);
+  to = Put32(to, files_.blob.size());
+  to = Put32(to, subdirectories_.count);
+  to = Put32(to, subdirectories_.blob.size());
+  to = PutBytes(to, name_, name_bytes_);
+  to = PutBytes(to, files_.blob.data(), files_.blob.size());
+  to = PutBytes(to, subdirectories_.blob.data(), subdirectories_.blob.size());
+  memset(to, 0, static_cast<size_t>(end - to));
+}
+
+PackedEntry::PackedEntry(const uint8_t* at) {
+  const uint8_t* bytes = at + kEntryHeadBytes + at[1] + ((at[3] & kHasStat) != 0 ? kStatBytes : 0);
+  name = reinterpret_cast<const char*>(bytes);
+  name_bytes = at[2];
+  next = bytes + name_bytes;
+}

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bytes.h"
+#include "facts.h"
+
+// 53 bits of a number of 64, so that it is exact as JavaScript's.
+inline uint64_t Fold(uint64_t number) {
+  return (number ^ (number >> 53)) & ((uint64_t{1} << 53) - 1);
+}
+
+enum class Kind : uint8_t { kFile, kSymlink, kOther, kDirectory };
+
+constexpr size_t kMaxNameBytes = 255;
+
+// One directory as JavaScript gets it: a head, its name, and its entries in two blobs, the subdirectories
+// being the second. The layout is described in src/addon.ts.
+class Record {
+ public:
+  enum Flags : uint32_t {
+    kBoundary = 1,
+    kLook = 2,
+    kAscii = 4,
+    kVanished = 8,
+    kOtherDevice = 16,
+  };
+  static constexpr uint32_t kNoParent = UINT32_MAX;
+
+  // Head and name, which are always to be had.
+  uint32_t parent;
+  int32_t wd;
+  int32_t error;
+  uint32_t flags;
+  Facts facts;
+
+  // Empties it for the next directory. The name is copied.
+  void Begin(uint32_t parent_id, const char* name);
+
+  // Adds an entry, with its stat block if there is one. Without memory for it the record ends up without any
+  // entries, with an error.
+  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat);
+
+  // No more entries come. Without it there is no record.
+  void Finish();
+  size_t bytes() const { return size_; }
+  void CopyTo(uint8_t* to, uint32_t id) const;
+
+  // -ENOMEM in place of the entries. Returns how many bytes are left.
+  size_t DropEntries();
+
+  const char* name() const { return name_; }
+  size_t name_bytes() const { return name_bytes_; }
+  // Entries as in the record, to be read by Subdirectory.
+  const Bytes& subdirectories() const { return subdirectories_.blob; }
+  uint32_t subdirectory_count() const { return subdirectories_.count; }
+
+ private:
+  struct Entries {
+    Bytes blob;
+    uint32_t count;
+  };
+
+  Entries files_;
+  Entries subdirectories_;
+  size_t name_bytes_;
+  size_t size_;
+  char name_[kMaxNameBytes + 1];
+};
+
+// An entry of a blob.
+struct PackedEntry {
+  const char* name;
+  size_t name_bytes;
+  const uint8_t* next;
+
+  explicit PackedEntry(const uint8_t* at);
+};

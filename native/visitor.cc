@@ -1,0 +1,172 @@
+#include "visitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace {
+
+// fuse_readdir's for "not known" (libfuse, unless the server says otherwise).
+constexpr uint64_t kUnknownIno = 0xffffffff;
+
+Kind KindOfMode(uint32_t mode) {
+  switch (mode & 0170000) {
+    case 0100000:
+      return Kind::kFile;
+    case 0120000:
+      return Kind::kSymlink;
+    case 0040000:
+      return Kind::kDirectory;
+    default:
+      return Kind::kOther;
+  }
+}
+
+Kind KindOfType(unsigned char type) {
+  switch (type) {
+    case DT_REG:
+      return Kind::kFile;
+    case DT_LNK:
+      return Kind::kSymlink;
+    case DT_DIR:
+      return Kind::kDirectory;
+    default:
+      return Kind::kOther;
+  }
+}
+
+bool IsSelfOrParent(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+bool IsGone(int error) {
+  return error == -ENOENT || error == -ESTALE;
+}
+
+// The number of bytes, 0 at the end, -errno.
+ssize_t ReadEntries(int directory, char* into, size_t room) {
+  ssize_t bytes;
+  do {
+    bytes = syscall(SYS_getdents64, directory, into, room);
+  } while (bytes < 0 && errno == EINTR);
+  return bytes < 0 ? -errno : bytes;
+}
+
+}  // namespace
+
+Node* Visitor::Visit(const Job& job) {
+  Node* node = Explore(job);
+  record_.Finish();
+  return node;
+}
+
+Node* Visitor::Explore(const Job& job) {
+  const Request& request = (*plan_.requests)[job.request];
+  record_.Begin(job.parent != nullptr ? job.parent->id : Record::kNoParent, job.name);
+  if (request.has(Request::kLook)) record_.flags |= Record::kLook;
+  Origin origin;
+  UniqueFd directory(opener_.OpenJob(job, &origin, &record_.facts));
+  if (!directory.is_open()) {
+    record_.error = directory.get();
+    return nullptr;
+  }
+  if (record_.facts.device != origin.root_device) record_.flags |= Record::kOtherDevice;
+  if (request.has(Request::kLook)) {
+    Look(directory.get(), request, origin);
+    return nullptr;
+  }
+  if (job.parent != nullptr && record_.facts.across_a_mount_from(job.parent->facts)) {
+    record_.flags |= Record::kBoundary;
+    return nullptr;
+  }
+  // Before it is listed: what is made in between is in both, and never in neither.
+  if (request.has(Request::kWatch) && plan_.queue >= 0) record_.wd = Watch(directory.get());
+  record_.error = List(directory.get(), request, origin);
+  if (!request.has(Request::kRecursive) || record_.subdirectory_count() == 0) return nullptr;
+  if (record_.subdirectories().failed()) return nullptr;
+  Node* node = Node::Make(record_, job.parent, directory.get());
+  if (node == nullptr) {
+    record_.error = -ENOMEM;
+    return nullptr;
+  }
+  directory.release();
+  node->request = job.request;
+  node->root_device = origin.root_device;
+  node->may_be_stale = origin.may_be_stale;
+  return node;
+}
+
+void Visitor::Look(int directory, const Request& request, const Origin& origin) {
+  const char* name = request.names;
+  for (size_t i = 0; i < request.name_count; i++, name += strlen(name) + 1) {
+    if (is_cancelled()) {
+      record_.error = -ECANCELED;
+      return;
+    }
+    if (origin.may_be_stale) LookUpAgain(directory, name);
+    Facts facts;
+    int error = StatAt(directory, name, &facts);
+    if (error == 0) {
+      record_.Add(KindOfMode(facts.mode), facts.ino, name, &facts);
+    } else if (!IsGone(error) && error != -ENAMETOOLONG) {
+      record_.error = error;
+    }
+  }
+}
+
+// A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
+int Visitor::Watch(int directory) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+  int wd;
+  do {
+    // IN_DONT_FOLLOW would watch the link in /proc.
+    wd = inotify_add_watch(plan_.queue, path, plan_.mask & ~static_cast<uint32_t>(IN_DONT_FOLLOW));
+  } while (wd < 0 && errno == EINTR);
+  return wd < 0 ? -errno : wd;
+}
+
+int Visitor::List(int directory, const Request& request, const Origin& origin) {
+  UniqueFd readable(opener_.Open(directory, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  if (!readable.is_open()) return readable.get();
+  bool stat = request.has(Request::kStat);
+  for (;;) {
+    if (is_cancelled()) return -ECANCELED;
+    ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);
+    if (bytes <= 0) return static_cast<int>(bytes);
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries_ + at);
+      at += entry->d_reclen;
+      if (IsSelfOrParent(entry->d_name)) continue;
+      if (stat && is_cancelled()) return -ECANCELED;
+      AddListed(directory, *entry, stat, origin);
+    }
+  }
+}
+
+void Visitor::AddListed(int directory, const dirent64& entry, bool stat, const Origin& origin) {
+  Kind kind = KindOfType(entry.d_type);
+  uint64_t ino = entry.d_ino != kUnknownIno ? entry.d_ino : 0;
+  if (!stat && entry.d_type != DT_UNKNOWN) {
+    record_.Add(kind, ino, entry.d_name, nullptr);
+    return;
+  }
+  if (origin.may_be_stale) LookUpAgain(directory, entry.d_name);
+  Facts facts;
+  int error = StatAt(directory, entry.d_name, &facts);
+  if (IsGone(error)) {
+    record_.flags |= Record::kVanished;
+    return;
+  }
+  // What cannot be asked for (a directory that may be read but not searched) is listed all the same.
+  if (error < 0) {
+    record_.Add(kind, ino, entry.d_name, nullptr);
+    return;
+  }
+  record_.Add(KindOfMode(facts.mode), facts.ino, entry.d_name, stat ? &facts : nullptr);
+}

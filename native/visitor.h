@@ -1,0 +1,46 @@
+#pragma once
+
+#include <dirent.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "backlog.h"
+#include "opener.h"
+#include "record.h"
+#include "requests.h"
+
+// Visits one directory after another: opens it, watches it, lists it, and makes its record. Each thread of a
+// walk has one.
+class Visitor {
+ public:
+  struct Plan {
+    const Requests* requests;
+    // -1 where nothing is watched.
+    int queue;
+    uint32_t mask;
+    const std::atomic<bool>* cancelled;
+  };
+
+  Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
+      : plan_(plan), opener_(plan.requests, lock, backlog) {}
+
+  // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
+  Node* Visit(const Job& job);
+  // What was found, until the next visit.
+  Record* record() { return &record_; }
+
+ private:
+  Node* Explore(const Job& job);
+  void Look(int directory, const Request& request, const Origin& origin);
+  int Watch(int directory);
+  int List(int directory, const Request& request, const Origin& origin);
+  void AddListed(int directory, const dirent64& entry, bool stat, const Origin& origin);
+  bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
+
+  Plan plan_;
+  Opener opener_;
+  Record record_;
+  // No gain was measured from larger ones.
+  alignas(dirent64) char entries_[64 * 1024];
+};

@@ -1,0 +1,185 @@
+#include "walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "locked.h"
+#include "thread.h"
+
+namespace {
+
+constexpr int kMaxThreads = 2;
+
+// fcntl(2) itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
+int Duplicate(int fd) {
+  long copy = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+  return copy < 0 ? -errno : static_cast<int>(copy);
+}
+
+}  // namespace
+
+int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask) {
+  int error = requests_.Parse(requests, bytes);
+  if (error < 0) return error;
+  if (queue >= 0) {
+    // One of its own: the number may be another file's by the time the watches are added.
+    queue_.reset(Duplicate(queue));
+    if (!queue_.is_open()) return queue_.get();
+  }
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_};
+  backlog_.Begin(requests_.count());
+  next_id_ = static_cast<uint32_t>(requests_.count());
+  started_ = 1;
+  return StartOne();
+}
+
+int Walk::StartOne() {
+  references_.fetch_add(1);
+  uv_thread_t thread;
+  int error = StartThread(&thread, Main, this);
+  if (error < 0) {
+    Release();
+    return error;
+  }
+  // Where it cannot be, the thread's stack stays until the process ends.
+  DetachThread(thread);
+  return 0;
+}
+
+void Walk::Main(void* self) {
+  auto* walk = static_cast<Walk*>(self);
+  walk->Run();
+  walk->Release();
+}
+
+void Walk::Run() {
+  auto* visitor = new Visitor(plan_, &lock_, &backlog_);
+  Job job;
+  Turn turn;
+  {
+    Locked locked(&lock_);
+    turn = NextTurn(&job);
+  }
+  while (turn == Turn::kVisit) turn = HandIn(visitor, &job, visitor->Visit(job));
+  if (turn == Turn::kEnd) End();
+  delete visitor;
+}
+
+// Hands in what a visit found and takes the next job, under one lock.
+Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
+  Record* record = visitor->record();
+  Node* dead;
+  Turn turn;
+  bool help;
+  {
+    Locked locked(&lock_);
+    uint32_t id = job->parent == nullptr ? static_cast<uint32_t>(job->request) : next_id_++;
+    // Before its subdirectories can be taken, by whichever thread: a parent's record precedes theirs.
+    Append(record, id);
+    if (found != nullptr) {
+      found->id = id;
+      backlog_.Push(found);
+    }
+    dead = backlog_.Done(job);
+    busy_--;
+    turn = NextTurn(job);
+    help = turn == Turn::kVisit && started_ < kMaxThreads && backlog_.size() > 1;
+    if (help) started_++;
+  }
+  Node::Bury(dead);
+  // Without a thread to be had, this one does it all.
+  if (help) StartOne();
+  return turn;
+}
+
+// Under the lock.
+void Walk::Append(Record* record, uint32_t id) {
+  bool was_empty = output_.empty();
+  uint8_t* to = output_.Append(record->bytes());
+  if (to == nullptr) to = output_.Append(record->DropEntries());
+  // As operator new does (runtime.cc): there is not even memory to say so.
+  if (to == nullptr) abort();
+  record->CopyTo(to, id);
+  if (was_empty && !output_.empty()) Wake();
+}
+
+// Under the lock, which it gives up while it waits.
+Walk::Turn Walk::NextTurn(Job* job) {
+  for (;; waiting_++, pthread_cond_wait(&changed_, &lock_), waiting_--) {
+    if (over_) return Turn::kLeave;
+    bool cancelled = cancelled_.load(std::memory_order_relaxed);
+    if (!cancelled && !output_.full() && backlog_.Take(job)) {
+      busy_++;
+      if (waiting_ > 0 && backlog_.size() > 0) pthread_cond_signal(&changed_);
+      return Turn::kVisit;
+    }
+    if (busy_ == 0 && (cancelled || backlog_.size() == 0)) {
+      // And stays so: the other thread is not to end it as well.
+      busy_++;
+      return Turn::kEnd;
+    }
+  }
+}
+
+void Walk::End() {
+  // Not under the lock, for which the loop may wait: this may be the last reference to the inotify instance,
+  // and its watches take a while.
+  queue_.reset();
+  Node* dead;
+  {
+    Locked locked(&lock_);
+    dead = backlog_.Clear();
+  }
+  Node::Bury(dead);
+  Locked locked(&lock_);
+  over_ = true;
+  output_.Flush();
+  Wake();
+  pthread_cond_broadcast(&changed_);
+}
+
+void Walk::Wake() {
+  if (wake_ != nullptr) uv_async_send(wake_);
+}
+
+void Walk::Cancel() {
+  cancelled_.store(true, std::memory_order_relaxed);
+  Locked locked(&lock_);
+  pthread_cond_broadcast(&changed_);
+}
+
+Block* Walk::Take(bool* over) {
+  Locked locked(&lock_);
+  bool was_full = output_.full();
+  Block* block = output_.Take();
+  *over = over_ && output_.empty();
+  if (was_full && !output_.full()) pthread_cond_broadcast(&changed_);
+  return block;
+}
+
+void Walk::GiveBack(Block* block) {
+  Locked locked(&lock_);
+  output_.GiveBack(block);
+}
+
+void Walk::Abandon() {
+  {
+    Locked locked(&lock_);
+    wake_ = nullptr;
+  }
+  Cancel();
+  Release();
+}
+
+void Walk::Release() {
+  if (references_.fetch_sub(1) == 1) delete this;
+}
+
+Walk::~Walk() {
+  pthread_cond_destroy(&changed_);
+  pthread_mutex_destroy(&lock_);
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <pthread.h>
+#include <uv.h>
+
+#include <atomic>
+
+#include "backlog.h"
+#include "output.h"
+#include "requests.h"
+#include "unique_fd.h"
+#include "visitor.h"
+
+// One walk, and its threads: two at the most, since more gain nothing (each add of a watch takes the inotify
+// instance's lock) and cost the program that is being watched.
+//
+// Belongs to its threads and to the loop together, and goes with the last of them: a thread that a dead mount
+// holds in a system call, which not even SIGKILL ends, is waited for by nobody.
+class Walk {
+ public:
+  // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
+  // something to be taken.
+  explicit Walk(uv_async_t* wake) : wake_(wake) {
+    pthread_mutex_init(&lock_, nullptr);
+    pthread_cond_init(&changed_, nullptr);
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  // Starts it: 0 or -errno. `queue` is an inotify fd, which may be closed meanwhile, or -1.
+  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask);
+
+  // Gives up between two system calls. What was found, and above all what is watched, is still to be taken.
+  void Cancel();
+
+  // Loop's thread: the next block of records, to be given back, or null. `over`: there will be no other.
+  Block* Take(bool* over);
+  void GiveBack(Block* block);
+
+  // The loop wants no more.
+  void Abandon();
+
+ private:
+  ~Walk();
+
+  // What a thread does next.
+  enum class Turn { kVisit, kEnd, kLeave };
+
+  static void Main(void* self);
+  void Run();
+  Turn HandIn(Visitor* visitor, Job* job, Node* found);
+  void Append(Record* record, uint32_t id);
+  Turn NextTurn(Job* job);
+  void End();
+  int StartOne();
+  void Wake();
+  void Release();
+
+  Requests requests_;
+  UniqueFd queue_;
+  Visitor::Plan plan_ = {};
+  std::atomic<bool> cancelled_{false};
+  std::atomic<int> references_{1};
+
+  pthread_mutex_t lock_;
+  // Work has come, or room for more output, or the end.
+  pthread_cond_t changed_;
+  // All from here on under the lock.
+  Backlog backlog_;
+  Output output_;
+  uv_async_t* wake_;
+  uint32_t next_id_ = 0;
+  int started_ = 0;
+  int busy_ = 0;
+  int waiting_ = 0;
+  bool over_ = false;
+};

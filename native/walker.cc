@@ -1,0 +1,52 @@
+#include "walker.h"
+
+#include <errno.h>
+
+#include "queue.h"
+
+Napi::Function Walker::Define(Napi::Env env) {
+  return DefineClass(env, "Walker",
+                     {
+                         InstanceMethod<&Walker::Walk>("walk"),
+                         InstanceMethod<&Walker::Cancel>("cancel"),
+                         InstanceMethod<&Walker::Close>("close"),
+                     });
+}
+
+Walker::Walker(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Walker>(info) {}
+
+Walker::~Walker() {
+  if (walk_ != nullptr) walk_->Disown();
+}
+
+Napi::Value Walker::Walk(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), Start(info));
+}
+
+int Walker::Start(const Napi::CallbackInfo& info) {
+  if (closed_) return -EBADF;
+  if (walk_ != nullptr) return -EBUSY;
+  int queue = info[0].IsNull() ? -1 : Queue::FdOf(info[0]);
+  if (queue < 0 && !info[0].IsNull()) return queue;
+  if (!info[1].IsNumber() || !info[2].IsBuffer() || !info[3].IsFunction()) return -EINVAL;
+  auto requests = info[2].As<Napi::Buffer<uint8_t>>();
+  walk_ = new Delivery(
+      info.Env(), info[3].As<Napi::Function>(),
+      [](void* self) { static_cast<Walker*>(self)->walk_ = nullptr; }, this);
+  int error =
+      walk_->Start(requests.Data(), requests.Length(), queue, info[1].As<Napi::Number>().Uint32Value());
+  if (error == 0) return 0;
+  walk_->Close();
+  walk_ = nullptr;
+  return error;
+}
+
+void Walker::Cancel(const Napi::CallbackInfo&) {
+  if (walk_ != nullptr) walk_->Cancel();
+}
+
+void Walker::Close(const Napi::CallbackInfo&) {
+  closed_ = true;
+  if (walk_ != nullptr) walk_->Close();
+  walk_ = nullptr;
+}

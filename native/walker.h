@@ -1,0 +1,24 @@
+#pragma once
+
+#include <napi.h>
+
+#include "delivery.h"
+
+// The class that JavaScript sees (NativeWalker in src/addon.ts): one walk at a time.
+class Walker : public Napi::ObjectWrap<Walker> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit Walker(const Napi::CallbackInfo& info);
+  ~Walker();
+
+ private:
+  Napi::Value Walk(const Napi::CallbackInfo& info);
+  void Cancel(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+
+  int Start(const Napi::CallbackInfo& info);
+
+  // Null while there is no walk. It frees itself.
+  Delivery* walk_ = nullptr;
+  bool closed_ = false;
+};
