@@ -34,6 +34,7 @@ Napi::Function Queue::Define(Napi::Env env) {
                          InstanceMethod<&Queue::Add>("add"),
                          InstanceMethod<&Queue::Remove>("remove"),
                          InstanceMethod<&Queue::Barrier>("barrier"),
+                         InstanceMethod<&Queue::Fd>("fd"),
                          InstanceMethod<&Queue::Pause>("pause"),
                          InstanceMethod<&Queue::Resume>("resume"),
                          InstanceMethod<&Queue::Ref>("ref"),
@@ -84,6 +85,10 @@ Napi::Value Queue::Remove(const Napi::CallbackInfo& info) {
 
 Napi::Value Queue::Barrier(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : AddMark());
+}
+
+Napi::Value Queue::Fd(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : stream_->fd());
 }
 
 int Queue::AddMark() {

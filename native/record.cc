@@ -23,9 +23,8 @@ uint8_t* Put32(uint8_t* to, size_t number) {
   return to + sizeof little;
 }
 
-// As a double, little-endian.
-uint8_t* PutDouble(uint8_t* to, uint64_t number) {
-  double value = static_cast<double>(number);
+// Little-endian.
+uint8_t* PutDouble(uint8_t* to, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   bits = htole64(bits);
@@ -33,16 +32,20 @@ uint8_t* PutDouble(uint8_t* to, uint64_t number) {
   return to + sizeof bits;
 }
 
+double Milliseconds(uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e6;
+}
+
 uint8_t* PutStat(uint8_t* to, const Facts& stat) {
   to = Put32(to, stat.mode);
   to = Put32(to, stat.uid);
   to = Put32(to, stat.gid);
   to = Put32(to, stat.nlink);
-  to = PutDouble(to, stat.size);
-  to = PutDouble(to, Fold(stat.mtime));
-  to = PutDouble(to, Fold(stat.ctime));
-  to = PutDouble(to, Fold(stat.btime));
-  return PutDouble(to, stat.mount);
+  to = PutDouble(to, static_cast<double>(stat.size));
+  to = PutDouble(to, static_cast<double>(Fold(stat.mtime)));
+  to = PutDouble(to, static_cast<double>(Fold(stat.ctime)));
+  to = PutDouble(to, Milliseconds(stat.ctime));
+  return PutDouble(to, Milliseconds(stat.btime));
 }
 
 uint8_t* PutBytes(uint8_t* to, const void* from, size_t bytes) {

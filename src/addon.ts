@@ -22,6 +22,8 @@ export interface NativeQueue {
    * as an IN_IGNORED behind every event queued before, or is swallowed by an IN_Q_OVERFLOW that does.
    */
   barrier(): number
+  /** The instance's descriptor, for /proc/self/fdinfo; -EBADF when closed. */
+  fd(): number
   /** Stops and starts delivery; what comes meanwhile stays with the kernel and the guard thread's arena. */
   pause(): void
   resume(): void
@@ -82,8 +84,9 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u8 nameBytes
  *     u8 flags        1 the name is ASCII, 2 a stat block follows
  *     inoBytes        the folded inode number
- *     stat block      u32 mode, uid, gid, nlink; f64 size, mtime, ctime, btime (ns since the epoch modulo 2^64, folded likewise;
- *                     btime 0 where the file system has none), f64 mount id. Missing where the stat failed, but not with ENOENT
+ *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
+ *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
+ *                     none). Missing where the stat failed, but not with ENOENT
  *     name
  */
 export interface NativeWalker {

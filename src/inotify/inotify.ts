@@ -33,6 +33,9 @@ const CLOSED_HINT = 'this Inotify is closed'
 /** Key of a method for this package alone: see {@link NativeQueue.barrier}. */
 export const barrier: unique symbol = Symbol('inotify-bridge.barrier')
 
+/** Key of what this package alone gives to the addon's walker, which adds watches to it. */
+export const nativeQueue: unique symbol = Symbol('inotify-bridge.nativeQueue')
+
 /**
  * An inotify instance: inotify(7) one to one. Masks, cookies, names and order are the kernel's; nothing is filtered, paired or
  * merged.
@@ -177,6 +180,11 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     } else iterator.end()
     this.#adjustFlow()
     return iterator
+  }
+
+  /** @internal */
+  get [nativeQueue](): NativeQueue {
+    return this.#queue
   }
 
   /** @internal */

@@ -4,11 +4,13 @@ export type Kind = 'file' | 'directory' | 'symlink' | 'other'
 /** How a change came to be known: by an event, by comparing two polls, or by comparing after events were lost. */
 export type Source = 'inotify' | 'poll' | 'rescan'
 
-/** What happened to a path. */
-export interface EntryChange {
+/**
+ * What happened to a path. Paths are strings (UTF-8; what is none is U+FFFD) or, with `encoding: 'buffer'`, Buffers of the exact bytes.
+ */
+export interface EntryChange<Path extends string | Buffer = string> {
   type: 'create' | 'modify' | 'attrib' | 'delete'
   /** Absolute. */
-  path: string
+  path: Path
   kind: Kind
   /** The raw mask, joined by OR where neighbours were merged; 0 if not from inotify. */
   mask: number
@@ -16,10 +18,10 @@ export interface EntryChange {
 }
 
 /** A rename: `from` is gone and `path` is what it was. `replaced`: something else was at `path` before and is gone. */
-export interface RenameChange {
+export interface RenameChange<Path extends string | Buffer = string> {
   type: 'rename'
-  from: string
-  path: string
+  from: Path
+  path: Path
   replaced: boolean
   kind: Kind
   mask: number
@@ -30,13 +32,16 @@ export interface RenameChange {
  * About a root. 'overflow': events were lost, the differences follow with source 'rescan', then 'recovered'. 'lost': the root is
  * gone, moved or unmounted. 'restored': it is there (again), and what differs from before follows.
  */
-export interface RootChange {
+export interface RootChange<Path extends string | Buffer = string> {
   type: 'overflow' | 'recovered' | 'lost' | 'restored'
-  path: string
+  path: Path
   source: Source
 }
 
-export type Change = EntryChange | RenameChange | RootChange
+export type Change<Path extends string | Buffer = string> =
+  | EntryChange<Path>
+  | RenameChange<Path>
+  | RootChange<Path>
 
 /** Adds a change to a list; a neighbour of the same type and path takes its mask in instead (the writer's many writes). */
 export function append(changes: Change[], change: Change): void {

@@ -1,5 +1,13 @@
+import type { Directory } from './directory.ts'
 import type { Entry } from './entries.ts'
-import type { Directory } from './translate.ts'
+
+/** An event that is told later. */
+export interface HeldEvent {
+  directory: Directory
+  mask: number
+  cookie: number
+  name: string
+}
 
 /** A name that has left its directory and may yet arrive at another: the first half of a rename. */
 export interface Departure {
@@ -8,6 +16,8 @@ export interface Departure {
   name: string
   entry: Entry
   mask: number
+  /** What was told meanwhile of a directory on its way, or of one below it. */
+  readonly held: HeldEvent[]
 }
 
 /**
@@ -18,19 +28,19 @@ export class Departures {
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, Departure[]>()
   readonly #byName = new Map<Directory, Map<string, Departure>>()
-  readonly #all = new Set<Departure>()
+  readonly #byEntry = new Map<Entry, Departure>()
 
   get size(): number {
-    return this.#all.size
+    return this.#byEntry.size
   }
 
   [Symbol.iterator](): Iterator<Departure> {
-    return this.#all.values()
+    return this.#byEntry.values()
   }
 
   add(departure: Departure): void {
-    const { cookie, directory, name } = departure
-    this.#all.add(departure)
+    const { cookie, directory, name, entry } = departure
+    this.#byEntry.set(entry, departure)
     const names = this.#byName.get(directory)
     if (names === undefined) this.#byName.set(directory, new Map([[name, departure]]))
     else names.set(name, departure)
@@ -40,11 +50,16 @@ export class Departures {
   }
 
   has(departure: Departure): boolean {
-    return this.#all.has(departure)
+    return this.#byEntry.get(departure.entry) === departure
   }
 
   of(cookie: number): Departure | undefined {
     return this.#byCookie.get(cookie)?.[0]
+  }
+
+  /** Of what is on its way. */
+  ofEntry(entry: Entry): Departure | undefined {
+    return this.#byEntry.get(entry)
   }
 
   from(directory: Directory, name: string): Departure | undefined {
@@ -56,10 +71,10 @@ export class Departures {
   }
 
   delete(departure: Departure): void {
-    const { cookie, directory, name } = departure
-    this.#all.delete(departure)
+    const { cookie, directory, name, entry } = departure
+    this.#byEntry.delete(entry)
     const names = this.#byName.get(directory)
-    names?.delete(name)
+    if (names?.get(name) === departure) names.delete(name)
     if (names?.size === 0) this.#byName.delete(directory)
     const halves = this.#byCookie.get(cookie)?.filter((half) => half !== departure) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)

@@ -18,9 +18,22 @@ export function nameOf(key: string): string | Buffer {
   return LONE_SURROGATE.test(key) ? Buffer.from(key, 'latin1') : key
 }
 
-/** For people and for paths: what is no UTF-8 is U+FFFD. */
-export function textOf(key: string): string {
-  return nameOf(key).toString()
+/** The exact bytes of a path whose components are keys, or the text that stands for them. */
+export function pathOf(keys: string): string | Buffer {
+  if (!LONE_SURROGATE.test(keys)) return keys
+  return Buffer.concat(
+    keys.split('/').flatMap((key, i) => [SLASH.subarray(0, Math.min(i, 1)), bytesOf(nameOf(key))]),
+  )
+}
+
+/** For people, and for calls that take a string: what is no UTF-8 is U+FFFD. */
+export function textOf(keys: string): string {
+  return LONE_SURROGATE.test(keys) ? pathOf(keys).toString() : keys
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u
+const SLASH = Buffer.from('/')
+
+function bytesOf(name: string | Buffer): Buffer {
+  return typeof name === 'string' ? Buffer.from(name) : name
+}

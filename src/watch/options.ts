@@ -5,7 +5,7 @@ import type { Kind } from './change.ts'
 
 /** Options of {@link watch}. */
 export interface WatchOptions {
-  /** false. Not supported yet. */
+  /** false. What lies deeper than the entries of a root as well. */
   recursive?: boolean
   /** 'auto': by the mount of each root. The environment's INOTIFY_BRIDGE_BACKEND overrides it. */
   backend?: 'auto' | 'inotify' | 'poll'
@@ -13,15 +13,18 @@ export interface WatchOptions {
   interval?: number
   /** false. Report what is there as 'create' before ready. */
   initial?: boolean
-  /** false. Not supported yet; a root that is a symlink to a directory is followed in any case. */
+  /**
+   * false. A symlink to a directory is watched as the directory it leads to, unless it lies in that. A root that is a symlink is
+   * followed in any case.
+   */
   followSymlinks?: boolean
   /** Paths that are not reported: a function that says so, or path prefixes (strings, whole components) and patterns. */
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
-  /** Not supported yet. */
+  /** ms. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. */
   settle?: number
   /** Not supported yet. */
   hash?: boolean
-  /** 'utf8'. 'buffer' is not supported yet. */
+  /** 'utf8'. 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. */
   encoding?: 'utf8' | 'buffer'
   /** Closes the watcher when it aborts. */
   signal?: AbortSignal
@@ -33,7 +36,13 @@ export interface Settings {
   backend: 'auto' | 'inotify' | 'poll'
   interval: number
   initial: boolean
-  ignores: (path: string, kind: Kind) => boolean
+  recursive: boolean
+  followSymlinks: boolean
+  /** undefined: nothing is ignored. */
+  ignores: ((path: string, kind: Kind) => boolean) | undefined
+  /** ms; 0: at once. */
+  settle: number
+  encoding: 'utf8' | 'buffer'
   signal: AbortSignal | undefined
   persistent: boolean
 }
@@ -50,12 +59,13 @@ export function rootPath(path: string): string {
 }
 
 /** Defaults, the environment, and what is wrong with the options. Throws TypeError, or InotifyError ENOSYS. */
-export function settle(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
+export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
   // Empty is as good as unset, as everywhere in the shell.
   const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
-  const { initial = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
+  const { recursive = false, initial = false, followSymlinks = false, settle = 0 } = options
+  const { signal, persistent = true, ignore, encoding = 'utf8' } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
@@ -64,30 +74,44 @@ export function settle(options: WatchOptions, environment: NodeJS.ProcessEnv = p
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   }
-  for (const [name, value] of Object.entries({ initial, persistent })) {
+  for (const [name, value] of Object.entries({ recursive, initial, followSymlinks, persistent })) {
     if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
   }
   if (encoding !== 'utf8' && encoding !== 'buffer') {
     throw invalidArgument('options.encoding', encoding, `'utf8' or 'buffer'`)
   }
-  const unsupported = (['recursive', 'followSymlinks', 'settle', 'hash'] as const).find(
-    (name) => options[name],
-  )
-  if (unsupported !== undefined || encoding === 'buffer') {
-    const name = unsupported ?? 'encoding'
+  if (typeof settle !== 'number' || !(settle >= 0 && settle <= LONGEST_TIMER)) {
+    throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
+  }
+  if (options.hash) {
     throw new InotifyError({
       errno: 'ENOSYS',
       syscall: 'watch',
-      hint: `options.${name} is not supported yet`,
+      hint: 'options.hash is not supported yet',
     })
   }
-  return { backend, interval, initial, ignores: predicate(ignore), signal, persistent }
+  const ignores = predicate(ignore)
+  return {
+    backend,
+    interval,
+    recursive,
+    initial,
+    followSymlinks,
+    ignores,
+    settle,
+    encoding,
+    signal,
+    persistent,
+  }
 }
+
+// What setTimeout can wait.
+const LONGEST_TIMER = 2 ** 31 - 1
 
 const IGNORE_FORMS = 'a function, or an array of strings and RegExps'
 
 function predicate(ignore: WatchOptions['ignore']): Settings['ignores'] {
-  if (ignore === undefined) return () => false
+  if (ignore === undefined || (Array.isArray(ignore) && ignore.length === 0)) return undefined
   if (typeof ignore === 'function') return guarded(ignore)
   if (!Array.isArray(ignore)) throw invalidArgument('options.ignore', ignore, IGNORE_FORMS)
   const prefixes: string[] = []
@@ -104,7 +128,7 @@ function predicate(ignore: WatchOptions['ignore']): Settings['ignores'] {
 }
 
 // A predicate that throws is an uncaught exception, as a listener that does; not the end of what was being told.
-function guarded(ignores: Settings['ignores']): Settings['ignores'] {
+function guarded(ignores: (path: string, kind: Kind) => boolean): Settings['ignores'] {
   return (path, kind) => {
     try {
       return ignores(path, kind)

@@ -1,19 +1,34 @@
+import { realpath } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { debuglog } from 'node:util'
+import { InotifyError } from '../errors.ts'
+import type { EventBatch } from '../inotify/batch.ts'
 import type { Backend } from '../mounts/filesystems.ts'
-import { attach } from './attach.ts'
-import type { Change, RootChange, Source } from './change.ts'
-import { difference, type Entries, withNames } from './entries.ts'
-import { InotifySource, type NameEvent } from './inotify_source.ts'
+import type { Change, Kind, RootChange, Source } from './change.ts'
+import type { Directory } from './directory.ts'
+import { Doubts } from './doubts.ts'
+import { Events } from './events.ts'
+import { FileRoot } from './file_root.ts'
+import { FileRoots } from './file_roots.ts'
+import { InotifySource } from './inotify_source.ts'
 import { Lane } from './lane.ts'
+import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
+import { Polling } from './polling.ts'
+import { Quiet } from './quiet.ts'
 import { Root } from './root.ts'
 import { Schedule } from './schedule.ts'
+import type { RootFinding, SurveyTerms } from './survey.ts'
+import { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
-import { Translator } from './translate.ts'
-import { asWatchError, closedError, isShortage } from './watch_error.ts'
+import { Territory } from './territory.ts'
+import { type Surroundings, Translator } from './translate.ts'
+import { Tree } from './tree.ts'
+import { asWatchError, closedError, isAbsence, isLimit, isShortage } from './watch_error.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
 export interface Coverage {
+  /** Where it begins: the root, or the mount point below it. */
   path: string
   backend: Backend
   /** One sentence: what the mount's type delivers, or who decided otherwise. */
@@ -24,6 +39,7 @@ export interface Coverage {
 }
 
 export interface RootsListener {
+  /** Paths are keys: see names.ts. */
   changes(changes: Change[]): void
   /** Something is not as it should be, and the watching goes on. */
   trouble(error: unknown): void
@@ -36,66 +52,154 @@ export interface RootsListener {
 // The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
 const SETTLING_MS = 10
 
+// The kernel stamps files by a clock that ticks: 10 ms at the coarsest (CONFIG_HZ=100), and so much behind.
+const CLOCK_SLACK_MS = 10
+
 const trace = debuglog('inotify-bridge')
 
-/**
- * The watched directories: what is believed of them, and all that changes it. Events are hints. They are held against what is
- * believed, so that what a listing has told already is not told again; and where they leave a doubt, the name is looked at.
- */
-export class Roots {
+/** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
+export class Roots implements Surroundings {
+  readonly recursive: boolean
+  readonly hidesSome: boolean
+  readonly followsLinks: boolean
   readonly #settings: Settings
   readonly #system: WatchSystem
   readonly #listener: RootsListener
   readonly #roots = new Map<string, Root>()
-  readonly #translator = new Translator()
-  // Events, polls and rescans change what is believed, each over several awaits: one at a time.
+  readonly #tops = new Map<Directory, Root>()
+  readonly #tree = new Tree()
+  readonly #doubts = new Doubts()
+  readonly #toBeListed = new Set<Directory>()
+  readonly #translator = new Translator(this.#tree, this)
   readonly #lane = new Lane()
+  readonly #surveyor: Surveyor
+  readonly #events: Events
+  readonly #files: FileRoots
+  readonly #polling: Polling
   readonly #polls: Schedule
   readonly #settling: Schedule
+  readonly #quiet: Quiet | undefined
   #inotify: InotifySource | undefined
+  // ms since the epoch: all that was done before has been told.
+  #goodUntil = Date.now()
+  // What is found before it is known that it is to be told.
+  #withheld: Change[] | undefined
   #closed = false
 
   constructor(settings: Settings, system: WatchSystem, listener: RootsListener) {
     this.#settings = settings
     this.#system = system
     this.#listener = listener
+    this.recursive = settings.recursive
+    this.hidesSome = settings.ignores !== undefined
+    this.followsLinks = settings.followSymlinks
     const { persistent } = settings
+    if (settings.settle > 0) {
+      this.#quiet = new Quiet(settings.settle, persistent, (changes) => listener.changes(changes))
+    }
+    const [tree, translator, doubts] = [this.#tree, this.#translator, this.#doubts]
+    const report = (changes: Change[]) => this.#report(changes)
+    const terms = (source: Source) => this.#terms({ source })
+    this.#surveyor = new Surveyor({
+      tree,
+      translator,
+      around: this,
+      inotify: () => this.#inotify,
+      choose: (path) => this.#chooseBelow(path),
+      report,
+      trouble: (error) => listener.trouble(error),
+    })
+    this.#files = new FileRoots({
+      inotify: () => this.#inotify?.inotify,
+      isWatchedElsewhere: (wd) => tree.at(wd).length > 0,
+      report,
+      lost: (file) => this.#withRootOf(file, (root) => this.#lose(root, 'inotify')),
+      mayBeBack: (file) => this.#withRootOf(file, (root) => this.#replace(root, 'inotify')),
+    })
+    const lost = (top: Directory) => {
+      const root = this.#tops.get(top)
+      if (root !== undefined) this.#lose(root, 'inotify')
+    }
+    const [surveyor, toBeListed] = [this.#surveyor, this.#toBeListed]
+    this.#events = new Events({
+      tree,
+      translator,
+      surveyor,
+      around: this,
+      doubts,
+      toBeListed,
+      terms,
+      report,
+      lost,
+    })
     const failed = (error: unknown) => {
+      if (this.#closed) return
       trace('%s', error)
       listener.trouble(error)
     }
-    const needsPoll = (root: Root) => root.polled || !root.present
+    this.#polling = new Polling({
+      lane: this.#lane,
+      events: this.#events,
+      surveyor,
+      inotify: () => this.#inotify,
+      terms: (since) => this.#terms({ source: 'poll', since }),
+      replace: (root) => this.#replace(root, 'poll'),
+      isCurrent: (root) => !this.#closed && this.#roots.get(root.path) === root && root.isPresent,
+      recursive: this.recursive && !this.hidesSome,
+    })
     this.#polls = new Schedule({
       every: settings.interval,
       persistent,
       failed,
-      needed: () => [...this.#roots.values()].some(needsPoll),
-      run: async () => {
-        for (const root of [...this.#roots.values()].filter(needsPoll)) await this.#poll(root)
-        await listener.room()
-      },
+      needed: () => [...this.#roots.values()].some((root) => !root.isPresent || this.#polling.isNeeded(root)),
+      run: () => this.#poll(),
     })
     this.#settling = new Schedule({
       every: SETTLING_MS,
       persistent,
       failed,
-      needed: () => this.#unsettled,
+      needed: () => this.#events.isUnsettled,
       run: () => this.#settle(),
     })
   }
 
-  /** Watches one more directory. Rejects with InotifyError: as it cannot be opened, listed or watched, or EBADF. */
+  hides(path: string, kind: Kind): boolean {
+    return this.#settings.ignores?.(textOf(path), kind) ?? false
+  }
+
+  list(directory: Directory): void {
+    this.#toBeListed.add(directory)
+  }
+
+  doubt(directory: Directory, name: string): void {
+    this.#doubts.add(directory, name)
+  }
+
+  follow(parent: Directory, name: string): boolean {
+    if (this.followsLinks) this.#surveyor.follow({ parent, name })
+    return this.followsLinks
+  }
+
+  /**
+   * Watches one more path; one that leads nowhere is lost until it does. Rejects with InotifyError: as it cannot be opened, listed or
+   * watched, or EBADF.
+   */
   add(path: string): Promise<void> {
     return this.#lane.run(async () => {
       this.#assertOpen()
       if (this.#roots.has(path)) return
-      const root = new Root(path, this.#settings.ignores)
-      const entries = await this.#attach(root)
+      const root = new Root(path)
+      try {
+        await this.#attach(root)
+      } catch (error) {
+        if (!isAbsence(error)) {
+          this.#forget(root)
+          throw asWatchError(error, path)
+        }
+        root.absence = asWatchError(error, path) as Error
+      }
       this.#assertOpen()
       this.#roots.set(path, root)
-      root.present = true
-      if (this.#settings.initial) this.#adopt(root, entries, 'rescan')
-      else root.entries = entries
       this.#polls.arm()
       this.#settling.arm()
     })
@@ -105,9 +209,9 @@ export class Roots {
     return this.#lane.run(async () => {
       const root = this.#roots.get(path)
       if (root === undefined) return
-      this.#report(this.#translator.forget(root))
+      this.#report(this.#translator.giveUp(this.#translator.pending))
       this.#roots.delete(path)
-      this.#detach(root)
+      this.#forget(root)
     })
   }
 
@@ -118,23 +222,21 @@ export class Roots {
     await this.#settling.now()
     await this.#polls.now()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
-    for (const root of this.#roots.values()) if (root.present && !root.polled) await this.#verify(root)
+    await this.#lane.run(() => this.#verify())
+    this.#quiet?.flush()
     this.#assertOpen()
   }
 
   coverage(): Coverage[] {
-    return [...this.#roots.values()].map(({ path, source, present }) => ({
-      path,
-      backend: source.backend,
-      why: source.why,
-      directories: present ? 1 : 0,
-      uncovered: [...source.uncovered],
-    }))
+    return [...this.#roots.values()].flatMap((root) => this.#coverageOf(root))
   }
 
   /** Nothing is told after the call. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#quiet?.stop()
+    this.#surveyor.close()
+    this.#polling.close()
     const stopped = [this.#polls.stop(), this.#settling.stop()]
     await this.#inotify?.close()
     await Promise.all(stopped)
@@ -145,194 +247,229 @@ export class Roots {
     if (this.#closed) throw closedError()
   }
 
-  #attach(root: Root): Promise<Entries> {
-    return attach(root, {
-      backend: this.#settings.backend,
-      system: this.#system,
-      inotify: () => this.#source(),
-      limited: (error) => this.#listener.trouble(error),
-    })
+  #terms(terms: Partial<SurveyTerms>): SurveyTerms {
+    return {
+      source: 'rescan',
+      since: Number.POSITIVE_INFINITY,
+      byName: false,
+      silent: false,
+      withStat: false,
+      pollInstead: this.#settings.backend === 'auto',
+      ...terms,
+    }
   }
+
+  // -- the source
 
   #source(): InotifySource {
     if (this.#inotify !== undefined) return this.#inotify
     // Closing does not wait for what it cannot see.
     this.#assertOpen()
     const inotify = this.#system.openInotify({ persistent: this.#settings.persistent })
-    this.#inotify = new InotifySource(inotify, {
-      events: async (events) => {
-        await this.#lane.run(() => this.#onEvents(events))
+    this.#inotify = new InotifySource(inotify, this.#system.directoryMask, {
+      events: async (batch, start, end) => {
+        await this.#lane.run(() => this.#onEvents(batch, start, end))
         this.#settling.arm()
         await this.#listener.room()
       },
       overflow: () => this.#lane.run(async () => this.#onOverflow()),
-      recover: () => this.#lane.run(() => this.#onRecovery()),
-      gone: (root) => this.#lane.run(async () => this.#lose(root, 'inotify')),
+      recover: () => this.#lane.run(() => this.#recover()),
       failed: (error) => this.#listener.broken(error),
     })
     return this.#inotify
   }
 
-  #detach(root: Root): void {
-    root.forget()
-    this.#inotify?.detach(root)
+  async #onEvents(batch: EventBatch, start: number, end: number): Promise<void> {
+    await this.#events.take(batch, start, end)
+    await this.#files.take(batch, start, end)
   }
 
-  async #onEvents(told: NameEvent[]): Promise<void> {
-    // Some may be of a root that was removed or lost since they were read.
-    const events = told.filter(({ root }) => root.present)
-    const touched = new Map<Root, Set<string>>()
-    for (const { root, name } of events) {
-      const names = touched.get(root)
-      if (names === undefined) touched.set(root, new Set([name]))
-      else names.add(name)
-      root.touched?.add(name)
-    }
-    const found = new Map<unknown, Entries>()
-    const gone: Root[] = []
-    for (const [root, names] of touched) {
-      const seen = await this.#look(root, names)
-      if (seen === undefined) gone.push(root)
-      found.set(root, seen ?? new Map())
-    }
-    const named = events.map(({ root, ...event }) => ({ ...event, directory: root }))
-    this.#report(this.#translator.translate(named, (root, name) => found.get(root)?.get(name)))
-    for (const [root, names] of touched)
-      for (const name of names) root.weigh(name, found.get(root)?.get(name))
-    for (const root of gone) this.#lose(root, 'inotify')
-  }
-
-  /** undefined: the root is gone. Nothing is found, and all is in doubt, while there is no descriptor to look with. */
-  async #look(root: Root, names: Iterable<string>): Promise<Entries | undefined> {
-    try {
-      return await root.look(names)
-    } catch (error) {
-      trace('%s: %s', root.path, error)
-      return isShortage(error) ? new Map() : undefined
-    }
-  }
-
-  get #unsettled(): boolean {
-    return this.#translator.isPending || [...this.#roots.values()].some((root) => root.isUnsettled)
-  }
-
-  /** Decides what events have left open, when every event that could close it has been told. */
   async #settle(): Promise<void> {
-    if (!this.#unsettled) return
-    const departures = this.#translator.pending
-    const roots = [...this.#roots.values()].map((root) => ({
-      root,
-      doubts: [...root.doubts],
-      listed: [...root.listed],
-    }))
+    if (!this.#events.isUnsettled) return
+    const release = this.#events.hold()
+    const startedAt = Date.now()
+    const overflows = this.#inotify?.overflows
     // Without a watch to spare for it, the time that has passed decides.
     await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
-    await this.#lane.run(async () => {
-      this.#report(this.#translator.giveUp(departures))
-      for (const { root, doubts, listed } of roots) {
-        for (const name of listed) root.listed.delete(name)
-        const open = doubts.filter(([name, doubt]) => root.doubts.get(name) === doubt).map(([name]) => name)
-        if (open.length > 0) await this.#lookAgain(root, open)
-      }
-    })
-  }
-
-  async #lookAgain(root: Root, names: string[]): Promise<void> {
-    let seen: Entries | undefined
-    try {
-      seen = await root.look(names)
-    } catch (error) {
-      if (isShortage(error)) return
-    }
-    if (seen === undefined) this.#lose(root, 'rescan')
-    else {
-      for (const name of names) root.doubts.delete(name)
-      this.#adopt(root, withNames(root.entries, names, root.visible(seen)), 'rescan')
-    }
+    await this.#lane.run(release)
+    if (this.#inotify?.overflows === overflows) this.#goodUntil = startedAt
   }
 
   #onOverflow(): void {
     this.#report(this.#translator.giveUp(this.#translator.pending))
-    for (const root of this.#roots.values()) {
-      if (root.wd === undefined) continue
+    this.#doubts.clear()
+    for (const root of this.#watched()) {
       root.isOverflown = true
       this.#report([aboutRoot('overflow', root, 'inotify')])
     }
   }
 
-  async #onRecovery(): Promise<void> {
-    for (const root of this.#roots.values()) {
-      if (root.wd === undefined) continue
-      await this.#rescan(root)
-      if (root.isOverflown && root.present) this.#report([aboutRoot('recovered', root, 'rescan')])
+  async #recover(): Promise<void> {
+    const roots = this.#watched()
+    const startedAt = Date.now()
+    this.#polling.discard()
+    await this.#verify()
+    const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
+    const since = this.#goodUntil - CLOCK_SLACK_MS
+    await this.#surveyor.survey(
+      present.map(({ top }) => top as Directory),
+      this.#terms({ since, withStat: true }),
+    )
+    await this.#files.lookAtAll('rescan')
+    await this.#reconcile()
+    this.#goodUntil = startedAt
+    for (const root of roots) {
+      if (root.isOverflown && root.isPresent) this.#report([aboutRoot('recovered', root, 'rescan')])
       root.isOverflown = false
     }
   }
 
-  async #rescan(root: Root): Promise<void> {
-    // Without a descriptor to look with the root counts as lost: what differs is told when it is back.
-    const entries = await root
-      .reattach((path) => this.#inotify?.attach(root, path))
-      .catch((error) => {
-        trace('%s: %s', root.path, error)
-        return undefined
-      })
-    // A poll's listing that is under way is older than this one.
-    root.touched = undefined
-    root.doubts.clear()
-    if (entries === undefined) await this.#replace(root, 'rescan')
-    else this.#adopt(root, entries, 'rescan')
+  /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
+  async #reconcile(): Promise<void> {
+    const wds = await this.#inotify?.kernelWatches()
+    if (wds === undefined) return
+    for (const directory of this.#tree.watchedBut(wds)) {
+      this.#tree.loseWatch(directory)
+      if (directory.parent !== undefined) this.#doubts.add(directory.parent, directory.name)
+    }
+    for (const wd of wds) {
+      const isKnown = this.#tree.at(wd).length > 0 || this.#files.has(wd) || this.#inotify?.isBarrier(wd)
+      if (!isKnown) this.#inotify?.retire(wd)
+    }
   }
 
-  /** As {@link Root.list}, and undefined too when it fails for a reason that lies in the path. */
-  async #list(root: Root): Promise<Entries | undefined> {
+  #watched(): Root[] {
+    const isWatched = ({ isWatched }: Territory) => isWatched
+    return [...this.#roots.values()].filter(
+      ({ isPresent, file, territories }) =>
+        isPresent && (file !== undefined || [...territories].some(isWatched)),
+    )
+  }
+
+  // -- roots
+
+  /** What the path leads to now. Rejects as it cannot be opened, listed or watched. */
+  async #attach(root: Root): Promise<void> {
+    const choice = await this.#choose(root.path)
+    const isRestored = root.top !== undefined
+    const territory = this.#territoryOf(root, choice)
+    if (territory.isWatched) this.#openFor(territory, root)
+    if (root.file !== undefined) return await this.#attachFile(root, territory)
+    if (root.top === undefined) {
+      root.top = this.#tree.addRoot(root.path, territory)
+      this.#tops.set(root.top, root)
+    }
+    territory.base = root.top
+    const terms = isRestored
+      ? this.#terms({ since: root.goodUntil - CLOCK_SLACK_MS, byName: true, withStat: true })
+      : this.#terms({ silent: !this.#settings.initial && root.absence === undefined })
+    const told = terms.silent || isRestored ? undefined : (changes: Change[]) => this.#report(changes)
+    let finding = await this.#surveyRoot(root, terms, told)
+    const refused = territory.uncovered.get(root.top)
+    if (finding.error === 0 && refused !== undefined) {
+      if (!isLimit(refused) || this.#settings.backend !== 'auto') throw refused
+      this.#pollFor(territory, root, refused)
+      finding = await this.#surveyRoot(root, this.#terms({ silent: terms.silent }))
+    }
+    // What was a directory is not restored by a file.
+    if (finding.error === -constants.errno.ENOTDIR && !isRestored)
+      return await this.#attachFile(root, territory)
+    if (finding.error !== 0)
+      throw new InotifyError({ errno: -finding.error, syscall: 'open', path: root.path })
+    root.identity = finding.identity
+    root.realPath = await realpath(root.path).catch(() => root.path)
+    root.isPresent = true
+    root.absence = undefined
+    trace('%s: %s, because %s', root.path, territory.backend, territory.why)
+  }
+
+  async #surveyRoot(
+    root: Root,
+    terms: SurveyTerms,
+    told?: (changes: Change[]) => void,
+  ): Promise<RootFinding> {
+    const top = root.top as Directory
+    const findings = await this.#surveyor.survey([top], terms, told)
+    return findings.get(top) ?? { error: -constants.errno.ESTALE, identity: '' }
+  }
+
+  /** The territory of its own mount; chosen anew when it is restored. */
+  #territoryOf(root: Root, { backend, why }: Choice): Territory {
+    const known = root.top?.territory ?? [...root.territories][0]
+    if (known === undefined) {
+      const territory = new Territory(backend, why, 0)
+      root.territories.add(territory)
+      return territory
+    }
+    known.backend = backend
+    known.why = why
+    known.uncovered.clear()
+    known.leftover.clear()
+    return known
+  }
+
+  /** There must be an inotify instance; without one it is polled, if that is ours to decide. */
+  #openFor(territory: Territory, root: Root): void {
     try {
-      return await root.list()
+      this.#source()
     } catch (error) {
-      if (isShortage(error)) throw asWatchError(error, root.path)
-      trace('%s: %s', root.path, error)
-      return undefined
+      if (this.#settings.backend !== 'auto' || !isLimit(error)) throw error
+      this.#pollFor(territory, root, error)
     }
   }
 
-  async #poll(root: Root): Promise<void> {
-    const touched = new Set<string>()
-    root.touched = touched
-    // Events go on meanwhile.
-    const entries = root.present ? await this.#list(root) : undefined
-    // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
-    // where it has one.
-    if (root.wd !== undefined) {
-      await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
-    }
-    await this.#lane.run(async () => {
-      // Removed, lost or rescanned since: what is listed is out of date.
-      if (this.#closed || root.touched !== touched) return
-      root.touched = undefined
-      if (entries === undefined) await this.#replace(root, 'poll')
-      else this.#adopt(root, withNames(entries, touched, root.entries), 'poll')
-    })
+  #pollFor(territory: Territory, root: Root, error: InotifyError): void {
+    const limit = asWatchError(error, root.path) as InotifyError
+    territory.backend = 'poll'
+    territory.why = `polled for want of a watch (${limit.code})`
+    territory.refuse(root.path, limit)
+    this.#listener.trouble(limit)
   }
 
-  async #verify(root: Root): Promise<void> {
-    await this.#lane.run(async () => {
-      if (!root.present) return
-      const holds = await root.holds().catch((error) => isShortage(error))
-      if (!holds) await this.#replace(root, 'rescan')
-    })
+  /** A file, which is compared with what it was before it was lost. */
+  async #attachFile(root: Root, territory: Territory): Promise<void> {
+    const isNew = root.file === undefined
+    if (root.top !== undefined) this.#dropTop(root)
+    root.file ??= new FileRoot(root.path)
+    const news = await this.#files.attach(root.file, territory)
+    if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
+    const isTold = news !== undefined && (!isNew || this.#settings.initial || root.absence !== undefined)
+    const { path, kind } = root.file
+    if (isTold) this.#report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+    root.isPresent = true
+    root.absence = undefined
   }
 
-  #adopt(root: Root, entries: Entries, source: Source): void {
-    const gone = this.#translator.makeWay(root, entries)
-    const changes = difference(root.entries, entries, (name) => root.pathOf(name), source)
-    root.entries = entries
-    this.#report([...gone, ...changes])
+  async #withRootOf(file: FileRoot, use: (root: Root) => Promise<void> | void): Promise<void> {
+    for (const root of [...this.#roots.values()]) if (root.file === file) await use(root)
+  }
+
+  async #choose(path: string): Promise<Choice> {
+    const chosen = await this.#system.choose(path)
+    const { backend } = this.#settings
+    if (backend === 'auto') return chosen
+    return { backend, why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})` }
+  }
+
+  /** What is mounted below a root may be no place for files. */
+  async #chooseBelow(path: string): Promise<Choice | { refused: Error }> {
+    const type = await this.#system.pseudoType(path)
+    if (type === undefined) return await this.#choose(path)
+    const hint = `${type} tells of no changes; watch it as a root of its own to have it polled`
+    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path, hint }) }
   }
 
   #lose(root: Root, source: Source): void {
-    if (!root.present) return
-    this.#report([...this.#translator.forget(root), aboutRoot('lost', root, source)])
-    this.#detach(root)
+    if (!root.isPresent) return
+    this.#report(this.#translator.giveUp(this.#translator.pending))
+    root.isPresent = false
+    root.isOverflown = false
+    root.goodUntil = this.#goodUntil
+    this.#report([aboutRoot('lost', root, source)])
+    for (const directory of root.top === undefined ? [] : this.#tree.within(root.top))
+      this.#tree.clearWatch(directory)
+    this.#surveyor.retire()
+    this.#polling.discard()
     this.#polls.arm()
   }
 
@@ -340,23 +477,101 @@ export class Roots {
   async #replace(root: Root, source: Source): Promise<void> {
     this.#lose(root, source)
     if (this.#closed || this.#roots.get(root.path) !== root) return
-    let entries: Entries
-    try {
-      entries = await this.#attach(root)
-    } catch (error) {
-      trace('%s is still lost: %s', root.path, error)
-      return
-    }
-    root.present = true
-    this.#report([aboutRoot('restored', root, 'rescan')])
-    this.#adopt(root, entries, 'rescan')
+    this.#withheld = []
+    const isRestored = await this.#attach(root).then(
+      () => true,
+      (error) => {
+        trace('%s is still lost: %s', root.path, error)
+        return false
+      },
+    )
+    const found = this.#withheld ?? []
+    this.#withheld = undefined
+    if (isRestored) this.#report([aboutRoot('restored', root, 'rescan'), ...found])
     this.#settling.arm()
   }
 
+  /** Looks whether each path is still what it was. */
+  async #verify(): Promise<void> {
+    const roots = [...this.#roots.values()].filter(({ isPresent, top }) => isPresent && top !== undefined)
+    const tops = roots.map(({ top }) => top as Directory)
+    const found = await this.#surveyor.identify(tops).catch((error) => {
+      if (!isShortage(error)) throw error
+      trace('%s', error)
+      return undefined
+    })
+    for (const root of found === undefined ? [] : roots) {
+      const finding = found?.get(root.top as Directory)
+      const isShort = finding !== undefined && SHORTAGES.has(-finding.error)
+      if (!isShort && finding?.identity !== root.identity) await this.#replace(root, 'rescan')
+    }
+    await this.#files.lookAtAll('rescan')
+  }
+
+  async #poll(): Promise<void> {
+    for (const root of this.#roots.values()) {
+      if (root.isPresent) continue
+      await this.#lane.run(async () => {
+        if (!root.isPresent) await this.#replace(root, 'poll')
+      })
+    }
+    await this.#polling.poll([...this.#roots.values()])
+    await this.#lane.run(() => this.#files.lookAtAll('poll'))
+    await this.#listener.room()
+  }
+
+  #forget(root: Root): void {
+    root.isPresent = false
+    if (root.file !== undefined) this.#files.remove(root.file)
+    if (root.top !== undefined) this.#dropTop(root)
+    this.#surveyor.retire()
+    this.#polling.discard()
+  }
+
+  #dropTop(root: Root): void {
+    const { top } = root
+    if (top === undefined) return
+    this.#tree.drop(top)
+    this.#tops.delete(top)
+    root.top = undefined
+  }
+
+  #coverageOf(root: Root): Coverage[] {
+    const absence = root.absence === undefined ? [] : [{ path: root.path, error: root.absence }]
+    const territories = root.isPresent ? [...root.territories] : [...root.territories].slice(0, 1)
+    if (territories.length === 0) {
+      return [
+        { path: root.path, backend: 'poll', why: 'it is not there yet', directories: 0, uncovered: absence },
+      ]
+    }
+    return territories.map((territory) => {
+      const uncovered = [...territory.uncovered].map(([directory, error]) => ({
+        path: textOf(this.#tree.pathOf(directory)),
+        error,
+      }))
+      const refused = [...territory.refused].map(([path, error]) => ({ path: textOf(path), error }))
+      return {
+        path: territory.base === undefined ? root.path : textOf(this.#tree.pathOf(territory.base)),
+        backend: territory.backend,
+        why: territory.why,
+        directories: root.isPresent ? territory.directories : 0,
+        uncovered: [...absence, ...refused, ...uncovered],
+      }
+    })
+  }
+
   #report(changes: Change[]): void {
-    if (changes.length > 0 && !this.#closed) this.#listener.changes(changes)
+    if (changes.length === 0 || this.#closed) return
+    if (this.#withheld !== undefined) for (const change of changes) this.#withheld.push(change)
+    else if (this.#quiet !== undefined) this.#quiet.take(changes)
+    else this.#listener.changes(changes)
   }
 }
+
+type Choice = { backend: Backend; why: string }
+
+const { EMFILE, ENFILE, ENOMEM, EAGAIN } = constants.errno
+const SHORTAGES = new Set<number>([EMFILE, ENFILE, ENOMEM, EAGAIN])
 
 function aboutRoot(type: RootChange['type'], root: Root, source: Source): RootChange {
   return { type, path: root.path, source }

@@ -8,48 +8,66 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../inotify/constants.ts'
-import { append, type Change, type EntryChange } from './change.ts'
+import type { BatchIndex } from './batch_index.ts'
+import { append, type Change, type Kind } from './change.ts'
 import { type Departure, Departures } from './departures.ts'
-import { type Entries, type Entry, moved, sameFile, vanished } from './entries.ts'
+import { Directory, isLinkBase } from './directory.ts'
+import { alteration, type Entry, sameFile } from './entries.ts'
+import type { Tree } from './tree.ts'
+import { ABOUT_NAME } from './watch_mask.ts'
 
-/** A watched directory as the translation sees it. */
-export interface Directory {
-  entries: Entries
-  /** Names that a listing has shown and no event has spoken of since: one that put them there may still come. */
-  readonly listed: Set<string>
-  pathOf(name: string): string
-  ignores(name: string, kind: Entry['kind']): boolean
+/** What is at a name, looked at after the batch was read: null, nothing; undefined, not looked at. */
+export type Look = (wd: number, name: string) => Entry | null | undefined
+
+/** What the translation asks of its surroundings. */
+export interface Surroundings {
+  /** Whether what would have this path is not to be reported. Paths are keys. */
+  hides(path: string, kind: Kind): boolean
+  readonly hidesSome: boolean
+  /** A directory whose entries are to be listed, for the first time or again. */
+  list(directory: Directory): void
+  /** A symlink has come up. True: where it leads is looked at, and it is told then. */
+  follow(directory: Directory, name: string, mask: number): boolean
+  /** What an event said of this name does not fit what is believed: to be looked at when things have settled. */
+  doubt(directory: Directory, name: string): void
+  /** Whether directories within directories are watched. */
+  readonly recursive: boolean
+  /** Whether symlinks to directories are taken for them. */
+  readonly followsLinks: boolean
 }
 
-/** One event about a name in a watched directory. */
-export interface DirectoryEvent {
-  directory: Directory
-  mask: number
-  cookie: number
-  name: string
-}
-
-/** What is at a name now, after the events were read; undefined: nothing. */
-export type Look = (directory: Directory, name: string) => Entry | undefined
-
-// How many events of other names were seen between the two halves of a rename, twice over.
-const EXCHANGE_SPAN = 64
+// In place of the number of an event that was read earlier.
+const NOT_INDEXED = -1
 
 /**
- * Turns events into changes and keeps the directories' entries. The two halves of a rename are paired by cookie, never by
- * adjacency: other events come between them, and a read may end there.
+ * Turns events into changes and keeps the tree. The two halves of a rename are paired by cookie, never by adjacency: other events come
+ * between them, and a read may end there.
  *
- * What is at a name is seen later than its event was made, and can be another file by then. So an entry takes over what is seen
- * only where it may be the file that the event was about.
+ * What is at a name is seen later than its event was made, and can be another file by then. So it is taken for what the event was
+ * about only if no later event of the name is known.
  */
 export class Translator {
+  readonly #tree: Tree
+  readonly #around: Surroundings
   readonly #departures = new Departures()
-  #batch: readonly DirectoryEvent[] = []
-  #at = 0
-  // Those events of the batch after which nothing in it puts another file at the name.
-  #current: ReadonlySet<DirectoryEvent> = new Set()
-  // The second arrivals of exchanges whose first has been told, and what arrives there.
-  readonly #exchanges = new Map<DirectoryEvent, Entry>()
+  // Directories that were listed lately, and the names in them of which an event has told since. Of the others, the event that put
+  // them there may still come.
+  readonly #listed = new Map<Directory, Set<string> | undefined>()
+  // Those that were since the last {@link holdListed}.
+  readonly #relisted = new Set<Directory>()
+  // The halves of an exchange that have been told with the two before them.
+  readonly #done = new Set<number>()
+  #changes: Change[] = []
+  #index: BatchIndex | undefined
+  #look: Look = () => undefined
+  // The path that was made last: events come in runs.
+  #directory: Directory | undefined
+  #prefix = ''
+
+  constructor(tree: Tree, around: Surroundings) {
+    this.#tree = tree
+    this.#around = around
+  }
 
   get pending(): Departure[] {
     return [...this.#departures]
@@ -59,211 +77,378 @@ export class Translator {
     return this.#departures.size > 0
   }
 
-  translate(events: readonly DirectoryEvent[], look: Look): Change[] {
-    const changes: Change[] = []
-    this.#batch = events
-    this.#current = latest(events)
-    this.#exchanges.clear()
-    for (this.#at = 0; this.#at < events.length; this.#at++) {
-      this.#translate(events[this.#at] as DirectoryEvent, look, changes)
+  /** A listing has shown what events may still tell. */
+  setListed(directory: Directory): void {
+    this.#listed.set(directory, undefined)
+    this.#relisted.add(directory)
+  }
+
+  get hasListed(): boolean {
+    return this.#listed.size > 0
+  }
+
+  /** Every event that was queued before those listings that there have been when it is called has been told when the answer is. */
+  holdListed(): () => void {
+    const held = [...this.#listed.keys()]
+    this.#relisted.clear()
+    return () => {
+      for (const directory of held) if (!this.#relisted.has(directory)) this.#listed.delete(directory)
     }
-    this.#batch = []
-    return changes
+  }
+
+  translate(index: BatchIndex, look: Look): Change[] {
+    const { batch, start, end } = index
+    this.#index = index
+    this.#look = look
+    this.#done.clear()
+    for (let i = start; i < end; i++) {
+      const name = index.name(i)
+      if (name === '' || this.#done.has(i)) continue
+      const wd = batch.wd(i)
+      const only = this.#tree.onlyAt(wd)
+      if (only !== undefined) this.#translate(only, i, batch.mask(i), batch.cookie(i), name)
+      else
+        for (const each of this.#tree.at(wd)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
+    }
+    this.#index = undefined
+    return this.#take()
   }
 
   /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
   giveUp(departures: Iterable<Departure>): Change[] {
-    const changes: Change[] = []
-    for (const departure of departures) if (this.#departures.has(departure)) this.#giveUp(departure, changes)
+    for (const departure of departures) if (this.#departures.has(departure)) this.#giveUp(departure)
+    return this.#take()
+  }
+
+  departureOf(entry: Entry): Departure | undefined {
+    return this.#departures.ofEntry(entry)
+  }
+
+  /** What is on its way has been found: it is no departure any more. */
+  retrieve(departure: Departure): void {
+    this.#departures.delete(departure)
+  }
+
+  /** Something was seen at this name otherwise than by events: what left it is gone. */
+  makeWay(directory: Directory, name: string): Change[] {
+    const departed = this.#departures.from(directory, name)
+    if (departed !== undefined) this.#giveUp(departed)
+    return this.#take()
+  }
+
+  /** As those who know nothing but the changes have it; undefined if they have it no more. What is on its way is where it was. */
+  believedPath(directory: Directory, name: string): string | undefined {
+    const top = this.#tree.topOf(directory)
+    if (top.isRoot) return this.#tree.pathOf(directory, name)
+    const departure = this.#departures.ofEntry(top)
+    if (departure === undefined) return undefined
+    const from = this.believedPath(departure.directory, departure.name)
+    // pathOf begins with the name of the one on its way.
+    return from === undefined
+      ? undefined
+      : from + this.#tree.pathOf(directory, name).slice(top.name.length + 1)
+  }
+
+  #take(): Change[] {
+    const changes = this.#changes
+    this.#changes = []
+    this.#directory = undefined
     return changes
   }
 
-  /** No event of this directory will come any more. */
-  forget(directory: Directory): Change[] {
-    return this.giveUp(this.#departures.allFrom(directory))
+  #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
+    const top = this.#tree.topOf(directory)
+    if (!top.isRoot) {
+      this.#departures.ofEntry(top)?.held.push({ directory, mask, cookie, name })
+      return
+    }
+    if (mask & IN_MOVED_TO) this.#arrive(directory, i, mask, cookie, name)
+    else if (mask & IN_MOVED_FROM) this.#depart(directory, mask, cookie, name)
+    else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
+    else if (mask & IN_DELETE) this.#delete(directory, mask, name)
+    else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
+    else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
+    if (this.#listed.size > 0 && mask & ABOUT_NAME) this.#speakOf(directory, name)
   }
 
-  /** Something was seen at these names otherwise than by events: what left them is gone. */
-  makeWay(directory: Directory, seen: Entries): Change[] {
-    return this.giveUp(this.#departures.allFrom(directory).filter(({ name }) => seen.has(name)))
+  /** A listing has shown this name, and no event has spoken of it since. */
+  #wasListed(directory: Directory, name: string): boolean {
+    return this.#listed.has(directory) && !this.#listed.get(directory)?.has(name)
   }
 
-  #translate(event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { mask, directory, name } = event
-    if (isAboutName(event)) this.#vacate(event, changes)
-    if (mask & IN_MOVED_TO) this.#arrive(event, look, changes)
-    else if (mask & IN_MOVED_FROM) this.#depart(event)
-    else if (mask & IN_CREATE) this.#create(event, look, changes)
-    else if (mask & IN_DELETE) this.#delete(event, changes)
-    else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', event, look, changes)
-    else if (mask & IN_ATTRIB) this.#alter('attrib', event, look, changes)
-    if (isAboutName(event)) directory.listed.delete(name)
+  #speakOf(directory: Directory, name: string): void {
+    if (!this.#listed.has(directory)) return
+    const spoken = this.#listed.get(directory)
+    if (spoken === undefined) this.#listed.set(directory, new Set([name]))
+    else spoken.add(name)
   }
 
-  // A name that left and comes or goes again is another's by now; only the order of its own delete and create is right.
-  #vacate({ directory, name }: DirectoryEvent, changes: Change[]): void {
+  // A name that left and comes again is another's by now; only the order of its own delete and create is right.
+  #vacate(directory: Directory, name: string): void {
+    if (this.#departures.size === 0) return
     const departed = this.#departures.from(directory, name)
-    if (departed !== undefined) this.#giveUp(departed, changes)
+    if (departed === undefined) return
+    // Its arrival is queued behind, and is told before: else whoever reads the changes would take the new one for what moved.
+    const arrival = this.#index?.arrival(departed.cookie)
+    const to = arrival === undefined ? undefined : this.#tree.onlyAt(this.#index?.batch.wd(arrival) ?? 0)
+    if (arrival === undefined || to === undefined || this.#done.has(arrival)) this.#giveUp(departed)
+    else {
+      this.#done.add(arrival)
+      const mask = this.#index?.batch.mask(arrival) ?? 0
+      this.#arrive(to, arrival, mask, departed.cookie, this.#index?.name(arrival) ?? '')
+    }
   }
 
-  #create(event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { directory, name, mask } = event
+  #create(directory: Directory, i: number, mask: number, name: string): void {
+    this.#vacate(directory, name)
     // Known already: from the listing that followed the watch, or from a poll.
-    if (directory.entries.has(name)) return
-    const none = vanished(mask & IN_ISDIR ? 'directory' : 'file')
-    const entry = this.#upToDate(none, event, look(directory, name))
-    if (directory.ignores(name, entry.kind)) return
-    directory.entries.set(name, entry)
-    append(changes, entryChange('create', event, entry))
+    if (this.#tree.entriesOf(directory).has(name)) return
+    this.#put(directory, i, mask, name)
   }
 
-  #delete(event: DirectoryEvent, changes: Change[]): void {
-    const { directory, name } = event
-    const entry = directory.entries.get(name)
+  #put(directory: Directory, i: number, mask: number, name: string): void {
+    const seen = this.#seen(i, name)
+    const isDirectory = (mask & IN_ISDIR) !== 0
+    const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
+    const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
+    const path = this.#pathOf(directory, name)
+    if (this.#around.hides(path, kind)) return
+    // What a link is told as depends on what it leads to.
+    if (kind === 'symlink' && this.#around.follow(directory, name, mask)) return
+    if (isDirectory && this.#around.recursive) {
+      const created = this.#tree.add(directory, name, 0, directory.territory)
+      this.#around.list(created)
+    } else this.#tree.entriesOf(directory).set(name, fits ?? { kind, ino: 0 })
+    this.#tell({ type: 'create', path, kind, mask, source: 'inotify' })
+  }
+
+  #delete(directory: Directory, mask: number, name: string): void {
+    this.#vacate(directory, name)
+    const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) return
-    directory.entries.delete(name)
-    append(changes, entryChange('delete', event, entry))
+    const path = this.#pathOf(directory, name)
+    this.#remove(directory, name, entry)
+    this.#tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
   }
 
-  #alter(type: 'modify' | 'attrib', event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { directory, name } = event
-    const before = directory.entries.get(name)
-    const now = look(directory, name)
-    if (before !== undefined) {
-      directory.entries.set(name, this.#upToDate(before, event, now))
-      append(changes, entryChange(type, event, before))
+  #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
+    const entry = this.#tree.entriesOf(directory).get(name)
+    if (entry === undefined) {
+      // A writer takes the name under which it reports before it is renamed, and may queue behind the rename's first half.
+      const departed = this.#departures.from(directory, name)
+      if (departed === undefined) {
+        // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
+        this.#around.doubt(directory, name)
+        return
+      }
+      this.#tell({
+        type,
+        path: this.#pathOf(directory, name),
+        kind: departed.entry.kind,
+        mask,
+        source: 'inotify',
+      })
       return
     }
-    // A writer takes the name under which it reports before it is renamed, and may queue behind the rename's first half.
-    const departed = this.#departures.from(directory, name)
-    if (departed !== undefined) append(changes, entryChange(type, event, departed.entry))
-    // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
-    else if (now !== undefined) this.#create(event, look, changes)
+    // One that could not be read may be readable now.
+    if (entry instanceof Directory && entry.territory.uncovered.has(entry)) this.#around.list(entry)
+    const seen = this.#seen(i, name)
+    let told = type
+    if (seen && seen.kind === entry.kind && directory.territory.isPolled) {
+      // What others have written since is told with it, or a poll would find nothing left to tell.
+      if (alteration(entry, seen, 0) === 'modify') told = 'modify'
+      entry.stat = seen.stat
+      if (!(entry instanceof Directory)) entry.ino = seen.ino
+    }
+    const path = this.#pathOf(directory, name)
+    this.#tell({ type: told, path, kind: entry.kind, mask, source: 'inotify' })
   }
 
-  #depart({ directory, name, mask, cookie }: DirectoryEvent): void {
-    const entry = directory.entries.get(name)
+  #depart(directory: Directory, mask: number, cookie: number, name: string): void {
+    this.#vacate(directory, name)
+    const entries = this.#tree.entriesOf(directory)
+    const entry = entries.get(name)
     if (entry === undefined) return
-    directory.entries.delete(name)
-    this.#departures.add({ cookie, directory, name, entry, mask })
+    if (entry instanceof Directory) this.#tree.detach(entry)
+    else entries.delete(name)
+    this.#departures.add({ cookie, directory, name, entry, mask, held: [] })
   }
 
-  #arrive(event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { directory, name, mask, cookie } = event
+  #arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
     const departure = this.#departures.of(cookie)
-    if (departure === undefined) {
-      this.#arriveFromOutside(event, look, changes)
+    // A name may come back to where it left.
+    if (this.#departures.from(directory, name) !== departure) this.#vacate(directory, name)
+    if (departure === undefined) this.#arriveFromOutside(directory, i, mask, name)
+    else this.#arriveFromWithin(departure, directory, i, mask, name)
+  }
+
+  #arriveFromOutside(directory: Directory, i: number, mask: number, name: string): void {
+    const known = this.#tree.entriesOf(directory).get(name)
+    const seen = this.#seen(i, name)
+    const isDirectory = (mask & IN_ISDIR) !== 0
+    if (known === undefined) this.#put(directory, i, mask, name)
+    else if (isToEvents(known) !== isDirectory || (seen && seen.kind !== known.kind)) {
+      this.#delete(directory, mask, name)
+      this.#put(directory, i, mask, name)
+    } else if (known instanceof Directory) {
+      // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
+      this.#around.list(known)
+    } else if (!isDirectory && !(seen && sameFile(known, seen) && this.#wasListed(directory, name))) {
+      // Had it been the same, the listing or the poll would have been quicker than the event.
+      this.#tree.entriesOf(directory).set(name, seen ?? { kind: known.kind, ino: 0 })
+      const path = this.#pathOf(directory, name)
+      this.#tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
+    }
+  }
+
+  #arriveFromWithin(departure: Departure, directory: Directory, i: number, mask: number, name: string): void {
+    const { entry } = departure
+    const from = this.believedPath(departure.directory, departure.name)
+    const path = this.#pathOf(directory, name)
+    if (from === undefined || this.#around.hides(path, entry.kind)) {
+      this.#giveUp(departure)
       return
     }
     this.#departures.delete(departure)
-    if (directory.ignores(name, departure.entry.kind)) {
-      append(changes, entryChange('delete', departure, departure.entry))
-      return
-    }
-    const now = look(directory, name)
-    const begun = this.#exchanges.get(event)
-    if (begun !== undefined) departure.directory.entries.set(departure.name, departure.entry)
-    const entry = this.#upToDate(begun ?? departure.entry, event, now)
-    const known = directory.entries.get(name)
+    const known = this.#tree.entriesOf(directory).get(name)
     // A listing may have seen it here before its event came: it displaces nothing.
-    const displaced = directory.listed.has(name) && hasMoved(known, entry) ? undefined : known
-    directory.entries.set(name, entry)
-    const isExchanged = displaced !== undefined && this.#beginsExchange(departure, event, displaced, look)
-    append(changes, {
-      type: 'rename',
-      from: departure.directory.pathOf(departure.name),
-      path: directory.pathOf(name),
-      replaced: displaced !== undefined && !isExchanged,
-      kind: entry.kind,
-      mask: mask | departure.mask,
-      source: 'inotify',
-    })
-  }
-
-  #arriveFromOutside(event: DirectoryEvent, look: Look, changes: Change[]): void {
-    const { directory, name } = event
-    const known = directory.entries.get(name)
-    const now = look(directory, name)
-    // The listing or the poll was quicker than the event.
-    if (known !== undefined && now !== undefined && sameFile(known, now)) return
-    if (known !== undefined && known.kind === now?.kind && known.kind !== 'directory') {
-      directory.entries.set(name, now)
-      append(changes, entryChange('modify', event, now))
-    } else {
-      this.#delete(event, changes)
-      this.#create(event, look, changes)
+    const isSame = known !== undefined && sameFile(known, entry) && this.#wasListed(directory, name)
+    const displaced = isSame ? undefined : known
+    const backMask = displaced && this.#exchangeMask(departure, i, displaced)
+    if (known instanceof Directory && backMask !== undefined) this.#tree.detach(known)
+    else if (known !== undefined) this.#remove(directory, name, known)
+    const seen = backMask === undefined ? this.#seen(i, name) : undefined
+    const { kind } = this.#place(entry, directory, name, seen)
+    const replaced = displaced !== undefined && backMask === undefined
+    const both = mask | departure.mask
+    this.#tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
+    if (displaced !== undefined && backMask !== undefined) {
+      const { kind } = displaced
+      this.#place(displaced, departure.directory, departure.name, undefined)
+      this.#tell({
+        type: 'rename',
+        from: path,
+        path: from,
+        replaced: false,
+        kind,
+        mask: backMask,
+        source: 'inotify',
+      })
+      this.#hasMoved(displaced)
     }
-  }
-
-  // renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
-  // events. What the first seemed to replace is then gone or still there: the next event of its name tells, or else a look.
-  #beginsExchange(from: Departure, to: DirectoryEvent, displaced: Entry, look: Look): boolean {
-    const back = this.#wayBack(from, to)
-    if (back === undefined) return false
-    const rest = this.#batch.slice(this.#batch.indexOf(back, this.#at) + 1)
-    const next = rest.find((event) => isAt(event, to))
-    let survives: boolean
-    // rename(2) puts no file over a directory and no directory over a file.
-    if ((displaced.kind === 'directory') !== (from.entry.kind === 'directory')) survives = true
-    else if (next !== undefined && !(next.mask & IN_MOVED_TO)) survives = !(next.mask & IN_CREATE)
-    else survives = [from, to].some(({ directory, name }) => hasMoved(displaced, look(directory, name)))
-    if (survives) this.#exchanges.set(back, displaced)
-    return survives
-  }
-
-  /** The arrival of a rename of `to` to `from` that follows at once, before anything else becomes of the two names. */
-  #wayBack(from: Departure, to: DirectoryEvent): DirectoryEvent | undefined {
-    const next = this.#batch.slice(this.#at + 1, this.#at + 1 + EXCHANGE_SPAN)
-    const [leaving, arriving] = next.filter((event) => isAt(event, from) || isAt(event, to))
-    if (leaving === undefined || arriving === undefined) return undefined
-    const isBack = isAt(leaving, to) && isAt(arriving, from) && leaving.cookie === arriving.cookie
-    return isBack && leaving.mask & IN_MOVED_FROM && arriving.mask & IN_MOVED_TO ? arriving : undefined
-  }
-
-  #giveUp(departure: Departure, changes: Change[]): void {
-    this.#departures.delete(departure)
-    append(changes, entryChange('delete', departure, departure.entry))
+    this.#hasMoved(entry)
+    for (const event of departure.held) {
+      this.#translate(event.directory, NOT_INDEXED, event.mask, event.cookie, event.name)
+    }
   }
 
   /**
-   * What is seen, if it can be the entry's file. By its inode number it may well be another: an earlier look was as much ahead of its
-   * event. Nothing is lost by that, for the change is told after this look.
+   * What was seen takes its place, unless that is of another kind. By its inode number it may well be another: an earlier look was as
+   * much ahead of its event. Nothing is lost by that, for the change is told after this look.
    */
-  #upToDate(entry: Entry, event: DirectoryEvent, now: Entry | undefined): Entry {
-    if (now === undefined || !this.#current.has(event)) return entry
-    const unseen = entry.ino === 0n && (entry.kind === 'directory') === (now.kind === 'directory')
-    return unseen || entry.kind === now.kind ? now : entry
+  #place(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
+    if (entry instanceof Directory) {
+      this.#tree.attach(entry, directory, name)
+      return entry
+    }
+    const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
+    const placed = seen && (isUnseen || entry.kind === seen.kind) ? seen : entry
+    this.#tree.entriesOf(directory).set(name, placed)
+    return placed
+  }
+
+  /** Below another name, other paths may be ignored. */
+  #hasMoved(entry: Entry): void {
+    this.#directory = undefined
+    if (!this.#around.hidesSome || !(entry instanceof Directory)) return
+    for (const each of this.#tree.within(entry)) this.#around.list(each)
+  }
+
+  /**
+   * renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
+   * events. What the first seemed to displace is then there or gone: what becomes of the names tells. The mask of the second
+   * rename, which is then taken as told; undefined if this is no exchange.
+   */
+  #exchangeMask(departure: Departure, i: number, displaced: Entry): number | undefined {
+    const index = this.#index
+    const left = index?.departure(departure.cookie)
+    if (index === undefined || left === undefined || i === NOT_INDEXED) return undefined
+    const [leaving, arriving] = [index.next(i), index.next(left)]
+    if (leaving === undefined || arriving === undefined) return undefined
+    const { batch } = index
+    const masks = [batch.mask(leaving), batch.mask(arriving)] as const
+    const isBack = batch.cookie(leaving) === batch.cookie(arriving)
+    if (!isBack || !(masks[0] & IN_MOVED_FROM) || !(masks[1] & IN_MOVED_TO)) return undefined
+    // rename(2) puts no file over a directory and no directory over a file.
+    const isSwap = isToEvents(displaced) !== isToEvents(departure.entry)
+    if (!isSwap && !this.#hasSwapped(departure.entry, displaced, leaving, arriving)) return undefined
+    this.#done.add(leaving)
+    this.#done.add(arriving)
+    return masks[0] | masks[1]
+  }
+
+  /**
+   * Whether `came` and `displaced` have swapped names; else `came` has gone back over nothing. `leaving`: the event by which it seemed
+   * to go, `arriving`: by which it seemed to come back.
+   */
+  #hasSwapped(came: Entry, displaced: Entry, leaving: number, arriving: number): boolean {
+    const index = this.#index as BatchIndex
+    const next = index.next(leaving)
+    const nextMask = next === undefined ? 0 : index.batch.mask(next)
+    if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
+    if (nextMask & IN_CREATE) return false
+    const atOrigin =
+      index.next(arriving) === undefined ? this.#seen(arriving, index.name(arriving)) : undefined
+    if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
+      return atOrigin.ino === displaced.ino
+    }
+    const there = this.#seenAtLast(leaving)
+    if (next === undefined) return Boolean(there) && (came.ino === 0 || there?.ino === came.ino)
+    // Swapped back and forth.
+    return Boolean(there) && Boolean(this.#seenAtLast(arriving))
+  }
+
+  /** What is now at the name that an event is about. */
+  #seenAtLast(i: number): Entry | null | undefined {
+    const index = this.#index as BatchIndex
+    return this.#look(index.batch.wd(i), index.name(i))
+  }
+
+  #giveUp(departure: Departure): void {
+    const { directory, name, entry, mask } = departure
+    const path = this.believedPath(directory, name)
+    this.#departures.delete(departure)
+    if (entry instanceof Directory) this.#tree.drop(entry)
+    if (path !== undefined) this.#tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
+  }
+
+  #remove(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) this.#tree.drop(entry)
+    else this.#tree.entriesOf(directory).delete(name)
+    this.#directory = undefined
+  }
+
+  #seen(i: number, name: string): Entry | null | undefined {
+    const index = this.#index
+    if (index === undefined || i === NOT_INDEXED) return undefined
+    const seen = this.#look(index.batch.wd(i), name)
+    return seen === undefined || index.isLatest(i) ? seen : undefined
+  }
+
+  #pathOf(directory: Directory, name: string): string {
+    if (directory !== this.#directory) {
+      this.#directory = directory
+      this.#prefix = this.#tree.pathOf(directory, '')
+    }
+    return this.#prefix + name
+  }
+
+  #tell(change: Change): void {
+    append(this.#changes, change)
   }
 }
 
-function hasMoved(entry: Entry | undefined, now: Entry | undefined): boolean {
-  return entry !== undefined && now !== undefined && moved(entry, now)
-}
-
-function isAt(event: DirectoryEvent, { directory, name }: { directory: Directory; name: string }): boolean {
-  return event.directory === directory && event.name === name && isAboutName(event)
-}
-
-// Whether the name stands for another file than before, or for none.
-function isAboutName({ mask }: DirectoryEvent): boolean {
-  return (mask & (IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE)) !== 0
-}
-
-function latest(events: readonly DirectoryEvent[]): Set<DirectoryEvent> {
-  const found = new Set<DirectoryEvent>()
-  const passed = new Map<Directory, Set<string>>()
-  for (const event of events.toReversed()) {
-    const names = passed.get(event.directory) ?? new Set()
-    if (!names.has(event.name)) found.add(event)
-    if (isAboutName(event)) passed.set(event.directory, names.add(event.name))
-  }
-  return found
-}
-
-function entryChange(
-  type: EntryChange['type'],
-  { directory, name, mask }: { directory: Directory; name: string; mask: number },
-  { kind }: Entry,
-): EntryChange {
-  return { type, path: directory.pathOf(name), kind, mask, source: 'inotify' }
+/** Whether the kernel's events say IN_ISDIR of it: not of a link to a directory. */
+function isToEvents(entry: Entry): boolean {
+  return entry.kind === 'directory' && !(entry instanceof Directory && isLinkBase(entry))
 }

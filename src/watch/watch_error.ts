@@ -19,6 +19,11 @@ export function isLimit(error: unknown): error is InotifyError {
   return error instanceof InotifyError && (error.code === 'ENOSPC' || error.code === 'EMFILE')
 }
 
+/** There is nothing at the path, or no way to it. */
+export function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(codeOf(error) ?? '')
+}
+
 const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
 
 /** The process or the system is out of something: that says nothing of the path. */

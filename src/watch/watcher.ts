@@ -2,16 +2,17 @@ import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import type { Change } from './change.ts'
 import { Consumers } from './consumers.ts'
-import { rootPath, rootPaths, settle, type WatchOptions } from './options.ts'
+import { encoderOf } from './encoding.ts'
+import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
 import { type Coverage, Roots } from './roots.ts'
 import { linux, type WatchSystem } from './system.ts'
 import { closedError } from './watch_error.ts'
 
 export type { Coverage } from './roots.ts'
 
-interface WatcherEventMap {
+interface WatcherEventMap<Path extends string | Buffer> {
   ready: []
-  changes: [changes: Change[]]
+  changes: [changes: Array<Change<Path>>]
   error: [error: Error]
   close: []
 }
@@ -25,9 +26,9 @@ interface WatcherEventMap {
  * 'ready' · 'changes' (changes) · 'error' (error): a root cannot be watched or polled as it should be; if events can no longer be read,
  * the watcher is closed · 'close'
  */
-export class Watcher
-  extends EventEmitter<WatcherEventMap>
-  implements AsyncIterable<Change[]>, AsyncDisposable
+export class Watcher<Path extends string | Buffer = string>
+  extends EventEmitter<WatcherEventMap<Path>>
+  implements AsyncIterable<Array<Change<Path>>>, AsyncDisposable
 {
   /**
    * Resolves when all roots given to watch() are watched. Rejects if one cannot be (the watcher is then closed), and if the watcher
@@ -35,7 +36,7 @@ export class Watcher
    */
   readonly ready: Promise<void>
   readonly #roots: Roots
-  readonly #consumers = new Consumers<Change[]>()
+  readonly #consumers = new Consumers<Array<Change<Path>>>()
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => void this.close()
   #open = true
@@ -45,9 +46,10 @@ export class Watcher
   constructor(paths: string | string[], options: WatchOptions, system: WatchSystem = linux) {
     super()
     const roots = rootPaths(paths)
-    const settings = settle(options)
+    const settings = settingsOf(options)
+    const encode = encoderOf<Path>(settings.encoding)
     this.#roots = new Roots(settings, system, {
-      changes: (changes) => this.#report(changes),
+      changes: (changes) => this.#report(encode(changes)),
       trouble: (error) => {
         if (this.listenerCount('error') > 0) this.#emit('error', error as Error)
       },
@@ -101,7 +103,7 @@ export class Watcher
    * Changes as they are reported, until close(). A slow consumer holds reading back, in the end to an 'overflow' and a rescan. Rejects
    * with the error that ended the watcher, if one did.
    */
-  [Symbol.asyncIterator](): AsyncIterableIterator<Change[]> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<Array<Change<Path>>> {
     return this.#consumers.iterate()
   }
 
@@ -135,13 +137,13 @@ export class Watcher
     this.#closing = this.#close({ error })
   }
 
-  #report(changes: Change[]): void {
+  #report(changes: Array<Change<Path>>): void {
     this.#consumers.push(changes)
     this.#emit('changes', changes)
   }
 
   // A listener that throws is an uncaught exception, not a failure of the work that this is part of.
-  #emit<K extends keyof WatcherEventMap>(event: K, ...values: WatcherEventMap[K]): void {
+  #emit<K extends keyof WatcherEventMap<Path>>(event: K, ...values: WatcherEventMap<Path>[K]): void {
     queueMicrotask(() => {
       if (event !== 'changes' || this.#open) EventEmitter.prototype.emit.call(this, event, ...values)
     })
@@ -166,6 +168,13 @@ export class Watcher
  * await using watcher = watch('/etc/app')
  * for await (const changes of watcher) for (const { type, path } of changes) console.log(type, path)
  */
-export function watch(paths: string | string[], options: WatchOptions = {}): Watcher {
-  return new Watcher(paths, options)
+export function watch(
+  paths: string | string[],
+  options: WatchOptions & { encoding: 'buffer' },
+): Watcher<Buffer>
+export function watch(paths: string | string[], options?: WatchOptions): Watcher
+export function watch(paths: string | string[], options: WatchOptions = {}): Watcher | Watcher<Buffer> {
+  return options.encoding === 'buffer'
+    ? new Watcher<Buffer>(paths, options)
+    : new Watcher<string>(paths, options)
 }

@@ -1,0 +1,97 @@
+import type { Entries, Entry, Stat } from './entries.ts'
+import { pack, unpackString } from './packed.ts'
+import type { Territory } from './territory.ts'
+
+/**
+ * A directory that is watched or polled, and what is believed of its entries.
+ *
+ * Most directories of a large tree are never spoken of: those keep the names of their files as a string of packed bytes, and become a
+ * Map when the first event comes. See {@link Warm}.
+ */
+export class Directory implements Entry {
+  /** The root's: its absolute path. */
+  name: string
+  /** undefined: a root, or on its way from one directory to another. */
+  parent: Directory | undefined
+  ino: number
+  /** The inotify watch; 0: none. */
+  wd = 0
+  territory: Territory
+  stat: Stat | undefined = undefined
+  /** Whether its entries have been listed. */
+  isListed = false
+  #packed = ''
+  #subdirectories: Directory[] | undefined = undefined
+  #entries: Entries | undefined = undefined
+
+  constructor(name: string, ino: number, territory: Territory) {
+    this.name = name
+    this.parent = undefined
+    this.ino = ino
+    this.territory = territory
+  }
+
+  get kind(): 'directory' {
+    return 'directory'
+  }
+
+  get isRoot(): boolean {
+    return this.name.startsWith('/')
+  }
+
+  get isWarm(): boolean {
+    return this.#entries !== undefined
+  }
+
+  /** How many entries a Map has to hold; 0 while they are packed. */
+  get warmSize(): number {
+    return this.#entries?.size ?? 0
+  }
+
+  /** Its entries, to be read and changed. Only by way of {@link Warm.entriesOf}, so that they are packed again some day. */
+  warm(): Entries {
+    if (this.#entries === undefined) {
+      this.#entries = new Map()
+      if (this.#packed !== '') unpackString(this.#packed, this.#entries)
+      for (const directory of this.#subdirectories ?? []) this.#entries.set(directory.name, directory)
+      this.#packed = ''
+      this.#subdirectories = undefined
+    }
+    return this.#entries
+  }
+
+  cool(): void {
+    if (this.#entries === undefined) return
+    const others: Array<[string, Entry]> = []
+    for (const [name, entry] of this.#entries) {
+      if (entry instanceof Directory) this.#subdirectories = [...(this.#subdirectories ?? []), entry]
+      else others.push([name, entry])
+    }
+    this.#packed = pack(others)
+    this.#entries = undefined
+  }
+
+  /** Takes entries other than directories as the addon has packed them, in a directory of which nothing is believed yet. */
+  takePacked(packed: string): void {
+    this.#packed = packed
+  }
+
+  /** Takes a directory in, where nothing else has its name. */
+  adopt(directory: Directory): void {
+    directory.parent = this
+    if (this.#entries !== undefined) this.#entries.set(directory.name, directory)
+    else if (this.#subdirectories === undefined) this.#subdirectories = [directory]
+    else this.#subdirectories.push(directory)
+  }
+
+  /** The directories right below it. */
+  *subdirectories(): Generator<Directory> {
+    if (this.#entries === undefined) yield* this.#subdirectories ?? []
+    else for (const entry of this.#entries.values()) if (entry instanceof Directory) yield entry
+  }
+}
+
+/** Whether it is what a symlink that is followed leads to. */
+export function isLinkBase(directory: Directory): boolean {
+  return directory.territory.isLinked && directory.territory.base === directory
+}

@@ -1,0 +1,179 @@
+import { debuglog } from 'node:util'
+import type { EventBatch } from '../inotify/batch.ts'
+import { IN_IGNORED } from '../inotify/constants.ts'
+import { BatchIndex } from './batch_index.ts'
+import type { Change } from './change.ts'
+import type { Departure } from './departures.ts'
+import { Directory, isLinkBase } from './directory.ts'
+import type { Doubts } from './doubts.ts'
+import { type Entry, mayBeSame } from './entries.ts'
+import type { SurveyTerms } from './survey.ts'
+import type { Looks, Surveyor } from './surveyor.ts'
+import type { Surroundings, Translator } from './translate.ts'
+import type { Tree } from './tree.ts'
+import { isShortage } from './watch_error.ts'
+import { GONE } from './watch_mask.ts'
+
+const trace = debuglog('inotify-bridge')
+
+export interface EventsParts {
+  tree: Tree
+  translator: Translator
+  surveyor: Surveyor
+  around: Surroundings
+  doubts: Doubts
+  /** Directories that are to be listed when the events have been told. */
+  toBeListed: Set<Directory>
+  terms(source: SurveyTerms['source']): SurveyTerms
+  report(changes: Change[]): void
+  /** The top of a root is gone, moved or unmounted. */
+  lost(top: Directory): void
+}
+
+/**
+ * Takes in what inotify tells. Events are hints: they are held against what is believed, so that what a listing has told already is
+ * not told again; and where they leave a doubt, the name is looked at.
+ */
+export class Events {
+  readonly #parts: EventsParts
+  /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
+  touched: Map<Directory, Set<string>> | undefined
+  /** Whether there have been any since the last {@link settle}. */
+  isActive = false
+
+  constructor(parts: EventsParts) {
+    this.#parts = parts
+  }
+
+  async take(batch: EventBatch, start: number, end: number): Promise<void> {
+    this.isActive = true
+    let next = start
+    for (let i = start; i < end; i++) {
+      // What is told behind it is not told of the root any more.
+      if (!(batch.mask(i) & GONE) || !this.#parts.tree.at(batch.wd(i)).some(({ isRoot }) => isRoot)) continue
+      await this.#take(batch, next, i + 1)
+      next = i + 1
+    }
+    if (next < end) await this.#take(batch, next, end)
+  }
+
+  async #take(batch: EventBatch, start: number, end: number): Promise<void> {
+    const { tree, translator, surveyor, report } = this.#parts
+    const index = new BatchIndex(batch, start, end, (wd) => tree.at(wd).some(keepsStat))
+    if (this.touched !== undefined) this.#touch(index, this.touched)
+    const open = index.open()
+    const looks: Looks = open.size === 0 ? new Map() : await this.#look(open)
+    report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
+    for (let i = start; i < end; i++) {
+      if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
+    }
+    this.#weigh(index, open, looks)
+    await this.#list()
+    surveyor.retire()
+  }
+
+  /** Decides what events have left open, when every event that could close it has been told. */
+  hold(): () => Promise<void> {
+    const { translator, doubts } = this.#parts
+    const departures: Departure[] = translator.pending
+    const release = doubts.hold()
+    const releaseListed = translator.holdListed()
+    this.isActive = false
+    return async () => {
+      releaseListed()
+      this.#parts.report(translator.giveUp(departures))
+      const open = release()
+      if (open.size > 0) await this.#parts.surveyor.lookAgain(open, this.#parts.terms('rescan'))
+      await this.#list()
+      this.#parts.surveyor.retire()
+    }
+  }
+
+  get isUnsettled(): boolean {
+    const { translator, doubts } = this.#parts
+    return this.isActive || translator.isPending || translator.hasListed || !doubts.isEmpty
+  }
+
+  async #look(open: Map<number, Set<string>>): Promise<Looks> {
+    try {
+      return await this.#parts.surveyor.look(open)
+    } catch (error) {
+      // Nothing is found, and all is in doubt, while there is no thread or descriptor to look with.
+      if (!isShortage(error)) throw error
+      trace('%s', error)
+      return new Map()
+    }
+  }
+
+  /** Lists what is new, and what may be another now. */
+  async #list(): Promise<void> {
+    const { tree, toBeListed, surveyor, terms } = this.#parts
+    const directories = [...toBeListed].filter((directory) => tree.isAttached(directory))
+    toBeListed.clear()
+    if (directories.length > 0 || surveyor.hasLinks) await surveyor.survey(directories, terms('rescan'))
+  }
+
+  #onSelf(wd: number, mask: number): void {
+    const { tree, doubts, lost } = this.#parts
+    for (const directory of tree.at(wd)) {
+      const { parent, name } = directory
+      if (mask & IN_IGNORED) tree.loseWatch(directory)
+      if (directory.isRoot) lost(directory)
+      // Its parent tells that it is gone. If it does not, it is not.
+      else if (parent !== undefined && mask & IN_IGNORED) doubts.add(parent, name)
+    }
+  }
+
+  /** Takes names into doubt, or out of it, by what was seen after their events were made. */
+  #weigh(index: BatchIndex, open: Map<number, Set<string>>, looks: Looks): void {
+    const { tree, doubts } = this.#parts
+    if (!doubts.isEmpty) {
+      // What gave rise to the doubt may have been this event, which was still on the way.
+      for (const [wd, names] of index.named) {
+        for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.remove(directory, name)
+      }
+    }
+    for (const [wd, names] of open) {
+      const seen = looks.get(wd)
+      for (const directory of tree.at(wd)) {
+        const entries = tree.entriesOf(directory)
+        for (const name of names) {
+          const [believed, found] = [entries.get(name), seen?.get(name)]
+          if (!this.#fits(directory, name, believed, found)) doubts.add(directory, name)
+          // What was told is told after this look: a poll finds what is different from now on.
+          else if (believed && found && keepsStat(directory)) believed.stat = found.stat
+        }
+      }
+    }
+  }
+
+  /** Whether what is believed of a name may be what was found there. */
+  #fits(
+    directory: Directory,
+    name: string,
+    believed: Entry | undefined,
+    found: Entry | null | undefined,
+  ): boolean {
+    const { around, tree } = this.#parts
+    if (!found) return believed === undefined
+    if (believed === undefined)
+      return around.hidesSome && around.hides(tree.pathOf(directory, name), found.kind)
+    if (believed instanceof Directory && isLinkBase(believed)) return found.kind === 'symlink'
+    return mayBeSame(believed, found)
+  }
+
+  #touch(index: BatchIndex, touched: Map<Directory, Set<string>>): void {
+    for (let i = index.start; i < index.end; i++) {
+      const name = index.name(i)
+      for (const directory of name === '' ? [] : this.#parts.tree.at(index.batch.wd(i))) {
+        const names = touched.get(directory)
+        if (names === undefined) touched.set(directory, new Set([name]))
+        else names.add(name)
+      }
+    }
+  }
+}
+
+function keepsStat({ territory }: Directory): boolean {
+  return territory.isPolled
+}

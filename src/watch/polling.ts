@@ -1,0 +1,112 @@
+import type { Directory } from './directory.ts'
+import type { Events } from './events.ts'
+import type { InotifySource } from './inotify_source.ts'
+import type { Lane } from './lane.ts'
+import type { Listing } from './listing.ts'
+import type { Root } from './root.ts'
+import type { SurveyTerms } from './survey.ts'
+import type { Surveyor } from './surveyor.ts'
+import { Walker } from './walk.ts'
+
+export interface PollingParts {
+  lane: Lane
+  events: Events
+  surveyor: Surveyor
+  inotify(): InotifySource | undefined
+  terms(since: number): SurveyTerms
+  /** The root is not what it was. */
+  replace(root: Root): Promise<void>
+  isCurrent(root: Root): boolean
+  recursive: boolean
+}
+
+// A listing during which names went is made again: what was renamed meanwhile may be in it twice, or not at all.
+const ATTEMPTS = 3
+
+// Files are stamped by a clock that ticks.
+const CLOCK_SLACK_MS = 10
+
+/**
+ * Lists what no event tells of, or not all, and takes it in. The listing is made by a walker of its own and while events go on: a mount
+ * that has stopped answering holds up nothing but this.
+ */
+export class Polling {
+  readonly #parts: PollingParts
+  readonly #walker = new Walker()
+  // What is listed is out of date when this has changed.
+  #generation = 0
+  // ms since the epoch: when the last poll began.
+  #lastAt = Date.now()
+
+  constructor(parts: PollingParts) {
+    this.#parts = parts
+  }
+
+  /** Whether something of a root has to be polled. */
+  isNeeded({ territories }: Root): boolean {
+    for (const { isPolled, leftover } of territories) if (isPolled || leftover.size > 0) return true
+    return false
+  }
+
+  /** A listing that is under way is out of date. */
+  discard(): void {
+    this.#generation++
+  }
+
+  async poll(roots: readonly Root[]): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const current = roots.filter((root) => this.#parts.isCurrent(root) && this.isNeeded(root))
+      if (current.length === 0 || (await this.#poll(current, attempt === ATTEMPTS))) return
+    }
+  }
+
+  close(): void {
+    this.#walker.close()
+  }
+
+  /** Whether it has been taken in. */
+  async #poll(roots: readonly Root[], isLastAttempt: boolean): Promise<boolean> {
+    const { lane, events, surveyor, inotify, recursive } = this.#parts
+    const generation = this.#generation
+    const since = this.#lastAt - CLOCK_SLACK_MS
+    const startedAt = Date.now()
+    const territories = roots.flatMap((root) => [...root.territories])
+    const bases = territories.flatMap(({ isPolled, base }) => (isPolled && base !== undefined ? [base] : []))
+    const leftover = territories.flatMap(({ isPolled, leftover }) => (isPolled ? [] : [...leftover]))
+    const touched = new Map<Directory, Set<string>>()
+    events.touched = touched
+    const listings: Listing[] = []
+    const requests = [
+      ...bases.map((base) => surveyor.pollRequest(base, recursive)),
+      ...leftover.map((directory) => surveyor.pollRequest(directory, false)),
+    ]
+    await this.#walker.walk(requests, (listing) => listings.push(listing))
+    if (!isLastAttempt && listings.some(({ isMoving }) => isMoving)) return false
+    // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
+    // where it has one.
+    await inotify()
+      ?.barrier()
+      .catch(() => {})
+    return await lane.run(async () => {
+      events.touched = undefined
+      if (generation !== this.#generation) return false
+      // A root that is another directory by now is lost, and not compared with what it was.
+      const replaced = this.#replaced(roots, bases, listings)
+      for (const root of replaced) await this.#parts.replace(root)
+      if (replaced.length > 0) return false
+      // Of what is polled for want of a watch no stat is kept: its filesystem has this machine's clock.
+      const terms = { ...this.#parts.terms(leftover.length > 0 ? since : 0), touched }
+      await surveyor.takeIn([...bases, ...leftover], listings, terms)
+      this.#lastAt = startedAt
+      return true
+    })
+  }
+
+  #replaced(roots: readonly Root[], bases: readonly Directory[], listings: readonly Listing[]): Root[] {
+    return roots.filter((root) => {
+      const id = root.top === undefined ? -1 : bases.indexOf(root.top)
+      const listing = listings.find((each) => each.id === id)
+      return listing !== undefined && (listing.error !== 0 || listing.identity !== root.identity)
+    })
+  }
+}

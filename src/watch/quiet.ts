@@ -1,0 +1,90 @@
+import { append, type Change, type EntryChange } from './change.ts'
+
+/**
+ * Holds back a 'modify' until there has been none of its path for a while: a writer that goes on writing is told of once. Everything
+ * else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written.
+ */
+export class Quiet {
+  readonly #time: number
+  readonly #persistent: boolean
+  readonly #report: (changes: Change[]) => void
+  // In the order of their deadlines.
+  readonly #held = new Map<string, { change: EntryChange; until: number }>()
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param time ms */
+  constructor(time: number, persistent: boolean, report: (changes: Change[]) => void) {
+    this.#time = time
+    this.#persistent = persistent
+    this.#report = report
+  }
+
+  take(changes: Change[]): void {
+    const passed: Change[] = []
+    for (const change of changes) {
+      if (change.type === 'modify') this.#hold(change)
+      else {
+        this.#follow(change)
+        passed.push(change)
+      }
+    }
+    if (passed.length > 0) this.#report(passed)
+    this.#arm()
+  }
+
+  /** What is held back is told now. */
+  flush(): void {
+    this.#release(Number.POSITIVE_INFINITY)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#held.clear()
+  }
+
+  #hold(change: EntryChange): void {
+    const before = this.#held.get(change.path)
+    this.#held.delete(change.path)
+    if (before !== undefined) change.mask |= before.change.mask
+    this.#held.set(change.path, { change, until: performance.now() + this.#time })
+  }
+
+  #follow(change: Change): void {
+    if (this.#held.size === 0 || (change.type !== 'delete' && change.type !== 'rename')) return
+    const path = change.type === 'rename' ? change.from : change.path
+    for (const [held, { change: modify, until }] of [...this.#held]) {
+      // A delete or a rename of a directory speaks for all below it.
+      const isReplaced = change.type === 'rename' && change.replaced && held === change.path
+      if (!isReplaced && held !== path && !held.startsWith(`${path}/`)) continue
+      this.#held.delete(held)
+      if (change.type === 'delete' || isReplaced) continue
+      modify.path = change.path + held.slice(path.length)
+      this.#held.set(modify.path, { change: modify, until })
+    }
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined) return
+    const next = this.#held.values().next().value
+    if (next === undefined) return
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        this.#release(performance.now())
+      },
+      Math.max(1, next.until - performance.now()),
+    )
+    if (!this.#persistent) this.#timer.unref()
+  }
+
+  #release(now: number): void {
+    const changes: Change[] = []
+    for (const [path, { change, until }] of this.#held) {
+      if (until > now) continue
+      this.#held.delete(path)
+      append(changes, change)
+    }
+    if (changes.length > 0) this.#report(changes)
+    this.#arm()
+  }
+}

@@ -1,0 +1,242 @@
+import { debuglog } from 'node:util'
+import type { Backend } from '../mounts/filesystems.ts'
+import type { Change } from './change.ts'
+import { type Directory, isLinkBase } from './directory.ts'
+import type { Entries, Entry } from './entries.ts'
+import type { InotifySource } from './inotify_source.ts'
+import type { Listing } from './listing.ts'
+import { textOf } from './names.ts'
+import { type Boundary, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
+import { Territory } from './territory.ts'
+import type { Surroundings, Translator } from './translate.ts'
+import type { Tree } from './tree.ts'
+import { Walker } from './walk.ts'
+import type { WalkRequest } from './walk_request.ts'
+
+const trace = debuglog('inotify-bridge')
+
+/** What a name was seen to be, by wd and name; null: nothing is there. */
+export type Looks = Map<number, Map<string, Entry | null>>
+
+/** A symlink whose target is to be watched in its place. */
+export interface Link {
+  parent: Directory
+  name: string
+}
+
+export interface SurveyorParts {
+  tree: Tree
+  translator: Translator
+  around: Surroundings
+  inotify(): InotifySource | undefined
+  /** The source for what is at this path; undefined: it is not to be watched, and why. */
+  choose(path: string): Promise<{ backend: Backend; why: string } | { refused: Error }>
+  report(changes: Change[]): void
+  trouble(error: unknown): void
+}
+
+/** Sends the walker through directories, and into what comes up on its way: other mounts, and symlinks that are followed. */
+export class Surveyor {
+  readonly #parts: SurveyorParts
+  readonly #walker = new Walker()
+  #links: Link[] = []
+
+  constructor(parts: SurveyorParts) {
+    this.#parts = parts
+  }
+
+  follow(link: Link): void {
+    this.#links.push(link)
+  }
+
+  /** Whether there are symlinks to be followed. */
+  get hasLinks(): boolean {
+    return this.#links.length > 0
+  }
+
+  /**
+   * Lists directories, adds their watches, and tells how they differ from what is believed. `told` gets changes as they are found;
+   * without it they are told together at the end, when it is known what has moved.
+   */
+  async survey(
+    directories: readonly Directory[],
+    terms: SurveyTerms,
+    told?: (changes: Change[]) => void,
+  ): Promise<Map<Directory, RootFinding>> {
+    const { tree, translator, around } = this.#parts
+    const survey = new Survey(tree, translator, around, terms)
+    const take = (listing: Listing) => {
+      survey.take(listing)
+      told?.(survey.takeChanges())
+    }
+    await this.#complete(survey, directories, take)
+    return survey.roots
+  }
+
+  /** Takes in what was listed elsewhere, and goes on from there. */
+  async takeIn(
+    directories: readonly Directory[],
+    listings: Iterable<Listing>,
+    terms: SurveyTerms,
+  ): Promise<void> {
+    const { tree, translator, around } = this.#parts
+    const survey = new Survey(tree, translator, around, terms)
+    survey.begin(directories)
+    for (const listing of listings) survey.take(listing)
+    await this.#complete(survey, [], (listing) => survey.take(listing))
+  }
+
+  /** Looks at names of directories, and tells how they differ from what is believed. */
+  async lookAgain(names: ReadonlyMap<Directory, readonly string[]>, terms: SurveyTerms): Promise<void> {
+    const { tree, translator, around } = this.#parts
+    const survey = new Survey(tree, translator, around, terms)
+    const attached = [...names].filter(([directory]) => tree.isAttached(directory))
+    const requests = attached.map(([directory, names]) => ({ ...this.#placeOf(directory), names }))
+    await this.#walker.walk(requests, (listing) => {
+      const [directory, names] = attached[listing.id] as [Directory, string[]]
+      if (listing.error === 0 && isIt(directory, listing)) {
+        survey.takeNames(directory, names, listing.entries())
+      }
+    })
+    await this.#complete(survey, [], (listing) => survey.take(listing))
+  }
+
+  /** What is at these names now, by wd. */
+  async look(names: ReadonlyMap<number, ReadonlySet<string>>): Promise<Looks> {
+    const looks: Looks = new Map()
+    const requests: WalkRequest[] = []
+    const asked: Array<[number, Directory, readonly string[]]> = []
+    for (const [wd, some] of names) {
+      const directory = this.#parts.tree.at(wd).find((each) => this.#parts.tree.isAttached(each))
+      if (directory === undefined) continue
+      const list = [...some]
+      asked.push([wd, directory, list])
+      requests.push({ ...this.#placeOf(directory), names: list })
+    }
+    await this.#walker.walk(requests, (listing) => {
+      const [wd, directory, list] = asked[listing.id] as [number, Directory, string[]]
+      if (listing.error !== 0 || !isIt(directory, listing)) return
+      const seen: Entries = listing.entries()
+      looks.set(wd, new Map(list.map((name) => [name, seen.get(name) ?? null])))
+    })
+    return looks
+  }
+
+  /** What is at the place of these roots now. */
+  async identify(roots: readonly Directory[]): Promise<Map<Directory, RootFinding>> {
+    const found = new Map<Directory, RootFinding>()
+    const requests = roots.map((root) => ({ ...this.#placeOf(root), names: [] }))
+    await this.#walker.walk(requests, (listing) => {
+      found.set(roots[listing.id] as Directory, { error: listing.error, identity: listing.identity })
+    })
+    return found
+  }
+
+  /** Where a poll finds a directory. */
+  pollRequest(directory: Directory, recursive: boolean): WalkRequest {
+    return { ...this.#placeOf(directory), recursive, stat: true }
+  }
+
+  close(): void {
+    this.#walker.close()
+  }
+
+  async #complete(
+    survey: Survey,
+    first: readonly Directory[],
+    take: (listing: Listing) => void,
+  ): Promise<void> {
+    const { tree, report, trouble } = this.#parts
+    const inotify = this.#parts.inotify()
+    for (let next = first; ; ) {
+      survey.begin(next)
+      const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
+      await this.#walker.walk(requests, take, inotify?.watching)
+      const links = this.#links
+      this.#links = []
+      for (const boundary of survey.takeBoundaries()) await this.#cross(survey, boundary)
+      for (const link of links) await this.#enter(survey, link)
+      next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
+      if (next.length === 0) break
+    }
+    report(survey.finish())
+    if (survey.shortage !== undefined) trouble(survey.shortage)
+    this.retire()
+  }
+
+  /** Removes the watches that nothing needs any more: not before it is known that what was dropped is found nowhere else. */
+  retire(): void {
+    const { retired } = this.#parts.tree
+    for (const wd of retired) this.#parts.inotify()?.retire(wd)
+    retired.clear()
+  }
+
+  #surveyRequest(directory: Directory, { withStat }: SurveyTerms): WalkRequest {
+    const { recursive, hidesSome } = this.#parts.around
+    const { territory } = directory
+    return {
+      ...this.#placeOf(directory),
+      // What is ignored is never opened, and only JavaScript knows what that is: so, level by level.
+      recursive: recursive && !hidesSome,
+      watch: territory.isWatched,
+      stat: territory.isPolled || withStat,
+    }
+  }
+
+  /** How to get there: from the root, or from the link that leads there. */
+  #placeOf(directory: Directory): { root: string; rel: string } {
+    let rel = ''
+    let base = directory
+    for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) {
+      rel = rel === '' ? base.name : `${base.name}/${rel}`
+    }
+    return { root: this.#parts.tree.pathOf(base), rel }
+  }
+
+  /** Another mount has its own source. */
+  async #cross(survey: Survey, { parent, name, mountId }: Boundary): Promise<void> {
+    const { tree, choose } = this.#parts
+    if (!tree.isAttached(parent)) return
+    const path = tree.pathOf(parent, name)
+    const choice = await choose(textOf(path)).catch((error: Error) => ({ refused: error }))
+    if ('refused' in choice) {
+      trace('%s: not watched: %s', path, choice.refused)
+      survey.createLeaf(parent, name, 'directory')
+      parent.territory.refuse(path, choice.refused)
+      return
+    }
+    trace('%s: %s, because %s', path, choice.backend, choice.why)
+    survey.createBase(parent, name, new Territory(choice.backend, choice.why, mountId))
+  }
+
+  /** What a symlink leads to takes its place, unless it is no directory, or one that it lies in. */
+  async #enter(survey: Survey, { parent, name }: Link): Promise<void> {
+    const { tree, choose } = this.#parts
+    if (!tree.isAttached(parent)) return
+    const path = tree.pathOf(parent, name)
+    let found: { error: number; ino: number; mountId: number } | undefined
+    await this.#walker.walk([{ root: path, rel: '', names: [] }], ({ error, ino, mountId }) => {
+      found = { error, ino, mountId }
+    })
+    const choice =
+      found?.error === 0 && !isCycle(parent, found)
+        ? await choose(textOf(path)).catch(() => undefined)
+        : undefined
+    if (found === undefined || choice === undefined || 'refused' in choice) {
+      survey.createLeaf(parent, name, 'symlink')
+      return
+    }
+    survey.createBase(parent, name, new Territory(choice.backend, choice.why, found.mountId, true))
+  }
+}
+
+function isIt(directory: Directory, listing: Listing): boolean {
+  return directory.ino === 0 || directory.ino === listing.ino
+}
+
+function isCycle(parent: Directory, { ino, mountId }: { ino: number; mountId: number }): boolean {
+  for (let each: Directory | undefined = parent; each !== undefined; each = each.parent) {
+    if (each.ino === ino && each.territory.mountId === mountId) return true
+  }
+  return false
+}

@@ -1,0 +1,65 @@
+import { pathOf } from './names.ts'
+
+const RECURSIVE = 1
+const WATCH = 2
+const STAT = 4
+const LOOK = 8
+
+const HEAD = 16
+const LONGEST_NAME = 255
+
+/** A directory to be listed, or to be looked into. */
+export interface WalkRequest {
+  /** Absolute; symlinks in it are followed. As a key: see names.ts. */
+  root: string
+  /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
+  rel: string
+  /** Everything below it as well. */
+  recursive?: boolean
+  /** Each directory gets a watch, before it is listed. */
+  watch?: boolean
+  /** Every entry is looked at, not only listed. */
+  stat?: boolean
+  /** Only these are looked at, and nothing is listed. */
+  names?: readonly string[]
+}
+
+/** Requests as the addon takes them: see native/request.h. */
+export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
+  let block = Buffer.allocUnsafe(4096)
+  let end = 0
+  const reserve = (bytes: number) => {
+    if (end + bytes <= block.length) return
+    const larger = Buffer.allocUnsafe(Math.max(block.length * 2, end + bytes))
+    block.copy(larger, 0, 0, end)
+    block = larger
+  }
+  const write = (key: string): number => {
+    const name = pathOf(key)
+    // A character of UTF-16 takes three bytes of UTF-8 at most.
+    reserve(name.length * 3)
+    const bytes = typeof name === 'string' ? block.write(name, end) : name.copy(block, end)
+    end += bytes
+    return bytes
+  }
+  for (const { root, rel, recursive, watch, stat, names } of requests) {
+    reserve(HEAD)
+    const head = end
+    end += HEAD
+    const flags =
+      (recursive ? RECURSIVE : 0) | (watch ? WATCH : 0) | (stat ? STAT : 0) | (names === undefined ? 0 : LOOK)
+    const rootBytes = write(root)
+    const relBytes = write(rel)
+    for (const name of names ?? []) {
+      reserve(2 + LONGEST_NAME * 3)
+      const length = end
+      end += 2
+      block.writeUInt16LE(write(name), length)
+    }
+    block.writeUInt32LE(flags, head)
+    block.writeUInt32LE(rootBytes, head + 4)
+    block.writeUInt32LE(relBytes, head + 8)
+    block.writeUInt32LE(names?.length ?? 0, head + 12)
+  }
+  return block.subarray(0, end)
+}
