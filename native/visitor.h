@@ -34,7 +34,9 @@ class Visitor {
   Node* Explore(const Job& job);
   void Look(int directory, const Request& request, const Origin& origin);
   int Watch(int directory);
+  int AddWatch(const char* path);
   bool GoTo(int directory);
+  int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
   void AddListed(int directory, const dirent64& entry, bool stat, const Origin& origin);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
