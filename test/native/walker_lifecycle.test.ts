@@ -127,19 +127,7 @@ test.each([0, 1, 5, 20])(
     pathsOf(records)
     expect(records.filter(({ error }) => error !== 0 && error !== -ECANCELED)).toEqual([])
     const told = records.filter(({ wd }) => wd > 0).map(({ wd }) => wd)
-    // The queue's own account of its watches (proc(5), fdinfo).
-    const { readFileSync, readlinkSync } = await import('node:fs')
-    const instance = readdirSync('/proc/self/fd').find((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`) === 'anon_inode:inotify'
-      } catch {
-        return false
-      }
-    })
-    const held = [
-      ...readFileSync(`/proc/self/fdinfo/${instance}`, 'utf8').matchAll(/^inotify wd:([\da-f]+)/gm),
-    ]
-    expect(told.sort()).toEqual(held.map(([, wd]) => Number.parseInt(wd ?? '', 16)).sort())
+    expect(told.sort()).toEqual(watchesHeld().sort())
     queue.close()
     await nothingLeft()
   },
