@@ -77,7 +77,7 @@ void Record::Begin(uint32_t parent_id, const char* name) {
   bool ascii;
   name_bytes_ = CopyName(reinterpret_cast<uint8_t*>(name_), name, &ascii);
   name_[name_bytes_] = '\0';
-  flags = ascii ? kAscii : 0;
+  flags = ascii ? uint32_t{kAscii} : 0;
 }
 
 void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat) {

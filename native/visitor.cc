@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
@@ -56,6 +57,16 @@ ssize_t ReadEntries(int directory, char* into, size_t room) {
   } while (bytes < 0 && errno == EINTR);
   return bytes < 0 ? -errno : bytes;
 }
+
+// By which a descriptor can be given where a path is asked for.
+class PathOf {
+ public:
+  explicit PathOf(int fd) { snprintf(path_, sizeof path_, "/proc/self/fd/%d", fd); }
+  const char* c_str() const { return path_; }
+
+ private:
+  char path_[32];
+};
 
 }  // namespace
 
@@ -121,8 +132,10 @@ void Visitor::Look(int directory, const Request& request, const Origin& origin) 
 
 // A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
 int Visitor::Watch(int directory) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+  return GoTo(directory) ? AddWatch(".") : AddWatch(PathOf(directory).c_str());
+}
+
+int Visitor::AddWatch(const char* path) {
   int wd;
   do {
     // IN_DONT_FOLLOW would watch the link in /proc.
@@ -131,8 +144,27 @@ int Visitor::Watch(int directory) {
   return wd < 0 ? -errno : wd;
 }
 
+// Makes it the working directory of this thread alone: a walk takes a tenth less time than through /proc.
+// Containers may forbid the unsharing, and a directory that may not be searched cannot be gone to.
+bool Visitor::GoTo(int directory) {
+  if (!asked_to_unshare_) {
+    asked_to_unshare_ = true;
+    unshared_ = unshare(CLONE_FS) == 0;
+  }
+  return unshared_ && fchdir(directory) == 0;
+}
+
+// Another descriptor, and only now that the watch has been added, because a listing may end with what was
+// there when its descriptor was opened (btrfs since 6.5, tmpfs since 6.11).
+int Visitor::OpenToRead(int directory) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+  int fd = opener_.Open(directory, ".", kFlags);
+  // To find '.' takes the permission to search, to list a directory that of reading alone.
+  return fd == -EACCES ? opener_.Open(AT_FDCWD, PathOf(directory).c_str(), kFlags) : fd;
+}
+
 int Visitor::List(int directory, const Request& request, const Origin& origin) {
-  UniqueFd readable(opener_.Open(directory, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  UniqueFd readable(OpenToRead(directory));
   if (!readable.is_open()) return readable.get();
   bool stat = request.has(Request::kStat);
   for (;;) {

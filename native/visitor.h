@@ -34,6 +34,9 @@ class Visitor {
   Node* Explore(const Job& job);
   void Look(int directory, const Request& request, const Origin& origin);
   int Watch(int directory);
+  int AddWatch(const char* path);
+  bool GoTo(int directory);
+  int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
   void AddListed(int directory, const dirent64& entry, bool stat, const Origin& origin);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
@@ -41,6 +44,8 @@ class Visitor {
   Plan plan_;
   Opener opener_;
   Record record_;
+  bool asked_to_unshare_ = false;
+  bool unshared_ = false;
   // No gain was measured from larger ones.
   alignas(dirent64) char entries_[64 * 1024];
 };

@@ -32,7 +32,7 @@ const RUNS = {
       UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1:exitcode=99',
     },
     ours: /Sanitizer|runtime error/,
-    tests: ['test/inotify', 'test/watch'],
+    tests: ['test/inotify', 'test/native', 'test/watch'],
   },
   thread: {
     sanitize: 'thread',
@@ -41,7 +41,7 @@ const RUNS = {
     // whose innermost frame, or the one around the runtime's own (memcpy, operator delete), is in the addon.
     options: { TSAN_OPTIONS: 'halt_on_error=0:exitcode=0' },
     ours: /^ +#[01] .*inotify_bridge\.node/m,
-    tests: ['test/inotify/inotify.test.ts', 'test/inotify/guard.test.ts'],
+    tests: ['test/inotify/inotify.test.ts', 'test/inotify/guard.test.ts', 'test/native'],
   },
 }
 

@@ -1,0 +1,259 @@
+// The walker's descriptors by themselves, without node: what is given back is opened again, from the nearest
+// ancestor, and is what it was or ESTALE. Runs in an empty directory, its argument. Ends with exit code 0, or
+// says what is wrong.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../../native/opener.h"
+
+namespace {
+
+void Check(bool holds, const char* what, long where) {
+  if (holds) return;
+  fprintf(stderr, "%s (%ld)\n", what, where);
+  exit(1);
+}
+
+long OpenDescriptors() {
+  long count = -1;  // its own
+  DIR* directory = opendir("/proc/self/fd");
+  while (const dirent* entry = readdir(directory)) count += entry->d_name[0] != '.';
+  closedir(directory);
+  return count;
+}
+
+std::vector<uint8_t> PackRequest(const std::string& root) {
+  uint32_t head[] = {Request::kRecursive, static_cast<uint32_t>(root.size()), 0, 0};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(head);
+  std::vector<uint8_t> packed(bytes, bytes + sizeof head);
+  packed.insert(packed.end(), root.begin(), root.end());
+  return packed;
+}
+
+// A line of directories, root/d/d/d..., as a walk has it when it has come to the last: in each of them 'd' is
+// taken, and 'other' still waits.
+class Line {
+ public:
+  Line(const std::string& root, size_t length) : root_(root) {
+    std::vector<uint8_t> packed = PackRequest(root);
+    Check(requests_.Parse(packed.data(), packed.size()) == 0, "the request is parsed", 0);
+    backlog_.Begin(1);
+    Job job;
+    for (size_t depth = 0; depth < length; depth++) {
+      Check(backlog_.Take(&job), "there is a directory to be taken", static_cast<long>(depth));
+      nodes_.push_back(Visit(job, depth));
+    }
+  }
+
+  // The job for 'd' of the last.
+  Job Last() {
+    Job job;
+    Check(backlog_.Take(&job) && strcmp(job.name, "d") == 0, "the last waits", 0);
+    return job;
+  }
+
+  int Open(const Job& job, Facts* facts) {
+    Origin origin;
+    UniqueFd fd(opener_.OpenJob(job, &origin, facts));
+    return fd.is_open() ? 0 : fd.get();
+  }
+
+  void Done(Job* job) { Node::Bury(backlog_.Done(job)); }
+
+  long Held() const {
+    long held = 0;
+    for (const Node* node : nodes_) held += node->fd >= 0;
+    return held;
+  }
+
+  void GiveAllBack() {
+    pthread_mutex_lock(&lock_);
+    while (backlog_.GiveBack()) {
+    }
+    pthread_mutex_unlock(&lock_);
+    Check(Held() == 0, "all are given back", Held());
+  }
+
+  Opener& opener() { return opener_; }
+  Backlog& backlog() { return backlog_; }
+  const std::vector<Node*>& nodes() const { return nodes_; }
+
+ private:
+  Node* Visit(Job job, size_t depth) {
+    Record record;
+    Origin origin;
+    record.Begin(depth == 0 ? Record::kNoParent : job.parent->id, job.name);
+    int fd = opener_.OpenJob(job, &origin, &record.facts);
+    Check(fd >= 0, "a directory is opened", fd);
+    Check(mkdirat(fd, "d", 0777) == 0 && mkdirat(fd, "other", 0777) == 0, "mkdir", errno);
+    record.Add(Kind::kDirectory, 1, "d", nullptr);
+    record.Add(Kind::kDirectory, 2, "other", nullptr);
+    record.Finish();
+    Node* node = Node::Make(record, job.parent, fd);
+    node->request = 0;
+    node->id = static_cast<uint32_t>(depth);
+    node->root_device = origin.root_device;
+    node->may_be_stale = false;
+    backlog_.Push(node);
+    Done(&job);
+    return node;
+  }
+
+  std::string root_;
+  Requests requests_;
+  Backlog backlog_;
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+  Opener opener_{&requests_, &lock_, &backlog_};
+  std::vector<Node*> nodes_;
+};
+
+std::string MakeRoot(const std::string& scratch, const char* name) {
+  std::string root = scratch + "/" + name;
+  Check(mkdir(root.c_str(), 0777) == 0, "mkdir", errno);
+  return root;
+}
+
+std::string Down(std::string root, size_t depth) {
+  for (size_t i = 0; i < depth; i++) root += "/d";
+  return root;
+}
+
+uint64_t InoOf(const std::string& path) {
+  struct stat found;
+  return lstat(path.c_str(), &found) == 0 ? found.st_ino : 0;
+}
+
+void CheckHeld(const std::string& scratch) {
+  long before = OpenDescriptors();
+  {
+    Line line(MakeRoot(scratch, "held"), 300);
+    Check(line.Held() == 128, "of 300 nodes 128 hold a descriptor", line.Held());
+    Check(line.nodes()[299]->fd >= 0 && line.nodes()[100]->fd < 0, "it is the last that do", 0);
+    Check(OpenDescriptors() == before + 128, "and no other descriptors are open", OpenDescriptors() - before);
+    Check(line.backlog().size() == 301, "each has one that waits, and the last has two", 0);
+  }
+  Check(OpenDescriptors() == before, "none is left open", OpenDescriptors() - before);
+}
+
+void CheckReopening(const std::string& scratch) {
+  constexpr size_t kDepth = 100;
+  std::string root = MakeRoot(scratch, "reopening");
+  Line line(root, kDepth);
+  line.GiveAllBack();
+  // However few may be held by now: what a job uses is, and serves its siblings.
+  for (int i = 0; i < 2; i++) {
+    Job job;
+    Facts facts;
+    Check(line.backlog().Take(&job) && (job.parent_fd == -1) == (i == 0), "who has a descriptor", i);
+    Check(line.Open(job, &facts) == 0, "it is opened", i);
+    Check(facts.ino == InoOf(Down(root, kDepth - 1) + "/" + job.name), "and is what it was", i);
+    line.Done(&job);
+  }
+}
+
+// With room for them the last few ancestors are kept when they have been opened again.
+void CheckKeeping(const std::string& scratch) {
+  constexpr size_t kDepth = 200;
+  std::string root = MakeRoot(scratch, "keeping");
+  Line line(root, kDepth);
+  for (size_t depth = kDepth; depth-- > 0;) {
+    for (const char* name : {"d", "other"}) {
+      if (name[0] == 'd' && depth + 1 < kDepth) continue;
+      Job job;
+      Facts facts;
+      Check(line.backlog().Take(&job) && strcmp(job.name, name) == 0, "the next waits",
+            static_cast<long>(depth));
+      if (depth == 71) Check(job.parent_fd == -1, "the 129th from the end has none", 0);
+      // Had they not been kept, each would be opened anew from here on.
+      if (depth < 71 && depth % 32 != 7)
+        Check(job.parent_fd >= 0, "its parent is kept", static_cast<long>(depth));
+      int error = line.Open(job, &facts);
+      Check(error == 0 && facts.ino == InoOf(Down(root, depth) + "/" + name), "it is opened", error);
+      line.Done(&job);
+    }
+  }
+  Job job;
+  Check(!line.backlog().Take(&job), "nothing is left", 0);
+}
+
+void CheckStale(const std::string& scratch) {
+  std::string root = MakeRoot(scratch, "stale");
+  std::string middle = Down(root, 10), aside = root + "/aside";
+  Line line(root, 20);
+  line.GiveAllBack();
+  Job job = line.Last();
+  Facts facts;
+  rename(middle.c_str(), aside.c_str());
+  Check(line.Open(job, &facts) == -ENOENT, "a way that is gone", 0);
+  symlink("aside", middle.c_str());
+  Check(line.Open(job, &facts) == -ENOTDIR, "a way that is now a symlink", 0);
+  unlink(middle.c_str());
+  std::string made = middle;
+  for (int i = 0; i < 10; i++, made += "/d") mkdir(made.c_str(), 0777);
+  Check(line.Open(job, &facts) == -ESTALE, "a way that leads to another directory", 0);
+  std::string other = root + "/other-10";
+  rename(middle.c_str(), other.c_str());
+  rename(aside.c_str(), middle.c_str());
+  Check(line.Open(job, &facts) == 0 && facts.ino == InoOf(Down(root, 20)), "the old way again", 0);
+  line.Done(&job);
+}
+
+void CheckExhausted(const std::string& scratch) {
+  Line line(MakeRoot(scratch, "exhausted"), 100);
+  Job job = line.Last();
+  rlimit before;
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit tight = before;
+  UniqueFd last(open("/", O_PATH | O_CLOEXEC));
+  // Not one more than there are.
+  tight.rlim_cur = static_cast<rlim_t>(last.get()) + 1;
+  setrlimit(RLIMIT_NOFILE, &tight);
+  UniqueFd probe(open("/", O_PATH | O_CLOEXEC));
+  Check(!probe.is_open() && errno == EMFILE, "no descriptor is left", 0);
+  UniqueFd fd(line.opener().Open(AT_FDCWD, "/", O_PATH));
+  Check(fd.is_open(), "what is held is given back for it", fd.get());
+  Check(line.Held() == 50, "the half of it", line.Held());
+  Check(job.parent_fd >= 0 && fcntl(job.parent_fd, F_GETFD) >= 0, "but not what a job uses", 0);
+  // Until there is only the one in use.
+  std::vector<int> hoard;
+  int got;
+  while ((got = line.opener().Open(AT_FDCWD, "/", O_PATH)) >= 0) hoard.push_back(got);
+  Check(got == -EMFILE, "then there is none", got);
+  Check(line.Held() == 1, "all others are given back", line.Held());
+  // An ancestor can still be opened again with three to spare: one, the next, and what is looked for.
+  for (int i = 0; i < 3; i++) {
+    close(hoard.back());
+    hoard.pop_back();
+  }
+  line.Done(&job);
+  for (int i = 0; i < 50; i++) {
+    Facts facts;
+    Check(line.backlog().Take(&job), "the next waits", i);
+    int error = line.Open(job, &facts);
+    Check(error == 0, "is opened with few descriptors", error);
+    line.Done(&job);
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (int each : hoard) close(each);
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  CheckHeld(argv[1]);
+  CheckReopening(argv[1]);
+  CheckKeeping(argv[1]);
+  CheckStale(argv[1]);
+  CheckExhausted(argv[1]);
+  return 0;
+}

@@ -1,0 +1,53 @@
+// node walk_workers.mjs DIRECTORY COUNT: starts COUNT workers that walk the directory, over and over, and terminates them
+// wherever they are; prints what of descriptors and of threads is left. An abort shows in the exit code.
+import { readdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+
+const [directory, count] = [process.argv[2], Number(process.argv[3])]
+const walking = `
+  import { parentPort, workerData } from 'node:worker_threads'
+  const { loadAddon } = await import(workerData.addon)
+  const { openQueue, RECURSIVE, STAT, WATCH, walk } = await import(workerData.walking)
+  const addon = loadAddon()
+  const queue = openQueue(addon)
+  const walker = new addon.Walker()
+  const mounts = new addon.MountTable()
+  mounts.open(() => {})
+  for (let n = 1; ; n++) {
+    await walk(walker, [{ flags: RECURSIVE | STAT | WATCH, root: workerData.directory }], queue, 0x100)
+    parentPort.postMessage(n)
+  }
+`
+const url = new URL(`data:text/javascript,${encodeURIComponent(walking)}`)
+const workerData = {
+  directory,
+  addon: new URL('../../dist/addon.js', import.meta.url).href,
+  walking: new URL('./walking.mjs', import.meta.url).href,
+}
+const descriptors = () => readdirSync('/proc/self/fd').length
+const threads = () => readdirSync('/proc/self/task').length
+
+/** @param {number} i */
+async function startAndTerminate(i) {
+  const worker = new Worker(url, { workerData })
+  await new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  await sleep(i % 7)
+  await worker.terminate()
+}
+
+// The first makes threads that stay: it is no part of the count.
+await startAndTerminate(0)
+const before = [descriptors(), threads()]
+const pending = Array.from({ length: count }, (_, i) => i)
+await Promise.all(
+  Array.from({ length: 4 }, async () => {
+    for (let i = pending.shift(); i !== undefined; i = pending.shift()) await startAndTerminate(i)
+  }),
+)
+// Nobody waits for a walk's threads; they end after the system call in which they were.
+while (descriptors() > Number(before[0]) || threads() > Number(before[1])) await sleep(5)
+process.stdout.write(JSON.stringify({ terminated: count }))
