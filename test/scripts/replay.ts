@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Change, Kind } from '../../src/index.ts'
 import { bytesOf, textOf } from './words.ts'
@@ -151,21 +151,33 @@ function descend(directory: Buffer, path: string, above: string[], sight: Sight,
     const entry = join(path, sight.bytes ? textOf(name) : name.toString())
     if (sight.ignores(entry)) continue
     const kind = kindOf(lstatSync(bytes))
-    tree.set(entry, kind)
     const below = directoryBelow(bytes, kind, sight)
-    // A link to a directory that it lies in leads round in a circle.
-    if (below !== undefined && !above.includes(below)) descend(bytes, entry, [...above, below], sight, tree)
+    // A link to a directory that it lies in leads round in a circle, and is a link.
+    const isFollowed = below !== undefined && !above.includes(below)
+    tree.set(entry, isFollowed ? 'directory' : kind)
+    if (isFollowed) descend(bytes, entry, [...above, below], sight, tree)
   }
 }
 
 /** None, where they may not be read. */
 function namesIn(directory: Buffer): Buffer[] {
+  return isReadable(directory) ? readdirSync(directory, 'buffer') : []
+}
+
+function isReadable(directory: Buffer): boolean {
   try {
-    return readdirSync(directory, 'buffer')
+    accessSync(directory, constants.R_OK | constants.X_OK)
+    return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return []
-    throw error
+    return (error as NodeJS.ErrnoException).code !== 'EACCES'
   }
+}
+
+/** Without what nobody can know: what lies in directories that may not be read. */
+export function knowable(tree: Tree): Tree {
+  const closed = [...tree].filter(([path, kind]) => kind === 'directory' && !isReadable(bytesOf(path)))
+  const isHidden = (path: string) => closed.some(([other]) => path !== other && isWithin(path, other))
+  return new Map([...tree].filter(([path]) => !isHidden(path)))
 }
 
 function directoryBelow(path: Buffer, kind: Kind, { recursive, follow }: Sight): string | undefined {
