@@ -1,0 +1,195 @@
+import { accessSync, constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Change, Kind } from '../../src/index.ts'
+import { bytesOf, textOf } from './words.ts'
+
+/** Names and kinds, by path. */
+export type Tree = Map<string, Kind>
+
+export const isWithin = (path: string, directory: string) =>
+  path === directory || path.startsWith(`${directory}/`)
+
+/**
+ * What a consumer believes that knows nothing but the changes, applied in order. It is strict: a change that does not fit what was told
+ * before it (a create of what is there, a delete of what is not) is a complaint.
+ */
+export class Replay {
+  readonly tree: Tree
+  readonly roots: Set<string>
+  /** Roots that are lost, or were not there at first. */
+  readonly lost: Set<string>
+  readonly #complaints: string[] = []
+  // Put aside by a rename with `replaced: false`: an exchange, whose next rename takes it from here. With all that is below.
+  readonly #aside = new Map<string, Tree>()
+
+  constructor(tree: Tree, roots: Iterable<string>, lost: Iterable<string> = []) {
+    this.tree = new Map(tree)
+    this.roots = new Set(roots)
+    this.lost = new Set(lost)
+  }
+
+  apply(changes: Iterable<Change>): void {
+    for (const change of changes) {
+      if (change.type === 'rename') this.#rename(change.from, change.path, change.kind, change.replaced)
+      else if (change.type === 'create') this.#create(change.path, change.kind)
+      else if (change.type === 'delete') this.#delete(change.path, change.kind)
+      else if (change.type === 'modify' || change.type === 'attrib') this.#alter(change.path, change.type)
+      else if (change.type === 'lost') this.#lose(change.path)
+      else if (change.type === 'restored') this.#restore(change.path)
+    }
+  }
+
+  /** What did not fit since the last call. */
+  complaints(): string[] {
+    for (const path of this.#aside.keys()) this.#complain(`an exchange is half told: what was at ${path}?`)
+    this.#aside.clear()
+    return this.#complaints.splice(0)
+  }
+
+  /** What is believed, but for lost roots: nobody knows what is there. */
+  get present(): Tree {
+    return new Map([...this.tree].filter(([path]) => ![...this.lost].some((root) => isWithin(path, root))))
+  }
+
+  #create(path: string, kind: Kind): void {
+    if (this.tree.has(path)) this.#complain(`create of ${path}, which is there`)
+    this.#expectParent(path, 'create')
+    this.#take(path)
+    this.tree.set(path, kind)
+  }
+
+  #delete(path: string, kind: Kind): void {
+    const known = this.tree.get(path)
+    if (known === undefined) this.#complain(`delete of ${path}, which is not there`)
+    else if (isOther(known, kind)) this.#complain(`delete of ${path} as ${kind}, which is ${known}`)
+    this.#take(path)
+  }
+
+  #alter(path: string, type: string): void {
+    if (!this.tree.has(path)) this.#complain(`${type} of ${path}, which is not there`)
+  }
+
+  #rename(from: string, to: string, kind: Kind, replaced: boolean): void {
+    const known = this.#aside.get(from)?.get('') ?? this.tree.get(from)
+    if (known === undefined) this.#complain(`rename of ${from}, which is not there`)
+    else if (isOther(known, kind)) this.#complain(`rename of ${from} as ${kind}, which is ${known}`)
+    const isThere = this.tree.has(to)
+    if (replaced && !isThere) this.#complain(`rename to ${to} replaces what is not there`)
+    this.#expectParent(to, 'rename')
+
+    const aside = this.#aside.get(from)
+    this.#aside.delete(from)
+    const moved = aside ?? this.#take(from)
+    const displaced = this.#take(to)
+    if (isThere && !replaced) this.#aside.set(to, displaced)
+    for (const [rest, kind] of moved) this.tree.set(to + rest, kind)
+    this.tree.set(to, kind)
+  }
+
+  #lose(root: string): void {
+    if (!this.roots.has(root)) this.#complain(`lost ${root}, which is no root`)
+    if (this.lost.has(root)) this.#complain(`lost ${root} twice`)
+    this.lost.add(root)
+  }
+
+  #restore(root: string): void {
+    if (!this.lost.delete(root)) this.#complain(`restored ${root}, which was not lost`)
+  }
+
+  /** What is at a path and below it, relative to it; it goes. */
+  #take(path: string): Tree {
+    const taken: Tree = new Map()
+    for (const [other, kind] of this.tree) {
+      if (!isWithin(other, path)) continue
+      taken.set(other.slice(path.length), kind)
+      this.tree.delete(other)
+    }
+    return taken
+  }
+
+  #expectParent(path: string, type: string): void {
+    const parent = path.slice(0, path.lastIndexOf('/'))
+    if (this.roots.has(path) || this.roots.has(parent) || this.tree.has(parent)) return
+    this.#complain(`${type} of ${path} before its directory`)
+  }
+
+  #complain(what: string): void {
+    this.#complaints.push(what)
+  }
+}
+
+// What is gone before anyone looks may have been no file but a link: an event tells directories from the rest, and no more.
+const isOther = (known: Kind, told: Kind) => (known === 'directory') !== (told === 'directory')
+
+export interface Sight {
+  recursive: boolean
+  follow: boolean
+  /** Names by their bytes; else what is no UTF-8 is U+FFFD. */
+  bytes: boolean
+  ignores(path: string): boolean
+}
+
+/** Whether there is something at the root's path to watch. */
+export function isThere(root: string): boolean {
+  const stats = statSync(root, { throwIfNoEntry: false })
+  return stats?.isDirectory() === true || stats?.isFile() === true
+}
+
+/** What is to be seen of a root now. */
+export function reality(root: string, sight: Sight): Tree {
+  const tree: Tree = new Map()
+  const stats = statSync(root, { throwIfNoEntry: false })
+  if (stats === undefined) return tree
+  if (stats.isDirectory()) descend(bytesOf(root), root, [identity(stats)], sight, tree)
+  else tree.set(root, kindOf(stats))
+  return tree
+}
+
+function descend(directory: Buffer, path: string, above: string[], sight: Sight, tree: Tree): void {
+  for (const name of namesIn(directory)) {
+    const bytes = Buffer.concat([directory, Buffer.from('/'), name])
+    const entry = join(path, sight.bytes ? textOf(name) : name.toString())
+    if (sight.ignores(entry)) continue
+    const kind = kindOf(lstatSync(bytes))
+    const below = directoryBelow(bytes, kind, sight)
+    // A link to a directory that it lies in leads round in a circle, and is a link.
+    const isFollowed = below !== undefined && !above.includes(below)
+    tree.set(entry, isFollowed ? 'directory' : kind)
+    if (isFollowed) descend(bytes, entry, [...above, below], sight, tree)
+  }
+}
+
+/** None, where they may not be read. */
+function namesIn(directory: Buffer): Buffer[] {
+  return isReadable(directory) ? readdirSync(directory, 'buffer') : []
+}
+
+function isReadable(directory: Buffer): boolean {
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES'
+  }
+}
+
+/** Without what nobody can know: what lies in directories that may not be read. */
+export function knowable(tree: Tree): Tree {
+  const closed = [...tree].filter(([path, kind]) => kind === 'directory' && !isReadable(bytesOf(path)))
+  const isHidden = (path: string) => closed.some(([other]) => path !== other && isWithin(path, other))
+  return new Map([...tree].filter(([path]) => !isHidden(path)))
+}
+
+function directoryBelow(path: Buffer, kind: Kind, { recursive, follow }: Sight): string | undefined {
+  if (!recursive || !(kind === 'directory' || (kind === 'symlink' && follow))) return undefined
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats?.isDirectory() ? identity(stats) : undefined
+}
+
+const identity = ({ dev, ino }: Stats) => `${dev}:${ino}`
+
+function kindOf(stats: Stats): Kind {
+  if (stats.isFile()) return 'file'
+  if (stats.isDirectory()) return 'directory'
+  return stats.isSymbolicLink() ? 'symlink' : 'other'
+}

@@ -1,0 +1,78 @@
+import { relative } from 'node:path'
+import type { Change } from '../../src/index.ts'
+import type { Expectation, Group, Source } from './parse.ts'
+import { isWithin } from './replay.ts'
+import { spell, textOf } from './words.ts'
+
+/** The change with its paths as texts: with `encoding: 'buffer'` they are bytes. */
+export function legible(change: Change): Change {
+  const text = (path: unknown) => (Buffer.isBuffer(path) ? textOf(path) : String(path))
+  const path = text(change.path)
+  return change.type === 'rename' ? { ...change, path, from: text(change.from) } : { ...change, path }
+}
+
+/** A change as a script has it: 'create file a', 'rename file a b replaced', 'lost .'. Paths are relative to `base`. */
+export function inWords(change: Change, base: string): string {
+  const name = (path: string) => spell(relative(base, path) || '.')
+  const words = [change.type, 'kind' in change ? change.kind : '', name(change.path)]
+  if (change.type === 'rename') words.splice(2, 0, name(change.from))
+  if (change.type === 'rename' && change.replaced) words.push('replaced')
+  return words.filter((word) => word !== '').join(' ')
+}
+
+/**
+ * What a block of operations made a source tell, less what says nothing new and depends on when somebody looked:
+ *
+ * - modify and attrib of what was created in the same block;
+ * - what is deleted below a directory that is deleted then;
+ * - a modify (attrib) that follows another of the same path. Not with `counted`, where just that is the question.
+ */
+export function story(changes: readonly Change[], base: string, counted = false): string[] {
+  const created = new Set<string>()
+  const within = (path: string) => [...created].filter((other) => isWithin(other, path))
+  const lines: string[] = []
+  for (const [i, change] of changes.entries()) {
+    const { type, path } = change
+    const alters = type === 'modify' || type === 'attrib'
+    if (alters && created.has(path)) continue
+    if (type === 'delete' && changes.slice(i + 1).some((later) => takesWith(later, path))) continue
+
+    if (type === 'create') created.add(path)
+    else if (type === 'delete') for (const gone of within(path)) created.delete(gone)
+    else if (type === 'rename') {
+      const moved = within(change.from)
+      for (const old of [...moved, ...within(path)]) created.delete(old)
+      for (const old of moved) created.add(path + old.slice(change.from.length))
+    }
+    const line = inWords(change, base)
+    if (!alters || counted || lines.at(-1) !== line) lines.push(line)
+  }
+  return lines
+}
+
+function takesWith(change: Change, path: string): boolean {
+  return change.type === 'delete' && change.path !== path && isWithin(path, change.path)
+}
+
+/** What was told and what was expected, so that they are equal if they may be. */
+export function comparable(
+  told: readonly string[],
+  expected: Expectation,
+  source: Source,
+): [string[], string[]] {
+  if (expected === 'anything') return [[], []]
+  // A poll finds all at once: the order of its lines is its own.
+  const groups: Group[] =
+    source === 'inotify' ? expected : [{ loose: true, lines: expected.flatMap(({ lines }) => lines) }]
+  let at = 0
+  const inOrder = groups.flatMap(({ loose, lines }, i) => {
+    const start = at
+    at = i === groups.length - 1 ? told.length : at + lines.length
+    const part = told.slice(start, at)
+    return loose ? part.toSorted() : part
+  })
+  return [
+    [...inOrder, ...told.slice(at)],
+    groups.flatMap(({ loose, lines }) => (loose ? lines.toSorted() : lines)),
+  ]
+}
