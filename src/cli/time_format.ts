@@ -63,9 +63,9 @@ const SHORTHANDS: Readonly<Record<string, string>> = {
 
 /** A time in a format of strftime(3). Throws UsageError at a conversion that is not known, rather than print another time. */
 export function timeFormat(format: string): (time: Date) => string {
-  const spelt = format.replace(/%(.)/gs, (conversion, letter) => SHORTHANDS[letter] ?? conversion)
+  const spelt = format.replace(/%(.)/gsu, (conversion, letter) => SHORTHANDS[letter] ?? conversion)
   const parts: Array<string | Conversion> = []
-  for (const [, text, letter] of spelt.matchAll(/([^%]+)|%([^]?)/g)) parts.push(text ?? conversionOf(letter))
+  for (const [, text, letter] of spelt.matchAll(/([^%]+)|%(.?)/gsu)) parts.push(text ?? conversionOf(letter))
   return (time) => parts.map((part) => (typeof part === 'string' ? part : part(time))).join('')
 }
 
