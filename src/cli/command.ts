@@ -25,9 +25,12 @@ export function parse<const T extends Options>(args: string[], options: T): Pars
   try {
     return parseArgs({ args, options, allowPositionals: true, strict: true })
   } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
     // Node's text goes on to explain how to pass such an argument as a positional; the first sentence says what is wrong.
-    const [sentence = ''] = error instanceof Error ? error.message.split(/\. |\n/) : [String(error)]
-    throw new UsageError(printable(sentence))
+    const [sentence = ''] = message.split(/\. |\.?\n/)
+    // But for `--exclude -x`: the last says what to do.
+    const [, dashed] = /To specify an option argument (starting with a dash use .*)\.$/.exec(message) ?? []
+    throw new UsageError(printable(dashed === undefined ? sentence : `${sentence}: one ${dashed}`))
   }
 }
 

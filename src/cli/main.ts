@@ -5,6 +5,7 @@ import { type Command, UsageError } from './command.ts'
 import { diagnoseCommand } from './diagnose.ts'
 import { mirrorCommand } from './mirror.ts'
 import { tell } from './output.ts'
+import { eraseProgress } from './progress.ts'
 import { watchCommand } from './watch.ts'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
@@ -41,9 +42,11 @@ async function main([name, ...args]: string[]): Promise<number> {
     process.stdout.write(command.help)
     return 0
   }
+  const signal = stopSignal()
   try {
-    return await command.run(args, stopSignal())
+    return await command.run(args, signal)
   } catch (error) {
+    if (signal.aborted && error === signal.reason) return 0
     if (error instanceof UsageError) {
       tell(name, `${error.message} (see 'inotify-bridge ${name} --help')`)
       return 2
@@ -66,6 +69,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 // One line, where Node would print three.
 process.removeAllListeners('warning')
 process.on('warning', (warning) => {
+  eraseProgress()
   process.stderr.write(`inotify-bridge: warning: ${printable(warning.message)}\n`)
 })
 

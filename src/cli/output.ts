@@ -1,16 +1,70 @@
+import type { Writable } from 'node:stream'
 import { printable } from '../errors.ts'
+import { eraseProgress } from './progress.ts'
 
 /** Writes one line to stdout; control characters in it (from file names) are escaped. */
 export function printLine(text: string): void {
+  eraseProgress()
   process.stdout.write(`${printable(text)}\n`)
 }
 
-/** Writes one object as a line of JSON, whose own escapes leave no control character. */
+/** Writes one object to stdout as a line of JSON. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`)
+  eraseProgress()
+  process.stdout.write(jsonLine(value))
 }
 
-/** Writes one line to stderr: progress, warnings and errors, which are not the command's output. */
+/** An object as a line of JSON that holds no control character: JSON itself escapes those below the space only. */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value).replace(
+    /[\x7f-\x9f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return `${text}\n`
+}
+
+// What is gathered before it is written, in characters: as much as a pipe holds.
+const CHUNK = 64 * 1024
+
+/**
+ * Writes much to stdout: few writes, and no more than one of them ahead of the reader. Resolves when all is written; or
+ * when the signal aborts while the reader keeps it waiting, with the rest unwritten.
+ */
+export async function print(
+  pieces: Iterable<string>,
+  signal: AbortSignal,
+  output: Writable = process.stdout,
+): Promise<void> {
+  let chunk = ''
+  for (const piece of pieces) {
+    chunk += piece
+    if (chunk.length < CHUNK) continue
+    await write(chunk, signal, output)
+    if (signal.aborted) return
+    chunk = ''
+  }
+  if (chunk !== '') await write(chunk, signal, output)
+}
+
+async function write(chunk: string, signal: AbortSignal, output: Writable): Promise<void> {
+  // What a reader does not take is not heaped up for it.
+  if (signal.aborted && output.writableNeedDrain) return
+  eraseProgress()
+  if (output.write(chunk)) return
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      output.off('drain', go)
+      signal.removeEventListener('abort', go)
+      resolve()
+    }
+    output.once('drain', go)
+    signal.addEventListener('abort', go, { once: true })
+    if (signal.aborted) go()
+  })
+}
+
+/** Writes one line to stderr: warnings and errors, which are not the command's output. */
 export function tell(command: string, text: string): void {
+  eraseProgress()
   process.stderr.write(`inotify-bridge ${command}: ${text}\n`)
 }

@@ -1,164 +1,155 @@
-import { basename, dirname } from 'node:path'
-import {
-  IN_ACCESS,
-  IN_ALL_EVENTS,
-  IN_ATTRIB,
-  IN_CLOSE_NOWRITE,
-  IN_CLOSE_WRITE,
-  IN_CREATE,
-  IN_DELETE,
-  IN_ISDIR,
-  IN_MODIFY,
-  IN_MOVED_FROM,
-  IN_MOVED_TO,
-  IN_OPEN,
-} from '../inotify/constants.ts'
-import { Inotify } from '../inotify/inotify.ts'
+import { printable } from '../errors.ts'
+import { IN_ACCESS, IN_ALL_EVENTS, IN_CLOSE_NOWRITE, IN_CLOSE_WRITE, IN_OPEN } from '../inotify/constants.ts'
 import { formatMask } from '../inotify/mask.ts'
-import type { Change } from '../watch/change.ts'
 import type { WatchOptions } from '../watch/options.ts'
-import { watch } from '../watch/watcher.ts'
 import { type Command, choiceOf, numberOf, parse, UsageError } from './command.ts'
-import { inotifywaitNames, maskOfNames } from './event_names.ts'
-import { printJson, printLine, tell } from './output.ts'
+import { csvLine, type EventRow, plainLine, rowFormat } from './event_format.ts'
+import { maskOfNames } from './event_names.ts'
+import { PathFilter } from './path_filter.ts'
+import { watchChanges } from './watch_changes.ts'
+import { watchRaw } from './watch_raw.ts'
+import { GivenPaths, pathArguments } from './watched_paths.ts'
 
-const HELP = `usage: inotify-bridge watch [OPTIONS] DIRECTORY...
+const HELP = `usage: inotify-bridge watch [OPTIONS] PATH... [@EXCLUDED...]
 
-Waits for a change in the directories and prints it: directory, events, name, as inotifywait does. What comes from a poll,
-on a mount that does not deliver events, is printed alike.
+Waits for changes and prints them as inotifywait does: directory, events, name. What comes from a poll, on a mount that does
+not deliver events, is printed alike. Of a watched path itself: LOST, RESTORED, OVERFLOW (events were lost; the difference
+follows), RECOVERED.
 
   -m, --monitor        go on until Ctrl-C, instead of ending after the first changes
-  -e, --event NAMES    only these, as inotifywait has them: modify, attrib, close_write, moved_to, moved_from, move,
+  -r, --recursive      all that lies below, also what is made later
+  -e, --event NAMES    only these, as inotifywait has them: modify, attrib, close_write, close, moved_to, moved_from, move,
                        create, delete; may be repeated or joined by commas
-  -q, --quiet          do not say on stderr when the watches are established, and on what
+  -t, --timeout SEC    end with exit code 1 after so long without a change; 0, the default: never
+  -q, --quiet          do not say on stderr when the watches are established, and on what; -qq: do not print changes either
+      --initial        first print what is there, as created
+      --follow         go into directories behind symlinks
+      --settle MS      print that a file was modified when it has been quiet for so long
       --backend NAME   auto (by mount, the default), inotify or poll
       --interval MS    between polls; 250
-      --raw            the kernel's own events on files or directories, every event of -e: wd, mask, cookie, name
+
+What is watched and told of; REGEX is JavaScript's, searched for in the path as it is printed. Each may be repeated:
+      --exclude REGEX, --excludei REGEX   not these; the i ignores case. A directory is left out with all below it where
+                                          REGEX matches its path and a slash: 'node_modules/'
+      --include REGEX, --includei REGEX   only these; directories are searched in any case
+      --fromfile FILE                     paths, and @paths to leave out, a line each; -: from stdin
+      @EXCLUDED                           not this path and what is below it
+
+How it is printed; control characters and backslashes in names are escaped:
+      --format FMT     %w directory with its slash, or watched file; %f name; %e events, %Xe with X between them; %c in hex
+                       what the two lines of a rename have in common, else 0; %T time; %n newline; %0 NUL; %%
+                       With %0 in it, names are exact: --format '%w%f%0' --no-newline
+      --timefmt FMT    for %T, as strftime(3) in the C locale: '%F %T'
+      --no-newline     none after each --format
+  -c, --csv            directory,events,name
       --json           an object a line: a Change, or with --raw the event's fields
+      --raw            the kernel's own events on files or directories, every event of -e: wd, mask, cookie, name
   -h, --help
 
-Exit code: 0 done, 1 failed, 2 wrong usage. Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.
+Exit code: 0 done, 1 failed or nothing within --timeout, 2 wrong usage.
+Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.
 `
 
 const OPTIONS = {
   monitor: { type: 'boolean', short: 'm' },
+  recursive: { type: 'boolean', short: 'r' },
   event: { type: 'string', short: 'e', multiple: true },
-  quiet: { type: 'boolean', short: 'q' },
+  timeout: { type: 'string', short: 't' },
+  quiet: { type: 'boolean', short: 'q', multiple: true },
+  initial: { type: 'boolean' },
+  follow: { type: 'boolean' },
+  settle: { type: 'string' },
   backend: { type: 'string' },
   interval: { type: 'string' },
-  raw: { type: 'boolean' },
+  exclude: { type: 'string', multiple: true },
+  excludei: { type: 'string', multiple: true },
+  include: { type: 'string', multiple: true },
+  includei: { type: 'string', multiple: true },
+  fromfile: { type: 'string', multiple: true },
+  format: { type: 'string' },
+  timefmt: { type: 'string' },
+  'no-newline': { type: 'boolean' },
+  csv: { type: 'boolean', short: 'c' },
   json: { type: 'boolean' },
+  raw: { type: 'boolean' },
 } as const
 
-// What watch() does not report: nothing has changed.
-const NO_CHANGE = IN_ACCESS | IN_OPEN | IN_CLOSE_NOWRITE
+type Values = ReturnType<typeof parse<typeof OPTIONS>>['values']
 
-interface Request {
-  paths: string[]
-  mask: number
-  monitor: boolean
-  quiet: boolean
-  json: boolean
-  options: WatchOptions
-}
+// --raw is neither watch() nor inotifywait: what it does not do is not overlooked in silence.
+const WITH_RAW = new Set(['monitor', 'event', 'timeout', 'quiet', 'fromfile', 'json', 'raw'])
+
+// What setTimeout() can wait for.
+const LONGEST_TIMEOUT = Math.floor((2 ** 31 - 1) / 1000)
 
 export const watchCommand: Command = {
   summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
   help: HELP,
   async run(args, signal) {
-    const { values, positionals: paths } = parse(args, OPTIONS)
-    if (paths.length === 0) throw new UsageError('name at least one directory')
-    const names = values.event
-    const request: Request = {
-      paths,
-      mask: names === undefined ? IN_ALL_EVENTS : maskOfNames(names),
+    const { values, positionals } = parse(args, OPTIONS)
+    const wanted = {
+      mask: maskOf(values),
       monitor: values.monitor === true,
-      quiet: values.quiet === true,
-      json: values.json === true,
-      options: { signal },
+      quiet: values.quiet?.length ?? 0,
+      timeout: timeoutOf(values),
     }
-    if (values.raw) return watchRaw(request, signal)
-    if (names !== undefined && (request.mask & ~NO_CHANGE) === 0) {
-      throw new UsageError(`${formatMask(request.mask)} changes nothing; --raw tells of it`)
-    }
-    const backend = choiceOf('--backend', values.backend, ['auto', 'inotify', 'poll'])
-    const interval = numberOf('--interval', values.interval, 1)
-    if (backend !== undefined) request.options.backend = backend
-    if (interval !== undefined) request.options.interval = interval
-    return watchChanges(request)
+    const format = formatOf(values)
+    const unfit = values.raw && Object.keys(values).find((name) => !WITH_RAW.has(name))
+    if (unfit) throw new UsageError(`--raw does not go with --${unfit}`)
+    const options = optionsOf(values)
+
+    const { watched: paths, excluded } = await pathArguments(positionals, values.fromfile ?? [], signal)
+    if (paths.length === 0) throw new UsageError('name at least one file or directory')
+    if (paths.includes('')) throw new UsageError("one of the paths is empty: ''")
+    if (values.raw) return watchRaw({ ...wanted, paths, json: values.json === true }, signal)
+    const given = new GivenPaths(paths)
+    const filter = new PathFilter(values, excluded, (path, kind) => given.shown(path, kind))
+    if (filter.isExcluding) options.ignore = (path, kind) => filter.ignores(path, kind)
+    return watchChanges({ ...wanted, paths, options, given, filter, format }, signal)
   },
 }
 
-async function watchChanges({ paths, mask, monitor, quiet, json, options }: Request): Promise<number> {
-  await using watcher = watch(paths, options)
-  // What ends the start, and a limit that was met: then the root in question is polled, and the rest goes on.
-  watcher.on('error', (error) => tell('watch', error.message))
-  const changes = watcher[Symbol.asyncIterator]()
-  const ready = await watcher.ready.then(
-    () => true,
-    () => false,
+function optionsOf(values: Values): WatchOptions {
+  const options: WatchOptions = {}
+  const backend = choiceOf('--backend', values.backend, ['auto', 'inotify', 'poll'])
+  const interval = numberOf('--interval', values.interval, 1)
+  const settle = numberOf('--settle', values.settle, 0)
+  if (backend !== undefined) options.backend = backend
+  if (interval !== undefined) options.interval = interval
+  if (settle !== undefined) options.settle = settle
+  if (values.recursive) options.recursive = true
+  if (values.initial) options.initial = true
+  if (values.follow) options.followSymlinks = true
+  return options
+}
+
+function maskOf({ event: names, raw }: Values): number {
+  if (names === undefined) return IN_ALL_EVENTS
+  const mask = maskOfNames(names)
+  if (raw) return mask
+  // `close` asks for both of its kinds.
+  const read = IN_ACCESS | IN_OPEN | (mask & IN_CLOSE_WRITE ? 0 : IN_CLOSE_NOWRITE)
+  if (mask & read) throw new UsageError(`${formatMask(mask & read)} changes nothing; --raw tells of it`)
+  return mask
+}
+
+function timeoutOf({ timeout }: Values): number | undefined {
+  const seconds = numberOf('--timeout', timeout, 0)
+  if (seconds === undefined || seconds <= LONGEST_TIMEOUT) return seconds
+  throw new UsageError(
+    `--timeout takes at most ${LONGEST_TIMEOUT} seconds; got '${printable(String(timeout))}'`,
   )
-  if (!ready) return options.signal?.aborted ? 0 : 1
-  if (!quiet)
-    for (const { path, backend, why } of watcher.coverage()) tell('watch', `${path}: ${backend} (${why})`)
-  for await (const batch of changes) {
-    const wanted = batch.filter((change) => (maskOf(change) & mask) !== 0 || isAboutRoot(change))
-    for (const change of wanted) json ? printJson(change) : printChange(change)
-    if (wanted.length > 0 && !monitor) break
+}
+
+/** undefined: --json. */
+function formatOf(values: Values): ((row: EventRow) => string) | undefined {
+  const { format, timefmt, csv, json } = values
+  const [one, other] = (['format', 'csv', 'json'] as const).filter((name) => values[name] !== undefined)
+  if (other !== undefined) throw new UsageError(`--${one} does not go with --${other}`)
+  for (const name of ['timefmt', 'no-newline'] as const) {
+    if (values[name] !== undefined && format === undefined) throw new UsageError(`--${name} needs --format`)
   }
-  return 0
-}
-
-async function watchRaw(
-  { paths, mask, monitor, quiet, json }: Request,
-  signal: AbortSignal,
-): Promise<number> {
-  using inotify = new Inotify({ signal })
-  const pathOf = new Map(paths.map((path) => [inotify.add(path, mask), path]))
-  if (!quiet) tell('watch', `${pathOf.size} watches established`)
-  for await (const batch of inotify) {
-    for (const event of batch) {
-      const path = pathOf.get(event.wd) ?? ''
-      if (json) printJson({ ...event, events: formatMask(event.mask), path })
-      else printLine(`${path} wd=${event.wd} ${formatMask(event.mask)} cookie=${event.cookie} ${event.name}`)
-    }
-    if (!monitor) break
-  }
-  return 0
-}
-
-function isAboutRoot({ type }: Change): boolean {
-  return type === 'overflow' || type === 'recovered' || type === 'lost' || type === 'restored'
-}
-
-/** The raw mask, or what would have been in it had the change not been found by a poll. */
-function maskOf(change: Change): number {
-  switch (change.type) {
-    case 'create':
-      return change.mask || IN_CREATE
-    case 'modify':
-      return change.mask || IN_MODIFY | IN_CLOSE_WRITE
-    case 'attrib':
-      return change.mask || IN_ATTRIB
-    case 'delete':
-      return change.mask || IN_DELETE
-    case 'rename':
-      return change.mask || IN_MOVED_FROM | IN_MOVED_TO
-    default:
-      return 0
-  }
-}
-
-function printChange(change: Change): void {
-  if (change.type === 'rename') {
-    const isDirectory = change.kind === 'directory' ? IN_ISDIR : 0
-    printEvent(change.from, inotifywaitNames(IN_MOVED_FROM | isDirectory))
-    printEvent(change.path, inotifywaitNames(IN_MOVED_TO | isDirectory))
-  } else if ('kind' in change) printEvent(change.path, inotifywaitNames(maskOf(change)))
-  else printLine(`${change.path} ${change.type.toUpperCase()}`)
-}
-
-function printEvent(path: string, events: string): void {
-  const directory = dirname(path)
-  printLine(`${directory === '/' ? '/' : `${directory}/`} ${events} ${basename(path)}`)
+  if (json) return undefined
+  if (format !== undefined) return rowFormat(format, timefmt, values['no-newline'] !== true)
+  return csv ? csvLine : plainLine
 }

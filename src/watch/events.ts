@@ -60,9 +60,10 @@ export class Events {
   async #take(batch: EventBatch, start: number, end: number): Promise<void> {
     const { tree, translator, surveyor, report } = this.#parts
     const index = new BatchIndex(batch, start, end, (wd) => tree.at(wd).some(keepsStat))
-    if (this.touched !== undefined) this.#touch(index, this.touched)
     const open = index.open()
     const looks: Looks = open.size === 0 ? new Map() : await this.#look(open)
+    // Behind the look: a poll that began while it was made may have listed something older.
+    if (this.touched !== undefined) this.#touch(index, this.touched)
     report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))

@@ -22,81 +22,106 @@ const BOUNDARY = 1
 const NAME_IS_ASCII = 4
 const VANISHED = 8
 
-const NO_PARENT = 0xffff_ffff
+const NO_PARENT = -1
 
-/** What the walk has found at one directory. Reads from the chunk that it came in, which is the walker's own: valid for one turn. */
+/** Whole records, as the walker hands them over. */
+class Chunk {
+  readonly bytes: Buffer
+  // The same memory: records are aligned, and the addon is built for little-endian machines alone.
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.i32 = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+    this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
+  }
+}
+
+/** What the walk has found at one directory. */
 export class Listing {
-  readonly #chunk: Buffer
+  readonly #chunk: Chunk
   readonly #at: number
 
-  constructor(chunk: Buffer, at: number) {
+  constructor(chunk: Chunk, at: number) {
     this.#chunk = chunk
     this.#at = at
   }
 
   /** Requests have the numbers from 0, directories found below them the next. */
   get id(): number {
-    return this.#u32(ID)
+    return this.#int(ID)
   }
 
   /** The id of the directory that this one is in; undefined for a request's own. */
   get parent(): number | undefined {
-    const parent = this.#u32(PARENT)
+    const parent = this.#int(PARENT)
     return parent === NO_PARENT ? undefined : parent
   }
 
   /** The watch, 0: none was asked for, or -errno of inotify_add_watch(2). */
   get wd(): number {
-    return this.#chunk.readInt32LE(this.#at + WD)
+    return this.#int(WD)
   }
 
   /** 0, or -errno of opening or reading it; then the entries are not all there are. */
   get error(): number {
-    return this.#chunk.readInt32LE(this.#at + ERROR)
+    return this.#int(ERROR)
   }
 
   /** Another mount begins here: it was neither watched nor listed. */
   get isBoundary(): boolean {
-    return (this.#u32(FLAGS) & BOUNDARY) !== 0
+    return (this.#int(FLAGS) & BOUNDARY) !== 0
   }
 
   /** A name went while it was looked at: where to, the listing may not show. */
   get isMoving(): boolean {
-    return (this.#u32(FLAGS) & VANISHED) !== 0
+    return (this.#int(FLAGS) & VANISHED) !== 0
   }
 
   get ino(): number {
-    return this.#chunk.readDoubleLE(this.#at + INO)
+    return this.#double(INO)
   }
 
   get mountId(): number {
-    return this.#chunk.readDoubleLE(this.#at + MOUNT_ID)
+    return this.#double(MOUNT_ID)
   }
 
   /** Who may do what in it; the rest is its entries' affair. */
   get owner(): Stat {
-    const [mode, uid, gid] = [this.#u32(MODE), this.#u32(MODE + 4), this.#u32(MODE + 8)]
-    return { mode, uid, gid, nlink: 0, size: 0, mtime: 0, ctime: 0, ctimeMs: 0, btimeMs: 0 }
+    const [mode, uid, gid] = [MODE, MODE + 4, MODE + 8].map((offset) => this.#int(offset) >>> 0)
+    return {
+      mode: mode as number,
+      uid: uid as number,
+      gid: gid as number,
+      nlink: 0,
+      size: 0,
+      mtime: 0,
+      ctime: 0,
+      ctimeMs: 0,
+      btimeMs: 0,
+    }
   }
 
   /** Of which directory this is, whatever its path: a mount shows the same one under another. */
   get identity(): string {
-    return `${this.mountId} ${this.#u32(DEVICE)}:${this.#u32(DEVICE + 4)} ${this.ino}`
+    return `${this.mountId} ${this.#int(DEVICE)}:${this.#int(DEVICE + 4)} ${this.ino}`
   }
 
   get name(): string {
-    const isAscii = (this.#u32(FLAGS) & NAME_IS_ASCII) !== 0
-    return nameAt(this.#chunk, this.#at + NAME, this.#at + NAME + this.#u32(NAME_BYTES), isAscii)
+    const isAscii = (this.#int(FLAGS) & NAME_IS_ASCII) !== 0
+    const start = this.#at + NAME
+    return nameAt(this.#chunk.bytes, start, start + this.#int(NAME_BYTES), isAscii)
   }
 
   get filesCount(): number {
-    return this.#u32(FILES_COUNT)
+    return this.#int(FILES_COUNT)
   }
 
   /** What is no directory, packed as packed.ts has it. */
   get packedFiles(): string {
     const start = this.#filesAt
-    return this.#chunk.toString('latin1', start, start + this.#u32(FILES_BYTES))
+    return this.#chunk.bytes.toString('latin1', start, start + this.#int(FILES_BYTES))
   }
 
   /** All entries. */
@@ -104,20 +129,27 @@ export class Listing {
     const entries: Entries = new Map()
     const take = (name: string, entry: Entry) => void entries.set(name, entry)
     const start = this.#filesAt
-    unpack(this.#chunk, start, start + this.#u32(FILES_BYTES) + this.#u32(SUBDIRS_BYTES), take)
+    unpack(this.#chunk.bytes, start, start + this.#int(FILES_BYTES) + this.#int(SUBDIRS_BYTES), take)
     return entries
   }
 
   get #filesAt(): number {
-    return this.#at + NAME + this.#u32(NAME_BYTES)
+    return this.#at + NAME + this.#int(NAME_BYTES)
   }
 
-  #u32(offset: number): number {
-    return this.#chunk.readUInt32LE(this.#at + offset)
+  #int(offset: number): number {
+    return this.#chunk.i32[(this.#at + offset) >> 2] as number
+  }
+
+  #double(offset: number): number {
+    return this.#chunk.f64[(this.#at + offset) >> 3] as number
   }
 }
 
-/** The listings in a chunk of records, in their order: a directory comes before those in it. */
-export function* listingsIn(chunk: Buffer): Generator<Listing> {
-  for (let at = 0; at < chunk.length; at += chunk.readUInt32LE(at + SIZE)) yield new Listing(chunk, at)
+/** The listings in a buffer of records, in their order: a directory comes before those in it. */
+export function* listingsIn(records: Buffer): Generator<Listing> {
+  const chunk = new Chunk(records)
+  for (let at = 0; at < records.length; at += chunk.i32[(at + SIZE) >> 2] as number) {
+    yield new Listing(chunk, at)
+  }
 }

@@ -4,14 +4,17 @@ import { debuglog } from 'node:util'
 import { InotifyError } from '../errors.ts'
 import type { EventBatch } from '../inotify/batch.ts'
 import type { Backend } from '../mounts/filesystems.ts'
+import { isWithin } from '../mounts/mountinfo.ts'
 import type { Change, Kind, RootChange, Source } from './change.ts'
 import type { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
 import { Events } from './events.ts'
 import { FileRoot } from './file_root.ts'
 import { FileRoots } from './file_roots.ts'
+import { Hints } from './hints.ts'
 import { InotifySource } from './inotify_source.ts'
 import { Lane } from './lane.ts'
+import { MountWatch } from './mount_watch.ts'
 import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
 import { Polling } from './polling.ts'
@@ -25,6 +28,8 @@ import { Territory } from './territory.ts'
 import { type Surroundings, Translator } from './translate.ts'
 import { Tree } from './tree.ts'
 import { asWatchError, closedError, isAbsence, isLimit, isShortage } from './watch_error.ts'
+import { ABOUT_NAME, GONE } from './watch_mask.ts'
+import { watchWays } from './ways.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
 export interface Coverage {
@@ -79,6 +84,9 @@ export class Roots implements Surroundings {
   readonly #polls: Schedule
   readonly #settling: Schedule
   readonly #quiet: Quiet | undefined
+  // What tells that a root may be another directory: see ways.ts.
+  readonly #ways = new Hints<Root>()
+  readonly #mounts: MountWatch
   #inotify: InotifySource | undefined
   // ms since the epoch: all that was done before has been told.
   #goodUntil = Date.now()
@@ -106,15 +114,19 @@ export class Roots implements Surroundings {
       around: this,
       inotify: () => this.#inotify,
       choose: (path) => this.#chooseBelow(path),
+      keeps: (wd) => this.#keeps(wd),
       report,
       trouble: (error) => listener.trouble(error),
     })
     this.#files = new FileRoots({
       inotify: () => this.#inotify?.inotify,
-      isWatchedElsewhere: (wd) => tree.at(wd).length > 0,
+      retire: (wds) => this.#retire(wds),
       report,
       lost: (file) => this.#withRootOf(file, (root) => this.#lose(root, 'inotify')),
       mayBeBack: (file) => this.#withRootOf(file, (root) => this.#replace(root, 'inotify')),
+    })
+    this.#mounts = new MountWatch((points) => {
+      this.#lane.run(() => this.#onMounts(points)).catch((error) => trace('%s', error))
     })
     const lost = (top: Directory) => {
       const root = this.#tops.get(top)
@@ -235,6 +247,7 @@ export class Roots implements Surroundings {
   async close(): Promise<void> {
     this.#closed = true
     this.#quiet?.stop()
+    this.#mounts.close()
     this.#surveyor.close()
     this.#polling.close()
     const stopped = [this.#polls.stop(), this.#settling.stop()]
@@ -282,6 +295,32 @@ export class Roots implements Surroundings {
   async #onEvents(batch: EventBatch, start: number, end: number): Promise<void> {
     await this.#events.take(batch, start, end)
     await this.#files.take(batch, start, end)
+    if (this.#ways.collect(batch, start, end, ABOUT_NAME | GONE).size > 0) await this.#verify()
+  }
+
+  /** Something was mounted or unmounted: another directory may be at that path now. */
+  async #onMounts(points: readonly string[]): Promise<void> {
+    await this.#verify()
+    const directories: Directory[] = []
+    for (const { isPresent, top, realPath } of this.#roots.values()) {
+      if (!isPresent || top === undefined) continue
+      for (const point of points) {
+        if (point === realPath || !isWithin(point, realPath)) continue
+        const directory = this.#tree.find(top, point.slice(realPath.length).split('/').filter(Boolean))
+        if (directory !== undefined) directories.push(directory)
+      }
+    }
+    if (directories.length > 0) await this.#surveyor.survey(directories, this.#terms({}))
+    this.#settling.arm()
+  }
+
+  /** Whether a watch is needed for something else than a directory of the tree. */
+  #keeps(wd: number): boolean {
+    return this.#files.has(wd) || this.#ways.has(wd)
+  }
+
+  #retire(wds: Iterable<number>): void {
+    for (const wd of wds) if (!this.#keeps(wd) && this.#tree.at(wd).length === 0) this.#inotify?.retire(wd)
   }
 
   async #settle(): Promise<void> {
@@ -333,7 +372,7 @@ export class Roots implements Surroundings {
       if (directory.parent !== undefined) this.#doubts.add(directory.parent, directory.name)
     }
     for (const wd of wds) {
-      const isKnown = this.#tree.at(wd).length > 0 || this.#files.has(wd) || this.#inotify?.isBarrier(wd)
+      const isKnown = this.#tree.at(wd).length > 0 || this.#keeps(wd) || this.#inotify?.isBarrier(wd)
       if (!isKnown) this.#inotify?.retire(wd)
     }
   }
@@ -378,9 +417,22 @@ export class Roots implements Surroundings {
       throw new InotifyError({ errno: -finding.error, syscall: 'open', path: root.path })
     root.identity = finding.identity
     root.realPath = await realpath(root.path).catch(() => root.path)
+    await this.#watchWays(root)
+    await this.#mounts.open()
     root.isPresent = true
     root.absence = undefined
     trace('%s: %s, because %s', root.path, territory.backend, territory.why)
+  }
+
+  /** What there is no watch for is found by sync(), or by the next event of the root. */
+  async #watchWays(root: Root): Promise<void> {
+    const inotify = this.#inotify?.inotify
+    if (inotify === undefined || !root.top?.territory.isWatched) return
+    const ways = await watchWays(root.path, false, inotify).catch((error) => {
+      trace('%s: %s', root.path, error)
+      return []
+    })
+    this.#retire(this.#ways.set(root, ways))
   }
 
   async #surveyRoot(
@@ -523,6 +575,7 @@ export class Roots implements Surroundings {
   #forget(root: Root): void {
     root.isPresent = false
     if (root.file !== undefined) this.#files.remove(root.file)
+    this.#retire(this.#ways.set(root, []))
     if (root.top !== undefined) this.#dropTop(root)
     this.#surveyor.retire()
     this.#polling.discard()

@@ -311,15 +311,22 @@ export class Survey {
 
   #adopt(directory: Directory, listing: Listing): void {
     const isNew = !directory.isListed
-    // A poll takes in what events have told behind its listing, and leaves out what they speak of.
-    if (this.terms.source !== 'poll') this.#translator.setListed(directory)
-    directory.isListed = true
     this.#isNew[listing.id] = isNew
+    // A poll takes in what events have told behind its listing, and leaves out what they speak of.
+    if (this.terms.source !== 'poll') this.#setListed(directory, isNew)
+    directory.isListed = true
     const { recursive, hidesSome, followsLinks } = this.#around
     const isAsPacked = directory.territory.isPolled || !this.terms.withStat
     if (isNew && this.terms.silent && recursive && isAsPacked && !hidesSome && !followsLinks) {
       if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)
     } else this.#compare(directory, listing.entries())
+  }
+
+  #setListed(directory: Directory, isNew: boolean): void {
+    const { territory } = directory
+    if (territory.base === directory) this.#translator.setListed(territory)
+    // With its base, all that is new in a territory.
+    else if (!isNew || !this.#translator.isListed(territory)) this.#translator.setListed(directory)
   }
 
   #compare(directory: Directory, seen: Entries, only?: ReadonlySet<string>): void {

@@ -31,6 +31,8 @@ export interface SurveyorParts {
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
   choose(path: string): Promise<{ backend: Backend; why: string } | { refused: Error }>
+  /** Whether a watch is needed for something else than the tree. */
+  keeps(wd: number): boolean
   report(changes: Change[]): void
   trouble(error: unknown): void
 }
@@ -167,7 +169,7 @@ export class Surveyor {
   /** Removes the watches that nothing needs any more: not before it is known that what was dropped is found nowhere else. */
   retire(): void {
     const { retired } = this.#parts.tree
-    for (const wd of retired) this.#parts.inotify()?.retire(wd)
+    for (const wd of retired) if (!this.#parts.keeps(wd)) this.#parts.inotify()?.retire(wd)
     retired.clear()
   }
 

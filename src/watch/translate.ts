@@ -13,6 +13,7 @@ import { append, type Change, type Kind } from './change.ts'
 import { type Departure, Departures } from './departures.ts'
 import { Directory, isLinkBase } from './directory.ts'
 import { alteration, type Entry, sameFile } from './entries.ts'
+import type { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
@@ -52,9 +53,9 @@ export class Translator {
   readonly #departures = new Departures()
   // Directories that were listed lately, and the names in them of which an event has told since. Of the others, the event that put
   // them there may still come.
-  readonly #listed = new Map<Directory, Set<string> | undefined>()
+  readonly #listed = new Map<Directory | Territory, Map<Directory, Set<string>>>()
   // Those that were since the last {@link holdListed}.
-  readonly #relisted = new Set<Directory>()
+  readonly #relisted = new Set<Directory | Territory>()
   // The halves of an exchange that have been told with the two before them.
   readonly #done = new Set<number>()
   #changes: Change[] = []
@@ -77,10 +78,14 @@ export class Translator {
     return this.#departures.size > 0
   }
 
-  /** A listing has shown what events may still tell. */
-  setListed(directory: Directory): void {
-    this.#listed.set(directory, undefined)
-    this.#relisted.add(directory)
+  /** A listing of a directory, or of everything in a territory, has shown what events may still tell. */
+  setListed(listed: Directory | Territory): void {
+    this.#listed.set(listed, new Map())
+    this.#relisted.add(listed)
+  }
+
+  isListed(listed: Directory | Territory): boolean {
+    return this.#listed.has(listed)
   }
 
   get hasListed(): boolean {
@@ -173,14 +178,16 @@ export class Translator {
 
   /** A listing has shown this name, and no event has spoken of it since. */
   #wasListed(directory: Directory, name: string): boolean {
-    return this.#listed.has(directory) && !this.#listed.get(directory)?.has(name)
+    const spoken = this.#listed.get(directory) ?? this.#listed.get(directory.territory)
+    return spoken !== undefined && !spoken.get(directory)?.has(name)
   }
 
   #speakOf(directory: Directory, name: string): void {
-    if (!this.#listed.has(directory)) return
-    const spoken = this.#listed.get(directory)
-    if (spoken === undefined) this.#listed.set(directory, new Set([name]))
-    else spoken.add(name)
+    const spoken = this.#listed.get(directory) ?? this.#listed.get(directory.territory)
+    if (spoken === undefined) return
+    const names = spoken.get(directory)
+    if (names === undefined) spoken.set(directory, new Set([name]))
+    else names.add(name)
   }
 
   // A name that left and comes again is another's by now; only the order of its own delete and create is right.

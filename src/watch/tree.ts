@@ -1,5 +1,5 @@
 import { Directory } from './directory.ts'
-import type { Entries } from './entries.ts'
+import type { Entries, Entry } from './entries.ts'
 import type { Territory } from './territory.ts'
 import { Warm } from './warm.ts'
 
@@ -65,6 +65,16 @@ export class Tree {
     if (others.length > 1) this.#byWd.set(wd, others)
     else if (others[0] !== undefined) this.#byWd.set(wd, others[0])
     else this.#byWd.delete(wd)
+  }
+
+  /** The directory at a path below a root, given by its names; undefined if there is none. */
+  find(top: Directory, names: readonly string[]): Directory | undefined {
+    let found: Directory | undefined = top
+    for (const name of names) {
+      const entry: Entry | undefined = found && this.entriesOf(found).get(name)
+      found = entry instanceof Directory ? entry : undefined
+    }
+    return found
   }
 
   /** A new directory, unlisted. Its name in the parent must be free. */

@@ -1,8 +1,9 @@
 import { InotifyError } from '../errors.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such directory; watch the one that it will appear in',
-  ENOTDIR: 'watch() takes directories; watch the one that holds this file',
+  ENOENT: 'there is nothing yet; it is watched when it comes',
+  ENOTDIR: 'a file is where a directory should be on the way to it; it is watched when it comes',
+  ENAMETOOLONG: 'a name has at most 255 bytes, a path 4095',
   EACCES: 'read and search permission are needed to list and watch a directory',
 }
 

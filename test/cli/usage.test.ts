@@ -27,10 +27,57 @@ describe('one line on stderr, and the exit code', () => {
   test.each([
     ['no command', [], 2, 'name a command'],
     ['an unknown command', ['wach'], 2, "there is no command 'wach'"],
-    ['watch without a path', ['watch'], 2, 'name at least one directory'],
+    ['watch without a path', ['watch'], 2, 'name at least one file or directory'],
     ['an unknown flag', ['watch', '--frob', '/'], 2, "Unknown option '--frob'"],
     ['an unknown event', ['watch', '-e', 'moved', '/'], 2, "there is no event 'moved'"],
     ['an event that is no change', ['watch', '-e', 'open', '/'], 2, '--raw'],
+    ['an event that is no change, among others', ['watch', '-e', 'create,close_nowrite', '/'], 2, '--raw'],
+    [
+      'a -t that is no number',
+      ['watch', '-t', '0.5', '/'],
+      2,
+      '--timeout takes a whole number of at least 0',
+    ],
+    [
+      'a -t that begins with a dash',
+      ['watch', '-t', '-1', '/'],
+      2,
+      "starting with a dash use '--timeout=-XYZ'",
+    ],
+    ['a -t below 0', ['watch', '--timeout=-1', '/'], 2, 'at least 0'],
+    ['a -t that no timer can wait for', ['watch', '-t', '9999999', '/'], 2, 'at most 2147483 seconds'],
+    ['a --settle below 0', ['watch', '--settle=-5', '/'], 2, '--settle takes a whole number of at least 0'],
+    ['an unknown conversion', ['watch', '--format', '%w%d', '/'], 2, "'%d'; it takes %w %f %e"],
+    ['%T without a format for it', ['watch', '--format', '%T', '/'], 2, '--timefmt says how'],
+    [
+      'an unknown conversion of time',
+      ['watch', '--format', '%T', '--timefmt', '%Q', '/'],
+      2,
+      "'%Q'; it takes",
+    ],
+    ['--timefmt without --format', ['watch', '--timefmt', '%F', '/'], 2, '--timefmt needs --format'],
+    ['--no-newline without --format', ['watch', '--no-newline', '/'], 2, '--no-newline needs --format'],
+    ['two ways to print', ['watch', '--csv', '--json', '/'], 2, '--csv does not go with --json'],
+    ['--format and --csv', ['watch', '-c', '--format', '%w', '/'], 2, '--format does not go with --csv'],
+    ['--raw and what it does not do', ['watch', '--raw', '-r', '/'], 2, '--raw does not go with --recursive'],
+    ['a pattern that is none', ['watch', '--exclude', '(', '/'], 2, 'Unterminated group'],
+    ['a pattern of POSIX', ['watch', '--include', '[[:digit:]]', '/'], 2, 'has no [:digit:]'],
+    ['only paths to leave out', ['watch', '@/tmp'], 2, 'name at least one file or directory'],
+    [
+      'no such list',
+      ['watch', '--fromfile', '/no/such'],
+      1,
+      "ENOENT: no such file or directory, open '/no/such'",
+    ],
+    [
+      'a list that is a directory',
+      ['watch', '--fromfile', '/'],
+      1,
+      "EISDIR: illegal operation on a directory, read '/'",
+    ],
+    ['an empty path', ['watch', '/tmp', ''], 2, 'one of the paths is empty'],
+    ['ESC in an unknown flag', ['watch', '--\x1b[31m', '/'], 2, '\\x1b[31m'],
+    ['ESC in an event', ['watch', '-e', '\x1b[31m', '/'], 2, '\\x1b[31m'],
     ['an unknown backend', ['watch', '--backend', 'kqueue', '/'], 2, 'auto, inotify, poll'],
     ['an interval of 0', ['watch', '--interval', '0', '/'], 2, 'at least 1'],
     ['an interval that is no number', ['mirror', '--interval', '1s', '/a', '/b'], 2, "got '1s'"],
@@ -68,7 +115,7 @@ describe('one line on stderr, and the exit code', () => {
 
   test('a bad environment names the variable', async () => {
     const environment = { INOTIFY_BRIDGE_BACKEND: 'fanotify' }
-    const { code, stderr } = await new Run(['watch', scratch()], environment).ended()
+    const { code, stderr } = await new Run(['watch', scratch()], { environment }).ended()
     expect(stderr).toMatch(/^inotify-bridge watch: INOTIFY_BRIDGE_BACKEND .*'fanotify'\n$/)
     expect(code).toBe(1)
   })

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import { loadAddon, type NativeMountTable } from '../addon.ts'
+import { parseMountinfo } from '../mounts/mountinfo.ts'
+
+/**
+ * Tells where something was mounted or unmounted: inotify does not (a filesystem over a watched directory, the end of a bind mount).
+ * Nothing wakes up while the mount table stays as it is.
+ */
+export class MountWatch {
+  readonly #changed: (points: string[]) => void
+  #native: NativeMountTable | undefined
+  #points: Map<number, string> | undefined
+
+  /** @param changed gets the mount points, as /proc/self/mountinfo has them */
+  constructor(changed: (points: string[]) => void) {
+    this.#changed = changed
+  }
+
+  /** Without /proc there is nothing to tell. */
+  async open(): Promise<void> {
+    if (this.#native !== undefined) return
+    this.#native = new (loadAddon().MountTable)()
+    this.#native.open(() => void this.#look())
+    this.#native.unref()
+    this.#points = await read()
+  }
+
+  close(): void {
+    this.#native?.close()
+    this.#native = undefined
+  }
+
+  async #look(): Promise<void> {
+    const after = await read()
+    const before = this.#points
+    if (this.#native === undefined || before === undefined || after === undefined) return
+    this.#points = after
+    const came = [...after].filter(([id, point]) => before.get(id) !== point)
+    const went = [...before].filter(([id, point]) => after.get(id) !== point)
+    const points = [...came, ...went].map(([, point]) => point)
+    if (points.length > 0) this.#changed([...new Set(points)])
+  }
+}
+
+async function read(): Promise<Map<number, string> | undefined> {
+  try {
+    const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
+    return new Map(rows.map(({ id, point }) => [id, point]))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { eventsOf } from '../../src/cli/change_events.ts'
+import { inotifywaitNames, maskOfNames } from '../../src/cli/event_names.ts'
+import { IN_ALL_EVENTS } from '../../src/inotify/constants.ts'
+import type { EntryChange, Kind, RenameChange } from '../../src/watch/change.ts'
+
+function change(type: EntryChange['type'], events: string, kind: Kind = 'file'): EntryChange {
+  const mask = events === '' ? 0 : maskOfNames([events])
+  return { type, path: '/d/f', kind, mask, source: mask === 0 ? 'poll' : 'inotify' }
+}
+
+const renamed: RenameChange = {
+  type: 'rename',
+  from: '/d/a',
+  path: '/d/b',
+  replaced: false,
+  kind: 'directory',
+  mask: 0,
+  source: 'poll',
+}
+
+function told(change: EntryChange | RenameChange, asked?: string): string[] {
+  const events = eventsOf(change, asked === undefined ? IN_ALL_EVENTS : maskOfNames([asked]))
+  return events.map(({ path, mask }) => `${path} ${inotifywaitNames(mask)}`)
+}
+
+describe('by events', () => {
+  test('a line for each event of a change, in the order of the kernel', () => {
+    expect(told(change('modify', 'close_write,modify'))).toEqual(['/d/f MODIFY', '/d/f CLOSE_WRITE,CLOSE'])
+    expect(told(change('create', 'create', 'directory'))).toEqual(['/d/f CREATE,ISDIR'])
+    expect(told(renamed)).toEqual(['/d/a MOVED_FROM,ISDIR', '/d/b MOVED_TO,ISDIR'])
+  })
+
+  test('the event is told, not the type: what came from outside was moved', () => {
+    expect(told(change('create', 'moved_to'))).toEqual(['/d/f MOVED_TO'])
+    expect(told(change('modify', 'moved_to'))).toEqual(['/d/f MOVED_TO'])
+    expect(told(change('delete', 'moved_from'))).toEqual(['/d/f MOVED_FROM'])
+  })
+
+  test('only the events that were asked for', () => {
+    expect(told(change('modify', 'close_write,modify'), 'close')).toEqual(['/d/f CLOSE_WRITE,CLOSE'])
+    expect(told(change('modify', 'modify'), 'close_write')).toEqual([])
+    expect(told(change('create', 'create'), 'moved_to')).toEqual([])
+    expect(told(change('delete', 'delete'), 'moved_from')).toEqual([])
+    expect(told(renamed, 'moved_to')).toEqual(['/d/b MOVED_TO,ISDIR'])
+  })
+})
+
+describe('by comparing, without an event', () => {
+  test('the events of one whole write', () => {
+    expect(told(change('create', ''))).toEqual(['/d/f CREATE', '/d/f CLOSE_WRITE,CLOSE'])
+    expect(told(change('create', '', 'directory'))).toEqual(['/d/f CREATE,ISDIR'])
+    expect(told(change('create', '', 'symlink'))).toEqual(['/d/f CREATE'])
+    expect(told(change('modify', ''))).toEqual(['/d/f MODIFY', '/d/f CLOSE_WRITE,CLOSE'])
+    expect(told(change('attrib', ''))).toEqual(['/d/f ATTRIB'])
+    expect(told(change('delete', ''))).toEqual(['/d/f DELETE'])
+  })
+
+  test('who waits for a finished file, or for a rename alone, is told of what may be one', () => {
+    expect(told(change('create', ''), 'close_write,moved_to')).toEqual(['/d/f CLOSE_WRITE,CLOSE'])
+    expect(told(change('create', ''), 'moved_to')).toEqual(['/d/f MOVED_TO'])
+    expect(told(change('create', '', 'symlink'), 'close_write,moved_to')).toEqual(['/d/f MOVED_TO'])
+    expect(told(change('modify', ''), 'moved_to')).toEqual(['/d/f MOVED_TO'])
+    expect(told(change('delete', ''), 'moved_from')).toEqual(['/d/f MOVED_FROM'])
+    expect(told(change('modify', ''), 'create,delete,attrib')).toEqual([])
+    expect(told(change('attrib', ''), 'modify')).toEqual([])
+  })
+
+  test('as well where the event that told of it was of another kind', () => {
+    expect(told(change('create', 'modify'), 'create')).toEqual(['/d/f CREATE'])
+    expect(told(change('delete', 'moved_to'))).toEqual(['/d/f DELETE'])
+  })
+})
