@@ -9,7 +9,7 @@ const say = (/** @type {object} */ what) => process.stdout.write(`${JSON.stringi
 if (uid !== undefined) process.setuid?.(uid)
 const watcher = watch(paths, options)
 watcher.on('changes', (changes) => say({ changes }))
-watcher.on('error', (error) => say({ error: String(error) }))
+watcher.on('error', (error) => say({ error: { ...error, message: error.message } }))
 await watcher.ready
 say({ answer: 'ready' })
 

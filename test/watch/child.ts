@@ -21,7 +21,7 @@ export interface ChildOptions extends WatchOptions {
 /** A watcher in a process of its own: see child.mjs. */
 export class WatchingChild {
   readonly changes: Change[] = []
-  readonly errors: string[] = []
+  readonly errors: Array<{ message: string; code?: string; path?: string; hint?: string }> = []
   readonly #process: ChildProcess
   readonly #answers: Array<(answer: unknown) => void> = []
   readonly #ended: Promise<never>

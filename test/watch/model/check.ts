@@ -26,8 +26,8 @@ export interface CheckOptions {
 // What two processes do at the same time is another each time: a round that failed is not innocent because it once goes well.
 const TRIALS = 3
 
-export const title = ({ filesystem, queue, start }: Setting) =>
-  `${filesystem}, max_queued_events ${queue}, begun ${start} the writing`
+export const title = ({ filesystem, queue, start, writers }: Setting) =>
+  `${writers} ${writers === 1 ? 'writer' : 'writers'} on ${filesystem}, max_queued_events ${queue}, begun ${start} the writing`
 
 /** Plays rounds until one goes wrong; throws what was wrong with the smallest of its kind that was found. */
 export async function check(

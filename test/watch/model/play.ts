@@ -8,6 +8,7 @@ import { Writers } from './writers.ts'
 
 export interface Setting extends SessionOptions {
   filesystem: Filesystem
+  writers: number
   /** 'before' the writers begin, or 'amid' their work: then what the watcher found is what it told. */
   start: 'before' | 'amid'
 }
@@ -40,7 +41,7 @@ function plant(directory: string, levels = 3): void {
 export async function play(round: Round, setting: Setting): Promise<Outcome> {
   await using place = await makePlace(setting.filesystem, (tree) => plant(tree))
   const { tree, outside } = place
-  await using writers = new Writers(Math.max(1, ...round.map((scripts) => scripts.length)), tree, outside)
+  await using writers = new Writers(setting.writers, tree, outside)
   await using session = new Session(tree, setting)
   let operations = 0
   if (setting.start === 'before') await session.start(false)

@@ -9,23 +9,32 @@ import { play, type Setting } from './play.ts'
 // Four processes change a tree, move parts of it out and in, exchange, link and replace, all at once; the queue is too small, or
 // not. What the changes say, from the state before and nothing else, is what there is.
 //
-// ROUNDS=300 npm run test:model    as often as that
-// STRICT=1                      after an overflow, too, each change must follow on those before it
-// SEED=...                         as a failure says
-// ROUND=file                       the very operations of a failure, as a failure says
+// In the environment:
+// ROUNDS=300     as many rounds, of 2,000 operations each; a few if it is not set
+// SEED=...       the same operations again, as a failure says
+// ROUND=file     those of a failure, made smaller, up to 100 times, as a failure says
+// STRICT=1       after an overflow, too, each change must follow on those before it
+// SHRINK_MS=...  for how long a failure is made smaller
 
 const SEGMENTS = 2
-const WRITERS = 4
-const LENGTH = 250
-const QUEUES = [16, 256, 16384]
-const STARTS = ['before', 'amid'] as const
-
-const strict = process.env.STRICT === '1'
-const settings = FILESYSTEMS.flatMap((filesystem) =>
-  QUEUES.flatMap((queue) =>
-    STARTS.map((start) => ({ filesystem, queue, start, strict, observe: watchTree })),
+const OPERATIONS = 2000
+const FOUR = FILESYSTEMS.flatMap((filesystem) =>
+  [16, 256, 16384].flatMap((queue) =>
+    (['before', 'amid'] as const).map((start) => ({ filesystem, queue, start, writers: 4 })),
   ),
 )
+const ONE = FILESYSTEMS.map((filesystem) => ({
+  filesystem,
+  queue: 16384,
+  start: 'before' as const,
+  writers: 1,
+}))
+const settings: Setting[] = [...FOUR, ...ONE].map((setting) => ({
+  ...setting,
+  strict: process.env.STRICT === '1',
+  observe: watchTree,
+}))
+
 const total = Number(process.env.ROUNDS ?? settings.length)
 const each = Math.ceil(total / settings.length)
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
@@ -45,12 +54,16 @@ describe.runIf(process.env.ROUND === undefined)(`${total} rounds, seed ${seed}`,
       { timeout: 60_000 + each * 5000 },
       async () => {
         const command = `SEED=${seed} ROUNDS=${total} npx vitest run test/watch/model -t '${title(setting)}'`
-        const tally = await check(rounds(SEGMENTS, WRITERS, LENGTH), setting, {
-          rounds: each,
-          seed,
-          shrinking,
-          command,
-        })
+        const tally = await check(
+          rounds(SEGMENTS, setting.writers, OPERATIONS / SEGMENTS / setting.writers),
+          setting,
+          {
+            rounds: each,
+            seed,
+            shrinking,
+            command,
+          },
+        )
         process.stdout.write(`${title(setting)}: ${JSON.stringify(tally)}\n`)
         // Otherwise nothing was repaired.
         if (setting.queue === 16 && mayLimitQueue) expect(tally.overflows).toBeGreaterThan(0)
