@@ -55,8 +55,12 @@ export async function check(
     return true
   }
 
-  await fc.check(fc.asyncProperty(arbitrary, isRight), { seed, numRuns: rounds })
-  if (found === undefined) return tally
+  const details = await fc.check(fc.asyncProperty(arbitrary, isRight), { seed, numRuns: rounds })
+  if (found === undefined) {
+    // Not the watcher is wrong, but the test: a writer that cannot write.
+    if (details.failed) throw details.errorInstance
+    return tally
+  }
   throw new Error(report(found.round, found.outcome, setting, command))
 }
 
