@@ -1,0 +1,20 @@
+// node child.mjs PATHS OPTIONS [UID]: a watcher in a process of its own, which can be stopped, have another user's rights or another
+// mount namespace. Says a line of JSON for each array of changes, and answers each line that it is given: sync, coverage.
+import { createInterface } from 'node:readline'
+import { watch } from '../../dist/index.js'
+
+const [paths, options, uid] = process.argv.slice(2).map((argument) => JSON.parse(argument))
+const say = (/** @type {object} */ what) => process.stdout.write(`${JSON.stringify(what)}\n`)
+
+if (uid !== undefined) process.setuid?.(uid)
+const watcher = watch(paths, options)
+watcher.on('changes', (changes) => say({ changes }))
+watcher.on('error', (error) => say({ error: { ...error, message: error.message } }))
+await watcher.ready
+say({ answer: 'ready' })
+
+for await (const request of createInterface(process.stdin)) {
+  if (request === 'sync') await watcher.sync()
+  say({ answer: request === 'coverage' ? watcher.coverage() : request })
+}
+await watcher.close()

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished } from 'vitest'
+import type { Change, Coverage, WatchOptions } from '../../src/index.ts'
+
+/** child.mjs takes what was built, as Node does not read TypeScript everywhere. */
+export const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
+
+export interface ChildOptions extends WatchOptions {
+  /** Whose rights it has. */
+  uid?: number
+  /** Told of changes as they come. */
+  onChanges?: (changes: Change[]) => void
+  /** What node is started by: ['unshare', '-rm']. */
+  by?: string[]
+}
+
+/** A watcher in a process of its own: see child.mjs. */
+export class WatchingChild {
+  readonly changes: Change[] = []
+  readonly errors: Array<{ message: string; code?: string; path?: string; hint?: string }> = []
+  readonly #process: ChildProcess
+  readonly #answers: Array<(answer: unknown) => void> = []
+  readonly #ended: Promise<never>
+
+  private constructor(path: string, { uid, onChanges, by = [], ...options }: ChildOptions) {
+    const program = join(import.meta.dirname, 'child.mjs')
+    const args = [path, options, ...(uid === undefined ? [] : [uid])].map((value) => JSON.stringify(value))
+    const [command, ...rest] = [...by, process.execPath, program, ...args] as [string, ...string[]]
+    this.#process = spawn(command, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
+    const exited = once(this.#process, 'exit')
+    this.#ended = exited.then(() => Promise.reject(new Error('the watching process ended')))
+    this.#ended.catch(() => {})
+    onTestFinished(async () => {
+      this.#process.kill('SIGKILL')
+      await exited
+    })
+    const lines = createInterface(this.#process.stdout as NodeJS.ReadableStream)
+    lines.on('line', (line) => {
+      const said = JSON.parse(line)
+      if ('changes' in said) {
+        this.changes.push(...said.changes)
+        onChanges?.(said.changes)
+      } else if ('error' in said) this.errors.push(said.error)
+      else this.#answers.shift()?.(said.answer)
+    })
+  }
+
+  static async start(path: string, options: ChildOptions): Promise<WatchingChild> {
+    const child = new WatchingChild(path, options)
+    await child.#answer()
+    return child
+  }
+
+  get pid(): number {
+    return this.#process.pid as number
+  }
+
+  /** What was reported since the last call, of all that was done before this one. */
+  async told(): Promise<Change[]> {
+    await this.#ask('sync')
+    return this.changes.splice(0)
+  }
+
+  async coverage(): Promise<Coverage[]> {
+    return (await this.#ask('coverage')) as Coverage[]
+  }
+
+  /** Stops all of its threads, and waits until they stand still. */
+  async stop(): Promise<void> {
+    this.#process.kill('SIGSTOP')
+    const tasks = `/proc/${this.pid}/task`
+    const states = () =>
+      readdirSync(tasks).map(
+        (task) => /^State:\s+(\S)/m.exec(readFileSync(join(tasks, task, 'status'), 'utf8'))?.[1],
+      )
+    await expect.poll(() => new Set(states())).toEqual(new Set(['T']))
+  }
+
+  goOn(): void {
+    this.#process.kill('SIGCONT')
+  }
+
+  #ask(request: string): Promise<unknown> {
+    this.#process.stdin?.write(`${request}\n`)
+    return this.#answer()
+  }
+
+  #answer(): Promise<unknown> {
+    return Promise.race([new Promise((resolve) => this.#answers.push(resolve)), this.#ended])
+  }
+}

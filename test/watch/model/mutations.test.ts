@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { scratch } from '../../support/scratch.ts'
+
+// What the model test is worth: it fails when what it is there for is broken. Each mutation is made in a copy of the sources, in
+// which the same tests are run.
+
+interface Mutation {
+  name: string
+  /** In src/. */
+  file: string
+  /** To be found exactly once. */
+  find: string
+  replace: string
+  /** vitest's arguments: which tests are to fail. */
+  tests: string[]
+  /** What they are to say: not any failure will do, a syntax error for one. */
+  says: RegExp
+}
+
+const mutations: Mutation[] = [
+  {
+    name: 'after an overflow nothing is compared',
+    file: 'watch/roots.ts',
+    find: 'await this.#rescan(root)\n',
+    replace: '\n',
+    tests: ['test/watch/overflow.test.ts'],
+    says: /AssertionError/,
+  },
+  {
+    name: 'renames are paired with whatever left last',
+    file: 'watch/translate.ts',
+    find: 'const departure = this.#departures.of(cookie)',
+    replace: 'const departure = this.pending.at(-1); void cookie',
+    tests: ['test/watch/translate.test.ts'],
+    says: /AssertionError/,
+  },
+]
+
+const ROOT = join(import.meta.dirname, '../../..')
+// A seed and a time to shrink are for people; this only wants to know whether it fails.
+const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '36' }
+
+/** A copy of the sources and the tests that can be run as they are. */
+function copyOfSources(): string {
+  const copy = scratch()
+  for (const name of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'])
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true })
+  for (const name of ['build', 'node_modules']) symlinkSync(join(ROOT, name), join(copy, name))
+  return copy
+}
+
+function mutate(copy: string, { file, find, replace }: Mutation): void {
+  const path = join(copy, 'src', file)
+  const parts = readFileSync(path, 'utf8').split(find)
+  expect(parts.length - 1, `the table is out of date: ${JSON.stringify(find)} in src/${file}`).toBe(1)
+  writeFileSync(path, parts.join(replace))
+}
+
+function run(copy: string, tests: string[]): Promise<{ passed: boolean; output: string }> {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+  // Without the variables by which this vitest tells its own workers who they are.
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST$|NODE_ENV$)/.test(name))
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [vitest, 'run', '--bail', '1', ...tests],
+      {
+        cwd: copy,
+        env: { ...Object.fromEntries(inherited), ...environment },
+        timeout: 100_000,
+        maxBuffer: 1 << 28,
+      },
+      (error, stdout, stderr) => resolve({ passed: error === null, output: stdout + stderr }),
+    )
+  })
+}
+
+test('without a mutation all of these tests pass', { timeout: 300_000 }, async () => {
+  const copy = copyOfSources()
+  const runs = new Map(mutations.map(({ tests }) => [tests.join(' '), tests]))
+  for (const tests of runs.values()) {
+    const { passed, output } = await run(copy, tests)
+    expect(passed, output).toBe(true)
+  }
+})
+
+test.each(mutations)('$name: the tests notice', { timeout: 120_000 }, async (mutation) => {
+  const copy = copyOfSources()
+  mutate(copy, mutation)
+  const { passed, output } = await run(copy, mutation.tests)
+  expect(passed, output).toBe(false)
+  expect(output).toMatch(mutation.says)
+})

@@ -1,0 +1,139 @@
+import { type Change, formatMask } from '../../../src/index.ts'
+import { inWords } from '../support.ts'
+import type { Observe, Observer } from './observer.ts'
+import { divergences, HALF, snapshot } from './snapshot.ts'
+import { TreeReplay } from './tree_replay.ts'
+
+// Far longer than it takes, and shorter than a test may: a watcher that hangs is to be told from one that is slow.
+const PATIENCE_MS = 20_000
+// Of what is wrong, and of the changes that have to do with it.
+const ENOUGH = 15
+
+export interface SessionOptions {
+  /** fs.inotify.max_queued_events. */
+  queue: number
+  /** Whether each change must follow on those before it after an overflow as well, and not only all of them on the state before. */
+  strict: boolean
+  observe: Observe
+}
+
+/** A watcher of a tree, and a replay of what it tells. */
+export class Session implements AsyncDisposable {
+  readonly changes: Change[] = []
+  /** A line for each thing that is wrong. */
+  readonly wrong: string[] = []
+  readonly #tree: string
+  readonly #options: SessionOptions
+  readonly #replay: TreeReplay
+  #observer: Observer | undefined
+  #started: Promise<void> = Promise.resolve()
+  #meanwhile: Array<Promise<void>> = []
+
+  constructor(tree: string, options: SessionOptions) {
+    this.#tree = tree
+    this.#options = options
+    this.#replay = new TreeReplay(tree)
+  }
+
+  get overflows(): number {
+    return this.#replay.overflows
+  }
+
+  /** How many changes did not follow on those before them, after an overflow. */
+  get inconsistencies(): number {
+    return this.#replay.faults.filter(({ afterOverflow }) => afterOverflow).length
+  }
+
+  /** With `initial` the replay starts from nothing, and anything may be going on; without, nobody may be writing yet. */
+  async start(initial: boolean): Promise<void> {
+    const { queue, observe } = this.#options
+    const observer = observe(this.#tree, { initial, queue })
+    this.#observer = observer
+    observer.on('changes', (changes) => {
+      this.changes.push(...changes)
+      this.#replay.apply(changes)
+    })
+    this.#started = inTime('ready', observer.ready)
+    await this.#started
+    if (!initial) this.#replay.adopt(snapshot(this.#tree))
+  }
+
+  /** Starts, or asks for all so far, while the writers go on. */
+  meanwhile(): void {
+    if (this.#observer === undefined) this.#meanwhile.push(this.start(true))
+    else this.#meanwhile.push(this.#started.then(() => this.#sync()))
+  }
+
+  /** Nobody writes any more: compares what was told with what is, and begins anew from there. */
+  async settle(linked: ReadonlySet<bigint>): Promise<void> {
+    try {
+      await Promise.all(this.#meanwhile.splice(0))
+      await this.#sync()
+      const real = snapshot(this.#tree)
+      this.#judge(divergences(this.#replay, real, linked))
+      const told = this.changes.length
+      await this.#sync()
+      for (const late of this.changes.slice(told, told + ENOUGH))
+        this.wrong.push(`told after sync(): ${this.#describe(late)}`)
+      this.#replay.adopt(real)
+    } catch (error) {
+      this.wrong.push(String(error))
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#observer !== undefined) await inTime('close()', this.#observer.close())
+  }
+
+  async #sync(): Promise<void> {
+    if (this.#observer !== undefined) await inTime('sync()', this.#observer.sync())
+  }
+
+  #judge(all: ReturnType<typeof divergences>): void {
+    const strict = this.#options.strict
+    const found = strict || this.overflows === 0 ? all : all.filter(({ what }) => what !== HALF)
+    const faults = this.#replay.faults.filter((fault) => strict || !fault.afterOverflow)
+    for (const { path, what } of found.slice(0, ENOUGH)) {
+      this.wrong.push(`${JSON.stringify(path)} ${what}`)
+    }
+    for (const { what, change, afterOverflow } of faults.slice(0, ENOUGH)) {
+      this.wrong.push(`${what}: ${this.#describe(change)}${afterOverflow ? ' (after an overflow)' : ''}`)
+    }
+    const paths = [
+      ...found.slice(0, 2).map(({ path }) => path),
+      ...faults.slice(0, 2).map(({ change }) => change.path.slice(this.#tree.length + 1)),
+    ]
+    for (const path of new Set(paths)) {
+      const about = this.changes
+        .map((change, i) => ({ change, i }))
+        .filter(({ change }) => this.#concerns(change, path))
+      this.wrong.push(
+        `-- told of ${JSON.stringify(path)} and what is above it, ${about.length} changes, the last of them:`,
+      )
+      for (const { change, i } of about.slice(-2 * ENOUGH))
+        this.wrong.push(`   ${i} ${this.#describe(change)}`)
+    }
+  }
+
+  #concerns(change: Change, path: string): boolean {
+    const isAbove = (told: string) => `${this.#tree}/${path}/`.startsWith(`${told}/`)
+    return isAbove(change.path) || (change.type === 'rename' && isAbove(change.from))
+  }
+
+  #describe(change: Change): string {
+    const mask = 'mask' in change && change.mask !== 0 ? ` ${formatMask(change.mask)}` : ''
+    return `${inWords(change, this.#tree)} (${change.source}${mask})`
+  }
+}
+
+async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took more than ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface, type Interface } from 'node:readline'
+import { compile } from '../../support/compile.ts'
+import type { Script } from './operations.ts'
+
+interface Writer {
+  process: ChildProcess
+  lines: Interface
+}
+
+/** Processes that change one tree at the same time: ../../native/tree_writer.c. */
+export class Writers implements AsyncDisposable {
+  /** Inodes that have or had two names: a write by one is not told of the other. */
+  readonly linked = new Set<bigint>()
+  readonly #writers: Writer[]
+
+  /** `outside`: a directory on the same filesystem that nobody watches. */
+  constructor(count: number, tree: string, outside: string) {
+    const program = compile('tree_writer')
+    this.#writers = Array.from({ length: count }, (_, i) => {
+      const child = spawn(program, [tree, outside, String(i)], { stdio: ['pipe', 'pipe', 'inherit'] })
+      return { process: child, lines: createInterface(child.stdout) }
+    })
+  }
+
+  /** Does the scripts, one for each writer, at the same time. Resolves to the number of operations that were possible. */
+  async run(scripts: readonly Script[], marked: () => void = () => {}): Promise<number> {
+    const counts = await Promise.all(
+      scripts.map((script, i) => {
+        const writer = this.#writers[i]
+        if (writer === undefined) throw new Error('more scripts than writers')
+        return this.#run(writer, script, marked)
+      }),
+    )
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(
+      this.#writers.map(async ({ process: child }) => {
+        if (child.exitCode !== null || child.signalCode !== null) return
+        const ended = once(child, 'exit')
+        // It may be in the midst of a script.
+        child.kill('SIGKILL')
+        await ended
+      }),
+    )
+  }
+
+  #run({ process: child, lines }: Writer, script: Script, marked: () => void): Promise<number> {
+    const done = new Promise<number>((resolve, reject) => {
+      const failed = () => reject(new Error('a writer ended; it has said why'))
+      const hear = (line: string) => {
+        const [word, value] = line.split(' ')
+        if (word === 'mark') marked()
+        else if (word === 'linked') this.linked.add(BigInt(value as string))
+        else if (word === 'done') {
+          lines.off('line', hear)
+          child.off('exit', failed)
+          resolve(Number(value))
+        }
+      }
+      lines.on('line', hear)
+      child.once('exit', failed)
+    })
+    child.stdin?.write(`${[...script.map((fields) => fields.join('\t')), 'run'].join('\n')}\n`)
+    return done
+  }
+}

@@ -1,0 +1,144 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { compile } from '../support/compile.ts'
+import { scratch } from '../support/scratch.ts'
+import { isBuilt, WatchingChild } from './child.ts'
+import { divergences, type Snapshot, snapshot } from './model/snapshot.ts'
+import { TreeReplay } from './model/tree_replay.ts'
+import { Writers } from './model/writers.ts'
+import { watching } from './support.ts'
+
+// What other watchers lose, in silence: here nothing is missed, nothing is a ghost and nothing is told twice.
+
+const lines: string[] = []
+afterAll(() => void process.stdout.write(`\n${lines.join('\n')}\n`))
+
+interface Observed {
+  tree: string
+  before: Snapshot
+  replay: TreeReplay
+}
+
+/** Compares what was told with what is, all of it; `entries`: how many there are now that were not there before. */
+function judge(scenario: string, { tree, before, replay }: Observed, entries: number): void {
+  const real = snapshot(tree)
+  const found = divergences(replay, real)
+  const missed = found.filter(({ what }) => what.startsWith('missed'))
+  const ghosts = found.filter(({ what }) => what.startsWith('a ghost'))
+  const duplicates = replay.faults.filter(({ what }) => what.startsWith('is there already'))
+  const others = replay.faults.length - duplicates.length
+  const fresh = [...real.keys()].filter((path) => !before.has(path))
+  lines.push(
+    `${scenario}: missed ${missed.length} of ${fresh.length}, ghosts ${ghosts.length}, duplicates ${duplicates.length}, overflows ${replay.overflows}`,
+  )
+  expect({ missed, ghosts, duplicates }).toEqual({ missed: [], ghosts: [], duplicates: [] })
+  expect({ found, others }).toEqual({ found: [], others: 0 })
+  expect(fresh).toHaveLength(entries)
+}
+
+/** A tree, watched from this process; `plant` puts something there before. */
+async function observe(plant: (tree: string) => void = () => {}) {
+  const tree = scratch()
+  plant(tree)
+  const before = snapshot(tree)
+  const replay = new TreeReplay(tree)
+  replay.adopt(before)
+  const { watcher } = await watching(tree, { recursive: true, backend: 'inotify' })
+  watcher.on('changes', (changes) => replay.apply(changes))
+  return { tree, before, replay, watcher }
+}
+
+const fills = (directory: string, files: number) => ['fill', String(files), directory] as const
+
+describe('0 missed, 0 ghosts, 0 duplicates', () => {
+  test.skipIf(!isBuilt)(
+    'process stopped while 40k files are made (needs dist)',
+    { timeout: 60_000 },
+    async () => {
+      const [tree, outside] = [scratch(), scratch()]
+      const replay = new TreeReplay(tree)
+      const options = { recursive: true, backend: 'inotify' } as const
+      const child = await WatchingChild.start(tree, {
+        ...options,
+        onChanges: (changes) => replay.apply(changes),
+      })
+      await child.stop()
+      await using writers = new Writers(1, tree, outside)
+      await writers.run([[fills('a', 20_000), fills('b', 20_000)]])
+      child.goOn()
+      const told = await child.told()
+      judge('process stopped while 40k files are made', { tree, before: new Map(), replay }, 40_002)
+      // The queue is shorter than that.
+      const roots = told.filter(({ path }) => path === tree).map(({ type }) => type)
+      expect(roots).toContain('overflow')
+      expect(roots.at(-1)).toBe('recovered')
+    },
+  )
+
+  test('40k files, JS thread blocked', { timeout: 60_000 }, async () => {
+    const observed = await observe()
+    const input = `${fills('a', 40_000).join('\t')}\nrun\n`
+    // Nothing is read here until that is done.
+    execFileSync(compile('tree_writer'), [observed.tree, scratch(), '0'], { input })
+    await observed.watcher.sync()
+    judge('40k files, JS thread blocked', observed, 40_001)
+  })
+
+  test('mkdir -p chains', { timeout: 60_000 }, async () => {
+    const observed = await observe()
+    await using writers = new Writers(1, observed.tree, scratch())
+    const chains = Array.from({ length: 1000 }, (_, i) => ['mkdir', `chains/${i}/1/2/3/4/5/6/7`])
+    await writers.run([chains])
+    await observed.watcher.sync()
+    judge('mkdir -p chains', observed, 8001)
+  })
+
+  test('storm of 6 processes', { timeout: 60_000 }, async () => {
+    const observed = await observe()
+    await using writers = new Writers(6, observed.tree, scratch())
+    const storm = Array.from({ length: 6 }, (_, process) => [
+      ['mkdir', `storm/${process}`],
+      ...Array.from({ length: 160 }, (_, i) => fills(`storm/${process}/${i}`, 99)),
+    ])
+    await writers.run(storm)
+    await observed.watcher.sync()
+    judge('storm of 6 processes', observed, 96_007)
+  })
+
+  test('cp -r of a node_modules', { timeout: 60_000 }, async () => {
+    const modules = join(import.meta.dirname, '../../node_modules')
+    const observed = await observe()
+    await promisify(execFile)('cp', ['-r', modules, observed.tree])
+    await observed.watcher.sync()
+    const entries = Number(execFileSync('sh', ['-c', 'find "$0" | wc -l', modules]))
+    judge('cp -r of a node_modules', observed, entries)
+  })
+
+  test('tree moved in', async () => {
+    const outside = scratch()
+    mkdirSync(join(outside, 'tree/a/b/c'), { recursive: true })
+    for (const file of ['1', 'a/2', 'a/b/3', 'a/b/c/4']) writeFileSync(join(outside, 'tree', file), file)
+    const observed = await observe()
+    renameSync(join(outside, 'tree'), join(observed.tree, 'tree'))
+    await observed.watcher.sync()
+    judge('tree moved in', observed, 8)
+  })
+
+  test('directory renamed, then writes', async () => {
+    const observed = await observe((tree) => {
+      mkdirSync(join(tree, 'old/sub'), { recursive: true })
+      writeFileSync(join(tree, 'old/file'), 'before')
+      writeFileSync(join(tree, 'old/sub/file'), 'before')
+    })
+    const renamed = join(observed.tree, 'new')
+    renameSync(join(observed.tree, 'old'), renamed)
+    // Two that were there, and two more.
+    for (const file of ['file', 'sub/file', 'another', 'sub/another'])
+      writeFileSync(join(renamed, file), 'after')
+    await observed.watcher.sync()
+    judge('directory renamed, then writes', observed, 6)
+  })
+})

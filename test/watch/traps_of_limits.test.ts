@@ -1,0 +1,210 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type EventBatch, IN_CREATE, IN_IGNORED, IN_Q_OVERFLOW, Inotify } from '../../src/index.ts'
+import { mayUnshare } from '../mounts/namespace.ts'
+import { eventsUntil } from '../support/events.ts'
+import { scratch } from '../support/scratch.ts'
+import { isBuilt, WatchingChild } from './child.ts'
+import { mayLimitQueue, withQueueLimit } from './model/observer.ts'
+import { inWords, story, watching } from './support.ts'
+import { kernelWatches, watchingTree } from './tree.ts'
+
+// inotify's traps, one test each, and what is promised for it: those of limits, names and descriptors. traps.test.ts has the others.
+
+const put = (path: string, content = 'x') => writeFileSync(path, content)
+const options = { recursive: true, backend: 'inotify' } as const
+// Longer than any test: what is reported was not found by a timer.
+const NEVER = 1_000_000
+
+describe('traps', () => {
+  test.skipIf(!isBuilt)(
+    'unreadable subdirectory: in coverage, and tried again at a chmod (needs dist)',
+    async () => {
+      const root = scratch()
+      chmodSync(root, 0o755)
+      for (const name of ['closed', 'closed/d', 'open']) mkdirSync(join(root, name), { mode: 0o755 })
+      chmodSync(join(root, 'closed'), 0)
+      // To root no directory is closed.
+      const uid = process.getuid?.() === 0 ? { uid: 65534 } : {}
+      const child = await WatchingChild.start(root, { ...options, ...uid })
+      const uncovered = async () =>
+        (await child.coverage()).flatMap(({ uncovered }) => uncovered.map(({ path }) => path))
+      expect(await uncovered()).toEqual([join(root, 'closed')])
+      put(join(root, 'open/a'))
+      put(join(root, 'closed/d/a'))
+      expect(story(await child.told(), root)).toEqual(['create file open/a'])
+      chmodSync(join(root, 'closed'), 0o755)
+      const told = story(await child.told(), root)
+      expect(told[0]).toBe('attrib directory closed')
+      expect(told.slice(1).toSorted()).toEqual(['create directory closed/d', 'create file closed/d/a'])
+      expect(await uncovered()).toEqual([])
+      put(join(root, 'closed/d/b'))
+      expect(story(await child.told(), root)).toEqual(['create file closed/d/b'])
+    },
+  )
+
+  test.skipIf(!mayUnshare || !isBuilt)(
+    'limits: named, and the rest of the tree goes on (needs unshare -rm and dist)',
+    async () => {
+      const root = scratch()
+      const directories = Array.from({ length: 30 }, (_, i) => join(root, `d${i}`))
+      for (const path of directories) mkdirSync(path)
+      const limited = ['sh', '-c', 'echo 12 > /proc/sys/user/max_inotify_watches && exec "$@"', 'sh']
+      const child = await WatchingChild.start(root, { recursive: true, by: ['unshare', '-r', ...limited] })
+      for (const path of directories) put(join(path, 'a'))
+      const told = (await child.told()).map(({ path }) => path)
+      const coverage = await child.coverage()
+      const uncovered = coverage.flatMap((each) => each.uncovered.map(({ path }) => path))
+      const silent = directories.filter(
+        (path) => !told.includes(join(path, 'a')) && !uncovered.includes(path),
+      )
+      expect(silent).toEqual([])
+      expect(uncovered.length).toBeGreaterThan(0)
+      expect(child.errors[0]).toMatchObject({
+        code: 'ENOSPC',
+        hint: expect.stringMatching(/max_user_watches.*is \d+.*\d+ in use.*sysctl/),
+      })
+    },
+  )
+
+  test.skipIf(!mayLimitQueue)(
+    'overflow: said, the exact difference, recovered, and every watch set right (needs root)',
+    async () => {
+      const before = kernelWatches()
+      // The guard thread has nowhere to put what comes while the loop is blocked.
+      const openInotify = (options: object) =>
+        withQueueLimit(16, () => new Inotify({ ...options, maxQueuedBytes: 1 }))
+      const plant = (at: (path: string) => string) => {
+        for (const path of ['gone/sub', 'kept', 'renamed/sub']) mkdirSync(at(path), { recursive: true })
+        for (const path of ['gone/sub/a', 'kept/a', 'kept/b', 'renamed/sub/a']) put(at(path))
+      }
+      const { root, at, told, agrees } = await watchingTree(plant, {}, { openInotify })
+      // The queue is full of this, and swallows all that follows: IN_IGNORED, too.
+      for (let i = 0; i < 100; i++) mkdirSync(at(`kept/d${i}`))
+      rmSync(at('gone'), { recursive: true })
+      renameSync(at('renamed'), at('kept/renamed'))
+      mkdirSync(at('new/sub'), { recursive: true })
+      put(at('new/sub/a'))
+      put(at('kept/a'), 'more')
+      const changes = await told()
+      const lines = changes.map((change) => inWords(change, root))
+      expect(lines[lines.indexOf('overflow .') - 1] ?? 'create directory kept/d').toMatch(
+        /^create directory kept\/d/,
+      )
+      expect(lines.at(-1)).toBe('recovered .')
+      const difference = lines.filter(
+        (line) => !line.includes('kept/d') && !/^(overflow|recovered)/.test(line),
+      )
+      expect(difference.toSorted()).toEqual([
+        'create directory new',
+        'create directory new/sub',
+        'create file new/sub/a',
+        'delete directory gone',
+        'modify file kept/a',
+        'rename directory renamed kept/renamed',
+      ])
+      await agrees()
+      const directories = readdirSync(root, { recursive: true, withFileTypes: true }).filter((e) =>
+        e.isDirectory(),
+      )
+      expect(kernelWatches() - before).toBe(directories.length + 1)
+      put(at('kept/renamed/sub/a'), 'more')
+      expect(story(await told(), root)).toEqual(['modify file kept/renamed/sub/a'])
+    },
+  )
+
+  test.skipIf(!mayLimitQueue)(
+    'max_queued_events: what it was when the instance was made (needs root)',
+    async () => {
+      const directory = scratch()
+      using narrow = withQueueLimit(16, () => new Inotify({ maxQueuedBytes: 1 }))
+      using wide = new Inotify()
+      for (const inotify of [narrow, wide]) inotify.add(directory, IN_CREATE)
+      for (let i = 0; i < 1000; i++) mkdirSync(join(directory, String(i)))
+      const first = (inotify: Inotify) =>
+        new Promise<EventBatch>((resolve) => void inotify.once('events', resolve))
+      const masks = async (inotify: Inotify) =>
+        [...(await first(inotify))].map(({ mask }) => mask & IN_Q_OVERFLOW)
+      expect((await masks(narrow)).indexOf(IN_Q_OVERFLOW)).toBe(16)
+      put(join(directory, 'end'))
+      expect(await eventsUntil(wide, 'end')).toHaveLength(1000)
+    },
+  )
+
+  test('names: every name is told, and its bytes are to be had', async () => {
+    const names = ['a\nb', '\x1b[31m', '-rf', 'x'.repeat(255), 'größe', ' '].map((name) => Buffer.from(name))
+    names.push(Buffer.from([0xff]), Buffer.from([0xc3, 0x28]))
+    const { root, lines, agrees } = await watchingTree((at) => mkdirSync(at('d')))
+    using inotify = new Inotify()
+    inotify.add(join(root, 'd'), IN_CREATE)
+    const path = (name: Buffer) => Buffer.concat([Buffer.from(`${root}/d/`), name])
+    for (const name of names) mkdirSync(path(name))
+    expect((await lines()).toSorted()).toEqual(names.map((name) => `create directory d/${name}`).toSorted())
+    put(join(root, 'd/end'))
+    const bytes: string[] = []
+    for await (const batch of inotify) {
+      for (let i = 0; i < batch.length; i++) bytes.push(batch.nameBytes(i).toString('hex'))
+      if (batch.name(batch.length - 1) === 'end') break
+    }
+    expect(bytes.slice(0, -1)).toEqual(names.map((name) => name.toString('hex')))
+    await lines()
+    // In directories of such names, too.
+    for (const name of names) writeFileSync(Buffer.concat([path(name), Buffer.from('/f')]), 'x')
+    expect((await lines()).toSorted()).toEqual(names.map((name) => `create file d/${name}/f`).toSorted())
+    for (const name of names.slice(-2)) rmSync(path(name), { recursive: true })
+    await agrees()
+  })
+
+  test('wd numbers: they rise, and what a retired one stood for is nothing else', async () => {
+    using inotify = new Inotify()
+    const directory = scratch()
+    const first = inotify.add(directory, IN_CREATE)
+    inotify.remove(first)
+    expect(inotify.add(directory, IN_CREATE)).toBeGreaterThan(first)
+    put(join(directory, 'end'))
+    const [ignored, ...others] = await eventsUntil(inotify, 'end')
+    expect(ignored).toMatchObject({ wd: first, mask: IN_IGNORED })
+    expect(others).toEqual([])
+
+    const { at, lines, agrees } = await watchingTree()
+    for (let i = 0; i < 50; i++) {
+      mkdirSync(at('d/e'), { recursive: true })
+      put(at(`d/e/${i}`))
+      if (i % 5 === 0) expect((await lines()).at(-1)).toBe(`create file d/e/${i}`)
+      rmSync(at('d'), { recursive: true })
+    }
+    await agrees()
+  })
+
+  test('fork: no child has the queue', async () => {
+    await watchingTree((at) => mkdirSync(at('d')))
+    const { stdout } = spawnSync('sh', ['-c', 'ls -l /proc/self/fd'], { encoding: 'utf8' })
+    expect(stdout).toContain('/proc/')
+    expect(stdout).not.toContain('inotify')
+  })
+
+  test('proc, cgroup: what they cannot tell is said', async () => {
+    const proc = await watching('/proc/sys/fs/inotify', { recursive: true, interval: NEVER })
+    expect(proc.watcher.coverage()).toMatchObject([{ backend: 'poll', why: expect.stringContaining('proc') }])
+    const cgroup = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified'].find(
+      (path) => existsSync(path) && statfsSync(path).type === 0x63677270,
+    )
+    if (cgroup === undefined) return
+    const { watcher } = await watching(cgroup, { recursive: true, interval: NEVER })
+    expect(watcher.coverage()[0]).toMatchObject({
+      backend: 'inotify',
+      why: expect.stringContaining('cgroup'),
+    })
+  })
+})

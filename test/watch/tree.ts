@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { Change, WatchOptions } from '../../src/index.ts'
+import type { WatchSystem } from '../../src/watch/system.ts'
+import type { Watcher } from '../../src/watch/watcher.ts'
+import { scratch } from '../support/scratch.ts'
+import { divergences, snapshot } from './model/snapshot.ts'
+import { TreeReplay } from './model/tree_replay.ts'
+import { story, watching } from './support.ts'
+
+/** A tree that is watched with all that is in it, and what a consumer believes of it. */
+export interface WatchedTree {
+  root: string
+  watcher: Watcher
+  at(path: string): string
+  /** What was reported since the last call, of all that was done before this one. */
+  told(): Promise<Change[]>
+  /** {@link told} in words: see {@link story}. */
+  lines(): Promise<string[]>
+  /** Fails if what was told does not lead to what is there, or a change did not follow on those before it. */
+  agrees(): Promise<void>
+}
+
+/** `plant` makes what is there before. */
+export async function watchingTree(
+  plant: (at: (path: string) => string) => void = () => {},
+  options: WatchOptions = {},
+  system: Partial<WatchSystem> = {},
+): Promise<WatchedTree> {
+  const root = scratch()
+  const at = (path: string) => join(root, path)
+  plant(at)
+  const replay = new TreeReplay(root)
+  replay.adopt(snapshot(root))
+  const { watcher, told } = await watching(root, { recursive: true, backend: 'inotify', ...options }, system)
+  watcher.on('changes', (changes) => replay.apply(changes))
+  return {
+    root,
+    watcher,
+    at,
+    told,
+    lines: async () => story(await told(), root),
+    async agrees() {
+      await watcher.sync()
+      expect(replay.faults).toEqual([])
+      expect(divergences(replay, snapshot(root))).toEqual([])
+    },
+  }
+}
+
+/** How many inotify watches the kernel keeps for this process. */
+export function kernelWatches(): number {
+  const counts = readdirSync('/proc/self/fdinfo').map((fd) => {
+    try {
+      return readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8').match(/^inotify wd:/gm)?.length ?? 0
+    } catch {
+      return 0 // the descriptor of this very listing
+    }
+  })
+  return counts.reduce((sum, count) => sum + count)
+}
