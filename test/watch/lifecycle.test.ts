@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Change, Inotify, InotifyError, Watcher, type WatchOptions, watch } from '../../src/index.ts'
+import { linux } from '../../src/watch/system.ts'
 import { openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
-import { linux } from '../../src/watch/system.ts'
 import { inWords, story, watching } from './support.ts'
 
 const BACKENDS = ['inotify', 'poll'] as const

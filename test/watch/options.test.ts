@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { settle, type WatchOptions } from '../../src/watch/options.ts'
+import { settingsOf, type WatchOptions } from '../../src/watch/options.ts'
 import { watch } from '../../src/watch/watcher.ts'
 
-const bad = (options: object) => () => settle(options as WatchOptions, {})
+const bad = (options: object) => () => settingsOf(options as WatchOptions, {})
 
 test('defaults', () => {
-  expect(settle({}, {})).toMatchObject({ backend: 'auto', interval: 250, initial: false, persistent: true })
+  expect(settingsOf({}, {})).toMatchObject({ backend: 'auto', interval: 250, initial: false, persistent: true })
 })
 
 test.each([
@@ -68,12 +68,12 @@ describe('the environment', () => {
   const [backend, interval] = ['INOTIFY_BRIDGE_BACKEND', 'INOTIFY_BRIDGE_INTERVAL']
 
   test('overrides the options', () => {
-    const settings = settle({ backend: 'inotify', interval: 5 }, { [backend]: 'poll', [interval]: '1000' })
+    const settings = settingsOf({ backend: 'inotify', interval: 5 }, { [backend]: 'poll', [interval]: '1000' })
     expect(settings).toMatchObject({ backend: 'poll', interval: 1000 })
   })
 
   test('empty is as good as unset', () => {
-    expect(settle({ interval: 5 }, { [backend]: '', [interval]: '' })).toMatchObject({
+    expect(settingsOf({ interval: 5 }, { [backend]: '', [interval]: '' })).toMatchObject({
       backend: 'auto',
       interval: 5,
     })
@@ -84,7 +84,7 @@ describe('the environment', () => {
     [interval, 'often'],
     [interval, '0'],
   ])('%s=%s is a TypeError that names it', (name, value) => {
-    expect(() => settle({}, { [name]: value })).toThrow(
+    expect(() => settingsOf({}, { [name]: value })).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${name}.*'?${value}`) }),
     )
   })
@@ -92,7 +92,7 @@ describe('the environment', () => {
 
 describe('ignore', () => {
   const ignored = (ignore: NonNullable<WatchOptions['ignore']>, path: string) =>
-    settle({ ignore }, {}).ignores(path, 'file')
+    settingsOf({ ignore }, {}).ignores(path, 'file')
 
   test.each([
     ['/a/b', '/a/b', true],
@@ -105,12 +105,12 @@ describe('ignore', () => {
   })
 
   test('a pattern with the g flag does not remember', () => {
-    const { ignores } = settle({ ignore: [/\.tmp$/g] }, {})
+    const { ignores } = settingsOf({ ignore: [/\.tmp$/g] }, {})
     expect([1, 2, 3].map(() => ignores('/a.tmp', 'file'))).toEqual([true, true, true])
   })
 
   test('a function is given the path and the kind', () => {
-    const { ignores } = settle({ ignore: (path, kind) => path === '/a' && kind === 'directory' }, {})
+    const { ignores } = settingsOf({ ignore: (path, kind) => path === '/a' && kind === 'directory' }, {})
     expect([ignores('/a', 'directory'), ignores('/a', 'file')]).toEqual([true, false])
   })
 })
