@@ -1,5 +1,5 @@
 import type { Change, Source } from './change.ts'
-import { alteration, type Entries, type Entry, moved, sameFile } from './entries.ts'
+import { alteration, alterationOfMoved, type Entries, type Entry, moved, sameFile } from './entries.ts'
 
 /**
  * The changes that lead from one listing of a directory to another. Told in this order they do: renames come first, each after the
@@ -25,8 +25,8 @@ export function difference(
     const [old, entry] = [before.get(from) as Entry, after.get(name) as Entry]
     const { kind } = entry
     changes.push({ type: 'rename', from: pathOf(from), path: pathOf(name), replaced, kind, mask: 0, source })
-    // Without a stat to compare with, the file may have been written before or after it moved.
-    if (old.stat === undefined) report('modify', name, entry)
+    const altered = alterationOfMoved(old, entry)
+    if (altered !== undefined) report(altered, name, entry)
   }
   for (const [name, entry] of before) {
     if (!after.has(name) && !vacated.has(name)) report('delete', name, entry)

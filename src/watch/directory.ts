@@ -76,6 +76,11 @@ export class Directory implements Entry {
     this.#packed = packed
   }
 
+  /** Whether its entries other than directories are believed to be just these: as good as no change. */
+  isPackedAs(packed: string): boolean {
+    return this.#entries === undefined && this.#packed === packed
+  }
+
   /** Takes a directory in, where nothing else has its name. */
   adopt(directory: Directory): void {
     directory.parent = this

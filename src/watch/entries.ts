@@ -77,12 +77,22 @@ function sameOwner(a: Stat, b: Stat): boolean {
 
 /**
  * Whether what is at one name now was at another before. The inode number alone would not do: ext4 gives a freed one to the next
- * file. What a rename leaves as it was is all but the ctime; where only the inode number was kept, the time of birth must do.
+ * file. The time of birth tells them apart; where the filesystem does not say it, all that a rename leaves as it was must do.
  */
 export function moved(before: Entry, after: Entry, since: number): boolean {
   if (!sameFile(before, after)) return false
   const [a, b] = [before.stat, after.stat]
   if (b === undefined) return false
   if (a === undefined) return b.btimeMs !== 0 && b.btimeMs < since
+  if (a.btimeMs !== 0 && b.btimeMs !== 0) return a.btimeMs === b.btimeMs
   return sameOwner(a, b) && a.nlink === b.nlink && a.size === b.size && a.mtime === b.mtime
+}
+
+/** How what has moved differs from what it was before, but for what a rename does to it. */
+export function alterationOfMoved(before: Entry, after: Entry): 'modify' | 'attrib' | undefined {
+  const [a, b] = [before.stat, after.stat]
+  if (after.kind === 'directory') return a && b && !sameOwner(a, b) ? 'attrib' : undefined
+  // Without a stat to compare with, it may have been written before or after it moved.
+  if (a === undefined || b === undefined || a.size !== b.size || a.mtime !== b.mtime) return 'modify'
+  return sameOwner(a, b) ? undefined : 'attrib'
 }

@@ -69,7 +69,7 @@ export class Events {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     }
     this.#weigh(index, open, looks)
-    await this.#list()
+    await this.list()
     surveyor.retire()
   }
 
@@ -85,7 +85,7 @@ export class Events {
       this.#parts.report(translator.giveUp(departures))
       const open = release()
       if (open.size > 0) await this.#parts.surveyor.lookAgain(open, this.#parts.terms('rescan'))
-      await this.#list()
+      await this.list()
       this.#parts.surveyor.retire()
     }
   }
@@ -107,7 +107,7 @@ export class Events {
   }
 
   /** Lists what is new, and what may be another now. */
-  async #list(): Promise<void> {
+  async list(): Promise<void> {
     const { tree, toBeListed, surveyor, terms } = this.#parts
     const directories = [...toBeListed].filter((directory) => tree.isAttached(directory))
     toBeListed.clear()

@@ -126,10 +126,20 @@ export class Listing {
 
   /** All entries. */
   entries(): Entries {
+    const start = this.#filesAt
+    return this.#unpack(start, start + this.#int(FILES_BYTES) + this.#int(SUBDIRS_BYTES))
+  }
+
+  /** Those that are directories. */
+  subdirectories(): Entries {
+    const start = this.#filesAt + this.#int(FILES_BYTES)
+    return this.#unpack(start, start + this.#int(SUBDIRS_BYTES))
+  }
+
+  #unpack(start: number, end: number): Entries {
     const entries: Entries = new Map()
     const take = (name: string, entry: Entry) => void entries.set(name, entry)
-    const start = this.#filesAt
-    unpack(this.#chunk.bytes, start, start + this.#int(FILES_BYTES) + this.#int(SUBDIRS_BYTES), take)
+    unpack(this.#chunk.bytes, start, end, take)
     return entries
   }
 

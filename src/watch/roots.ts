@@ -350,10 +350,11 @@ export class Roots implements Surroundings {
     await this.#verify()
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const since = this.#goodUntil - CLOCK_SLACK_MS
-    await this.#surveyor.survey(
+    await this.#surveyor.reconcile(
       present.map(({ top }) => top as Directory),
       this.#terms({ since, withStat: true }),
     )
+    await this.#events.list()
     await this.#files.lookAtAll('rescan')
     await this.#reconcile()
     this.#goodUntil = startedAt
@@ -441,7 +442,9 @@ export class Roots implements Surroundings {
     told?: (changes: Change[]) => void,
   ): Promise<RootFinding> {
     const top = root.top as Directory
-    const findings = await this.#surveyor.survey([top], terms, told)
+    const findings = terms.byName
+      ? await this.#surveyor.reconcile([top], terms)
+      : await this.#surveyor.survey([top], terms, told)
     return findings.get(top) ?? { error: -constants.errno.ESTALE, identity: '' }
   }
 

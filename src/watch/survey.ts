@@ -63,6 +63,8 @@ export class Survey {
   readonly #isNew: boolean[] = []
   /** To be surveyed next, in the same survey. */
   #deeper: Directory[] = []
+  // What the listings of polled directories say of those in them.
+  readonly #subdirectories = new Map<Directory, Entries>()
   #byIno: Map<number, Directory> | undefined
   #boundaries: Boundary[] = []
   /** What was found in the place of roots. */
@@ -219,7 +221,9 @@ export class Survey {
     // A name that a file has: what the parent's own listing has shown is newer than this, or its event is on the way.
     if (known !== undefined) return undefined
     const found = this.#findMoved(parent, name, listing) ?? this.create(parent, name, listing.ino)
-    if (found.territory.isPolled) found.stat = listing.owner
+    if (found.territory.isPolled) {
+      found.stat = this.#subdirectories.get(parent)?.get(name)?.stat ?? listing.owner
+    }
     // Found by a poll, which adds no watch.
     const needsWatch = found.territory.isWatched && listing.wd === 0
     if (needsWatch && (parent.wd > 0 || parent.territory.base === found)) this.#deeper.push(found)
@@ -316,6 +320,7 @@ export class Survey {
     if (this.terms.source !== 'poll') this.#setListed(directory, isNew)
     directory.isListed = true
     const { recursive, hidesSome, followsLinks } = this.#around
+    if (directory.territory.isPolled) this.#subdirectories.set(directory, listing.subdirectories())
     const isAsPacked = directory.territory.isPolled || !this.terms.withStat
     if (isNew && this.terms.silent && recursive && isAsPacked && !hidesSome && !followsLinks) {
       if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)

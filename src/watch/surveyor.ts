@@ -6,6 +6,7 @@ import type { Entries, Entry } from './entries.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Listing } from './listing.ts'
 import { textOf } from './names.ts'
+import { Reconciliation } from './reconciliation.ts'
 import { type Boundary, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
 import { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
@@ -75,14 +76,20 @@ export class Surveyor {
     return survey.roots
   }
 
+  /** Lists whole territories, and tells by what renames and other changes they have become what they are. */
+  async reconcile(tops: readonly Directory[], terms: SurveyTerms): Promise<Map<Directory, RootFinding>> {
+    const reconciliation = this.#reconciliation(terms)
+    await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
+    return reconciliation.roots
+  }
+
   /** Takes in what was listed elsewhere, and goes on from there. */
   async takeIn(
     directories: readonly Directory[],
     listings: Iterable<Listing>,
     terms: SurveyTerms,
   ): Promise<void> {
-    const { tree, translator, around } = this.#parts
-    const survey = new Survey(tree, translator, around, terms)
+    const survey = this.#reconciliation(terms)
     survey.begin(directories)
     for (const listing of listings) survey.take(listing)
     await this.#complete(survey, [], (listing) => survey.take(listing))
@@ -143,8 +150,15 @@ export class Surveyor {
     this.#walker.close()
   }
 
+  // Where something is ignored, what was found depends on the names that things have: a rename changes it.
+  #reconciliation(terms: SurveyTerms): Reconciliation | Survey {
+    const { tree, translator, around } = this.#parts
+    if (around.hidesSome) return new Survey(tree, translator, around, terms)
+    return new Reconciliation(tree, translator, around, terms)
+  }
+
   async #complete(
-    survey: Survey,
+    survey: Survey | Reconciliation,
     first: readonly Directory[],
     take: (listing: Listing) => void,
   ): Promise<void> {
@@ -154,10 +168,7 @@ export class Surveyor {
       survey.begin(next)
       const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
       await this.#walker.walk(requests, take, inotify?.watching)
-      const links = this.#links
-      this.#links = []
-      for (const boundary of survey.takeBoundaries()) await this.#cross(survey, boundary)
-      for (const link of links) await this.#enter(survey, link)
+      if (survey instanceof Survey) await this.#extend(survey)
       next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
       if (next.length === 0) break
     }
@@ -183,6 +194,13 @@ export class Surveyor {
       watch: territory.isWatched,
       stat: territory.isPolled || withStat,
     }
+  }
+
+  async #extend(survey: Survey): Promise<void> {
+    const links = this.#links
+    this.#links = []
+    for (const boundary of survey.takeBoundaries()) await this.#cross(survey, boundary)
+    for (const link of links) await this.#enter(survey, link)
   }
 
   /** How to get there: from the root, or from the link that leads there. */

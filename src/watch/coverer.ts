@@ -1,0 +1,42 @@
+import { constants } from 'node:os'
+import { InotifyError } from '../errors.ts'
+import { addHint } from '../inotify/limits.ts'
+import type { Directory } from './directory.ts'
+import type { Listing } from './listing.ts'
+import type { Tree } from './tree.ts'
+
+const { ENOSPC, ENOMEM } = constants.errno
+
+/** Notes of each directory that was listed its watch, or why it has none. */
+export class Coverer {
+  readonly #tree: Tree
+  readonly #pollInstead: boolean
+  /** The first watch that was refused for want of more. */
+  shortage: InotifyError | undefined
+
+  /** @param pollInstead where no watch is to be had, a poll does */
+  constructor(tree: Tree, pollInstead: boolean) {
+    this.#tree = tree
+    this.#pollInstead = pollInstead
+  }
+
+  cover(directory: Directory, listing: Listing): void {
+    const { wd } = listing
+    const { territory } = directory
+    if (wd > 0) this.#tree.setWatch(directory, wd)
+    else if (wd < 0) this.#tree.clearWatch(directory)
+    const errno = wd < 0 ? wd : listing.error
+    if (errno === 0) {
+      if (wd > 0 || !territory.isWatched) territory.uncovered.delete(directory)
+      if (wd > 0) territory.leftover.delete(directory)
+      return
+    }
+    const path = this.#tree.pathOf(directory)
+    const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
+    const error = new InotifyError({ errno: -errno, syscall, path, hint: addHint(-errno) })
+    territory.uncovered.set(directory, error)
+    if (errno !== -ENOSPC && errno !== -ENOMEM) return
+    this.shortage ??= error
+    if (this.#pollInstead) territory.leftover.add(directory)
+  }
+}

@@ -1,0 +1,216 @@
+import type { Change, Source } from './change.ts'
+import { Directory } from './directory.ts'
+import { alteration, alterationOfMoved, type Entry } from './entries.ts'
+import type { Arrival, Found, Origin } from './found.ts'
+import type { DirectoryMatching } from './matching.ts'
+import type { Surroundings, Translator } from './translate.ts'
+import type { Tree } from './tree.ts'
+
+/**
+ * Turns the tree that is believed into the one that was found, a change at a time. What is in the way makes way first, by going where it
+ * belongs; where that goes in a circle (an exchange is the smallest), it stands aside: the renames are then `replaced: false` each.
+ */
+export class Placing {
+  readonly changes: Change[] = []
+  readonly #tree: Tree
+  readonly #translator: Translator
+  readonly #around: Surroundings
+  readonly #source: Source
+  readonly #matching: DirectoryMatching
+  // Where what is no directory goes, by where it was.
+  readonly #leaving = new Map<Entry, Arrival>()
+  // Where those who know nothing but the changes have what stands aside.
+  readonly #aside = new Map<Entry, string>()
+
+  constructor(
+    tree: Tree,
+    translator: Translator,
+    around: Surroundings,
+    source: Source,
+    matching: DirectoryMatching,
+    left: ReadonlyMap<Origin, Arrival>,
+  ) {
+    this.#tree = tree
+    this.#translator = translator
+    this.#around = around
+    this.#source = source
+    this.#matching = matching
+    for (const [{ entry }, arrival] of left) this.#leaving.set(entry, arrival)
+  }
+
+  /** The directory's place in the tree is then the one that it was found at. */
+  placeDirectory(found: Found): void {
+    if (found.isPlaced || found.parent === undefined) return
+    found.isPlaced = true
+    this.placeDirectory(found.parent)
+    const parent = found.parent.match
+    if (parent === undefined) return
+    const { name } = found
+    if (found.match !== undefined && found.match.parent === parent && found.match.name === name) return
+    if (found.match !== undefined && this.#isWithin(parent, found.match)) this.#sunder(found.match)
+    this.#vacate(parent, name)
+    const { match } = found
+    if (match === undefined) {
+      const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
+      if (parent.territory.isPolled) created.stat = found.asEntry?.stat ?? found.listing.owner
+      this.#matching.claim(created, found)
+      this.#tell('create', this.#tree.pathOf(created), created)
+      return
+    }
+    const from = this.#leave(match)
+    this.#tree.detach(match)
+    this.#tree.attach(match, parent, name)
+    this.#rename(from, this.#tree.pathOf(match), false, match)
+  }
+
+  placeArrival(arrival: Arrival): void {
+    if (arrival.isPlaced) return
+    arrival.isPlaced = true
+    this.placeDirectory(arrival.at)
+    const parent = arrival.at.match
+    if (parent === undefined) return
+    const { name, entry, from } = arrival
+    const known = this.#tree.entriesOf(parent).get(name)
+    const isReplaced = known !== undefined && this.#isReplacedBy(known, entry)
+    if (!isReplaced) this.#vacate(parent, name)
+    const path = this.#tree.pathOf(parent, name)
+    if (from !== undefined) {
+      const oldPath = this.#leave(from.entry, from)
+      const entries = this.#tree.entriesOf(from.directory)
+      if (entries.get(from.name) === from.entry) entries.delete(from.name)
+      this.#rename(oldPath, path, isReplaced, entry)
+      const altered = alterationOfMoved(from.entry, entry)
+      if (altered !== undefined) this.#tell(altered, path, entry)
+    } else if (entry.kind === 'symlink' && this.#around.follow(parent, name, 0)) return
+    else this.#tell(isReplaced ? 'modify' : 'create', path, entry)
+    this.#tree.entriesOf(parent).set(name, this.#kept(parent, entry))
+  }
+
+  /** It is nowhere any more. */
+  deleteEntry(directory: Directory, name: string, entry: Entry): void {
+    if (this.#tree.entriesOf(directory).get(name) === entry && this.#tree.isAttached(directory)) {
+      this.#delete(directory, name, entry)
+    }
+  }
+
+  /** It is where it was: is it as it was? */
+  alter(directory: Directory, name: string, before: Entry, after: Entry, since: number): void {
+    const entries = this.#tree.entriesOf(directory)
+    if (entries.get(name) !== before || !this.#tree.isAttached(directory)) return
+    const altered = alteration(before, after, since)
+    entries.set(name, this.#kept(directory, after))
+    if (altered !== undefined) {
+      this.#tell(altered === 'replace' ? 'modify' : altered, this.#tree.pathOf(directory, name), after)
+    }
+  }
+
+  alterDirectory(directory: Directory, after: Entry, since: number): void {
+    const { territory } = directory
+    const knowsOwner = !territory.isPolled || directory.stat !== undefined
+    const altered = knowsOwner ? alteration(directory, after, since) : undefined
+    if (territory.isPolled) directory.stat = after.stat
+    if (altered === 'attrib') this.#tell('attrib', this.#tree.pathOf(directory), directory)
+  }
+
+  /** Frees a name for another. */
+  #vacate(directory: Directory, name: string): void {
+    if (this.#translator.isPending) this.changes.push(...this.#translator.makeWay(directory, name))
+    const occupant = this.#tree.entriesOf(directory).get(name)
+    if (occupant === undefined) return
+    this.#goOn(occupant)
+    if (this.#tree.entriesOf(directory).get(name) !== occupant) return
+    if (this.#isOnItsWay(occupant)) {
+      this.#aside.set(occupant, this.#tree.pathOf(directory, name))
+      if (occupant instanceof Directory) this.#tree.detach(occupant)
+      else this.#tree.entriesOf(directory).delete(name)
+    } else this.#delete(directory, name, occupant)
+  }
+
+  /** To where it was found, if it was. */
+  #goOn(occupant: Entry): void {
+    if (occupant instanceof Directory) {
+      const found = this.#matching.foundOf(occupant)
+      if (found !== undefined) this.placeDirectory(found)
+      else this.#rescue(occupant)
+    } else {
+      const arrival = this.#leaving.get(occupant)
+      if (arrival !== undefined) this.placeArrival(arrival)
+    }
+  }
+
+  /** What was found elsewhere leaves a directory that goes. */
+  #rescue(directory: Directory): void {
+    for (const each of [...this.#tree.within(directory)]) {
+      const found = this.#matching.foundOf(each)
+      if (found !== undefined) this.placeDirectory(found)
+    }
+    for (const [entry, arrival] of this.#leaving) {
+      const { from } = arrival
+      if (from !== undefined && !arrival.isPlaced && this.#isWithin(from.directory, directory))
+        this.#goOn(entry)
+    }
+  }
+
+  /** Whether its place is being made free just now. */
+  #isOnItsWay(occupant: Entry): boolean {
+    return occupant instanceof Directory
+      ? this.#matching.foundOf(occupant) !== undefined
+      : this.#leaving.has(occupant)
+  }
+
+  /** Turned inside out: what it has become, nobody could tell by renames. */
+  #sunder(directory: Directory): void {
+    for (const each of this.#tree.within(directory)) this.#matching.release(each)
+    for (const [entry, arrival] of this.#leaving) {
+      if (arrival.from === undefined || !this.#isWithin(arrival.from.directory, directory)) continue
+      arrival.from = undefined
+      this.#leaving.delete(entry)
+    }
+  }
+
+  // A file that another has taken the place of, and that was not found elsewhere.
+  #isReplacedBy(known: Entry, entry: Entry): boolean {
+    return (
+      !(known instanceof Directory) &&
+      known.kind === entry.kind &&
+      known.kind !== 'directory' &&
+      !this.#leaving.has(known)
+    )
+  }
+
+  /** From where those who know nothing but the changes see it leave. */
+  #leave(entry: Entry, origin?: Origin): string {
+    const aside = this.#aside.get(entry)
+    this.#aside.delete(entry)
+    if (origin !== undefined) this.#leaving.delete(entry)
+    if (aside !== undefined) return aside
+    if (origin !== undefined) return this.#tree.pathOf(origin.directory, origin.name)
+    return this.#tree.pathOf(entry as Directory)
+  }
+
+  #kept(directory: Directory, entry: Entry): Entry {
+    return directory.territory.isPolled ? entry : { kind: entry.kind, ino: entry.ino }
+  }
+
+  #isWithin(directory: Directory, other: Directory): boolean {
+    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
+      if (each === other) return true
+    }
+    return false
+  }
+
+  #delete(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) this.#rescue(entry)
+    this.#tell('delete', this.#tree.pathOf(directory, name), entry)
+    if (entry instanceof Directory) this.#tree.drop(entry)
+    else this.#tree.entriesOf(directory).delete(name)
+  }
+
+  #rename(from: string, path: string, replaced: boolean, { kind }: Entry): void {
+    this.changes.push({ type: 'rename', from, path, replaced, kind, mask: 0, source: this.#source })
+  }
+
+  #tell(type: 'create' | 'modify' | 'attrib' | 'delete', path: string, { kind }: Entry): void {
+    this.changes.push({ type, path, kind, mask: 0, source: this.#source })
+  }
+}
