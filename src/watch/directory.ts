@@ -100,3 +100,9 @@ export class Directory implements Entry {
 export function isLinkBase(directory: Directory): boolean {
   return directory.territory.isLinked && directory.territory.base === directory
 }
+
+/** Whether a watch is still to be added to it. */
+export function isUnwatched(directory: Directory): boolean {
+  const { territory, wd } = directory
+  return territory.isWatched && wd === 0 && !territory.uncovered.has(directory)
+}

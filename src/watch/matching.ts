@@ -1,5 +1,5 @@
 import type { Directory } from './directory.ts'
-import { mayBeSame, moved } from './entries.ts'
+import { moved } from './entries.ts'
 import type { Arrival, Found, Origin } from './found.ts'
 import type { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
@@ -91,7 +91,7 @@ export function matchArrivals(
     const same = byIno.get(arrival.entry.ino) ?? []
     // Hard links that all moved: which went where makes no difference.
     const at = same.findLastIndex(
-      ({ entry }) => mayBeSame(entry, arrival.entry) && moved(entry, arrival.entry, since),
+      ({ directory, entry }) => isSameMount(directory, arrival) && moved(entry, arrival.entry, since),
     )
     const [origin] = at < 0 ? [] : same.splice(at, 1)
     if (origin === undefined) continue
@@ -99,4 +99,9 @@ export function matchArrivals(
     matched.set(origin, arrival)
   }
   return matched
+}
+
+/** Inode numbers are those of a filesystem. */
+function isSameMount({ territory }: Directory, { at }: Arrival): boolean {
+  return territory.mountId === at.listing.mountId
 }

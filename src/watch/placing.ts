@@ -1,7 +1,7 @@
 import type { Change, Source } from './change.ts'
 import { Directory } from './directory.ts'
 import { alteration, alterationOfMoved, type Entry } from './entries.ts'
-import type { Arrival, Found, Origin } from './found.ts'
+import { type Arrival, Found, type Origin } from './found.ts'
 import type { DirectoryMatching } from './matching.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
@@ -48,7 +48,7 @@ export class Placing {
     const { name } = found
     if (found.match !== undefined && found.match.parent === parent && found.match.name === name) return
     if (found.match !== undefined && this.#isWithin(parent, found.match)) this.#sunder(found.match)
-    this.#vacate(parent, name)
+    const isReplaced = this.#vacate(parent, name, found)
     const { match } = found
     if (match === undefined) {
       const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
@@ -60,7 +60,7 @@ export class Placing {
     const from = this.#leave(match)
     this.#tree.detach(match)
     this.#tree.attach(match, parent, name)
-    this.#rename(from, this.#tree.pathOf(match), false, match)
+    this.#rename(from, this.#tree.pathOf(match), isReplaced, match)
   }
 
   placeArrival(arrival: Arrival): void {
@@ -70,9 +70,7 @@ export class Placing {
     const parent = arrival.at.match
     if (parent === undefined) return
     const { name, entry, from } = arrival
-    const known = this.#tree.entriesOf(parent).get(name)
-    const isReplaced = known !== undefined && this.#isReplacedBy(known, entry)
-    if (!isReplaced) this.#vacate(parent, name)
+    const isReplaced = this.#vacate(parent, name, arrival)
     const path = this.#tree.pathOf(parent, name)
     if (from !== undefined) {
       const oldPath = this.#leave(from.entry, from)
@@ -97,7 +95,9 @@ export class Placing {
   alter(directory: Directory, name: string, before: Entry, after: Entry, since: number): void {
     const entries = this.#tree.entriesOf(directory)
     if (entries.get(name) !== before || !this.#tree.isAttached(directory)) return
-    const altered = alteration(before, after, since)
+    // Of a link that is not followed nothing is known but that it is one.
+    const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.territory.isPolled
+    const altered = isLeaf ? undefined : alteration(before, after, since)
     entries.set(name, this.#kept(directory, after))
     if (altered !== undefined) {
       this.#tell(altered === 'replace' ? 'modify' : altered, this.#tree.pathOf(directory, name), after)
@@ -112,18 +112,38 @@ export class Placing {
     if (altered === 'attrib') this.#tell('attrib', this.#tree.pathOf(directory), directory)
   }
 
-  /** Frees a name for another. */
-  #vacate(directory: Directory, name: string): void {
+  /** Frees a name for what was found there. Whether that has replaced what was there, as a rename(2) or a new version does. */
+  #vacate(directory: Directory, name: string, incoming: Found | Arrival): boolean {
     if (this.#translator.isPending) this.changes.push(...this.#translator.makeWay(directory, name))
     const occupant = this.#tree.entriesOf(directory).get(name)
-    if (occupant === undefined) return
+    if (occupant === undefined) return false
     this.#goOn(occupant)
-    if (this.#tree.entriesOf(directory).get(name) !== occupant) return
+    if (this.#tree.entriesOf(directory).get(name) !== occupant) return false
     if (this.#isOnItsWay(occupant)) {
       this.#aside.set(occupant, this.#tree.pathOf(directory, name))
-      if (occupant instanceof Directory) this.#tree.detach(occupant)
-      else this.#tree.entriesOf(directory).delete(name)
-    } else this.#delete(directory, name, occupant)
+      this.#takeOut(directory, name, occupant)
+      return false
+    }
+    const isReplaced = this.#isReplacedBy(occupant, incoming)
+    if (isReplaced) this.#takeOut(directory, name, occupant)
+    else this.#delete(directory, name, occupant)
+    return isReplaced
+  }
+
+  // rename(2) replaces what is no directory by what is none, and an empty directory by a directory. A new file takes the place of one.
+  #isReplacedBy(occupant: Entry, incoming: Found | Arrival): boolean {
+    if (incoming instanceof Found) {
+      if (incoming.match === undefined || !(occupant instanceof Directory)) return false
+      return this.#tree.entriesOf(occupant).size === 0
+    }
+    if (occupant.kind === 'directory' || incoming.entry.kind === 'directory') return false
+    return incoming.from !== undefined || occupant.kind === incoming.entry.kind
+  }
+
+  #takeOut(directory: Directory, name: string, entry: Entry): void {
+    if (!(entry instanceof Directory)) this.#tree.entriesOf(directory).delete(name)
+    else if (this.#aside.has(entry)) this.#tree.detach(entry)
+    else this.#tree.drop(entry)
   }
 
   /** To where it was found, if it was. */
@@ -166,16 +186,6 @@ export class Placing {
       arrival.from = undefined
       this.#leaving.delete(entry)
     }
-  }
-
-  // A file that another has taken the place of, and that was not found elsewhere.
-  #isReplacedBy(known: Entry, entry: Entry): boolean {
-    return (
-      !(known instanceof Directory) &&
-      known.kind === entry.kind &&
-      known.kind !== 'directory' &&
-      !this.#leaving.has(known)
-    )
   }
 
   /** From where those who know nothing but the changes see it leave. */

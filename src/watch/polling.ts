@@ -60,8 +60,8 @@ export class Polling {
     }
   }
 
-  close(): void {
-    this.#walker.close()
+  close(): Promise<void> {
+    return this.#walker.close()
   }
 
   /** Whether it has been taken in. */

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import type { InotifyError } from '../errors.ts'
 import type { Change } from './change.ts'
 import { Coverer } from './coverer.ts'
-import { Directory, isLinkBase } from './directory.ts'
+import { Directory, isLinkBase, isUnwatched } from './directory.ts'
 import { type Entry, mayBeSame } from './entries.ts'
 import { type Arrival, Found, type Origin } from './found.ts'
 import type { Listing } from './listing.ts'
@@ -74,6 +74,7 @@ export class Reconciliation {
   finish(): Change[] {
     for (const found of this.#all) this.#compare(found)
     const arrivals = [...this.#arrivals.values()].flat()
+    if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
     const left = matchArrivals(arrivals, this.#gone, this.terms.since)
     const placing = new Placing(
       this.#tree,
@@ -215,14 +216,30 @@ export class Reconciliation {
     else others.push(arrival)
   }
 
-  #deleteLost({ match, listing }: Found, placing: Placing): void {
-    if (match === undefined || listing.error !== 0) return
-    for (const directory of [...match.subdirectories()]) {
-      const isKnown = this.#matching.foundOf(directory) !== undefined || this.#kept.has(directory)
-      if (!isKnown && !this.#isTouched(match, directory.name)) {
-        placing.deleteEntry(match, directory.name, directory)
+  #deleteLost(found: Found, placing: Placing): void {
+    for (const directory of this.#lostIn(found)) {
+      placing.deleteEntry(found.match as Directory, directory.name, directory)
+    }
+  }
+
+  /** What was in a directory that was not found may have been found elsewhere. */
+  #searchLost(found: Found): void {
+    for (const lost of this.#lostIn(found)) {
+      for (const directory of this.#tree.within(lost)) {
+        for (const [name, entry] of this.#tree.entriesOf(directory)) {
+          const isFound = this.#matching.foundOf(directory) !== undefined
+          if (!isFound && !(entry instanceof Directory)) this.#gone.push({ directory, name, entry })
+        }
       }
     }
+  }
+
+  #lostIn({ match, listing }: Found): Directory[] {
+    if (match === undefined || listing.error !== 0) return []
+    return [...match.subdirectories()].filter((directory) => {
+      const isKnown = this.#matching.foundOf(directory) !== undefined || this.#kept.has(directory)
+      return !isKnown && !this.#isTouched(match, directory.name)
+    })
   }
 
   #cover({ match, listing, boundaries }: Found): void {
@@ -230,8 +247,7 @@ export class Reconciliation {
     this.#coverer.cover(match, listing)
     if (listing.error === 0) match.isListed = true
     // Found by a poll, which adds no watch.
-    const needsWatch = match.territory.isWatched && match.wd === 0 && !match.territory.uncovered.has(match)
-    if (needsWatch) this.#around.list(match)
+    if (isUnwatched(match)) this.#around.list(match)
     for (const name of boundaries) this.#around.doubt(match, name)
     // A poll takes in what events have told behind its listing, and leaves out what they speak of.
     if (this.terms.source !== 'poll') this.#translator.setListed(match)

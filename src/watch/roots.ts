@@ -115,6 +115,7 @@ export class Roots implements Surroundings {
       inotify: () => this.#inotify,
       choose: (path) => this.#chooseBelow(path),
       keeps: (wd) => this.#keeps(wd),
+      extended: (territory, parent) => this.#tops.get(tree.topOf(parent))?.territories.add(territory),
       report,
       trouble: (error) => listener.trouble(error),
     })
@@ -248,9 +249,8 @@ export class Roots implements Surroundings {
     this.#closed = true
     this.#quiet?.stop()
     this.#mounts.close()
-    this.#surveyor.close()
-    this.#polling.close()
-    const stopped = [this.#polls.stop(), this.#settling.stop()]
+    const walks = [this.#surveyor.close(), this.#polling.close()]
+    const stopped = [...walks, this.#polls.stop(), this.#settling.stop()]
     await this.#inotify?.close()
     await Promise.all(stopped)
     await this.#lane.idle()
@@ -565,6 +565,11 @@ export class Roots implements Surroundings {
 
   async #poll(): Promise<void> {
     for (const root of this.#roots.values()) {
+      for (const territory of root.territories) {
+        const { base } = territory
+        if (base !== undefined && base !== root.top && !this.#tree.isAttached(base))
+          root.territories.delete(territory)
+      }
       if (root.isPresent) continue
       await this.#lane.run(async () => {
         if (!root.isPresent) await this.#replace(root, 'poll')

@@ -3,7 +3,7 @@ import { InotifyError } from '../errors.ts'
 import { addHint } from '../inotify/limits.ts'
 import type { Change, Source } from './change.ts'
 import { difference } from './difference.ts'
-import { Directory, isLinkBase } from './directory.ts'
+import { Directory, isLinkBase, isUnwatched } from './directory.ts'
 import { alteration, type Entries, type Entry, mayBeSame, moved } from './entries.ts'
 import type { Listing } from './listing.ts'
 import type { Territory } from './territory.ts'
@@ -419,8 +419,7 @@ export class Survey {
     const altered = knowsOwner ? alteration(known, entry, this.terms.since) : undefined
     if (altered === 'attrib' && parent !== undefined) this.#tell('attrib', parent, name, known)
     if (territory.isPolled) known.stat = entry.stat
-    const isUnwatched = territory.isWatched && known.wd === 0 && !territory.uncovered.has(known)
-    if (isLook ? isUnwatched || !known.isListed : this.#around.hidesSome) this.#deeper.push(known)
+    if (isLook ? isUnwatched(known) || !known.isListed : this.#around.hidesSome) this.#deeper.push(known)
   }
 
   #hides(directory: Directory, name: string, { kind }: Entry): boolean {

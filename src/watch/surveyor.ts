@@ -32,6 +32,8 @@ export interface SurveyorParts {
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
   choose(path: string): Promise<{ backend: Backend; why: string } | { refused: Error }>
+  /** Another territory has begun below this directory. */
+  extended(territory: Territory, parent: Directory): void
   /** Whether a watch is needed for something else than the tree. */
   keeps(wd: number): boolean
   report(changes: Change[]): void
@@ -146,8 +148,8 @@ export class Surveyor {
     return { ...this.#placeOf(directory), recursive, stat: true }
   }
 
-  close(): void {
-    this.#walker.close()
+  close(): Promise<void> {
+    return this.#walker.close()
   }
 
   // Where something is ignored, what was found depends on the names that things have: a rename changes it.
@@ -226,7 +228,7 @@ export class Surveyor {
       return
     }
     trace('%s: %s, because %s', path, choice.backend, choice.why)
-    survey.createBase(parent, name, new Territory(choice.backend, choice.why, mountId))
+    this.#begin(survey, parent, name, new Territory(choice.backend, choice.why, mountId))
   }
 
   /** What a symlink leads to takes its place, unless it is no directory, or one that it lies in. */
@@ -246,7 +248,12 @@ export class Surveyor {
       survey.createLeaf(parent, name, 'symlink')
       return
     }
-    survey.createBase(parent, name, new Territory(choice.backend, choice.why, found.mountId, true))
+    this.#begin(survey, parent, name, new Territory(choice.backend, choice.why, found.mountId, true))
+  }
+
+  #begin(survey: Survey, parent: Directory, name: string, territory: Territory): void {
+    survey.createBase(parent, name, territory)
+    this.#parts.extended(territory, parent)
   }
 }
 

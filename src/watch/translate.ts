@@ -11,7 +11,7 @@ import {
 import type { BatchIndex } from './batch_index.ts'
 import { append, type Change, type Kind } from './change.ts'
 import { type Departure, Departures } from './departures.ts'
-import { Directory, isLinkBase } from './directory.ts'
+import { Directory, isLinkBase, isUnwatched } from './directory.ts'
 import { alteration, type Entry, sameFile } from './entries.ts'
 import type { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
@@ -325,7 +325,8 @@ export class Translator {
     if (known instanceof Directory && backMask !== undefined) this.#tree.detach(known)
     else if (known !== undefined) this.#remove(directory, name, known)
     const seen = backMask === undefined ? this.#seen(i, name) : undefined
-    const { kind } = this.#place(entry, directory, name, seen)
+    const placed = this.#place(entry, directory, name, seen)
+    const { kind } = placed
     const replaced = displaced !== undefined && backMask === undefined
     const both = mask | departure.mask
     this.#tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
@@ -343,7 +344,8 @@ export class Translator {
       })
       this.#hasMoved(displaced)
     }
-    this.#hasMoved(entry)
+    this.#hasMoved(placed)
+    if (kind === 'symlink') this.#around.follow(directory, name, 0)
     for (const event of departure.held) {
       this.#translate(event.directory, NOT_INDEXED, event.mask, event.cookie, event.name)
     }
@@ -364,11 +366,12 @@ export class Translator {
     return placed
   }
 
-  /** Below another name, other paths may be ignored. */
+  /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
   #hasMoved(entry: Entry): void {
     this.#directory = undefined
-    if (!this.#around.hidesSome || !(entry instanceof Directory)) return
-    for (const each of this.#tree.within(entry)) this.#around.list(each)
+    if (!(entry instanceof Directory)) return
+    if (this.#around.hidesSome) for (const each of this.#tree.within(entry)) this.#around.list(each)
+    else if (!entry.isListed || isUnwatched(entry)) this.#around.list(entry)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { type Inotify, nativeQueue } from '../inotify/inotify.ts'
@@ -5,10 +6,14 @@ import { type Listing, listingsIn } from './listing.ts'
 import { encodeRequests, type WalkRequest } from './walk_request.ts'
 import { closedError } from './watch_error.ts'
 
+const PATIENCE_MS = 500
+
 /** Walks through directories on threads of its own: see {@link NativeWalker}. One walk at a time. */
 export class Walker {
   #native: NativeWalker | undefined
   #abandon: ((reason: Error) => void) | undefined
+  // Settles when the native walk is over.
+  #ended: Promise<void> | undefined
   #closed = false
 
   /**
@@ -27,25 +32,44 @@ export class Walker {
     const queue = watching?.inotify[nativeQueue] ?? null
     await new Promise<void>((resolve, reject) => {
       this.#abandon = reject
+      let end = () => {}
+      const ended = new Promise<void>((done) => {
+        end = done
+      })
       let failure: { error: unknown } | undefined
       const onRecords = (chunk: Buffer, done: boolean) => {
         try {
-          if (failure === undefined) for (const listing of listingsIn(chunk)) take(listing)
+          if (failure === undefined && !this.#closed) for (const listing of listingsIn(chunk)) take(listing)
         } catch (error) {
           failure = { error }
           native.cancel()
         }
-        if (done) failure === undefined ? resolve() : reject(failure.error)
+        if (!done) return
+        end()
+        this.#ended = undefined
+        if (failure === undefined) resolve()
+        else reject(failure.error)
       }
       const error = native.walk(queue, watching?.mask ?? 0, encodeRequests(requests), onRecords)
-      if (error < 0) reject(new InotifyError({ errno: -error, syscall: 'walk' }))
+      if (error === 0) this.#ended = ended
+      else reject(new InotifyError({ errno: -error, syscall: 'walk' }))
     })
   }
 
-  /** Gives up the walk under way. A thread that hangs in a dead mount is left to itself. */
-  close(): void {
+  /**
+   * Gives up the walk under way, and waits for it to end (it has a descriptor of the inotify instance), but not for long: a thread that
+   * hangs in a dead mount is left to itself.
+   */
+  async close(): Promise<void> {
     this.#closed = true
-    this.#native?.close()
+    this.#native?.cancel()
     this.#abandon?.(closedError())
+    if (this.#ended !== undefined) {
+      const patience = new AbortController()
+      const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
+      await Promise.race([this.#ended, tooLong])
+      patience.abort()
+    }
+    this.#native?.close()
   }
 }
