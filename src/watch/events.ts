@@ -64,11 +64,12 @@ export class Events {
     const looks: Looks = open.size === 0 ? new Map() : await this.#look(open)
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.touched !== undefined) this.#touch(index, this.touched)
+    this.#clear(index)
     report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     }
-    this.#weigh(index, open, looks)
+    this.#weigh(open, looks)
     await this.list()
     surveyor.retire()
   }
@@ -125,15 +126,18 @@ export class Events {
     }
   }
 
-  /** Takes names into doubt, or out of it, by what was seen after their events were made. */
-  #weigh(index: BatchIndex, open: Map<number, Set<string>>, looks: Looks): void {
+  /** What gave rise to a doubt may have been an event that was still on the way. */
+  #clear(index: BatchIndex): void {
     const { tree, doubts } = this.#parts
-    if (!doubts.isEmpty) {
-      // What gave rise to the doubt may have been this event, which was still on the way.
-      for (const [wd, names] of index.named) {
-        for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.remove(directory, name)
-      }
+    if (doubts.isEmpty) return
+    for (const [wd, names] of index.named) {
+      for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.remove(directory, name)
     }
+  }
+
+  /** Takes names into doubt by what was seen after their events were made. */
+  #weigh(open: Map<number, Set<string>>, looks: Looks): void {
+    const { tree, doubts } = this.#parts
     for (const [wd, names] of open) {
       const seen = looks.get(wd)
       for (const directory of tree.at(wd)) {

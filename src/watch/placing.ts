@@ -68,7 +68,13 @@ export class Placing {
     arrival.isPlaced = true
     this.placeDirectory(arrival.at)
     const parent = arrival.at.match
-    if (parent === undefined) return
+    if (parent === undefined) {
+      // It goes into a directory whose own place is just being made free, by the end of the one that it was in: it is new there.
+      if (arrival.from !== undefined) this.#leaving.delete(arrival.from.entry)
+      arrival.from = undefined
+      arrival.isPlaced = false
+      return
+    }
     const { name, entry, from } = arrival
     const isReplaced = this.#vacate(parent, name, arrival)
     const path = this.#tree.pathOf(parent, name)

@@ -245,7 +245,10 @@ export class Reconciliation {
   #cover({ match, listing, boundaries }: Found): void {
     if (match === undefined || !this.#tree.isAttached(match)) return
     this.#coverer.cover(match, listing)
-    if (listing.error === 0) match.isListed = true
+    if (listing.error === 0) {
+      match.isListed = true
+      match.ino = listing.ino
+    }
     // Found by a poll, which adds no watch.
     if (isUnwatched(match)) this.#around.list(match)
     for (const name of boundaries) this.#around.doubt(match, name)

@@ -107,6 +107,7 @@ export class Surveyor {
       const [directory, names] = attached[listing.id] as [Directory, string[]]
       if (listing.error === 0 && isIt(directory, listing)) {
         survey.takeNames(directory, names, listing.entries())
+        translator.setLooked(directory, names)
       }
     })
     await this.#complete(survey, [], (listing) => survey.take(listing))

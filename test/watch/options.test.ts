@@ -5,7 +5,12 @@ import { watch } from '../../src/watch/watcher.ts'
 const bad = (options: object) => () => settingsOf(options as WatchOptions, {})
 
 test('defaults', () => {
-  expect(settingsOf({}, {})).toMatchObject({ backend: 'auto', interval: 250, initial: false, persistent: true })
+  expect(settingsOf({}, {})).toMatchObject({
+    backend: 'auto',
+    interval: 250,
+    initial: false,
+    persistent: true,
+  })
 })
 
 test.each([
@@ -68,7 +73,10 @@ describe('the environment', () => {
   const [backend, interval] = ['INOTIFY_BRIDGE_BACKEND', 'INOTIFY_BRIDGE_INTERVAL']
 
   test('overrides the options', () => {
-    const settings = settingsOf({ backend: 'inotify', interval: 5 }, { [backend]: 'poll', [interval]: '1000' })
+    const settings = settingsOf(
+      { backend: 'inotify', interval: 5 },
+      { [backend]: 'poll', [interval]: '1000' },
+    )
     expect(settings).toMatchObject({ backend: 'poll', interval: 1000 })
   })
 
