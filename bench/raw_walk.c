@@ -64,10 +64,25 @@ static void push(char* path) {
   work.paths[work.waiting++] = path;
 }
 
-static void visit(const char* path, char* buffer, size_t size) {
-  char* found[1024];
-  size_t count = 0;
+// The paths of one directory's subdirectories.
+struct found {
+  char** paths;
+  size_t count;
+  size_t room;
+};
+
+static void add(struct found* found, char* path) {
+  if (found->count == found->room) {
+    found->room = found->room == 0 ? 64 : 2 * found->room;
+    found->paths = realloc(found->paths, found->room * sizeof *found->paths);
+    if (found->paths == NULL) die("realloc");
+  }
+  found->paths[found->count++] = path;
+}
+
+static void visit(const char* path, char* buffer, size_t size, struct found* found) {
   long entries = 0, bytes;
+  found->count = 0;
   if (inotify_add_watch(work.queue, path, MASK) < 0) die(path);
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) die(path);
@@ -78,23 +93,22 @@ static void visit(const char* path, char* buffer, size_t size) {
       at += entry->d_reclen;
       if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'))) continue;
       entries++;
-      if (entry->d_type != DT_DIR) continue;
-      if (count == sizeof found / sizeof *found) die("too many subdirectories");
-      found[count++] = join(path, name);
+      if (entry->d_type == DT_DIR) add(found, join(path, name));
     }
   }
   if (bytes < 0) die(path);
   close(fd);
   pthread_mutex_lock(&work.lock);
-  for (size_t i = 0; i < count; i++) push(found[i]);
+  for (size_t i = 0; i < found->count; i++) push(found->paths[i]);
   work.directories++;
   work.entries += entries;
-  if (count > 1) pthread_cond_broadcast(&work.changed);
+  if (found->count > 1) pthread_cond_broadcast(&work.changed);
   pthread_mutex_unlock(&work.lock);
 }
 
 static void* run(void* unused) {
   enum { SIZE = 64 * 1024 };
+  struct found found = {NULL, 0, 0};
   char* buffer = malloc(SIZE);
   if (buffer == NULL) die("malloc");
   pthread_mutex_lock(&work.lock);
@@ -104,7 +118,7 @@ static void* run(void* unused) {
     char* path = work.paths[--work.waiting];
     work.busy++;
     pthread_mutex_unlock(&work.lock);
-    visit(path, buffer, SIZE);
+    visit(path, buffer, SIZE, &found);
     free(path);
     pthread_mutex_lock(&work.lock);
     work.busy--;
@@ -112,6 +126,7 @@ static void* run(void* unused) {
   pthread_cond_broadcast(&work.changed);
   pthread_mutex_unlock(&work.lock);
   free(buffer);
+  free(found.paths);
   return unused;
 }
 

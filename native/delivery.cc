@@ -43,7 +43,7 @@ void Delivery::Deliver() {
   }
 }
 
-// Plain N-API, for its statuses: see Callback::Call.
+// Plain N-API, for its statuses: see callback.cc.
 void Delivery::Call(Block* block, bool over) {
   Napi::HandleScope scope(env_);
   napi_value arguments[2];
@@ -53,19 +53,18 @@ void Delivery::Call(Block* block, bool over) {
               napi_get_boolean(env_, over, &arguments[1]) == napi_ok;
   if (block != nullptr) walk_->GiveBack(block);
   // Before the call: it may begin another walk.
-  if (over) Over();
-  if (made) on_records_.Call(2, arguments);
+  if (over) Close();
+  // Unmade for want of memory: not in silence.
+  made ? on_records_.Call(2, arguments) : RaiseUncaught(env_);
   if (closing_) on_records_.Reset();
-}
-
-void Delivery::Over() {
-  if (on_over_ != nullptr) on_over_(argument_);
-  Close();
 }
 
 void Delivery::Close() {
   if (closing_) return;
   closing_ = true;
+  // Once: whoever is told may be gone by the time that libuv lets go, or have another walk.
+  if (on_over_ != nullptr) on_over_(argument_);
+  on_over_ = nullptr;
   if (walk_ != nullptr) walk_->Abandon();
   walk_ = nullptr;
   if (wake_.data == nullptr) {
@@ -87,7 +86,5 @@ void Delivery::Free() {
 }
 
 void Delivery::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
-  auto* delivery = static_cast<Delivery*>(self);
-  if (delivery->on_over_ != nullptr) delivery->on_over_(delivery->argument_);
-  delivery->Close();
+  static_cast<Delivery*>(self)->Close();
 }

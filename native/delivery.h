@@ -12,7 +12,7 @@
 // Lives until libuv has closed its handle, which may be after the environment began to end (see Stream).
 class Delivery {
  public:
-  // What is to know that the walk is over, before the last call of the callback.
+  // Told once that the walk is over or this object closed, before the last call of the callback.
   using OnOver = void (*)(void*);
 
   Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, void* argument);
@@ -37,7 +37,6 @@ class Delivery {
 
   void Deliver();
   void Call(Block* block, bool over);
-  void Over();
   void Free();
 
   Napi::Env env_;

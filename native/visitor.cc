@@ -1,5 +1,6 @@
 #include "visitor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -172,33 +173,33 @@ int Visitor::List(int directory, const Request& request, const Origin& origin) {
     ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);
     if (bytes <= 0) return static_cast<int>(bytes);
     for (ssize_t at = 0; at < bytes;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(entries_ + at);
-      at += entry->d_reclen;
-      if (IsSelfOrParent(entry->d_name)) continue;
+      const auto* entry = reinterpret_cast<const ListedEntry*>(entries_ + at);
+      at += entry->bytes;
+      if (IsSelfOrParent(entry->name)) continue;
       if (stat && is_cancelled()) return -ECANCELED;
       AddListed(directory, *entry, stat, origin);
     }
   }
 }
 
-void Visitor::AddListed(int directory, const dirent64& entry, bool stat, const Origin& origin) {
-  Kind kind = KindOfType(entry.d_type);
-  uint64_t ino = entry.d_ino != kUnknownIno ? entry.d_ino : 0;
-  if (!stat && entry.d_type != DT_UNKNOWN) {
-    record_.Add(kind, ino, entry.d_name, nullptr);
+void Visitor::AddListed(int directory, const ListedEntry& entry, bool stat, const Origin& origin) {
+  Kind kind = KindOfType(entry.type);
+  uint64_t ino = entry.ino != kUnknownIno ? entry.ino : 0;
+  if (!stat && entry.type != DT_UNKNOWN) {
+    record_.Add(kind, ino, entry.name, nullptr);
     return;
   }
-  if (origin.may_be_stale) LookUpAgain(directory, entry.d_name);
+  if (origin.may_be_stale) LookUpAgain(directory, entry.name);
   Facts facts;
-  int error = StatAt(directory, entry.d_name, &facts);
+  int error = StatAt(directory, entry.name, &facts);
   if (IsGone(error)) {
     record_.flags |= Record::kVanished;
     return;
   }
   // What cannot be asked for (a directory that may be read but not searched) is listed all the same.
   if (error < 0) {
-    record_.Add(kind, ino, entry.d_name, nullptr);
+    record_.Add(kind, ino, entry.name, nullptr);
     return;
   }
-  record_.Add(KindOfMode(facts.mode), facts.ino, entry.d_name, stat ? &facts : nullptr);
+  record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, stat ? &facts : nullptr);
 }

@@ -1,14 +1,23 @@
 #pragma once
 
-#include <dirent.h>
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "backlog.h"
 #include "opener.h"
 #include "record.h"
 #include "requests.h"
+
+// getdents64(2)'s record, which musl's headers no longer have.
+struct ListedEntry {
+  uint64_t ino;
+  int64_t position;
+  uint16_t bytes;
+  uint8_t type;
+  char name[1];
+};
 
 // Visits one directory after another: opens it, watches it, lists it, and makes its record. Each thread of a
 // walk has one.
@@ -38,7 +47,7 @@ class Visitor {
   bool GoTo(int directory);
   int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
-  void AddListed(int directory, const dirent64& entry, bool stat, const Origin& origin);
+  void AddListed(int directory, const ListedEntry& entry, bool stat, const Origin& origin);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
 
   Plan plan_;
@@ -47,5 +56,5 @@ class Visitor {
   bool asked_to_unshare_ = false;
   bool unshared_ = false;
   // No gain was measured from larger ones.
-  alignas(dirent64) char entries_[64 * 1024];
+  alignas(ListedEntry) char entries_[64 * 1024];
 };

@@ -11,8 +11,9 @@
 #include "unique_fd.h"
 #include "visitor.h"
 
-// One walk, and its threads: two at the most, since more gain nothing (each add of a watch takes the inotify
-// instance's lock) and cost the program that is being watched.
+// One walk, and its threads: two at the most. What they do is nearly all the kernel's work, much of it under
+// locks that they share (the inotify instance's, the process's table of descriptors), and the programs that
+// are watched are to have processors left.
 //
 // Belongs to its threads and to the loop together, and goes with the last of them: a thread that a dead mount
 // holds in a system call, which not even SIGKILL ends, is waited for by nobody.

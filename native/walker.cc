@@ -37,7 +37,6 @@ int Walker::Start(const Napi::CallbackInfo& info) {
       walk_->Start(requests.Data(), requests.Length(), queue, info[1].As<Napi::Number>().Uint32Value());
   if (error == 0) return 0;
   walk_->Close();
-  walk_ = nullptr;
   return error;
 }
 
@@ -48,5 +47,4 @@ void Walker::Cancel(const Napi::CallbackInfo&) {
 void Walker::Close(const Napi::CallbackInfo&) {
   closed_ = true;
   if (walk_ != nullptr) walk_->Close();
-  walk_ = nullptr;
 }

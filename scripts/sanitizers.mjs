@@ -5,7 +5,16 @@
 // Works on a copy in a temporary directory, so that the ordinary build stays what it is. node itself is not instrumented: the
 // sanitizer's runtime is preloaded, and what it reports is about the addon.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -18,6 +27,7 @@ const root = join(import.meta.dirname, '..')
  * @property {string[]} libraries to preload
  * @property {Record<string, string>} options of their runtimes, but for where they report
  * @property {RegExp} ours what a report about the addon has
+ * @property {RegExp} [theirs] what it has if it is not after all
  * @property {string[]} tests
  */
 /** @type {Record<string, Run>} */
@@ -32,7 +42,7 @@ const RUNS = {
       UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1:exitcode=99',
     },
     ours: /Sanitizer|runtime error/,
-    tests: ['test/inotify', 'test/native', 'test/watch'],
+    tests: ['test/inotify', 'test/native/walker', 'test/watch'],
   },
   thread: {
     sanitize: 'thread',
@@ -41,7 +51,9 @@ const RUNS = {
     // whose innermost frame, or the one around the runtime's own (memcpy, operator delete), is in the addon.
     options: { TSAN_OPTIONS: 'halt_on_error=0:exitcode=0' },
     ours: /^ +#[01] .*inotify_bridge\.node/m,
-    tests: ['test/inotify/inotify.test.ts', 'test/inotify/guard.test.ts', 'test/native'],
+    // libuv closes by a system call of its own, unseen: to the runtime the number is libuv's for ever, whoever has it next.
+    theirs: /Location is file descriptor \d+ created by .*\n +#0 .*\n +#1 uv_/,
+    tests: ['test/inotify/inotify.test.ts', 'test/inotify/guard.test.ts', 'test/native/walker'],
   },
 }
 
@@ -55,7 +67,7 @@ for (const name of asked.length > 0 ? asked : Object.keys(RUNS)) {
 }
 
 /** @param {Run} run */
-function testUnder({ sanitize, libraries, options, ours, tests }) {
+function testUnder({ sanitize, libraries, options, ours, theirs, tests }) {
   const copy = mkdtempSync(join(tmpdir(), 'inotify-bridge-sanitizer-'))
   try {
     for (const part of [
@@ -80,6 +92,9 @@ function testUnder({ sanitize, libraries, options, ours, tests }) {
     )
     const reports = join(copy, 'reports')
     mkdirSync(reports)
+    // For those of a test that goes on as another user.
+    chmodSync(copy, 0o755)
+    chmodSync(reports, 0o777)
     const reporting = Object.entries(options).map(([name, text]) => [
       name,
       `${text}:log_path=${join(reports, 'report')}`,
@@ -92,7 +107,7 @@ function testUnder({ sanitize, libraries, options, ours, tests }) {
     })
     const found = readdirSync(reports)
       .flatMap((name) => readFileSync(join(reports, name), 'utf8').split(/^={18}$/m))
-      .filter((report) => ours.test(report))
+      .filter((report) => ours.test(report) && !theirs?.test(report))
     for (const report of found) process.stdout.write(`${report}\n`)
     process.stdout.write(`${sanitize}: ${found.length} reports about the addon\n`)
     return found.length > 0 ? 1 : (status ?? 1)

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -393,24 +393,4 @@ describe.skipIf(!mayUnshare)('at mounts (needs unshare -rm)', () => {
       [4 | OTHER_DEVICE, []],
     ])
   })
-})
-
-test('opening, giving back and opening again, without node, under AddressSanitizer and UBSan', {
-  timeout: 120_000,
-}, () => {
-  const program = join(scratch(), 'opening')
-  const native = (name: string) => join(import.meta.dirname, `../../native/${name}.cc`)
-  const sources = ['backlog', 'facts', 'opener', 'record', 'requests'].map(native)
-  const flags = ['-std=c++17', '-O1', '-g', '-Wall', '-Wextra', '-pthread', '-fsanitize=address,undefined']
-  execFileSync('g++', [
-    ...flags,
-    '-fno-sanitize-recover',
-    '-o',
-    program,
-    join(import.meta.dirname, 'opening_test.cc'),
-    ...sources,
-  ])
-  const { status, stderr } = spawnSync(program, [scratch()], { encoding: 'utf8' })
-  expect(stderr).toBe('')
-  expect(status).toBe(0)
 })

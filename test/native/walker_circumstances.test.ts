@@ -16,8 +16,10 @@ const hasBindfs = spawnSync('bindfs', ['--version']).status === 0
 /** Runs a scenario behind `before`, a command that executes the rest of its arguments. */
 async function run(context: TestContext, scenario: string, before: string[] = [], parent?: string) {
   const program = [process.execPath, join(import.meta.dirname, 'walk_child.mjs'), scenario, scratch(parent)]
-  const [command = '', ...argv] = [...before, ...program]
-  const child = spawn(command, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  // What is preloaded (scripts/sanitizers.mjs) is for node alone: a shell does not run with ThreadSanitizer.
+  const { LD_PRELOAD = '', ...env } = process.env
+  const [command = '', ...argv] = [...before, 'env', `LD_PRELOAD=${LD_PRELOAD}`, ...program]
+  const child = spawn(command, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   expect(code, output).toBe(0)

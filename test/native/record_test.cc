@@ -1,0 +1,137 @@
+// The walker's records by themselves, without node: every length of name, and what becomes of a record for
+// which there is no memory. Ends with exit code 0, or says what is wrong.
+#include "../../native/record.h"
+
+#include <errno.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../../native/output.h"
+
+namespace {
+
+bool no_memory = false;
+
+void Check(bool holds, const char* what, size_t where) {
+  if (holds) return;
+  fprintf(stderr, "%s (%zu)\n", what, where);
+  exit(1);
+}
+
+uint32_t Number(const std::vector<uint8_t>& record, size_t at) {
+  uint32_t number;
+  memcpy(&number, record.data() + at, sizeof number);
+  return number;
+}
+
+// In memory of the exact size.
+std::vector<uint8_t> Copied(const Record& record, uint32_t id) {
+  std::vector<uint8_t> copy(record.bytes());
+  record.CopyTo(copy.data(), id);
+  Check(Number(copy, 0) == copy.size() && copy.size() % 8 == 0, "the size is told", copy.size());
+  Check(Number(copy, 4) == id, "the id is told", id);
+  return copy;
+}
+
+void CheckNames() {
+  Record record;
+  for (size_t length = 1; length <= kMaxNameBytes; length++) {
+    std::string name(length, 'n'), other(length - 1, 'm');
+    other += '\xff';
+    record.Begin(7, name.c_str());
+    Facts stat;
+    stat.ino = length;
+    record.Add(Kind::kDirectory, uint64_t{1} << (length % 64), name.c_str(), nullptr);
+    record.Add(Kind::kDirectory, 0, other.c_str(), &stat);
+    record.Add(Kind::kFile, UINT64_MAX, name.c_str(), &stat);
+    record.Finish();
+    std::vector<uint8_t> copy = Copied(record, static_cast<uint32_t>(length));
+    Check(Number(copy, 8) == 7 && Number(copy, 20) == Record::kAscii, "the head is what it was", length);
+    Check(Number(copy, 60) == length && memcmp(copy.data() + 80, name.data(), length) == 0, "its name",
+          length);
+    const uint8_t* at = record.subdirectories().data();
+    PackedEntry first(at), second(first.next);
+    Check(std::string(first.name, first.name_bytes) == name, "the first entry", length);
+    Check(std::string(second.name, second.name_bytes) == other, "the second entry", length);
+    Check(second.next == at + record.subdirectories().size(), "there is no third", length);
+    Check((at[3] & 1) == 1 && (first.next[3] & 1) == 0, "ASCII or not", length);
+  }
+}
+
+void CheckFold() {
+  for (int bit = 0; bit < 64; bit++) {
+    uint64_t folded = Fold(uint64_t{1} << bit);
+    Check(folded == uint64_t{1} << bit % 53, "a bit of 64 is one of 53", static_cast<size_t>(bit));
+  }
+  Check(Fold(UINT64_MAX) == (UINT64_MAX >> 11) - 2047, "bits meet by exclusive or", 0);
+}
+
+void CheckNoMemory() {
+  Record record;
+  for (Kind kind : {Kind::kFile, Kind::kDirectory}) {
+    record.Begin(Record::kNoParent, "name");
+    record.wd = 3;
+    for (int i = 0; i < 100000; i++) {
+      no_memory = i > 50000;
+      record.Add(kind, 1, "an entry", nullptr);
+    }
+    record.Finish();
+    no_memory = false;
+    std::vector<uint8_t> copy = Copied(record, 1);
+    Check(record.error == -ENOMEM && copy.size() == 88, "the head and the name are left", copy.size());
+    Check(Number(copy, 12) == 3, "and the watch", Number(copy, 12));
+    Check(Number(copy, 64) + Number(copy, 68) + Number(copy, 72) + Number(copy, 76) == 0, "no entries", 0);
+    record.Begin(Record::kNoParent, "name");
+    record.Add(kind, 1, "an entry", nullptr);
+    record.Finish();
+    Check(record.error == 0 && record.bytes() > 88, "the next is whole", record.bytes());
+  }
+}
+
+// In order, whatever their sizes, and no block larger than it has to be.
+void CheckOutput() {
+  Output output;
+  std::vector<size_t> sizes;
+  for (size_t size = 8; size < 300000; size = size * 3 / 2 / 8 * 8 + 8) sizes.push_back(size);
+  size_t next = 0;
+  auto take = [&] {
+    while (Block* block = output.Take()) {
+      for (size_t at = 0; at < block->used; at += sizes[next++ % sizes.size()]) {
+        Check(block->data()[at] == next % 251, "records come in order", next);
+      }
+      Check(block->used <= block->capacity, "a block is not overfull", block->used);
+      output.GiveBack(block);
+    }
+  };
+  for (size_t i = 0; i < 10 * sizes.size(); i++) {
+    size_t size = sizes[i % sizes.size()];
+    uint8_t* to = output.Append(size);
+    memset(to, static_cast<int>(i % 251), size);
+    if (i % 7 == 0) take();
+  }
+  output.Flush();
+  take();
+  Check(next == 10 * sizes.size() && output.empty(), "all have come", next);
+  while (!output.full()) output.Append(100000);
+  // What is left goes with it.
+  output.Append(8);
+}
+
+}  // namespace
+
+extern "C" void* __real_realloc(void* memory, size_t bytes);
+extern "C" void* __wrap_realloc(void* memory, size_t bytes) {
+  return no_memory ? nullptr : __real_realloc(memory, bytes);
+}
+
+int main() {
+  CheckNames();
+  CheckFold();
+  CheckNoMemory();
+  CheckOutput();
+  return 0;
+}
