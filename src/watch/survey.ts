@@ -134,6 +134,7 @@ export class Survey {
 
   /** A directory that nobody knew has come up. */
   create(parent: Directory, name: string, ino: number, territory = parent.territory): Directory {
+    this.#makeWay(parent, name)
     const directory = this.#tree.add(parent, name, ino, territory)
     this.#tell('create', parent, name, directory)
     return directory
@@ -154,9 +155,15 @@ export class Survey {
     const known = entries.get(name)
     if (known?.kind === kind) return
     if (known !== undefined) this.#deleteLeaf(parent, name, known)
+    this.#makeWay(parent, name)
     const leaf: Entry = { kind, ino: 0 }
     entries.set(name, leaf)
     this.#tell('create', parent, name, leaf)
+  }
+
+  /** What left this name before something else came up there is gone. */
+  #makeWay(parent: Directory, name: string): void {
+    if (this.#translator.isPending) this.#changes.push(...this.#translator.makeWay(parent, name))
   }
 
   #requested(listing: Listing): Directory | undefined {
@@ -240,6 +247,7 @@ export class Survey {
     const oldPath = origin.directory && this.#translator.believedPath(origin.directory, origin.name)
     if (oldPath === undefined) return undefined
     if (departed !== undefined) this.#translator.retrieve(departed)
+    if (departed === undefined || oldPath !== this.#tree.pathOf(parent, name)) this.#makeWay(parent, name)
     this.#move(from, oldPath, parent, name)
     return from
   }
@@ -267,6 +275,8 @@ export class Survey {
     this.#tree.detach(directory)
     this.#tree.attach(directory, parent, name)
     const path = this.#tree.pathOf(parent, name)
+    // It has come back to where it left.
+    if (path === oldPath) return
     const kind = 'directory'
     this.#changes.push({ type: 'rename', from: oldPath, path, replaced: false, kind, mask: 0, source })
   }
@@ -382,11 +392,7 @@ export class Survey {
   #change(directory: Directory, before: Entries, old: Entries, now: Entries): void {
     const { silent, source, since } = this.terms
     if (!silent) {
-      if (this.#translator.isPending) {
-        for (const name of now.keys()) {
-          if (!old.has(name)) this.#changes.push(...this.#translator.makeWay(directory, name))
-        }
-      }
+      for (const name of now.keys()) if (!old.has(name)) this.#makeWay(directory, name)
       const path = old.size + now.size > 0 ? this.#tree.pathOf(directory, '') : ''
       for (const change of difference(old, now, (name) => path + name, source, since)) {
         this.#changes.push(change)
