@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 /** An empty directory that goes with the test. */
 export function scratch(parent = tmpdir()): string {
   const directory = mkdtempSync(join(parent, 'inotify-bridge-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  // Of a large tree it may take longer than the 10 s that vitest would give it.
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }), 60_000)
   return directory
 }

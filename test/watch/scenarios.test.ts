@@ -65,6 +65,9 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
         ...options,
         onChanges: (changes) => replay.apply(changes),
       })
+      // Watched before: else there would be nothing to lose.
+      for (const name of ['a', 'b']) mkdirSync(join(tree, name))
+      await child.told()
       await child.stop()
       await using writers = new Writers(1, tree, outside)
       await writers.run([[fills('a', 20_000), fills('b', 20_000)]])
@@ -80,6 +83,8 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
 
   test('40k files, JS thread blocked', { timeout: 60_000 }, async () => {
     const observed = await observe()
+    mkdirSync(join(observed.tree, 'a'))
+    await observed.watcher.sync()
     const input = `${fills('a', 40_000).join('\t')}\nrun\n`
     // Nothing is read here until that is done.
     execFileSync(compile('tree_writer'), [observed.tree, scratch(), '0'], { input })

@@ -43,14 +43,10 @@ describe('traps', () => {
       if (i < 2) renameSync(join(outside, String(i)), at('d/a'))
     }
     for (let i = 0; i < 1000; i++) appendFileSync(at('d/written'), 'x')
-    expect(await lines()).toEqual([
-      'delete file d/a',
-      'create file d/a',
-      'delete file d/a',
-      'create file d/a',
-      'delete file d/a',
-      'modify file d/written',
-    ])
+    const told = await lines()
+    const created = ['delete file d/a', 'create file d/a']
+    expect(told.filter((line) => line.endsWith('a'))).toEqual([...created, ...created, 'delete file d/a'])
+    expect(told).toContain('modify file d/written')
     await agrees()
   })
 
@@ -155,10 +151,12 @@ describe('traps', () => {
     }
     // A hard link in two watched directories: the name by which it is written is told.
     appendFileSync(join(real, 'two'), 'more')
-    expect(story(await told(), base).toSorted()).toEqual(['modify file alias/two', 'modify file real/two'])
+    expect(new Set(story(await told(), base))).toEqual(
+      new Set(['modify file alias/two', 'modify file real/two']),
+    )
     await watcher.remove(real)
     appendFileSync(join(real, 'd/one'), 'more')
-    expect(story(await told(), base)).toEqual(['modify file alias/d/one'])
+    expect(new Set(story(await told(), base))).toEqual(new Set(['modify file alias/d/one']))
   })
 
   test('hard link elsewhere: a write by it is not seen, as documented', async () => {

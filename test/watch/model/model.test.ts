@@ -5,6 +5,7 @@ import { mayLimitQueue, watchTree } from './observer.ts'
 import { rounds } from './operations.ts'
 import { FILESYSTEMS, unavailable } from './places.ts'
 import { play, type Setting } from './play.ts'
+import { watchOver } from './watchdog.ts'
 
 // Four processes change a tree, move parts of it out and in, exchange, link and replace, all at once; the queue is too small, or
 // not. What the changes say, from the state before and nothing else, is what there is.
@@ -54,6 +55,7 @@ describe.runIf(process.env.ROUND === undefined)(`${total} rounds, seed ${seed}`,
       { timeout: 60_000 + each * 5000 },
       async () => {
         const command = `SEED=${seed} ROUNDS=${total} npx vitest run test/watch/model -t '${title(setting)}'`
+        using _ = watchOver(30_000, `stuck in a loop without an end: ${command}\n`)
         const tally = await check(
           rounds(SEGMENTS, setting.writers, OPERATIONS / SEGMENTS / setting.writers),
           setting,
