@@ -65,7 +65,7 @@ export async function check(
 }
 
 function report(round: Round, { wrong }: Outcome, setting: Setting, command: string): string {
-  const path = join(tmpdir(), `inotify-bridge-round-${process.pid}.json`)
+  const path = join(tmpdir(), `inotify-bridge-round-${process.pid}-${Date.now()}.json`)
   const { observe: _, ...told } = setting
   writeFileSync(path, JSON.stringify({ ...told, round }))
   const scripts = round.flatMap((segment, i) =>
