@@ -49,6 +49,11 @@ export async function watchingTree(
   }
 }
 
+/** How many directories there are, the root among them. */
+export function directoriesIn(root: string): number {
+  return [...snapshot(root).values()].filter(({ kind }) => kind === 'directory').length + 1
+}
+
 /** How many inotify watches the kernel keeps for this process. */
 export function kernelWatches(): number {
   const counts = readdirSync('/proc/self/fdinfo').map((fd) => {
