@@ -50,10 +50,12 @@ describe('traps', () => {
       run('mkdir', join(root, 'd'))
       await lines()
       run('mount', '--bind', elsewhere, join(root, 'd'))
-      expect(await lines()).toEqual(['create file d/other'])
+      // What is mounted below the root is found by the mount table, which tells when it has changed.
+      await expect.poll(lines).toContain('create file d/other')
       run('umount', join(root, 'd'))
+      await expect.poll(async () => (await lines()).at(0)).toMatch(/^delete (directory d|file d\/other)$/)
       run('touch', join(root, 'd/a'))
-      expect((await lines()).toSorted()).toEqual(['create file d/a', 'delete file d/other'])
+      expect(await lines()).toContain('create file d/a')
     },
   )
 
