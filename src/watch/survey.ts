@@ -408,6 +408,8 @@ export class Survey {
   /** A look after an event is about what there is: what is written, other events tell. */
   #isLeftToEvents({ territory }: Directory, known: Entry, entry: Entry): boolean {
     if (!territory.isWatched || known.kind !== entry.kind || known.kind === 'directory') return false
+    // Another file than was believed: what was told of it may have been about the one before.
+    if (!territory.isPolled && known.ino !== 0 && known.ino !== entry.ino) return false
     if (!territory.isPolled) known.ino = entry.ino
     return true
   }

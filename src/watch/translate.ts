@@ -64,6 +64,7 @@ export class Translator {
   #changes: Change[] = []
   #index: BatchIndex | undefined
   #look: Look = () => undefined
+  #lastReplacing: { from: Departure; directory: Directory; name: string } | undefined
   // The path that was made last: events come in runs.
   #directory: Directory | undefined
   #prefix = ''
@@ -302,6 +303,11 @@ export class Translator {
     const entries = this.#tree.entriesOf(directory)
     const entry = entries.get(name)
     if (entry === undefined) return
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
+      // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
+      this.#around.doubt(directory, name)
+      return
+    }
     if (entry instanceof Directory) this.#tree.detach(entry)
     else entries.delete(name)
     this.#departures.add({ cookie, directory, name, entry, mask, held: [] })
@@ -370,11 +376,27 @@ export class Translator {
       })
       this.#hasMoved(displaced)
     }
+    const isOutdated =
+      this.#mayBeOutdated(directory, name) || this.#mayBeOutdated(departure.directory, departure.name)
+    // It may have been an exchange, whose other half comes with another read: see #exchangeMask.
+    if (isOutdated || this.#isWayBack(departure, directory, name)) {
+      this.#around.doubt(directory, name)
+      this.#around.doubt(departure.directory, departure.name)
+    }
+    this.#lastReplacing = replaced ? { from: departure, directory, name } : undefined
     this.#hasMoved(placed)
     if (kind === 'symlink') this.#around.follow(directory, name, 0)
     for (const event of departure.held) {
       this.#translate(event.directory, NOT_INDEXED, event.mask, event.cookie, event.name)
     }
+  }
+
+  /** Whether what the last rename put in the place of something goes back to where it was. */
+  #isWayBack(departure: Departure, directory: Directory, name: string): boolean {
+    const last = this.#lastReplacing
+    if (last === undefined || last.directory !== departure.directory || last.name !== departure.name)
+      return false
+    return last.from.directory === directory && last.from.name === name
   }
 
   /**
