@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "locked.h"
+#include "record.h"
 
 namespace {
 
@@ -65,6 +66,11 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
     if (origin->may_be_stale) LookUpAgain(fd.get(), name);
     Facts before = *facts;
     bool last = i + 1 == request.way_names;
+    if (last && request.has(Request::kInParent)) {
+      // Another directory may have its path by now, and in it another with this name.
+      if ((error = StatAt(fd.get(), "", facts)) < 0) return error;
+      if (Fold(facts->ino) != request.parent_ino) return -ESTALE;
+    }
     fd.reset(last ? OpenChild(fd.get(), name, facts)
                   : Open(fd.get(), name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
     if (!fd.is_open()) return fd.get();

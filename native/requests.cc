@@ -100,6 +100,10 @@ int Requests::Parse(const uint8_t* packed, size_t bytes) {
     size_t root_bytes = reader.Number(sizeof(uint32_t));
     size_t way_bytes = reader.Number(sizeof(uint32_t));
     size_t names = reader.Number(sizeof(uint32_t));
+    if (request->has(Request::kInParent)) {
+      request->parent_ino = reader.Number(sizeof(uint32_t));
+      request->parent_ino |= uint64_t{reader.Number(sizeof(uint32_t))} << 32;
+    }
     if (!ReadRoot(&reader, root_bytes, &text, request) || !ReadWay(&reader, way_bytes, &text, request) ||
         !ReadNames(&reader, names, &text, request))
       return -EINVAL;

@@ -13,6 +13,7 @@ struct Request {
     kStat = 4,
     kLook = 8,
     kNoFollowRoot = 16,
+    kInParent = 32,
   };
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
@@ -23,6 +24,8 @@ struct Request {
   // The way from the root, each name with a NUL behind it. No symlink on it is followed.
   const char* way;
   size_t way_names;
+  // Of the directory that the last name of the way is looked up in, folded as a Record's (kInParent).
+  uint64_t parent_ino;
   // What to look for (kLook), likewise.
   const char* names;
   size_t name_count;

@@ -55,6 +55,7 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
  *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink)
  *     u32 rootBytes, u32 relBytes, u32 nameCount
+ *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
  *     root            an absolute path; symlinks are followed
  *     rel             names separated by '/', from the root to the directory; '' for the root itself. No symlink is followed
  *     names           nameCount times u16 length, name (LOOK)

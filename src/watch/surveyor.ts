@@ -207,13 +207,15 @@ export class Surveyor {
   }
 
   /** How to get there: from the root, or from the link that leads there. */
-  #placeOf(directory: Directory): { root: string; rel: string } {
+  #placeOf(directory: Directory): { root: string; rel: string; parentIno?: number } {
     let rel = ''
     let base = directory
     for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) {
       rel = rel === '' ? base.name : `${base.name}/${rel}`
     }
-    return { root: this.#parts.tree.pathOf(base), rel }
+    const root = this.#parts.tree.pathOf(base)
+    const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
+    return parentIno === 0 ? { root, rel } : { root, rel, parentIno }
   }
 
   /** Another mount has its own source. */

@@ -4,6 +4,7 @@ const RECURSIVE = 1
 const WATCH = 2
 const STAT = 4
 const LOOK = 8
+const IN_PARENT = 32
 
 const HEAD = 16
 const LONGEST_NAME = 255
@@ -14,6 +15,8 @@ export interface WalkRequest {
   root: string
   /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
   rel: string
+  /** Inode number, folded, of the directory that the last name of `rel` is in; ESTALE if it is another by now. */
+  parentIno?: number
   /** Everything below it as well. */
   recursive?: boolean
   /** Each directory gets a watch, before it is listed. */
@@ -42,12 +45,22 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
     end += bytes
     return bytes
   }
-  for (const { root, rel, recursive, watch, stat, names } of requests) {
+  for (const { root, rel, parentIno, recursive, watch, stat, names } of requests) {
     reserve(HEAD)
     const head = end
     end += HEAD
     const flags =
-      (recursive ? RECURSIVE : 0) | (watch ? WATCH : 0) | (stat ? STAT : 0) | (names === undefined ? 0 : LOOK)
+      (parentIno === undefined ? 0 : IN_PARENT) |
+      (recursive ? RECURSIVE : 0) |
+      (watch ? WATCH : 0) |
+      (stat ? STAT : 0) |
+      (names === undefined ? 0 : LOOK)
+    if (parentIno !== undefined) {
+      reserve(8)
+      block.writeUInt32LE(parentIno % 2 ** 32, end)
+      block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), end + 4)
+      end += 8
+    }
     const rootBytes = write(root)
     const relBytes = write(rel)
     for (const name of names ?? []) {

@@ -134,8 +134,8 @@ function expectStatOf(directory: Buffer, { name, ino, stat }: Entry): void {
     size: Number(expected.size),
     mtime: fold(expected.mtimeNs),
     ctime: fold(expected.ctimeNs),
-    btime: fold(expected.birthtimeNs),
-    mount: loadAddon().mountId(directory),
+    ctimeMs: Number(expected.ctimeNs) / 1e6,
+    btimeMs: Number(expected.birthtimeNs) / 1e6,
   })
 }
 

@@ -21,7 +21,7 @@ export const KINDS = ['file', 'symlink', 'other', 'directory']
  * @property {string | Buffer} [rel]
  * @property {Array<string | Buffer>} [names]
  *
- * @typedef {{ mode: number, uid: number, gid: number, nlink: number, size: number, mtime: number, ctime: number, btime: number, mount: number }} Stat
+ * @typedef {{ mode: number, uid: number, gid: number, nlink: number, size: number, mtime: number, ctime: number, ctimeMs: number, btimeMs: number }} Stat
  * @typedef {{ kind: string, ino: number, name: Buffer, ascii: boolean, stat?: Stat }} Entry
  *
  * @typedef {object} WalkRecord
@@ -66,10 +66,10 @@ export function packRequests(requests) {
 /** @param {Buffer} bytes @param {number} at @returns {Stat} */
 function readStat(bytes, at) {
   const [mode, uid, gid, nlink] = [0, 4, 8, 12].map((offset) => bytes.readUInt32LE(at + offset))
-  const [size, mtime, ctime, btime, mount] = [16, 24, 32, 40, 48].map((offset) =>
+  const [size, mtime, ctime, ctimeMs, btimeMs] = [16, 24, 32, 40, 48].map((offset) =>
     bytes.readDoubleLE(at + offset),
   )
-  return /** @type {Stat} */ ({ mode, uid, gid, nlink, size, mtime, ctime, btime, mount })
+  return /** @type {Stat} */ ({ mode, uid, gid, nlink, size, mtime, ctime, ctimeMs, btimeMs })
 }
 
 /** @param {Buffer} blob @param {number} count */
