@@ -75,8 +75,9 @@ export class Placing {
       arrival.isPlaced = false
       return
     }
-    const { name, entry, from } = arrival
+    const { name, entry } = arrival
     const isReplaced = this.#vacate(parent, name, arrival)
+    const { from } = arrival
     const path = this.#tree.pathOf(parent, name)
     if (from !== undefined) {
       const oldPath = this.#leave(from.entry, from)
@@ -126,9 +127,13 @@ export class Placing {
     this.#goOn(occupant)
     if (this.#tree.entriesOf(directory).get(name) !== occupant) return false
     if (this.#isOnItsWay(occupant)) {
-      this.#aside.set(occupant, this.#tree.pathOf(directory, name))
-      this.#takeOut(directory, name, occupant)
-      return false
+      // Only for a rename does anything stand aside: what is new comes to a place that is free.
+      if (this.#isMoving(incoming)) {
+        this.#aside.set(occupant, this.#tree.pathOf(directory, name))
+        this.#takeOut(directory, name, occupant)
+        return false
+      }
+      this.#sunder(occupant)
     }
     const isReplaced = this.#isReplacedBy(occupant, incoming)
     if (isReplaced) this.#takeOut(directory, name, occupant)
@@ -184,14 +189,26 @@ export class Placing {
       : this.#leaving.has(occupant)
   }
 
-  /** Turned inside out: what it has become, nobody could tell by renames. */
-  #sunder(directory: Directory): void {
-    for (const each of this.#tree.within(directory)) this.#matching.release(each)
-    for (const [entry, arrival] of this.#leaving) {
-      if (arrival.from === undefined || !this.#isWithin(arrival.from.directory, directory)) continue
-      arrival.from = undefined
-      this.#leaving.delete(entry)
+  #isMoving(incoming: Found | Arrival): boolean {
+    return incoming instanceof Found ? incoming.match !== undefined : incoming.from !== undefined
+  }
+
+  /** Turned inside out, or into what takes its place: nobody could tell that by renames. It goes, and comes up anew elsewhere. */
+  #sunder(entry: Entry): void {
+    if (!(entry instanceof Directory)) {
+      this.#forgetOrigin(entry)
+      return
     }
+    for (const each of this.#tree.within(entry)) this.#matching.release(each)
+    for (const [leaving, { from }] of this.#leaving) {
+      if (from !== undefined && this.#isWithin(from.directory, entry)) this.#forgetOrigin(leaving)
+    }
+  }
+
+  #forgetOrigin(entry: Entry): void {
+    const arrival = this.#leaving.get(entry)
+    this.#leaving.delete(entry)
+    if (arrival !== undefined) arrival.from = undefined
   }
 
   /** From where those who know nothing but the changes see it leave. */
