@@ -7,20 +7,20 @@ import type { Kind } from './change.ts'
 export interface WatchOptions {
   /** false. What lies deeper than the entries of a root as well. */
   recursive?: boolean
-  /** 'auto': by the mount of each root. The environment's INOTIFY_BRIDGE_BACKEND overrides it. */
+  /** 'auto': by the mount, of each root and below it. The environment's INOTIFY_BRIDGE_BACKEND overrides it. */
   backend?: 'auto' | 'inotify' | 'poll'
   /** ms between polls, 250. The environment's INOTIFY_BRIDGE_INTERVAL overrides it. */
   interval?: number
-  /** false. Report what is there as 'create' before ready. */
+  /** false. Report what is there as 'create', parents first, before ready. */
   initial?: boolean
   /**
    * false. A symlink to a directory is watched as the directory it leads to, unless it lies in that. A root that is a symlink is
    * followed in any case.
    */
   followSymlinks?: boolean
-  /** Paths that are not reported: a function that says so, or path prefixes (strings, whole components) and patterns. */
+  /** Paths that are not reported, nor what lies below them: a function that says so, or path prefixes (strings, whole components) and patterns. */
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
-  /** ms. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. */
+  /** ms, 0. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. */
   settle?: number
   /** Not supported yet. */
   hash?: boolean

@@ -18,21 +18,21 @@ interface WatcherEventMap<Path extends string | Buffer> {
 }
 
 /**
- * Watches directories (their entries; what lies deeper is not watched yet) and tells what changed. Each root's source is chosen by
- * its mount: inotify where every change is delivered, polling where none is, both where others can change it unseen.
+ * Watches directories (their entries or, with `recursive`, all that lies below them) and files, and tells what changed. The source is
+ * chosen by mount: inotify where every change is delivered, polling where none is, both where others can change it unseen.
  *
  * A change that both see is reported once, and after an overflow exactly what differs is reported.
  *
- * 'ready' · 'changes' (changes) · 'error' (error): a root cannot be watched or polled as it should be; if events can no longer be read,
- * the watcher is closed · 'close'
+ * 'ready' · 'changes' (changes) · 'error' (error): something cannot be watched or polled as it should be; if events can no longer be
+ * read, the watcher is closed · 'close'
  */
 export class Watcher<Path extends string | Buffer = string>
   extends EventEmitter<WatcherEventMap<Path>>
   implements AsyncIterable<Array<Change<Path>>>, AsyncDisposable
 {
   /**
-   * Resolves when all roots given to watch() are watched. Rejects if one cannot be (the watcher is then closed), and if the watcher
-   * is closed before: with the signal's reason, or EBADF.
+   * Resolves when all roots given to watch() are watched, or looked for where they are not there yet. Rejects if one cannot be (the
+   * watcher is then closed), and if the watcher is closed before: with the signal's reason, or EBADF.
    */
   readonly ready: Promise<void>
   readonly #roots: Roots
@@ -61,8 +61,8 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Watches one more directory.
-   * @throws {InotifyError} ENOENT, ENOTDIR, EACCES; ENOSPC or EMFILE where the backend was asked for, not chosen; EBADF: closed
+   * Watches one more root: a directory, a file, or a path at which there is nothing yet.
+   * @throws {InotifyError} EACCES, ENAMETOOLONG; ENOSPC or EMFILE where the backend was asked for, not chosen; EBADF: closed
    */
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
@@ -77,14 +77,14 @@ export class Watcher<Path extends string | Buffer = string>
 
   /**
    * Every change made before this call has been reported when it resolves. Iterators that are full get more than they would otherwise.
-   * @throws {InotifyError} EBADF: closed, before or meanwhile
+   * @throws {InotifyError} EBADF: closed, before or meanwhile; ENOSPC: it needs one watch to spare
    */
   async sync(): Promise<void> {
     await this.ready
     await this.#consumers.hurry(() => this.#roots.sync())
   }
 
-  /** Per root: its source, and why. */
+  /** Per root, and per mount and followed symlink below it: the source, why, and what is not watched as it should be. */
   coverage(): Coverage[] {
     return this.#roots.coverage()
   }
@@ -159,13 +159,13 @@ export class Watcher<Path extends string | Buffer = string>
 }
 
 /**
- * Watches one or more directories. Each root's source is chosen by its mount.
+ * Watches one or more directories or files. The source is chosen by mount.
  *
- * Await {@link Watcher.ready}, or listen to 'ready': changes made from then on are reported. Paths must be existing directories:
- * otherwise ready rejects with an {@link InotifyError} (ENOENT, ENOTDIR, EACCES).
+ * Await {@link Watcher.ready}, or listen to 'ready': changes made from then on are reported. A path at which there is nothing yet is
+ * 'restored' when something comes; one that cannot be read rejects ready with an {@link InotifyError} (EACCES).
  *
  * @example
- * await using watcher = watch('/etc/app')
+ * await using watcher = watch('/etc/app', { recursive: true })
  * for await (const changes of watcher) for (const { type, path } of changes) console.log(type, path)
  */
 export function watch(
