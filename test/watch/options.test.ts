@@ -9,6 +9,12 @@ test('defaults', () => {
     backend: 'auto',
     interval: 250,
     initial: false,
+    recursive: false,
+    followSymlinks: false,
+    ignores: undefined,
+    settle: 0,
+    encoding: 'utf8',
+    signal: undefined,
     persistent: true,
   })
 })
@@ -25,6 +31,12 @@ test.each([
   { interval: true },
   { initial: 1 },
   { persistent: 'no' },
+  { recursive: 'yes' },
+  { followSymlinks: 1 },
+  { settle: -1 },
+  { settle: Number.NaN },
+  { settle: 2 ** 31 },
+  { settle: '5' },
   { signal: {} },
   { encoding: 'latin1' },
   { ignore: 'node_modules' },
@@ -42,17 +54,20 @@ test.each([
   )
 })
 
-test.each([
+test('hash is not supported yet, and says so', () => {
+  expect(bad({ hash: true })).toThrow(
+    expect.objectContaining({ code: 'ENOSYS', hint: 'options.hash is not supported yet' }),
+  )
+})
+
+test.each<WatchOptions>([
   { recursive: true },
   { followSymlinks: true },
   { settle: 5 },
-  { hash: true },
+  { settle: 2 ** 31 - 1 },
   { encoding: 'buffer' },
-])('%j is not supported yet, and says so', (options) => {
-  const [name] = Object.keys(options)
-  expect(bad(options)).toThrow(
-    expect.objectContaining({ code: 'ENOSYS', hint: `options.${name} is not supported yet` }),
-  )
+])('%j is taken as it is', (options) => {
+  expect(settingsOf(options, {})).toMatchObject(options)
 })
 
 test.each([
@@ -100,7 +115,7 @@ describe('the environment', () => {
 
 describe('ignore', () => {
   const ignored = (ignore: NonNullable<WatchOptions['ignore']>, path: string) =>
-    settingsOf({ ignore }, {}).ignores(path, 'file')
+    settingsOf({ ignore }, {}).ignores?.(path, 'file')
 
   test.each([
     ['/a/b', '/a/b', true],
@@ -114,11 +129,15 @@ describe('ignore', () => {
 
   test('a pattern with the g flag does not remember', () => {
     const { ignores } = settingsOf({ ignore: [/\.tmp$/g] }, {})
-    expect([1, 2, 3].map(() => ignores('/a.tmp', 'file'))).toEqual([true, true, true])
+    expect([1, 2, 3].map(() => ignores?.('/a.tmp', 'file'))).toEqual([true, true, true])
   })
 
   test('a function is given the path and the kind', () => {
     const { ignores } = settingsOf({ ignore: (path, kind) => path === '/a' && kind === 'directory' }, {})
-    expect([ignores('/a', 'directory'), ignores('/a', 'file')]).toEqual([true, false])
+    expect([ignores?.('/a', 'directory'), ignores?.('/a', 'file')]).toEqual([true, false])
+  })
+
+  test.each([[undefined], [[]]])('%j ignores nothing', (ignore) => {
+    expect(settingsOf(ignore === undefined ? {} : { ignore }, {}).ignores).toBeUndefined()
   })
 })
