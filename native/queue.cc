@@ -25,6 +25,16 @@ int RemoveWatch(int fd, int wd) {
   return inotify_rm_watch(fd, wd) < 0 ? -errno : 0;
 }
 
+int MemoryFile() {
+  return static_cast<int>(syscall(SYS_memfd_create, "inotify-bridge", 1U /* MFD_CLOEXEC */));
+}
+
+int WatchMemoryFile(int fd, int file) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  return AddWatch(fd, path, IN_ATTRIB);
+}
+
 }  // namespace
 
 Napi::Function Queue::Define(Napi::Env env) {
@@ -93,15 +103,27 @@ Napi::Value Queue::Fd(const Napi::CallbackInfo& info) {
 
 int Queue::AddMark() {
   if (!barrier_.is_open()) {
-    barrier_.reset(static_cast<int>(syscall(SYS_memfd_create, "inotify-bridge", 1U /* MFD_CLOEXEC */)));
+    barrier_.reset(MemoryFile());
     if (!barrier_.is_open()) return -errno;
   }
-  char path[32];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", barrier_.get());
-  int wd = AddWatch(stream_->fd(), path, IN_ATTRIB);
+  int wd = WatchMemoryFile(stream_->fd(), barrier_.get());
+  if (wd == -ENOSPC && reserve_wd_ > 0) {
+    RemoveWatch(stream_->fd(), reserve_wd_);
+    reserve_wd_ = 0;
+    wd = WatchMemoryFile(stream_->fd(), barrier_.get());
+  }
   if (wd < 0) return wd;
   int error = RemoveWatch(stream_->fd(), wd);
-  return error < 0 ? error : wd;
+  if (error < 0) return error;
+  // For the next: all watches may be used up by then.
+  if (reserve_wd_ == 0) reserve_wd_ = Reserve();
+  return wd;
+}
+
+int Queue::Reserve() {
+  if (!reserve_.is_open()) reserve_.reset(MemoryFile());
+  int wd = reserve_.is_open() ? WatchMemoryFile(stream_->fd(), reserve_.get()) : 0;
+  return wd > 0 ? wd : 0;
 }
 
 void Queue::Pause(const Napi::CallbackInfo&) {
@@ -128,5 +150,7 @@ void Queue::CloseStream() {
   stream_->Close();
   stream_ = nullptr;
   barrier_.reset();
+  reserve_.reset();
+  reserve_wd_ = 0;
   ObjectWrap::Unref();
 }

@@ -28,10 +28,14 @@ class Queue : public Napi::ObjectWrap<Queue> {
   void Close(const Napi::CallbackInfo& info);
 
   int AddMark();
+  int Reserve();
   void CloseStream();
 
   // Null while there is none open. It outlives Close(), and so is not owned; when the environment ends first,
   // its own cleanup hook closes it and no method of this class is called any more.
   Stream* stream_ = nullptr;
   UniqueFd barrier_;
+  // A watch to give up when there is no other left for a mark; 0: none.
+  UniqueFd reserve_;
+  int reserve_wd_ = 0;
 };

@@ -27,18 +27,19 @@ export class Doubts {
     this.#doubts.clear()
   }
 
-  /** Takes out those there are now when it is called, unless they were renewed or resolved meanwhile. */
-  hold(): () => Map<Directory, string[]> {
-    const held = [...this.#doubts].map(([directory, names]) => [directory, [...names]] as const)
+  /** Those there are. */
+  get all(): Array<[Directory, string[]]> {
+    return [...this.#doubts].map(([directory, names]) => [directory, [...names.keys()]])
+  }
+
+  /** To be asked later: takes out which of the names of a directory are in the very doubt that they are in now. */
+  hold(directory: Directory): () => string[] {
+    const held = [...(this.#doubts.get(directory) ?? [])]
     return () => {
-      const open = new Map<Directory, string[]>()
-      for (const [directory, names] of held) {
-        const now = this.#doubts.get(directory)
-        const same = names.filter(([name, doubt]) => now?.get(name) === doubt).map(([name]) => name)
-        if (same.length > 0) open.set(directory, same)
-        for (const name of same) this.remove(directory, name)
-      }
-      return open
+      const now = this.#doubts.get(directory)
+      const same = held.filter(([name, doubt]) => now?.get(name) === doubt).map(([name]) => name)
+      for (const name of same) this.remove(directory, name)
+      return same
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Change } from './change.ts'
 import type { Departure } from './departures.ts'
 import { Directory, isLinkBase } from './directory.ts'
 import type { Doubts } from './doubts.ts'
-import { type Entry, mayBeSame } from './entries.ts'
+import { type Entries, type Entry, mayBeSame } from './entries.ts'
 import type { SurveyTerms } from './survey.ts'
 import type { Looks, Surveyor } from './surveyor.ts'
 import type { Surroundings, Translator } from './translate.ts'
@@ -74,20 +74,41 @@ export class Events {
     surveyor.retire()
   }
 
-  /** Decides what events have left open, when every event that could close it has been told. */
+  /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
   hold(): () => Promise<void> {
-    const { translator, doubts } = this.#parts
+    const { translator } = this.#parts
     const departures: Departure[] = translator.pending
-    const release = doubts.hold()
     const releaseListed = translator.holdListed()
     this.isActive = false
     return async () => {
       releaseListed()
       this.#parts.report(translator.giveUp(departures))
-      const open = release()
-      if (open.size > 0) await this.#parts.surveyor.lookAgain(open, this.#parts.terms('rescan'))
       await this.list()
       this.#parts.surveyor.retire()
+    }
+  }
+
+  /**
+   * Looks at the names that are in doubt. What was seen counts if no event of the name has come by the time that all that was queued
+   * before the look has been told: otherwise it is ahead of the events, and is looked at again.
+   */
+  async lookAgain(): Promise<(() => Promise<void>) | undefined> {
+    const { doubts, surveyor, terms } = this.#parts
+    if (doubts.isEmpty) return undefined
+    const asked = doubts.all
+    const held = asked.map(([directory]) => [directory, doubts.hold(directory)] as const)
+    const seen = await surveyor.lookAt(asked)
+    return async () => {
+      const certain: Array<[Directory, string[], Entries]> = []
+      for (const [directory, release] of held) {
+        const entries = seen.get(directory)
+        const names = release()
+        if (entries !== undefined) certain.push([directory, names, entries])
+        // It is not where it is believed to be: its own name is in doubt.
+        else if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
+      }
+      await surveyor.takeIn(certain, terms('rescan'))
+      await this.list()
     }
   }
 

@@ -33,6 +33,8 @@ export class InotifySource {
     this.inotify = inotify
     this.watching = { inotify, mask: directoryMask }
     this.#listener = listener
+    // The first mark reserves a watch for those to come: there may be none left by then.
+    this.#setBarrier(() => {}).catch(() => {})
     this.#pump = this.#run().catch((error: Error) => listener.failed(error))
   }
 

@@ -96,7 +96,7 @@ export class Polling {
       if (replaced.length > 0) return false
       // Of what is polled for want of a watch no stat is kept: its filesystem has this machine's clock.
       const terms = { ...this.#parts.terms(leftover.length > 0 ? since : 0), touched }
-      await surveyor.takeIn([...bases, ...leftover], listings, terms)
+      await surveyor.takeListings([...bases, ...leftover], listings, terms)
       await events.list()
       this.#lastAt = startedAt
       return true

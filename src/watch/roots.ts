@@ -330,8 +330,14 @@ export class Roots implements Surroundings {
     const overflows = this.#inotify?.overflows
     // Without a watch to spare for it, the time that has passed decides.
     await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
-    await this.#lane.run(release)
+    const resolve = await this.#lane.run(async () => {
+      await release()
+      return await this.#events.lookAgain()
+    })
     if (this.#inotify?.overflows === overflows) this.#goodUntil = startedAt
+    if (resolve === undefined) return
+    await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
+    await this.#lane.run(resolve)
   }
 
   #onOverflow(): void {

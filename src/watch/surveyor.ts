@@ -86,7 +86,7 @@ export class Surveyor {
   }
 
   /** Takes in what was listed elsewhere, and goes on from there. */
-  async takeIn(
+  async takeListings(
     directories: readonly Directory[],
     listings: Iterable<Listing>,
     terms: SurveyTerms,
@@ -97,19 +97,26 @@ export class Surveyor {
     await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 
-  /** Looks at names of directories, and tells how they differ from what is believed. */
-  async lookAgain(names: ReadonlyMap<Directory, readonly string[]>, terms: SurveyTerms): Promise<void> {
-    const { tree, translator, around } = this.#parts
-    const survey = new Survey(tree, translator, around, terms)
-    const attached = [...names].filter(([directory]) => tree.isAttached(directory))
+  /** What is at these names now. Of a directory that cannot be found there is no answer. */
+  async lookAt(names: ReadonlyArray<[Directory, readonly string[]]>): Promise<Map<Directory, Entries>> {
+    const found = new Map<Directory, Entries>()
+    const attached = names.filter(([directory]) => this.#parts.tree.isAttached(directory))
     const requests = attached.map(([directory, names]) => ({ ...this.#placeOf(directory), names }))
     await this.#walker.walk(requests, (listing) => {
-      const [directory, names] = attached[listing.id] as [Directory, string[]]
-      if (listing.error === 0 && isIt(directory, listing)) {
-        survey.takeNames(directory, names, listing.entries())
-        translator.setLooked(directory, names)
-      }
+      const [directory] = attached[listing.id] as [Directory, string[]]
+      if (listing.error === 0 && isIt(directory, listing)) found.set(directory, listing.entries())
     })
+    return found
+  }
+
+  /** Holds what was seen at some names against what is believed, and tells how it differs. */
+  async takeIn(
+    seen: Iterable<[directory: Directory, names: readonly string[], entries: Entries]>,
+    terms: SurveyTerms,
+  ): Promise<void> {
+    const { tree, translator, around } = this.#parts
+    const survey = new Survey(tree, translator, around, terms)
+    for (const [directory, names, entries] of seen) survey.takeNames(directory, names, entries)
     await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 

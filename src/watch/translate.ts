@@ -56,9 +56,6 @@ export class Translator {
   readonly #listed = new Map<Directory | Territory, Map<Directory, Set<string>>>()
   // Those that were since the last {@link holdListed}.
   readonly #relisted = new Set<Directory | Territory>()
-  // The names that were looked at since, and before, the last {@link holdListed}.
-  #looked = new Map<Directory, Set<string>>()
-  #lookedBefore: ReadonlyMap<Directory, ReadonlySet<string>> = new Map()
   // The halves of an exchange that have been told with the two before them.
   readonly #done = new Set<number>()
   #changes: Change[] = []
@@ -88,31 +85,20 @@ export class Translator {
     this.#relisted.add(listed)
   }
 
-  /** So has a look at some of its names. */
-  setLooked(directory: Directory, names: Iterable<string>): void {
-    const looked = this.#looked.get(directory) ?? new Set()
-    for (const name of names) looked.add(name)
-    this.#looked.set(directory, looked)
-  }
-
   isListed(listed: Directory | Territory): boolean {
     return this.#listed.has(listed)
   }
 
   get hasListed(): boolean {
-    return this.#listed.size > 0 || this.#looked.size > 0
+    return this.#listed.size > 0
   }
 
   /** Every event that was queued before those listings that there have been when it is called has been told when the answer is. */
   holdListed(): () => void {
     const held = [...this.#listed.keys()]
     this.#relisted.clear()
-    const looked = this.#looked
-    this.#looked = new Map()
-    this.#lookedBefore = looked
     return () => {
       for (const each of held) if (!this.#relisted.has(each)) this.#listed.delete(each)
-      if (this.#lookedBefore === looked) this.#lookedBefore = new Map()
     }
   }
 
@@ -196,11 +182,7 @@ export class Translator {
   }
 
   #mayBeOutdated(directory: Directory, name: string): boolean {
-    return (
-      (this.#listed.size > 0 && (this.#listed.has(directory) || this.#listed.has(directory.territory))) ||
-      (this.#looked.size > 0 && this.#looked.get(directory)?.has(name) === true) ||
-      (this.#lookedBefore.size > 0 && this.#lookedBefore.get(directory)?.has(name) === true)
-    )
+    return this.#listed.size > 0 && (this.#listed.has(directory) || this.#listed.has(directory.territory))
   }
 
   /** A listing has shown this name, and no event has spoken of it since. */
