@@ -9,6 +9,8 @@ export class Found {
   readonly listing: Listing
   /** Which of the known directories it is. */
   match: Directory | undefined
+  /** Which of them its entries were compared with. */
+  compared: Directory | undefined
   /** Whether it has been given its place, or is being given it. */
   isPlaced = false
   /** Names in it where another mount begins that is not known yet. */

@@ -21,6 +21,7 @@ export class Placing {
   readonly #leaving = new Map<Entry, Arrival>()
   // Where those who know nothing but the changes have what stands aside.
   readonly #aside = new Map<Entry, string>()
+  readonly #beingPlaced = new Set<Found>()
 
   constructor(
     tree: Tree,
@@ -42,25 +43,39 @@ export class Placing {
   placeDirectory(found: Found): void {
     if (found.isPlaced || found.parent === undefined) return
     found.isPlaced = true
+    this.#beingPlaced.add(found)
     this.placeDirectory(found.parent)
-    const parent = found.parent.match
-    if (parent === undefined) return
+    found.isPlaced = this.#place(found, found.parent)
+    this.#beingPlaced.delete(found)
+  }
+
+  /** False: not yet. */
+  #place(found: Found, above: Found): boolean {
+    const parent = above.match
+    // It goes into a directory whose own place is just being made free.
+    if (parent === undefined || !this.#tree.isAttached(parent)) return false
     const { name } = found
-    if (found.match !== undefined && found.match.parent === parent && found.match.name === name) return
-    if (found.match !== undefined && this.#isWithin(parent, found.match)) this.#sunder(found.match)
+    if (found.match !== undefined && found.match.parent === parent && found.match.name === name) return true
+    if (found.match !== undefined && this.#isWithin(parent, found.match)) {
+      this.#sunder(found.match)
+      return false
+    }
     const isReplaced = this.#vacate(parent, name, found)
+    // Taken apart meanwhile.
+    if (above.match !== parent) return false
     const { match } = found
     if (match === undefined) {
       const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
       if (parent.territory.isPolled) created.stat = found.asEntry?.stat ?? found.listing.owner
       this.#matching.claim(created, found)
       this.#tell('create', this.#tree.pathOf(created), created)
-      return
+      return true
     }
     const from = this.#leave(match)
     this.#tree.detach(match)
     this.#tree.attach(match, parent, name)
     this.#rename(from, this.#tree.pathOf(match), isReplaced, match)
+    return true
   }
 
   placeArrival(arrival: Arrival): void {
@@ -68,7 +83,7 @@ export class Placing {
     arrival.isPlaced = true
     this.placeDirectory(arrival.at)
     const parent = arrival.at.match
-    if (parent === undefined) {
+    if (parent === undefined || !this.#tree.isAttached(parent)) {
       // It goes into a directory whose own place is just being made free, by the end of the one that it was in: it is new there.
       if (arrival.from !== undefined) this.#leaving.delete(arrival.from.entry)
       arrival.from = undefined
@@ -77,6 +92,12 @@ export class Placing {
     }
     const { name, entry } = arrival
     const isReplaced = this.#vacate(parent, name, arrival)
+    if (arrival.at.match !== parent) {
+      if (arrival.from !== undefined) this.#leaving.delete(arrival.from.entry)
+      arrival.from = undefined
+      arrival.isPlaced = false
+      return
+    }
     const { from } = arrival
     const path = this.#tree.pathOf(parent, name)
     if (from !== undefined) {
@@ -125,15 +146,23 @@ export class Placing {
     const occupant = this.#tree.entriesOf(directory).get(name)
     if (occupant === undefined) return false
     this.#goOn(occupant)
-    if (this.#tree.entriesOf(directory).get(name) !== occupant) return false
+    const isTakenApart = this.#matching.foundOf(directory) === undefined
+    if (isTakenApart || this.#tree.entriesOf(directory).get(name) !== occupant) return false
+    // It goes into what takes its place, or what is new there cannot be told before it is gone: nobody could tell that by renames.
+    const isNew = incoming instanceof Found ? incoming.match === undefined : incoming.from === undefined
+    if (occupant instanceof Directory) {
+      const origin = incoming instanceof Found ? incoming.match : incoming.from?.directory
+      const isInside = origin !== undefined && this.#isWithin(origin, occupant)
+      if (isNew || isInside || this.#matching.foundOf(occupant)?.isPlaced === false) this.#sunder(occupant)
+    } else if (isNew) {
+      const arrival = this.#leaving.get(occupant)
+      if (arrival !== undefined) arrival.from = undefined
+      this.#leaving.delete(occupant)
+    }
     if (this.#isOnItsWay(occupant)) {
-      // Only for a rename does anything stand aside: what is new comes to a place that is free.
-      if (this.#isMoving(incoming)) {
-        this.#aside.set(occupant, this.#tree.pathOf(directory, name))
-        this.#takeOut(directory, name, occupant)
-        return false
-      }
-      this.#sunder(occupant)
+      this.#aside.set(occupant, this.#tree.pathOf(directory, name))
+      this.#takeOut(directory, name, occupant)
+      return false
     }
     const isReplaced = this.#isReplacedBy(occupant, incoming)
     if (isReplaced) this.#takeOut(directory, name, occupant)
@@ -189,26 +218,18 @@ export class Placing {
       : this.#leaving.has(occupant)
   }
 
-  #isMoving(incoming: Found | Arrival): boolean {
-    return incoming instanceof Found ? incoming.match !== undefined : incoming.from !== undefined
-  }
-
-  /** Turned inside out, or into what takes its place: nobody could tell that by renames. It goes, and comes up anew elsewhere. */
-  #sunder(entry: Entry): void {
-    if (!(entry instanceof Directory)) {
-      this.#forgetOrigin(entry)
-      return
+  /** Turned inside out: what it has become, nobody could tell by renames. */
+  #sunder(directory: Directory): void {
+    for (const each of this.#tree.within(directory)) {
+      const found = this.#matching.foundOf(each)
+      if (found !== undefined && !this.#beingPlaced.has(found)) found.isPlaced = false
+      this.#matching.release(each)
     }
-    for (const each of this.#tree.within(entry)) this.#matching.release(each)
-    for (const [leaving, { from }] of this.#leaving) {
-      if (from !== undefined && this.#isWithin(from.directory, entry)) this.#forgetOrigin(leaving)
+    for (const [entry, arrival] of this.#leaving) {
+      if (arrival.from === undefined || !this.#isWithin(arrival.from.directory, directory)) continue
+      arrival.from = undefined
+      this.#leaving.delete(entry)
     }
-  }
-
-  #forgetOrigin(entry: Entry): void {
-    const arrival = this.#leaving.get(entry)
-    this.#leaving.delete(entry)
-    if (arrival !== undefined) arrival.from = undefined
   }
 
   /** From where those who know nothing but the changes see it leave. */
@@ -233,7 +254,11 @@ export class Placing {
   }
 
   #delete(directory: Directory, name: string, entry: Entry): void {
-    if (entry instanceof Directory) this.#rescue(entry)
+    if (entry instanceof Directory) {
+      this.#rescue(entry)
+      // What could not leave, for it takes the place of this, goes with it.
+      this.#sunder(entry)
+    }
     this.#tell('delete', this.#tree.pathOf(directory, name), entry)
     if (entry instanceof Directory) this.#tree.drop(entry)
     else this.#tree.entriesOf(directory).delete(name)

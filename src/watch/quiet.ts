@@ -51,14 +51,17 @@ export class Quiet {
 
   #follow(change: Change): void {
     if (this.#held.size === 0 || (change.type !== 'delete' && change.type !== 'rename')) return
+    if (change.type === 'rename' && change.replaced) this.#held.delete(change.path)
     const path = change.type === 'rename' ? change.from : change.path
-    for (const [held, { change: modify, until }] of [...this.#held]) {
-      // A delete or a rename of a directory speaks for all below it.
-      const isReplaced = change.type === 'rename' && change.replaced && held === change.path
-      if (!isReplaced && held !== path && !held.startsWith(`${path}/`)) continue
-      this.#held.delete(held)
-      if (change.type === 'delete' || isReplaced) continue
+    // A delete or a rename of a directory speaks for all below it.
+    const moving = [...this.#held].filter(([held]) => held === path || held.startsWith(`${path}/`))
+    for (const [held] of moving) this.#held.delete(held)
+    if (change.type === 'delete') return
+    for (const [held, { change: modify, until }] of moving) {
       modify.path = change.path + held.slice(path.length)
+      // One half of an exchange: what is held of the other waits no longer, for it has no name just now.
+      const displaced = this.#held.get(modify.path)
+      if (displaced !== undefined) this.#report([displaced.change])
       this.#held.set(modify.path, { change: modify, until })
     }
   }

@@ -88,6 +88,11 @@ export class Reconciliation {
       placing.placeDirectory(found)
       for (const arrival of this.#arrivals.get(found) ?? []) placing.placeArrival(arrival)
     }
+    // What was taken apart is put together anew.
+    for (const found of this.#all) {
+      placing.placeDirectory(found)
+      if (found.match !== found.compared) this.#placeAnew(found, placing)
+    }
     for (const { directory, name, entry } of this.#gone) placing.deleteEntry(directory, name, entry)
     for (const found of this.#all) this.#deleteLost(found, placing)
     for (const found of this.#all) this.#cover(found)
@@ -180,6 +185,7 @@ export class Reconciliation {
   /** What of a directory's entries is not where it was, and what is altered. */
   #compare(found: Found): void {
     const { match, listing } = found
+    found.compared = match
     if (listing.error !== 0) return
     if (match === undefined || !match.isListed) {
       for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
@@ -214,6 +220,16 @@ export class Reconciliation {
     const others = this.#arrivals.get(at)
     if (others === undefined) this.#arrivals.set(at, [arrival])
     else others.push(arrival)
+  }
+
+  #placeAnew(found: Found, placing: Placing): void {
+    const { match, listing } = found
+    if (match === undefined || listing.error !== 0) return
+    const there = this.#tree.entriesOf(match)
+    for (const [name, entry] of found.entries) {
+      if (there.has(name) || (entry.kind === 'directory' && this.#around.recursive)) continue
+      placing.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
+    }
   }
 
   #deleteLost(found: Found, placing: Placing): void {

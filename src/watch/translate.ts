@@ -174,14 +174,14 @@ export class Translator {
     else if (mask & IN_DELETE) this.#delete(directory, mask, name)
     else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
-    if (mask & ABOUT_NAME && this.#mayBeOutdated(directory, name)) {
+    if (mask & ABOUT_NAME && this.#mayBeOutdated(directory)) {
       // It may be older than what was listed, and have been about something else of that name.
       this.#around.doubt(directory, name)
       this.#speakOf(directory, name)
     }
   }
 
-  #mayBeOutdated(directory: Directory, name: string): boolean {
+  #mayBeOutdated(directory: Directory): boolean {
     return this.#listed.size > 0 && (this.#listed.has(directory) || this.#listed.has(directory.territory))
   }
 
@@ -327,7 +327,10 @@ export class Translator {
     const from = this.believedPath(departure.directory, departure.name)
     const path = this.#pathOf(directory, name)
     if (from === undefined || this.#around.hides(path, entry.kind)) {
+      const isHidden = from !== undefined
       this.#giveUp(departure)
+      // Nobody has it any more where it came from: that was told to be gone with the directory it was in.
+      if (!isHidden) this.#arriveFromOutside(directory, i, mask, name)
       return
     }
     this.#departures.delete(departure)
@@ -358,8 +361,7 @@ export class Translator {
       })
       this.#hasMoved(displaced)
     }
-    const isOutdated =
-      this.#mayBeOutdated(directory, name) || this.#mayBeOutdated(departure.directory, departure.name)
+    const isOutdated = this.#mayBeOutdated(directory) || this.#mayBeOutdated(departure.directory)
     // It may have been an exchange, whose other half comes with another read: see #exchangeMask.
     if (isOutdated || this.#isWayBack(departure, directory, name)) {
       this.#around.doubt(directory, name)

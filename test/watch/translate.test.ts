@@ -184,19 +184,6 @@ describe('events that a listing may be ahead of', () => {
     w.translate([w.event(IN_DELETE, 'd/a')])
     expect(w.around.doubted).toEqual(['d/a'])
   })
-
-  test('of names that were looked at, and of no others', () => {
-    const w = new World({ a: 1, b: 2, c: 3 })
-    w.translator.setLooked(w.root, ['a', 'c'])
-    w.translate([w.event(IN_DELETE, 'a'), w.event(IN_DELETE, 'b')])
-    expect(w.around.doubted.splice(0)).toEqual(['a'])
-    const release = w.translator.holdListed()
-    w.translate([w.event(IN_CREATE, 'c')])
-    expect(w.around.doubted.splice(0)).toEqual(['c'])
-    release()
-    w.translate([w.event(IN_DELETE, 'c')])
-    expect(w.around.doubted).toEqual([])
-  })
 })
 
 describe('from outside', () => {
