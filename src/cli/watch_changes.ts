@@ -1,4 +1,4 @@
-import { printable } from '../errors.ts'
+import { InotifyError, printable } from '../errors.ts'
 import type { Change } from '../watch/change.ts'
 import type { WatchOptions } from '../watch/options.ts'
 import { type Coverage, watch } from '../watch/watcher.ts'
@@ -43,9 +43,15 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   const endProgress =
     quiet > 0 ? () => {} : reportProgress(() => `setting up watches: ${directories(watcher.coverage())}`)
   let isReady = false
+  let absence: InotifyError | undefined
   const onReady = () => {
     isReady = true
     endProgress()
+    absence = absenceIn(watcher.coverage())
+    if (absence !== undefined) {
+      void watcher.close()
+      return
+    }
     if (quiet === 0) tellCoverage(watcher.coverage())
     deadline.restart()
   }
@@ -68,6 +74,10 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   } finally {
     endProgress()
     deadline.stop()
+  }
+  if (absence !== undefined) {
+    tellOnce(absence)
+    return 1
   }
   if (deadline.expired) tell('watch', `no change within ${timeout} s`)
   return deadline.expired ? 1 : 0
@@ -130,4 +140,15 @@ function tellCoverage(coverage: readonly Coverage[]): void {
     tell('watch', `${printable(first)}${others}: ${how}`)
   }
   tell('watch', `Watches established: ${directories(coverage)}`)
+}
+
+/** As inotifywait, and unlike watch(): who has misspelt a path is better told than left waiting. */
+function absenceIn(coverage: Coverage[]): InotifyError | undefined {
+  for (const { path, uncovered } of coverage) {
+    const error = uncovered.find((each) => each.path === path)?.error
+    if (error instanceof InotifyError && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
+      return new InotifyError({ errno: -error.errno, syscall: 'watch', path })
+    }
+  }
+  return undefined
 }

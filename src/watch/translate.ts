@@ -217,8 +217,12 @@ export class Translator {
 
   #create(directory: Directory, i: number, mask: number, name: string): void {
     this.#vacate(directory, name)
-    // Known already: from the listing that followed the watch, or from a poll.
-    if (this.#tree.entriesOf(directory).has(name)) return
+    const known = this.#tree.entriesOf(directory).get(name)
+    if (known !== undefined) {
+      // Known already: from the listing that followed the watch, or from a poll.
+      if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
+      return
+    }
     this.#put(directory, i, mask, name)
   }
 
@@ -264,6 +268,10 @@ export class Translator {
         mask,
         source: 'inotify',
       })
+      return
+    }
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
+      this.#around.doubt(directory, name)
       return
     }
     // One that could not be read may be readable now.

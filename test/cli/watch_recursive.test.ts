@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { IN_CREATE } from '../../src/index.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program, Run } from './command.ts'
 
@@ -177,19 +178,22 @@ test.runIf(spawnSync('script', ['--version']).error === undefined)(
   'a line on the terminal tells how far it is (where script(1) is installed)',
   async () => {
     const work = scratch('/dev/shm')
-    for (let i = 0; i < 100; i++)
-      for (let j = 0; j < 100; j++) mkdirSync(join(work, `${i}/${j}`), { recursive: true })
+    for (let i = 0; i < 300; i++)
+      for (let j = 0; j < 200; j++) mkdirSync(join(work, `${i}/${j}`), { recursive: true })
     const command = `exec ${process.execPath} ${MAIN} watch -mr ${work}`
     const terminal = new Program('script', ['-qefc', command, '/dev/null'])
-    await terminal.until('stdout', /Watches established: 10,101 directories/)
+    await terminal.until('stdout', /Watches established: 60,301 directories/)
     expect(terminal.stdout).toMatch(/\rsetting up watches: [1-9][\d,]* directories/)
   },
 )
 
-/** How many watches the process has on its inotify instances. */
+/** How many directories the process watches for what comes up in them (IN_CREATE), and not only for their own end. */
 function watches(pid: number): number {
   const infos = readdirSync(`/proc/${pid}/fdinfo`).map((fd) =>
     readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'),
   )
-  return infos.join('').match(/^inotify wd:/gm)?.length ?? 0
+  const masks = [...infos.join('').matchAll(/^inotify wd:.* mask:([0-9a-f]+)/gm)].map(
+    ([, mask]) => `0x${mask}`,
+  )
+  return masks.filter((mask) => Number(mask) & IN_CREATE).length
 }
