@@ -90,6 +90,8 @@ export class Roots implements Surroundings {
   #inotify: InotifySource | undefined
   // ms since the epoch: all that was done before has been told.
   #goodUntil = Date.now()
+  // One whose first listing is under way: how far it has come, coverage() tells.
+  #attaching: Root | undefined
   // What is found before it is known that it is to be told.
   #withheld: Change[] | undefined
   #closed = false
@@ -202,6 +204,7 @@ export class Roots implements Surroundings {
       this.#assertOpen()
       if (this.#roots.has(path)) return
       const root = new Root(path)
+      this.#attaching = root
       try {
         await this.#attach(root)
       } catch (error) {
@@ -210,6 +213,8 @@ export class Roots implements Surroundings {
           throw asWatchError(error, path)
         }
         root.absence = asWatchError(error, path) as Error
+      } finally {
+        this.#attaching = undefined
       }
       this.#assertOpen()
       this.#roots.set(path, root)
@@ -241,7 +246,8 @@ export class Roots implements Surroundings {
   }
 
   coverage(): Coverage[] {
-    return [...this.#roots.values()].flatMap((root) => this.#coverageOf(root))
+    const attaching = this.#attaching === undefined ? [] : [this.#attaching]
+    return [...this.#roots.values(), ...attaching].flatMap((root) => this.#coverageOf(root))
   }
 
   /** Nothing is told after the call. */
@@ -605,7 +611,8 @@ export class Roots implements Surroundings {
 
   #coverageOf(root: Root): Coverage[] {
     const absence = root.absence === undefined ? [] : [{ path: root.path, error: root.absence }]
-    const territories = root.isPresent ? [...root.territories] : [...root.territories].slice(0, 1)
+    const isThere = root.isPresent || root === this.#attaching
+    const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
     if (territories.length === 0) {
       return [
         { path: root.path, backend: 'poll', why: 'it is not there yet', directories: 0, uncovered: absence },
@@ -621,7 +628,7 @@ export class Roots implements Surroundings {
         path: territory.base === undefined ? root.path : textOf(this.#tree.pathOf(territory.base)),
         backend: territory.backend,
         why: territory.why,
-        directories: root.isPresent ? territory.directories : 0,
+        directories: isThere ? territory.directories : 0,
         uncovered: [...absence, ...refused, ...uncovered],
       }
     })

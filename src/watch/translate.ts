@@ -453,7 +453,7 @@ export class Translator {
       return atOrigin.ino === displaced.ino
     }
     const there = this.#seenAtLast(leaving)
-    if (next === undefined) return Boolean(there) && (came.ino === 0 || there?.ino === came.ino)
+    if (next === undefined) return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
     // Swapped back and forth.
     return Boolean(there) && Boolean(this.#seenAtLast(arriving))
   }
