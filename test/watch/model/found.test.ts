@@ -5,7 +5,7 @@ import { play } from './play.ts'
 // What the model test has found, made small. Everything is done at once, so that the watcher sees it in one piece: that is when
 // these went wrong, though not always.
 
-const TIMES = 20
+const TIMES = Number(process.env.TIMES ?? 20)
 
 /** Operations as in tree_writer.c. */
 const cases: Array<[string, string[][]]> = [
@@ -143,7 +143,7 @@ const cases: Array<[string, string[][]]> = [
   ],
 ]
 
-test.each(cases)('%s', { timeout: 30_000 }, async (_, operations) => {
+test.each(cases)('%s', { timeout: 30_000 + TIMES * 200 }, async (_, operations) => {
   for (let i = 0; i < TIMES; i++) {
     const { wrong } = await play([[[]], [operations]], {
       filesystem: 'tmpfs',
