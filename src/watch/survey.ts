@@ -223,6 +223,7 @@ export class Survey {
     }
     if (directory !== undefined) {
       directory.ino = listing.ino
+      this.#gone.delete(directory)
       return directory
     }
     // A name that a file has: what the parent's own listing has shown is newer than this, or its event is on the way.
@@ -317,10 +318,14 @@ export class Survey {
       .at(wd)
       .find((other) => other !== directory && other.territory === directory.territory)
     this.#tree.setWatch(directory, wd)
-    if (stale === undefined || this.#isWithin(directory, stale)) return
+    if (stale === undefined) return
+    const { parent, name } = stale
+    // What is there in truth, no event may be left to tell.
+    if (parent !== undefined) this.#around.doubt(parent, name)
+    if (this.#isWithin(directory, stale)) return
     const departed = this.#translator.departureOf(stale)
     if (departed !== undefined) this.#changes.push(...this.#translator.giveUp([departed]))
-    else if (stale.parent !== undefined) this.#delete(stale.parent, stale.name, stale)
+    else if (parent !== undefined) this.#delete(parent, name, stale)
   }
 
   #adopt(directory: Directory, listing: Listing): void {
@@ -359,6 +364,7 @@ export class Survey {
       if (entry.kind === 'directory' && recursive) {
         if (known?.kind === 'directory' && this.#stays(known, entry)) {
           staying.add(name)
+          if (known instanceof Directory) this.#gone.delete(known)
           this.#refresh(known, entry, only !== undefined)
           continue
         }
@@ -450,7 +456,10 @@ export class Survey {
 
   #tell(type: 'create' | 'attrib' | 'delete', parent: Directory, name: string, { kind }: Entry): void {
     const { silent, source } = this.terms
-    if (!silent) this.#changes.push({ type, path: this.#tree.pathOf(parent, name), kind, mask: 0, source })
+    if (silent) return
+    // It may lie below what is on its way.
+    const path = this.#translator.believedPath(parent, name)
+    if (path !== undefined) this.#changes.push({ type, path, kind, mask: 0, source })
   }
 }
 

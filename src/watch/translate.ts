@@ -168,6 +168,14 @@ export class Translator {
       this.#departures.ofEntry(top)?.held.push({ directory, mask, cookie, name })
       return
     }
+    if (mask & ABOUT_NAME && this.#departures.size > 0) {
+      this.#vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
+      // What has arrived then may have taken this directory with it.
+      if (!this.#tree.isAttached(directory)) {
+        this.#translate(directory, i, mask, cookie, name)
+        return
+      }
+    }
     if (mask & IN_MOVED_TO) this.#arrive(directory, i, mask, cookie, name)
     else if (mask & IN_MOVED_FROM) this.#depart(directory, mask, cookie, name)
     else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
@@ -200,23 +208,24 @@ export class Translator {
   }
 
   // A name that left and comes again is another's by now; only the order of its own delete and create is right.
-  #vacate(directory: Directory, name: string): void {
-    if (this.#departures.size === 0) return
+  #vacate(directory: Directory, name: string, arriving: number | undefined): void {
     const departed = this.#departures.from(directory, name)
-    if (departed === undefined) return
+    // It may come back to where it left.
+    if (departed === undefined || departed.cookie === arriving) return
     // Its arrival is queued behind, and is told before: else whoever reads the changes would take the new one for what moved.
     const arrival = this.#index?.arrival(departed.cookie)
     const to = arrival === undefined ? undefined : this.#tree.onlyAt(this.#index?.batch.wd(arrival) ?? 0)
-    if (arrival === undefined || to === undefined || this.#done.has(arrival)) this.#giveUp(departed)
+    const isKnown = arrival !== undefined && to !== undefined && !this.#done.has(arrival)
+    // Where it goes may itself be on its way.
+    if (!isKnown || !this.#tree.isAttached(to)) this.#giveUp(departed)
     else {
       this.#done.add(arrival)
       const mask = this.#index?.batch.mask(arrival) ?? 0
-      this.#arrive(to, arrival, mask, departed.cookie, this.#index?.name(arrival) ?? '')
+      this.#translate(to, arrival, mask, departed.cookie, this.#index?.name(arrival) ?? '')
     }
   }
 
   #create(directory: Directory, i: number, mask: number, name: string): void {
-    this.#vacate(directory, name)
     const known = this.#tree.entriesOf(directory).get(name)
     if (known !== undefined) {
       // Known already: from the listing that followed the watch, or from a poll.
@@ -243,7 +252,6 @@ export class Translator {
   }
 
   #delete(directory: Directory, mask: number, name: string): void {
-    this.#vacate(directory, name)
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) return
     const path = this.#pathOf(directory, name)
@@ -289,7 +297,6 @@ export class Translator {
   }
 
   #depart(directory: Directory, mask: number, cookie: number, name: string): void {
-    this.#vacate(directory, name)
     const entries = this.#tree.entriesOf(directory)
     const entry = entries.get(name)
     if (entry === undefined) return
@@ -305,8 +312,6 @@ export class Translator {
 
   #arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
     const departure = this.#departures.of(cookie)
-    // A name may come back to where it left.
-    if (this.#departures.from(directory, name) !== departure) this.#vacate(directory, name)
     if (departure === undefined) this.#arriveFromOutside(directory, i, mask, name)
     else this.#arriveFromWithin(departure, directory, i, mask, name)
   }
@@ -334,11 +339,14 @@ export class Translator {
     const { entry } = departure
     const from = this.believedPath(departure.directory, departure.name)
     const path = this.#pathOf(directory, name)
-    if (from === undefined || this.#around.hides(path, entry.kind)) {
-      const isHidden = from !== undefined
+    if (from === undefined) {
+      // Where it was is gone, by what was listed meanwhile; where it comes to, it is new.
       this.#giveUp(departure)
-      // Nobody has it any more where it came from: that was told to be gone with the directory it was in.
-      if (!isHidden) this.#arriveFromOutside(directory, i, mask, name)
+      this.#arriveFromOutside(directory, i, mask, name)
+      return
+    }
+    if (this.#around.hides(path, entry.kind)) {
+      this.#giveUp(departure)
       return
     }
     this.#departures.delete(departure)
@@ -346,7 +354,10 @@ export class Translator {
     // A listing may have seen it here before its event came: it displaces nothing.
     const isSame = known !== undefined && sameFile(known, entry) && this.#wasListed(directory, name)
     const displaced = isSame ? undefined : known
-    const backMask = displaced && this.#exchangeMask(departure, i, displaced)
+    // Nothing changes places with what it lies in: then what is believed is out of date, and is looked at.
+    const isAround = displaced instanceof Directory && this.#isWithin(departure.directory, displaced)
+    if (isAround) this.#around.doubt(directory, name)
+    const backMask = displaced && !isAround ? this.#exchangeMask(departure, i, displaced) : undefined
     if (known instanceof Directory && backMask !== undefined) this.#tree.detach(known)
     else if (known !== undefined) this.#remove(directory, name, known)
     const seen = backMask === undefined ? this.#seen(i, name) : undefined
@@ -381,6 +392,13 @@ export class Translator {
     for (const event of departure.held) {
       this.#translate(event.directory, NOT_INDEXED, event.mask, event.cookie, event.name)
     }
+  }
+
+  #isWithin(directory: Directory, other: Directory): boolean {
+    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
+      if (each === other) return true
+    }
+    return false
   }
 
   /** Whether what the last rename put in the place of something goes back to where it was. */
