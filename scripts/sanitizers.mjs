@@ -42,7 +42,11 @@ const RUNS = {
       UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1:exitcode=99',
     },
     ours: /Sanitizer|runtime error/,
-    tests: ['test/inotify', 'test/native/walker', 'test/watch'],
+    tests: [
+      'test/inotify',
+      'test/native/walker',
+      ...['watcher', 'lifecycle', 'overflow', 'dual'].map((name) => `test/watch/${name}.test.ts`),
+    ],
   },
   thread: {
     sanitize: 'thread',

@@ -100,19 +100,30 @@ function run(copy: string, tests: string[]): Promise<{ passed: boolean; output: 
   })
 }
 
-test('without a mutation all of these tests pass', { timeout: 300_000 }, async () => {
-  const copy = copyOfSources()
-  const runs = new Map(mutations.map(({ tests }) => [tests.join(' '), tests]))
-  for (const tests of runs.values()) {
-    const { passed, output } = await run(copy, tests)
-    expect(passed, output).toBe(true)
-  }
-})
+// As long as the model test: see there.
+const isAsked = process.env.ROUNDS !== undefined
 
-test.each(mutations)('$name: the tests notice', { timeout: 120_000 }, async (mutation) => {
-  const copy = copyOfSources()
-  mutate(copy, mutation)
-  const { passed, output } = await run(copy, mutation.tests)
-  expect(passed, output).toBe(false)
-  expect(output).toMatch(mutation.says)
-})
+test.runIf(isAsked)(
+  'without a mutation all of these tests pass (with ROUNDS=21)',
+  { timeout: 300_000 },
+  async () => {
+    const copy = copyOfSources()
+    const runs = new Map(mutations.map(({ tests }) => [tests.join(' '), tests]))
+    for (const tests of runs.values()) {
+      const { passed, output } = await run(copy, tests)
+      expect(passed, output).toBe(true)
+    }
+  },
+)
+
+test.runIf(isAsked).each(mutations)(
+  '$name: the tests notice (with ROUNDS=21)',
+  { timeout: 120_000 },
+  async (mutation) => {
+    const copy = copyOfSources()
+    mutate(copy, mutation)
+    const { passed, output } = await run(copy, mutation.tests)
+    expect(passed, output).toBe(false)
+    expect(output).toMatch(mutation.says)
+  },
+)
