@@ -45,6 +45,7 @@ Napi::Function Queue::Define(Napi::Env env) {
                          InstanceMethod<&Queue::Remove>("remove"),
                          InstanceMethod<&Queue::Barrier>("barrier"),
                          InstanceMethod<&Queue::Fd>("fd"),
+                         InstanceMethod<&Queue::Reserved>("reserved"),
                          InstanceMethod<&Queue::Pause>("pause"),
                          InstanceMethod<&Queue::Resume>("resume"),
                          InstanceMethod<&Queue::Ref>("ref"),
@@ -99,6 +100,10 @@ Napi::Value Queue::Barrier(const Napi::CallbackInfo& info) {
 
 Napi::Value Queue::Fd(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : stream_->fd());
+}
+
+Napi::Value Queue::Reserved(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), reserve_wd_);
 }
 
 int Queue::AddMark() {

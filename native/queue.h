@@ -21,6 +21,7 @@ class Queue : public Napi::ObjectWrap<Queue> {
   Napi::Value Remove(const Napi::CallbackInfo& info);
   Napi::Value Barrier(const Napi::CallbackInfo& info);
   Napi::Value Fd(const Napi::CallbackInfo& info);
+  Napi::Value Reserved(const Napi::CallbackInfo& info);
   void Pause(const Napi::CallbackInfo& info);
   void Resume(const Napi::CallbackInfo& info);
   void Ref(const Napi::CallbackInfo& info);

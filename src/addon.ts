@@ -22,6 +22,8 @@ export interface NativeQueue {
    * as an IN_IGNORED behind every event queued before, or is swallowed by an IN_Q_OVERFLOW that does.
    */
   barrier(): number
+  /** A watch that is held back for a mark when there are no others left; 0: none. */
+  reserved(): number
   /** The instance's descriptor, for /proc/self/fdinfo; -EBADF when closed. */
   fd(): number
   /** Stops and starts delivery; what comes meanwhile stays with the kernel and the guard thread's arena. */

@@ -64,9 +64,9 @@ export class InotifySource {
     }
   }
 
-  /** Whether a wd is that of a mark: see {@link barrier}. */
+  /** Whether a wd is that of a mark, or held back for one: see {@link barrier}. */
   isBarrier(wd: number): boolean {
-    return this.#barriers.has(wd)
+    return this.#barriers.has(wd) || wd === this.inotify[nativeQueue].reserved()
   }
 
   /** Resolves when everything that the kernel had queued before has been told. */

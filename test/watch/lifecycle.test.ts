@@ -326,6 +326,7 @@ describe('limits', () => {
 
 test('events can no longer be read: error, and closed; a sync does not hang', async () => {
   let inotify: Inotify | undefined
+  let isBroken = false
   const openInotify = (options: object) => {
     inotify = new Inotify(options)
     const iterate = inotify[Symbol.asyncIterator].bind(inotify)
@@ -333,8 +334,9 @@ test('events can no longer be read: error, and closed; a sync does not hang', as
       const iterator = iterate()
       const next = iterator.next.bind(iterator)
       iterator.next = async () => {
-        await next()
-        throw new Error('EIO')
+        const result = await next()
+        if (isBroken) throw new Error('EIO')
+        return result
       }
       return iterator
     }
@@ -344,6 +346,7 @@ test('events can no longer be read: error, and closed; a sync does not hang', as
   const { watcher } = await watching(directory, { backend: 'inotify' }, { openInotify })
   const [told, closed] = [once(watcher, 'error'), closeOf(watcher)]
   const next = watcher[Symbol.asyncIterator]().next()
+  isBroken = true
   const syncing = watcher.sync()
   await Promise.all([
     expect(syncing).rejects.toMatchObject({ code: 'EBADF' }),
