@@ -17,10 +17,12 @@ export class Doubts {
     else names.set(name, {})
   }
 
-  remove(directory: Directory, name: string): void {
+  /** Whether there was one. */
+  remove(directory: Directory, name: string): boolean {
     const names = this.#doubts.get(directory)
-    names?.delete(name)
+    const isThere = names?.delete(name) ?? false
     if (names?.size === 0) this.#doubts.delete(directory)
+    return isThere
   }
 
   clear(): void {

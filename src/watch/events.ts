@@ -38,6 +38,8 @@ export class Events {
   readonly #parts: EventsParts
   /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
   touched: Map<Directory, Set<string>> | undefined
+  // Directories whose name was in doubt, and has been spoken of since.
+  readonly #suspects = new Set<Directory>()
   /** Whether there have been any since the last {@link settle}. */
   isActive = false
 
@@ -66,6 +68,7 @@ export class Events {
     if (this.touched !== undefined) this.#touch(index, this.touched)
     this.#clear(index)
     report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
+    this.#followSuspects()
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     }
@@ -130,9 +133,13 @@ export class Events {
 
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, toBeListed, surveyor, terms } = this.#parts
+    const { tree, toBeListed, surveyor, terms, translator } = this.#parts
     const directories = [...toBeListed].filter((directory) => tree.isAttached(directory))
-    toBeListed.clear()
+    for (const directory of toBeListed) {
+      // What is on its way is listed where it arrives.
+      const isOnItsWay = !tree.isAttached(directory) && translator.believedPath(directory, '') !== undefined
+      if (!isOnItsWay) toBeListed.delete(directory)
+    }
     if (directories.length > 0 || surveyor.hasLinks) await surveyor.survey(directories, terms('rescan'))
   }
 
@@ -152,7 +159,24 @@ export class Events {
     const { tree, doubts } = this.#parts
     if (doubts.isEmpty) return
     for (const [wd, names] of index.named) {
-      for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.remove(directory, name)
+      for (const directory of tree.at(wd)) {
+        for (const name of names.keys()) {
+          if (!doubts.remove(directory, name)) continue
+          const entry = tree.entriesOf(directory).get(name)
+          if (entry instanceof Directory) this.#suspects.add(entry)
+        }
+      }
+    }
+  }
+
+  /** Events move what is believed to be at a name: whether it is the right one is in doubt where it comes to. */
+  #followSuspects(): void {
+    const { tree, translator, doubts } = this.#parts
+    for (const directory of this.#suspects) {
+      const { parent, name } = directory
+      const isAttached = tree.isAttached(directory)
+      if (isAttached && parent !== undefined) doubts.add(parent, name)
+      if (isAttached || translator.believedPath(directory, '') === undefined) this.#suspects.delete(directory)
     }
   }
 

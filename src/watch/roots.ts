@@ -60,6 +60,9 @@ const SETTLING_MS = 10
 // The kernel stamps files by a clock that ticks: 10 ms at the coarsest (CONFIG_HZ=100), and so much behind.
 const CLOCK_SLACK_MS = 10
 
+// How often sync() looks again at what is in doubt.
+const MOST_LOOKS = 8
+
 const trace = debuglog('inotify-bridge')
 
 /** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
@@ -237,7 +240,8 @@ export class Roots implements Surroundings {
   async sync(): Promise<void> {
     this.#assertOpen()
     await this.#inotify?.barrier()
-    await this.#settling.now()
+    // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && !this.#doubts.isEmpty); i++) await this.#settling.now()
     await this.#polls.now()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
     await this.#lane.run(() => this.#verify())

@@ -201,6 +201,8 @@ export class Survey {
 
   #below(parent: Directory, listing: Listing): Directory | undefined {
     const { name } = listing
+    // It was found elsewhere while the walk went on, and is listed there.
+    if (!this.#tree.isAttached(parent)) return undefined
     if (this.terms.touched?.get(parent)?.has(name)) return undefined
     // Of a parent that was unknown, nothing is known.
     const known =
