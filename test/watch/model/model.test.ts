@@ -42,7 +42,7 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 
 function whyNot({ filesystem, queue }: Setting): string | undefined {
-  // About one round in a hundred of four writers still diverges: it is for those who look for the reason, and not for CI.
+  // About one round in twelve still diverges (38 of 480), of one writer fewer than of four: it is for those who look for the reason, and not for CI.
   if (process.env.ROUNDS === undefined) return 'not yet free of divergence; ROUNDS=21 runs it'
   const why = unavailable(filesystem)
   if (why !== undefined) return why
