@@ -1,34 +1,30 @@
 import type { Directory } from './directory.ts'
 import type { Entry } from './entries.ts'
+import type { Tree } from './tree.ts'
 
-/** An event that is told later. */
-export interface HeldEvent {
-  directory: Directory
-  mask: number
-  cookie: number
-  name: string
-}
-
-/** A name that has left its directory and may yet arrive at another: the first half of a rename. */
+/** The first half of a rename: what has left its name and may yet arrive at another. */
 export interface Departure {
   cookie: number
   directory: Directory
   name: string
   entry: Entry
   mask: number
-  /** What was told meanwhile of a directory on its way, or of one below it. */
-  readonly held: HeldEvent[]
 }
 
 /**
- * What has left and not arrived. A handful as a rule, for the kernel queues the second half within a millisecond; but as many as
- * were moved out of the tree where they have not been given up yet, so nothing here walks through them.
+ * What has left and not arrived. It stays where it is believed to be, since nothing has been told of it yet: a departure counts as long
+ * as it does. A handful as a rule, for the kernel queues the second half within a millisecond; but as many as were moved out of the tree
+ * where they have not been given up yet, so nothing here walks through them.
  */
 export class Departures {
+  readonly #tree: Tree
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, Departure[]>()
-  readonly #byName = new Map<Directory, Map<string, Departure>>()
   readonly #byEntry = new Map<Entry, Departure>()
+
+  constructor(tree: Tree) {
+    this.#tree = tree
+  }
 
   get size(): number {
     return this.#byEntry.size
@@ -39,43 +35,46 @@ export class Departures {
   }
 
   add(departure: Departure): void {
-    const { cookie, directory, name, entry } = departure
+    const { cookie, entry } = departure
     this.#byEntry.set(entry, departure)
-    const names = this.#byName.get(directory)
-    if (names === undefined) this.#byName.set(directory, new Map([[name, departure]]))
-    else names.set(name, departure)
     const halves = this.#byCookie.get(cookie)
     if (halves === undefined) this.#byCookie.set(cookie, [departure])
     else halves.push(departure)
   }
 
-  has(departure: Departure): boolean {
-    return this.#byEntry.get(departure.entry) === departure
-  }
-
   of(cookie: number): Departure | undefined {
-    return this.#byCookie.get(cookie)?.[0]
+    return this.#byCookie.get(cookie)?.find((departure) => this.counts(departure))
   }
 
-  /** Of what is on its way. */
-  ofEntry(entry: Entry): Departure | undefined {
-    return this.#byEntry.get(entry)
-  }
-
+  /** Of what is believed to be at this name. */
   from(directory: Directory, name: string): Departure | undefined {
-    return this.#byName.get(directory)?.get(name)
+    const entry = this.size === 0 ? undefined : this.#tree.entriesOf(directory).get(name)
+    const departure = entry && this.#byEntry.get(entry)
+    return departure !== undefined && this.counts(departure) ? departure : undefined
   }
 
-  allFrom(directory: Directory): Departure[] {
-    return [...(this.#byName.get(directory)?.values() ?? [])]
+  /** Whether it, or what it lies in, has left. */
+  isOnItsWay(directory: Directory): boolean {
+    for (
+      let each: Directory | undefined = this.size === 0 ? undefined : directory;
+      each;
+      each = each.parent
+    ) {
+      if (this.#byEntry.has(each)) return true
+    }
+    return false
+  }
+
+  /** False: it has been told of otherwise. */
+  counts(departure: Departure): boolean {
+    const { directory, name, entry } = departure
+    if (this.#byEntry.get(entry) !== departure) return false
+    return this.#tree.isAttached(directory) && this.#tree.entriesOf(directory).get(name) === entry
   }
 
   delete(departure: Departure): void {
-    const { cookie, directory, name, entry } = departure
-    this.#byEntry.delete(entry)
-    const names = this.#byName.get(directory)
-    if (names?.get(name) === departure) names.delete(name)
-    if (names?.size === 0) this.#byName.delete(directory)
+    const { cookie, entry } = departure
+    if (this.#byEntry.get(entry) === departure) this.#byEntry.delete(entry)
     const halves = this.#byCookie.get(cookie)?.filter((half) => half !== departure) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)
     else this.#byCookie.set(cookie, halves)

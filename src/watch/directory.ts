@@ -106,3 +106,8 @@ export function isUnwatched(directory: Directory): boolean {
   const { territory, wd } = directory
   return territory.isWatched && wd === 0 && !territory.uncovered.has(directory)
 }
+
+/** Whether the kernel's events say IN_ISDIR of it: not of a link to a directory. */
+export function isToEvents(entry: Entry): boolean {
+  return entry.kind === 'directory' && !(entry instanceof Directory && isLinkBase(entry))
+}

@@ -1,47 +1,81 @@
 import type { Directory } from './directory.ts'
 
+/** What is asked of a directory: what is at these names; undefined: what is in it. */
+export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
+
 /**
- * Names of which something else was seen than their events say. As a rule more events are on the way; where none come, they are
- * looked at again. A doubt that was renewed is another.
+ * Names, and whole directories, of which something else may be there than is believed. What was seen of a name counts if nothing has
+ * been said of it between the look and the answer: otherwise it is ahead of the events, and stays in doubt.
  */
 export class Doubts {
-  readonly #doubts = new Map<Directory, Map<string, object>>()
+  readonly #names = new Map<Directory, Set<string>>()
+  readonly #whole = new Set<Directory>()
+  // While a look is under way: what has been said since.
+  #spoken: Map<Directory, Set<string>> | undefined
 
   get isEmpty(): boolean {
-    return this.#doubts.size === 0
+    return this.#names.size === 0 && this.#whole.size === 0 && this.#spoken === undefined
   }
 
   add(directory: Directory, name: string): void {
-    const names = this.#doubts.get(directory)
-    if (names === undefined) this.#doubts.set(directory, new Map([[name, {}]]))
-    else names.set(name, {})
+    put(this.#names, directory, name)
+    this.speakOf(directory, name)
   }
 
-  /** Whether there was one. */
-  remove(directory: Directory, name: string): boolean {
-    const names = this.#doubts.get(directory)
-    const isThere = names?.delete(name) ?? false
-    if (names?.size === 0) this.#doubts.delete(directory)
-    return isThere
+  /** All that is in it. */
+  addAll(directory: Directory): void {
+    this.#whole.add(directory)
   }
 
+  /** An event has told of a name. */
+  speakOf(directory: Directory, name: string): void {
+    if (this.#spoken !== undefined) put(this.#spoken, directory, name)
+  }
+
+  /** All is looked at otherwise; a look under way is out of date. */
   clear(): void {
-    this.#doubts.clear()
+    this.#names.clear()
+    this.#whole.clear()
+    this.#spoken = undefined
   }
 
-  /** Those there are. */
-  get all(): Array<[Directory, string[]]> {
-    return [...this.#doubts].map(([directory, names]) => [directory, [...names.keys()]])
+  /** What there is to be looked at now; to be answered, or taken back. */
+  ask(): Questions {
+    const questions = new Map<Directory, readonly string[] | undefined>()
+    for (const [directory, names] of this.#names) questions.set(directory, [...names])
+    for (const directory of this.#whole) questions.set(directory, undefined)
+    this.clear()
+    this.#spoken = new Map()
+    return questions
   }
 
-  /** To be asked later: takes out which of the names of a directory are in the very doubt that they are in now. */
-  hold(directory: Directory): () => string[] {
-    const held = [...(this.#doubts.get(directory) ?? [])]
-    return () => {
-      const now = this.#doubts.get(directory)
-      const same = held.filter(([name, doubt]) => now?.get(name) === doubt).map(([name]) => name)
-      for (const name of same) this.remove(directory, name)
-      return same
+  /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
+  answer(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
+    const spoken = this.#spoken
+    if (spoken === undefined) return undefined
+    this.#spoken = undefined
+    for (const [directory, asked] of questions) {
+      for (const name of spoken.get(directory) ?? []) {
+        if (asked === undefined || asked.includes(name)) put(this.#names, directory, name)
+      }
     }
+    return (directory) => spoken.get(directory) ?? new Set()
   }
+
+  /** Nobody could look. */
+  takeBack(questions: Questions): void {
+    this.#spoken = undefined
+    for (const [directory, names] of questions) this.renew(directory, names)
+  }
+
+  renew(directory: Directory, names: readonly string[] | undefined): void {
+    if (names === undefined) this.#whole.add(directory)
+    else for (const name of names) put(this.#names, directory, name)
+  }
+}
+
+function put(names: Map<Directory, Set<string>>, directory: Directory, name: string): void {
+  const known = names.get(directory)
+  if (known === undefined) names.set(directory, new Set([name]))
+  else known.add(name)
 }

@@ -6,9 +6,9 @@ import type { Change } from './change.ts'
 import type { Departure } from './departures.ts'
 import { Directory, isLinkBase } from './directory.ts'
 import type { Doubts } from './doubts.ts'
-import { type Entries, type Entry, mayBeSame } from './entries.ts'
+import { type Entry, mayBeSame } from './entries.ts'
 import type { SurveyTerms } from './survey.ts'
-import type { Looks, Surveyor } from './surveyor.ts'
+import type { Look, Looks, Surveyor } from './surveyor.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
 import { isShortage } from './watch_error.ts'
@@ -38,8 +38,8 @@ export class Events {
   readonly #parts: EventsParts
   /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
   touched: Map<Directory, Set<string>> | undefined
-  // Directories whose name was in doubt, and has been spoken of since.
-  readonly #suspects = new Set<Directory>()
+  // Between which directories have moved.
+  #moved = new Set<Directory>()
   /** Whether there have been any since the last {@link settle}. */
   isActive = false
 
@@ -66,9 +66,8 @@ export class Events {
     const looks: Looks = open.size === 0 ? new Map() : await this.#look(open)
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.touched !== undefined) this.#touch(index, this.touched)
-    this.#clear(index)
+    this.#speakOf(index)
     report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
-    this.#followSuspects()
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     }
@@ -79,11 +78,17 @@ export class Events {
 
   /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
   hold(): () => Promise<void> {
-    const { translator } = this.#parts
+    const { translator, doubts } = this.#parts
     const departures: Departure[] = translator.pending
-    const releaseListed = translator.holdListed()
+    const releaseListed = translator.listed.hold()
+    const moved = this.#moved
+    this.#moved = new Set()
     this.isActive = false
     return async () => {
+      if (moved.size + this.#moved.size > 0) {
+        const concerned = [...moved, ...this.#moved, ...translator.listed.all]
+        for (const each of concerned) if (each instanceof Directory) doubts.addAll(each)
+      }
       releaseListed()
       this.#parts.report(translator.giveUp(departures))
       await this.list()
@@ -92,32 +97,45 @@ export class Events {
   }
 
   /**
-   * Looks at the names that are in doubt. What was seen counts if no event of the name has come by the time that all that was queued
-   * before the look has been told: otherwise it is ahead of the events, and is looked at again.
+   * Looks at what is in doubt. What was seen counts if no event of the name has come by the time that all that was queued before the
+   * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { doubts, surveyor, terms } = this.#parts
+    const { doubts, surveyor, tree, translator, terms } = this.#parts
     if (doubts.isEmpty) return undefined
-    const asked = doubts.all
-    const held = asked.map(([directory]) => [directory, doubts.hold(directory)] as const)
-    const seen = await surveyor.lookAt(asked)
+    const questions = doubts.ask()
+    const seen = await surveyor.lookAt(questions).catch((error) => {
+      doubts.takeBack(questions)
+      throw error
+    })
     return async () => {
-      const certain: Array<[Directory, string[], Entries]> = []
-      for (const [directory, release] of held) {
-        const entries = seen.get(directory)
-        const names = release()
-        if (entries !== undefined) certain.push([directory, names, entries])
-        // It is not where it is believed to be: its own name is in doubt.
-        else if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
+      const spokenIn = doubts.answer(questions)
+      // All has been looked at since.
+      if (spokenIn === undefined) return
+      const found: Look[] = []
+      for (const [directory, names] of questions) {
+        const listing = seen.get(directory)
+        if (!tree.isAttached(directory)) continue
+        if (listing !== undefined) found.push({ directory, names, listing, spoken: spokenIn(directory) })
+        else {
+          doubts.renew(directory, names)
+          // It is not where it is believed to be: its own name is in doubt.
+          if (!translator.isOnItsWay(directory) && directory.parent !== undefined)
+            doubts.add(directory.parent, directory.name)
+        }
       }
-      await surveyor.takeIn(certain, terms('rescan'))
+      await surveyor.takeIn(found, terms('rescan'))
       await this.list()
     }
   }
 
   get isUnsettled(): boolean {
     const { translator, doubts } = this.#parts
-    return this.isActive || translator.isPending || translator.hasListed || !doubts.isEmpty
+    return this.isActive || translator.isPending || !translator.listed.isEmpty || !doubts.isEmpty
+  }
+
+  moved(directory: Directory): void {
+    this.#moved.add(directory)
   }
 
   async #look(open: Map<number, Set<string>>): Promise<Looks> {
@@ -134,11 +152,12 @@ export class Events {
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
     const { tree, toBeListed, surveyor, terms, translator } = this.#parts
-    const directories = [...toBeListed].filter((directory) => tree.isAttached(directory))
+    const directories = [...toBeListed].filter(
+      (directory) => tree.isAttached(directory) && !translator.isOnItsWay(directory),
+    )
     for (const directory of toBeListed) {
       // What is on its way is listed where it arrives.
-      const isOnItsWay = !tree.isAttached(directory) && translator.believedPath(directory, '') !== undefined
-      if (!isOnItsWay) toBeListed.delete(directory)
+      if (!translator.isOnItsWay(directory)) toBeListed.delete(directory)
     }
     if (directories.length > 0 || surveyor.hasLinks) await surveyor.survey(directories, terms('rescan'))
   }
@@ -154,41 +173,23 @@ export class Events {
     }
   }
 
-  /** What gave rise to a doubt may have been an event that was still on the way. */
-  #clear(index: BatchIndex): void {
+  #speakOf(index: BatchIndex): void {
     const { tree, doubts } = this.#parts
-    if (doubts.isEmpty) return
     for (const [wd, names] of index.named) {
-      for (const directory of tree.at(wd)) {
-        for (const name of names.keys()) {
-          if (!doubts.remove(directory, name)) continue
-          const entry = tree.entriesOf(directory).get(name)
-          if (entry instanceof Directory) this.#suspects.add(entry)
-        }
-      }
-    }
-  }
-
-  /** Events move what is believed to be at a name: whether it is the right one is in doubt where it comes to. */
-  #followSuspects(): void {
-    const { tree, translator, doubts } = this.#parts
-    for (const directory of this.#suspects) {
-      const { parent, name } = directory
-      const isAttached = tree.isAttached(directory)
-      if (isAttached && parent !== undefined) doubts.add(parent, name)
-      if (isAttached || translator.believedPath(directory, '') === undefined) this.#suspects.delete(directory)
+      for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.speakOf(directory, name)
     }
   }
 
   /** Takes names into doubt by what was seen after their events were made. */
   #weigh(open: Map<number, Set<string>>, looks: Looks): void {
-    const { tree, doubts } = this.#parts
+    const { tree, doubts, translator } = this.#parts
     for (const [wd, names] of open) {
       const seen = looks.get(wd)
       for (const directory of tree.at(wd)) {
         const entries = tree.entriesOf(directory)
         for (const name of names) {
-          const [believed, found] = [entries.get(name), seen?.get(name)]
+          const believed = translator.hasLeft(directory, name) ? undefined : entries.get(name)
+          const found = seen?.get(name)
           if (!this.#fits(directory, name, believed, found)) doubts.add(directory, name)
           // What was told is told after this look: a poll finds what is different from now on.
           else if (believed && found && keepsStat(directory)) believed.stat = found.stat

@@ -3,7 +3,7 @@ import { Directory } from './directory.ts'
 import { alteration, alterationOfMoved, type Entry } from './entries.ts'
 import { type Arrival, Found, type Origin } from './found.ts'
 import type { DirectoryMatching } from './matching.ts'
-import type { Surroundings, Translator } from './translate.ts'
+import type { Surroundings } from './translate.ts'
 import type { Tree } from './tree.ts'
 
 /**
@@ -13,7 +13,6 @@ import type { Tree } from './tree.ts'
 export class Placing {
   readonly changes: Change[] = []
   readonly #tree: Tree
-  readonly #translator: Translator
   readonly #around: Surroundings
   readonly #source: Source
   readonly #matching: DirectoryMatching
@@ -25,14 +24,12 @@ export class Placing {
 
   constructor(
     tree: Tree,
-    translator: Translator,
     around: Surroundings,
     source: Source,
     matching: DirectoryMatching,
     left: ReadonlyMap<Origin, Arrival>,
   ) {
     this.#tree = tree
-    this.#translator = translator
     this.#around = around
     this.#source = source
     this.#matching = matching
@@ -142,7 +139,6 @@ export class Placing {
 
   /** Frees a name for what was found there. Whether that has replaced what was there, as a rename(2) or a new version does. */
   #vacate(directory: Directory, name: string, incoming: Found | Arrival): boolean {
-    if (this.#translator.isPending) this.changes.push(...this.#translator.makeWay(directory, name))
     const occupant = this.#tree.entriesOf(directory).get(name)
     if (occupant === undefined) return false
     this.#goOn(occupant)

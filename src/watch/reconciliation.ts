@@ -76,14 +76,7 @@ export class Reconciliation {
     const arrivals = [...this.#arrivals.values()].flat()
     if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
     const left = matchArrivals(arrivals, this.#gone, this.terms.since)
-    const placing = new Placing(
-      this.#tree,
-      this.#translator,
-      this.#around,
-      this.terms.source,
-      this.#matching,
-      left,
-    )
+    const placing = new Placing(this.#tree, this.#around, this.terms.source, this.#matching, left)
     for (const found of this.#all) {
       placing.placeDirectory(found)
       for (const arrival of this.#arrivals.get(found) ?? []) placing.placeArrival(arrival)
@@ -130,7 +123,7 @@ export class Reconciliation {
     const { name } = listing
     const parent = above.match
     if (parent !== undefined && this.#isTouched(parent, name)) return undefined
-    const entry = parent === undefined ? undefined : this.#subdirectory(parent, name)
+    const entry = parent === undefined ? undefined : this.#subdirectory(parent, name, listing.ino)
     if (listing.isBoundary) {
       this.#meet(above, name, entry, listing.mountId)
       return undefined
@@ -168,14 +161,16 @@ export class Reconciliation {
   }
 
   // Most directories stay packed.
-  #subdirectory(parent: Directory, name: string): Directory | undefined {
+  #subdirectory(parent: Directory, name: string, ino: number): Directory | undefined {
     let children = this.#children.get(parent)
     if (children === undefined) {
       children = new Map()
       for (const each of parent.subdirectories()) children.set(each.name, each)
       this.#children.set(parent, children)
     }
-    return children.get(name)
+    const known = children.get(name)
+    const isAnother = known !== undefined && known.ino !== ino && this.#translator.hasLeft(parent, name)
+    return isAnother ? undefined : known
   }
 
   #isTouched(directory: Directory, name: string): boolean {
@@ -200,7 +195,9 @@ export class Reconciliation {
       // A directory that is not gone into.
       if (recursive && entry.kind === 'directory' && now?.kind === 'directory') continue
       if (now !== undefined && mayBeSame(entry, now)) this.#altered.push([match, name, entry, now])
-      else this.#gone.push({ directory: match, name, entry })
+      // Where what has left is, its arrival tells.
+      else if (now !== undefined || !this.#translator.hasLeft(match, name))
+        this.#gone.push({ directory: match, name, entry })
     }
     for (const [name, entry] of found.entries) {
       if (!this.#isTouched(match, name)) this.#arrive(found, name, entry, before.get(name))
@@ -254,7 +251,8 @@ export class Reconciliation {
     if (match === undefined || listing.error !== 0) return []
     return [...match.subdirectories()].filter((directory) => {
       const isKnown = this.#matching.foundOf(directory) !== undefined || this.#kept.has(directory)
-      return !isKnown && !this.#isTouched(match, directory.name)
+      const { name } = directory
+      return !isKnown && !this.#isTouched(match, name) && !this.#translator.hasLeft(match, name)
     })
   }
 
@@ -269,7 +267,7 @@ export class Reconciliation {
     if (isUnwatched(match)) this.#around.list(match)
     for (const name of boundaries) this.#around.doubt(match, name)
     // A poll takes in what events have told behind its listing, and leaves out what they speak of.
-    if (this.terms.source !== 'poll') this.#translator.setListed(match)
+    if (this.terms.source !== 'poll') this.#translator.listed.add(match)
   }
 
   #alterDirectory(found: Found, placing: Placing): void {

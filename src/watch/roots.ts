@@ -193,6 +193,10 @@ export class Roots implements Surroundings {
     this.#doubts.add(directory, name)
   }
 
+  moved(directory: Directory): void {
+    this.#events.moved(directory)
+  }
+
   follow(parent: Directory, name: string): boolean {
     if (this.followsLinks) this.#surveyor.follow({ parent, name })
     return this.followsLinks
@@ -239,14 +243,24 @@ export class Roots implements Surroundings {
   /** Every change made before this call has been told when it resolves. Rejects with EBADF if closed before that. */
   async sync(): Promise<void> {
     this.#assertOpen()
+    let overflows: number | undefined
+    // The kernel tells that watches were removed, and of too many at once by an overflow.
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && this.#inotify?.overflows !== overflows); i++) {
+      overflows = this.#inotify?.overflows
+      await this.#syncOnce()
+    }
+    this.#quiet?.flush()
+    this.#assertOpen()
+  }
+
+  async #syncOnce(): Promise<void> {
     await this.#inotify?.barrier()
     // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && !this.#doubts.isEmpty); i++) await this.#settling.now()
     await this.#polls.now()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
     await this.#lane.run(() => this.#verify())
-    this.#quiet?.flush()
-    this.#assertOpen()
+    await this.#inotify?.barrier()
   }
 
   coverage(): Coverage[] {
@@ -352,7 +366,6 @@ export class Roots implements Surroundings {
 
   #onOverflow(): void {
     this.#report(this.#translator.giveUp(this.#translator.pending))
-    this.#doubts.clear()
     for (const root of this.#watched()) {
       root.isOverflown = true
       this.#report([aboutRoot('overflow', root, 'inotify')])
@@ -363,6 +376,7 @@ export class Roots implements Surroundings {
     const roots = this.#watched()
     const startedAt = Date.now()
     this.#polling.discard()
+    this.#doubts.clear()
     await this.#verify()
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const since = this.#goodUntil - CLOCK_SLACK_MS

@@ -132,9 +132,18 @@ export class Survey {
     if (this.#tree.isAttached(directory)) this.#compare(directory, seen, new Set(names))
   }
 
+  /** Holds all that is in a directory against what was seen there, but for some names. */
+  takeWhole(directory: Directory, listing: Listing, but: ReadonlySet<string>): void {
+    if (!this.#tree.isAttached(directory)) return
+    this.#cover(directory, listing)
+    const seen = listing.entries()
+    const names = new Set([...seen.keys(), ...this.#tree.entriesOf(directory).keys()])
+    for (const name of but) names.delete(name)
+    this.#compare(directory, seen, names)
+  }
+
   /** A directory that nobody knew has come up. */
   create(parent: Directory, name: string, ino: number, territory = parent.territory): Directory {
-    this.#makeWay(parent, name)
     const directory = this.#tree.add(parent, name, ino, territory)
     this.#tell('create', parent, name, directory)
     return directory
@@ -142,7 +151,7 @@ export class Survey {
 
   /** Where another territory begins; it is surveyed next. */
   createBase(parent: Directory, name: string, territory: Territory): void {
-    const known = this.#tree.entriesOf(parent).get(name)
+    const known = this.#knownAt(parent, name)
     if (known instanceof Directory) return
     if (known !== undefined) this.#deleteLeaf(parent, name, known)
     territory.base = this.create(parent, name, 0, territory)
@@ -152,18 +161,21 @@ export class Survey {
   /** A directory that is not gone into, or a symlink that leads nowhere or back. */
   createLeaf(parent: Directory, name: string, kind: 'directory' | 'symlink'): void {
     const entries = this.#tree.entriesOf(parent)
-    const known = entries.get(name)
+    const known = this.#knownAt(parent, name)
     if (known?.kind === kind) return
     if (known !== undefined) this.#deleteLeaf(parent, name, known)
-    this.#makeWay(parent, name)
     const leaf: Entry = { kind, ino: 0 }
     entries.set(name, leaf)
     this.#tell('create', parent, name, leaf)
   }
 
-  /** What left this name before something else came up there is gone. */
-  #makeWay(parent: Directory, name: string): void {
-    if (this.#translator.isPending) this.#changes.push(...this.#translator.makeWay(parent, name))
+  /** What is believed to be at a name, where something with this inode number was found. What has left it before is gone. */
+  #knownAt(parent: Directory, name: string, ino = 0): Entry | undefined {
+    const known = this.#tree.entriesOf(parent).get(name)
+    const isBack = ino !== 0 && known?.ino === ino
+    if (known === undefined || isBack || !this.#translator.hasLeft(parent, name)) return known
+    this.#deleteLeaf(parent, name, known)
+    return undefined
   }
 
   #requested(listing: Listing): Directory | undefined {
@@ -208,7 +220,7 @@ export class Survey {
     const known =
       listing.parent !== undefined && this.#isNew[listing.parent]
         ? undefined
-        : this.#tree.entriesOf(parent).get(name)
+        : this.#knownAt(parent, name, listing.ino)
     const directory = known instanceof Directory ? known : undefined
     if (listing.isBoundary) {
       if (directory?.territory.base === directory && directory?.territory.mountId === listing.mountId) {
@@ -245,13 +257,7 @@ export class Survey {
     if (listing.wd <= 0) return undefined
     const from = this.#tree.at(listing.wd).find((other) => other.territory === parent.territory)
     if (from === undefined || this.#isWithin(parent, from)) return undefined
-    const departed = this.#translator.departureOf(from)
-    const origin = departed ?? { directory: from.parent, name: from.name }
-    const oldPath = origin.directory && this.#translator.believedPath(origin.directory, origin.name)
-    if (oldPath === undefined) return undefined
-    if (departed !== undefined) this.#translator.retrieve(departed)
-    if (departed === undefined || oldPath !== this.#tree.pathOf(parent, name)) this.#makeWay(parent, name)
-    this.#move(from, oldPath, parent, name)
+    this.#move(from, this.#tree.pathOf(from), parent, name)
     return from
   }
 
@@ -325,9 +331,7 @@ export class Survey {
     // What is there in truth, no event may be left to tell.
     if (parent !== undefined) this.#around.doubt(parent, name)
     if (this.#isWithin(directory, stale)) return
-    const departed = this.#translator.departureOf(stale)
-    if (departed !== undefined) this.#changes.push(...this.#translator.giveUp([departed]))
-    else if (parent !== undefined) this.#delete(parent, name, stale)
+    if (parent !== undefined) this.#delete(parent, name, stale)
   }
 
   #adopt(directory: Directory, listing: Listing): void {
@@ -346,9 +350,9 @@ export class Survey {
 
   #setListed(directory: Directory, isNew: boolean): void {
     const { territory } = directory
-    if (territory.base === directory) this.#translator.setListed(territory)
+    if (territory.base === directory) this.#translator.listed.add(territory)
     // With its base, all that is new in a territory.
-    else if (!isNew || !this.#translator.isListed(territory)) this.#translator.setListed(directory)
+    else if (!isNew || !this.#translator.listed.has(territory)) this.#translator.listed.add(directory)
   }
 
   #compare(directory: Directory, seen: Entries, only?: ReadonlySet<string>): void {
@@ -362,7 +366,7 @@ export class Survey {
     const links: string[] = []
     for (const [name, entry] of seen) {
       if (isLeftOut(name) || this.#hides(directory, name, entry)) continue
-      const known = before.get(name)
+      const known = this.#knownAt(directory, name, entry.ino)
       if (entry.kind === 'directory' && recursive) {
         if (known?.kind === 'directory' && this.#stays(known, entry)) {
           staying.add(name)
@@ -386,6 +390,8 @@ export class Survey {
     const old: Entries = new Map()
     for (const [name, entry] of before) {
       if (isLeftOut(name) || staying.has(name)) continue
+      // Where to, its arrival tells.
+      if (!seen.has(name) && this.#translator.hasLeft(directory, name)) continue
       if (!(entry instanceof Directory)) old.set(name, entry)
       // Another has its name, or its name is hidden; else it may be found elsewhere.
       else if (seen.has(name)) this.#delete(directory, name, entry)
@@ -400,7 +406,6 @@ export class Survey {
   #change(directory: Directory, before: Entries, old: Entries, now: Entries): void {
     const { silent, source, since } = this.terms
     if (!silent) {
-      for (const name of now.keys()) if (!old.has(name)) this.#makeWay(directory, name)
       const path = old.size + now.size > 0 ? this.#tree.pathOf(directory, '') : ''
       for (const change of difference(old, now, (name) => path + name, source, since)) {
         this.#changes.push(change)
@@ -459,9 +464,7 @@ export class Survey {
   #tell(type: 'create' | 'attrib' | 'delete', parent: Directory, name: string, { kind }: Entry): void {
     const { silent, source } = this.terms
     if (silent) return
-    // It may lie below what is on its way.
-    const path = this.#translator.believedPath(parent, name)
-    if (path !== undefined) this.#changes.push({ type, path, kind, mask: 0, source })
+    this.#changes.push({ type, path: this.#tree.pathOf(parent, name), kind, mask: 0, source })
   }
 }
 

@@ -2,6 +2,7 @@ import { debuglog } from 'node:util'
 import type { Backend } from '../mounts/filesystems.ts'
 import type { Change } from './change.ts'
 import { type Directory, isLinkBase } from './directory.ts'
+import type { Questions } from './doubts.ts'
 import type { Entries, Entry } from './entries.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Listing } from './listing.ts'
@@ -18,6 +19,14 @@ const trace = debuglog('inotify-bridge')
 
 /** What a name was seen to be, by wd and name; null: nothing is there. */
 export type Looks = Map<number, Map<string, Entry | null>>
+
+/** What was seen in a directory, all of it or these names, and what events have spoken of since. */
+export interface Look {
+  directory: Directory
+  names: readonly string[] | undefined
+  listing: Listing
+  spoken: ReadonlySet<string>
+}
 
 /** A symlink whose target is to be watched in its place. */
 export interface Link {
@@ -97,26 +106,40 @@ export class Surveyor {
     await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 
-  /** What is at these names now. Of a directory that cannot be found there is no answer. */
-  async lookAt(names: ReadonlyArray<[Directory, readonly string[]]>): Promise<Map<Directory, Entries>> {
-    const found = new Map<Directory, Entries>()
-    const attached = names.filter(([directory]) => this.#parts.tree.isAttached(directory))
-    const requests = attached.map(([directory, names]) => ({ ...this.#placeOf(directory), names }))
-    await this.#walker.walk(requests, (listing) => {
-      const [directory] = attached[listing.id] as [Directory, string[]]
-      if (listing.error === 0 && isIt(directory, listing)) found.set(directory, listing.entries())
+  /** What is there now. Of a directory that cannot be found there is no answer. */
+  async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
+    const { tree, inotify } = this.#parts
+    const found = new Map<Directory, Listing>()
+    const asked = [...questions.keys()].filter((directory) => tree.isAttached(directory))
+    const requests = asked.map((directory): WalkRequest => {
+      const names = questions.get(directory)
+      const place = this.#placeOf(directory)
+      return names === undefined
+        ? { ...place, watch: directory.territory.isWatched, stat: true }
+        : { ...place, names }
     })
+    const take = (listing: Listing) => {
+      const directory = asked[listing.id] as Directory
+      if (listing.parent === undefined && listing.error === 0 && isIt(directory, listing))
+        found.set(directory, listing)
+    }
+    await this.#walker.walk(requests, take, inotify()?.watching)
     return found
   }
 
-  /** Holds what was seen at some names against what is believed, and tells how it differs. */
-  async takeIn(
-    seen: Iterable<[directory: Directory, names: readonly string[], entries: Entries]>,
-    terms: SurveyTerms,
-  ): Promise<void> {
+  /** Holds what was seen in some directories against what is believed, and tells how it differs. */
+  async takeIn(looks: readonly Look[], terms: SurveyTerms): Promise<void> {
     const { tree, translator, around } = this.#parts
     const survey = new Survey(tree, translator, around, terms)
-    for (const [directory, names, entries] of seen) survey.takeNames(directory, names, entries)
+    for (const { directory, names, listing, spoken } of looks) {
+      if (names === undefined) survey.takeWhole(directory, listing, spoken)
+      else
+        survey.takeNames(
+          directory,
+          names.filter((name) => !spoken.has(name)),
+          listing.entries(),
+        )
+    }
     await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 

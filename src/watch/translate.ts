@@ -11,14 +11,12 @@ import {
 import type { BatchIndex } from './batch_index.ts'
 import { append, type Change, type Kind } from './change.ts'
 import { type Departure, Departures } from './departures.ts'
-import { Directory, isLinkBase, isUnwatched } from './directory.ts'
+import { Directory, isToEvents, isUnwatched } from './directory.ts'
 import { alteration, type Entry, sameFile } from './entries.ts'
-import type { Territory } from './territory.ts'
+import { findExchange, type Look, type WayBack } from './exchange.ts'
+import { LatelyListed } from './lately_listed.ts'
 import type { Tree } from './tree.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
-
-/** What is at a name, looked at after the batch was read: null, nothing; undefined, not looked at. */
-export type Look = (wd: number, name: string) => Entry | null | undefined
 
 /** What the translation asks of its surroundings. */
 export interface Surroundings {
@@ -31,14 +29,13 @@ export interface Surroundings {
   follow(directory: Directory, name: string, mask: number): boolean
   /** What an event said of this name does not fit what is believed: to be looked at when things have settled. */
   doubt(directory: Directory, name: string): void
+  /** A directory has come into this one, or has left it. */
+  moved(directory: Directory): void
   /** Whether directories within directories are watched. */
   readonly recursive: boolean
   /** Whether symlinks to directories are taken for them. */
   readonly followsLinks: boolean
 }
-
-// In place of the number of an event that was read earlier.
-const NOT_INDEXED = -1
 
 /**
  * Turns events into changes and keeps the tree. The two halves of a rename are paired by cookie, never by adjacency: other events come
@@ -50,12 +47,8 @@ const NOT_INDEXED = -1
 export class Translator {
   readonly #tree: Tree
   readonly #around: Surroundings
-  readonly #departures = new Departures()
-  // Directories that were listed lately, and the names in them of which an event has told since. Of the others, the event that put
-  // them there may still come.
-  readonly #listed = new Map<Directory | Territory, Map<Directory, Set<string>>>()
-  // Those that were since the last {@link holdListed}.
-  readonly #relisted = new Set<Directory | Territory>()
+  readonly #departures: Departures
+  readonly listed = new LatelyListed()
   // The halves of an exchange that have been told with the two before them.
   readonly #done = new Set<number>()
   #changes: Change[] = []
@@ -69,6 +62,7 @@ export class Translator {
   constructor(tree: Tree, around: Surroundings) {
     this.#tree = tree
     this.#around = around
+    this.#departures = new Departures(tree)
   }
 
   get pending(): Departure[] {
@@ -79,27 +73,14 @@ export class Translator {
     return this.#departures.size > 0
   }
 
-  /** A listing of a directory, or of everything in a territory, has shown what events may still tell. */
-  setListed(listed: Directory | Territory): void {
-    this.#listed.set(listed, new Map())
-    this.#relisted.add(listed)
+  /** Whether something is believed to be here that has left already. */
+  hasLeft(directory: Directory, name: string): boolean {
+    return this.#departures.from(directory, name) !== undefined
   }
 
-  isListed(listed: Directory | Territory): boolean {
-    return this.#listed.has(listed)
-  }
-
-  get hasListed(): boolean {
-    return this.#listed.size > 0
-  }
-
-  /** Every event that was queued before those listings that there have been when it is called has been told when the answer is. */
-  holdListed(): () => void {
-    const held = [...this.#listed.keys()]
-    this.#relisted.clear()
-    return () => {
-      for (const each of held) if (!this.#relisted.has(each)) this.#listed.delete(each)
-    }
+  /** Whether a directory, or what it lies in, has left and not arrived. */
+  isOnItsWay(directory: Directory): boolean {
+    return this.#departures.isOnItsWay(directory)
   }
 
   translate(index: BatchIndex, look: Look): Change[] {
@@ -122,37 +103,8 @@ export class Translator {
 
   /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
   giveUp(departures: Iterable<Departure>): Change[] {
-    for (const departure of departures) if (this.#departures.has(departure)) this.#giveUp(departure)
+    for (const departure of departures) this.#giveUp(departure)
     return this.#take()
-  }
-
-  departureOf(entry: Entry): Departure | undefined {
-    return this.#departures.ofEntry(entry)
-  }
-
-  /** What is on its way has been found: it is no departure any more. */
-  retrieve(departure: Departure): void {
-    this.#departures.delete(departure)
-  }
-
-  /** Something was seen at this name otherwise than by events: what left it is gone. */
-  makeWay(directory: Directory, name: string): Change[] {
-    const departed = this.#departures.from(directory, name)
-    if (departed !== undefined) this.#giveUp(departed)
-    return this.#take()
-  }
-
-  /** As those who know nothing but the changes have it; undefined if they have it no more. What is on its way is where it was. */
-  believedPath(directory: Directory, name: string): string | undefined {
-    const top = this.#tree.topOf(directory)
-    if (top.isRoot) return this.#tree.pathOf(directory, name)
-    const departure = this.#departures.ofEntry(top)
-    if (departure === undefined) return undefined
-    const from = this.believedPath(departure.directory, departure.name)
-    // pathOf begins with the name of the one on its way.
-    return from === undefined
-      ? undefined
-      : from + this.#tree.pathOf(directory, name).slice(top.name.length + 1)
   }
 
   #take(): Change[] {
@@ -163,48 +115,23 @@ export class Translator {
   }
 
   #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
-    const top = this.#tree.topOf(directory)
-    if (!top.isRoot) {
-      this.#departures.ofEntry(top)?.held.push({ directory, mask, cookie, name })
-      return
-    }
     if (mask & ABOUT_NAME && this.#departures.size > 0) {
       this.#vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
-      // What has arrived then may have taken this directory with it.
-      if (!this.#tree.isAttached(directory)) {
-        this.#translate(directory, i, mask, cookie, name)
-        return
-      }
+      // It may have gone with what has been told then.
+      if (!this.#tree.isAttached(directory)) return
     }
+    if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#around.moved(directory)
     if (mask & IN_MOVED_TO) this.#arrive(directory, i, mask, cookie, name)
     else if (mask & IN_MOVED_FROM) this.#depart(directory, mask, cookie, name)
     else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
     else if (mask & IN_DELETE) this.#delete(directory, mask, name)
     else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
-    if (mask & ABOUT_NAME && this.#mayBeOutdated(directory)) {
+    if (mask & ABOUT_NAME && this.listed.isAheadOf(directory)) {
       // It may be older than what was listed, and have been about something else of that name.
       this.#around.doubt(directory, name)
-      this.#speakOf(directory, name)
+      this.listed.speakOf(directory, name)
     }
-  }
-
-  #mayBeOutdated(directory: Directory): boolean {
-    return this.#listed.size > 0 && (this.#listed.has(directory) || this.#listed.has(directory.territory))
-  }
-
-  /** A listing has shown this name, and no event has spoken of it since. */
-  #wasListed(directory: Directory, name: string): boolean {
-    const spoken = this.#listed.get(directory) ?? this.#listed.get(directory.territory)
-    return spoken !== undefined && !spoken.get(directory)?.has(name)
-  }
-
-  #speakOf(directory: Directory, name: string): void {
-    const spoken = this.#listed.get(directory) ?? this.#listed.get(directory.territory)
-    if (spoken === undefined) return
-    const names = spoken.get(directory)
-    if (names === undefined) spoken.set(directory, new Set([name]))
-    else names.add(name)
   }
 
   // A name that left and comes again is another's by now; only the order of its own delete and create is right.
@@ -216,8 +143,7 @@ export class Translator {
     const arrival = this.#index?.arrival(departed.cookie)
     const to = arrival === undefined ? undefined : this.#tree.onlyAt(this.#index?.batch.wd(arrival) ?? 0)
     const isKnown = arrival !== undefined && to !== undefined && !this.#done.has(arrival)
-    // Where it goes may itself be on its way.
-    if (!isKnown || !this.#tree.isAttached(to)) this.#giveUp(departed)
+    if (!isKnown) this.#giveUp(departed)
     else {
       this.#done.add(arrival)
       const mask = this.#index?.batch.mask(arrival) ?? 0
@@ -262,20 +188,8 @@ export class Translator {
   #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) {
-      // A writer takes the name under which it reports before it is renamed, and may queue behind the rename's first half.
-      const departed = this.#departures.from(directory, name)
-      if (departed === undefined) {
-        // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
-        this.#around.doubt(directory, name)
-        return
-      }
-      this.#tell({
-        type,
-        path: this.#pathOf(directory, name),
-        kind: departed.entry.kind,
-        mask,
-        source: 'inotify',
-      })
+      // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
+      this.#around.doubt(directory, name)
       return
     }
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
@@ -297,17 +211,11 @@ export class Translator {
   }
 
   #depart(directory: Directory, mask: number, cookie: number, name: string): void {
-    const entries = this.#tree.entriesOf(directory)
-    const entry = entries.get(name)
+    const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) return
-    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
-      // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
-      this.#around.doubt(directory, name)
-      return
-    }
-    if (entry instanceof Directory) this.#tree.detach(entry)
-    else entries.delete(name)
-    this.#departures.add({ cookie, directory, name, entry, mask, held: [] })
+    // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
+    else this.#departures.add({ cookie, directory, name, entry, mask })
   }
 
   #arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
@@ -327,7 +235,7 @@ export class Translator {
     } else if (known instanceof Directory) {
       // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
       this.#around.list(known)
-    } else if (!isDirectory && !(seen && sameFile(known, seen) && this.#wasListed(directory, name))) {
+    } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
       this.#tree.entriesOf(directory).set(name, seen ?? { kind: known.kind, ino: 0 })
       const path = this.#pathOf(directory, name)
@@ -337,51 +245,35 @@ export class Translator {
 
   #arriveFromWithin(departure: Departure, directory: Directory, i: number, mask: number, name: string): void {
     const { entry } = departure
-    const from = this.believedPath(departure.directory, departure.name)
     const path = this.#pathOf(directory, name)
-    if (from === undefined) {
-      // Where it was is gone, by what was listed meanwhile; where it comes to, it is new.
-      this.#giveUp(departure)
-      this.#arriveFromOutside(directory, i, mask, name)
-      return
-    }
-    if (this.#around.hides(path, entry.kind)) {
-      this.#giveUp(departure)
-      return
-    }
-    this.#departures.delete(departure)
     const known = this.#tree.entriesOf(directory).get(name)
-    // A listing may have seen it here before its event came: it displaces nothing.
-    const isSame = known !== undefined && sameFile(known, entry) && this.#wasListed(directory, name)
-    const displaced = isSame ? undefined : known
-    // Nothing changes places with what it lies in: then what is believed is out of date, and is looked at.
-    const isAround = displaced instanceof Directory && this.#isWithin(departure.directory, displaced)
-    if (isAround) this.#around.doubt(directory, name)
-    const backMask = displaced && !isAround ? this.#exchangeMask(departure, i, displaced) : undefined
-    if (known instanceof Directory && backMask !== undefined) this.#tree.detach(known)
+    // Nothing goes into itself, or into the place of what it lies in: what is believed is out of date, and is looked at.
+    const isInside = entry instanceof Directory && isWithin(directory, entry)
+    const isAround = known instanceof Directory && isWithin(departure.directory, known)
+    if (isInside || isAround) {
+      this.#around.doubt(directory, name)
+      this.#around.doubt(departure.directory, departure.name)
+    }
+    if (isInside || isAround || this.#around.hides(path, entry.kind)) {
+      this.#giveUp(departure)
+      if (isAround) this.#arriveFromOutside(directory, i, mask, name)
+      return
+    }
+    const from = this.#tree.pathOf(departure.directory, departure.name)
+    this.#departures.delete(departure)
+    this.#takeOut(departure.directory, departure.name, entry)
+    const wayBack = known && findExchange(this.#index as BatchIndex, this.#look, i, entry, known)
+    if (known instanceof Directory && wayBack !== undefined) this.#tree.detach(known)
     else if (known !== undefined) this.#remove(directory, name, known)
-    const seen = backMask === undefined ? this.#seen(i, name) : undefined
+    const seen = wayBack === undefined ? this.#seen(i, name) : undefined
     const placed = this.#place(entry, directory, name, seen)
     const { kind } = placed
-    const replaced = displaced !== undefined && backMask === undefined
+    const replaced = known !== undefined && wayBack === undefined
     const both = mask | departure.mask
     this.#tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
-    if (displaced !== undefined && backMask !== undefined) {
-      const { kind } = displaced
-      this.#place(displaced, departure.directory, departure.name, undefined)
-      this.#tell({
-        type: 'rename',
-        from: path,
-        path: from,
-        replaced: false,
-        kind,
-        mask: backMask,
-        source: 'inotify',
-      })
-      this.#hasMoved(displaced)
-    }
-    const isOutdated = this.#mayBeOutdated(directory) || this.#mayBeOutdated(departure.directory)
-    // It may have been an exchange, whose other half comes with another read: see #exchangeMask.
+    if (known !== undefined && wayBack !== undefined) this.#goBack(departure, from, path, known, wayBack)
+    const isOutdated = this.listed.isAheadOf(directory) || this.listed.isAheadOf(departure.directory)
+    // It may have been an exchange, whose other half comes with another read: see findExchange.
     if (isOutdated || this.#isWayBack(departure, directory, name)) {
       this.#around.doubt(directory, name)
       this.#around.doubt(departure.directory, departure.name)
@@ -389,16 +281,17 @@ export class Translator {
     this.#lastReplacing = replaced ? { from: departure, directory, name } : undefined
     this.#hasMoved(placed)
     if (kind === 'symlink') this.#around.follow(directory, name, 0)
-    for (const event of departure.held) {
-      this.#translate(event.directory, NOT_INDEXED, event.mask, event.cookie, event.name)
-    }
   }
 
-  #isWithin(directory: Directory, other: Directory): boolean {
-    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
-      if (each === other) return true
-    }
-    return false
+  /** The other half of an exchange. */
+  #goBack({ directory, name }: Departure, from: string, path: string, entry: Entry, wayBack: WayBack): void {
+    this.#done.add(wayBack.leaving)
+    this.#done.add(wayBack.arriving)
+    this.#place(entry, directory, name, undefined)
+    const { kind } = entry
+    const { mask } = wayBack
+    this.#tell({ type: 'rename', from: path, path: from, replaced: false, kind, mask, source: 'inotify' })
+    this.#hasMoved(entry)
   }
 
   /** Whether what the last rename put in the place of something goes back to where it was. */
@@ -432,62 +325,14 @@ export class Translator {
     else if (!entry.isListed || isUnwatched(entry)) this.#around.list(entry)
   }
 
-  /**
-   * renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
-   * events. What the first seemed to displace is then there or gone: what becomes of the names tells. The mask of the second
-   * rename, which is then taken as told; undefined if this is no exchange.
-   */
-  #exchangeMask(departure: Departure, i: number, displaced: Entry): number | undefined {
-    const index = this.#index
-    const left = index?.departure(departure.cookie)
-    if (index === undefined || left === undefined || i === NOT_INDEXED) return undefined
-    const [leaving, arriving] = [index.next(i), index.next(left)]
-    if (leaving === undefined || arriving === undefined) return undefined
-    const { batch } = index
-    const masks = [batch.mask(leaving), batch.mask(arriving)] as const
-    const isBack = batch.cookie(leaving) === batch.cookie(arriving)
-    if (!isBack || !(masks[0] & IN_MOVED_FROM) || !(masks[1] & IN_MOVED_TO)) return undefined
-    // rename(2) puts no file over a directory and no directory over a file.
-    const isSwap = isToEvents(displaced) !== isToEvents(departure.entry)
-    if (!isSwap && !this.#hasSwapped(departure.entry, displaced, leaving, arriving)) return undefined
-    this.#done.add(leaving)
-    this.#done.add(arriving)
-    return masks[0] | masks[1]
-  }
-
-  /**
-   * Whether `came` and `displaced` have swapped names; else `came` has gone back over nothing. `leaving`: the event by which it seemed
-   * to go, `arriving`: by which it seemed to come back.
-   */
-  #hasSwapped(came: Entry, displaced: Entry, leaving: number, arriving: number): boolean {
-    const index = this.#index as BatchIndex
-    const next = index.next(leaving)
-    const nextMask = next === undefined ? 0 : index.batch.mask(next)
-    if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
-    if (nextMask & IN_CREATE) return false
-    const atOrigin =
-      index.next(arriving) === undefined ? this.#seen(arriving, index.name(arriving)) : undefined
-    if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
-      return atOrigin.ino === displaced.ino
-    }
-    const there = this.#seenAtLast(leaving)
-    if (next === undefined) return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
-    // Swapped back and forth.
-    return Boolean(there) && Boolean(this.#seenAtLast(arriving))
-  }
-
-  /** What is now at the name that an event is about. */
-  #seenAtLast(i: number): Entry | null | undefined {
-    const index = this.#index as BatchIndex
-    return this.#look(index.batch.wd(i), index.name(i))
-  }
-
   #giveUp(departure: Departure): void {
     const { directory, name, entry, mask } = departure
-    const path = this.believedPath(directory, name)
+    const counts = this.#departures.counts(departure)
     this.#departures.delete(departure)
-    if (entry instanceof Directory) this.#tree.drop(entry)
-    if (path !== undefined) this.#tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
+    if (!counts) return
+    const path = this.#tree.pathOf(directory, name)
+    this.#remove(directory, name, entry)
+    this.#tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
   }
 
   #remove(directory: Directory, name: string, entry: Entry): void {
@@ -496,9 +341,14 @@ export class Translator {
     this.#directory = undefined
   }
 
+  #takeOut(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) this.#tree.detach(entry)
+    else this.#tree.entriesOf(directory).delete(name)
+  }
+
   #seen(i: number, name: string): Entry | null | undefined {
     const index = this.#index
-    if (index === undefined || i === NOT_INDEXED) return undefined
+    if (index === undefined) return undefined
     const seen = this.#look(index.batch.wd(i), name)
     return seen === undefined || index.isLatest(i) ? seen : undefined
   }
@@ -516,7 +366,9 @@ export class Translator {
   }
 }
 
-/** Whether the kernel's events say IN_ISDIR of it: not of a link to a directory. */
-function isToEvents(entry: Entry): boolean {
-  return entry.kind === 'directory' && !(entry instanceof Directory && isLinkBase(entry))
+function isWithin(directory: Directory, other: Directory): boolean {
+  for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
+    if (each === other) return true
+  }
+  return false
 }
