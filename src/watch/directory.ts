@@ -101,6 +101,14 @@ export function isLinkBase(directory: Directory): boolean {
   return directory.territory.isLinked && directory.territory.base === directory
 }
 
+/** Whether it is the other one, or lies below it. */
+export function isWithin(directory: Directory, other: Directory): boolean {
+  for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
+    if (each === other) return true
+  }
+  return false
+}
+
 /** Whether a watch is still to be added to it. */
 export function isUnwatched(directory: Directory): boolean {
   const { territory, wd } = directory

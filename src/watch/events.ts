@@ -206,7 +206,8 @@ export class Events {
     found: Entry | null | undefined,
   ): boolean {
     const { around, tree } = this.#parts
-    if (!found) return believed === undefined
+    if (found === undefined) return false
+    if (found === null) return believed === undefined
     if (believed === undefined)
       return around.hidesSome && around.hides(tree.pathOf(directory, name), found.kind)
     if (believed instanceof Directory && isLinkBase(believed)) return found.kind === 'symlink'

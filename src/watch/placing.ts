@@ -1,14 +1,22 @@
 import type { Change, Source } from './change.ts'
-import { Directory } from './directory.ts'
+import { Directory, isWithin } from './directory.ts'
 import { alteration, alterationOfMoved, type Entry } from './entries.ts'
 import { type Arrival, Found, type Origin } from './found.ts'
 import type { DirectoryMatching } from './matching.ts'
 import type { Surroundings } from './translate.ts'
 import type { Tree } from './tree.ts'
 
+/** Where something belongs. */
+interface Destination {
+  at: Found
+  name: string
+  incoming: Found | Arrival
+}
+
 /**
- * Turns the tree that is believed into the one that was found, a change at a time. What is in the way makes way first, by going where it
- * belongs; where that goes in a circle (an exchange is the smallest), it stands aside: the renames are then `replaced: false` each.
+ * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
+ * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
+ * deleted, and is new where it belongs; but two that have each other's place are exchanged.
  */
 export class Placing {
   readonly changes: Change[] = []
@@ -18,9 +26,7 @@ export class Placing {
   readonly #matching: DirectoryMatching
   // Where what is no directory goes, by where it was.
   readonly #leaving = new Map<Entry, Arrival>()
-  // Where those who know nothing but the changes have what stands aside.
-  readonly #aside = new Map<Entry, string>()
-  readonly #beingPlaced = new Set<Found>()
+  readonly #beingPlaced = new Set<Found | Arrival>()
 
   constructor(
     tree: Tree,
@@ -36,94 +42,40 @@ export class Placing {
     for (const [{ entry }, arrival] of left) this.#leaving.set(entry, arrival)
   }
 
-  /** The directory's place in the tree is then the one that it was found at. */
+  /** The directory's place in the tree is then the one that it was found at; if not, it is to be tried again. */
   placeDirectory(found: Found): void {
-    if (found.isPlaced || found.parent === undefined) return
-    found.isPlaced = true
-    this.#beingPlaced.add(found)
-    this.placeDirectory(found.parent)
-    found.isPlaced = this.#place(found, found.parent)
-    this.#beingPlaced.delete(found)
+    const { parent } = found
+    if (parent === undefined) return
+    this.#once(found, () => {
+      this.placeDirectory(parent)
+      return this.#placeDirectory(found, parent)
+    })
   }
 
-  /** False: not yet. */
-  #place(found: Found, above: Found): boolean {
-    const parent = above.match
-    // It goes into a directory whose own place is just being made free.
-    if (parent === undefined || !this.#tree.isAttached(parent)) return false
-    const { name } = found
-    if (found.match !== undefined && found.match.parent === parent && found.match.name === name) return true
-    if (found.match !== undefined && this.#isWithin(parent, found.match)) {
-      this.#sunder(found.match)
-      return false
-    }
-    const isReplaced = this.#vacate(parent, name, found)
-    // Taken apart meanwhile.
-    if (above.match !== parent) return false
-    const { match } = found
-    if (match === undefined) {
-      const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
-      if (parent.territory.isPolled) created.stat = found.asEntry?.stat ?? found.listing.owner
-      this.#matching.claim(created, found)
-      this.#tell('create', this.#tree.pathOf(created), created)
-      return true
-    }
-    const from = this.#leave(match)
-    this.#tree.detach(match)
-    this.#tree.attach(match, parent, name)
-    this.#rename(from, this.#tree.pathOf(match), isReplaced, match)
-    return true
-  }
-
+  /** Likewise what is no directory. */
   placeArrival(arrival: Arrival): void {
-    if (arrival.isPlaced) return
-    arrival.isPlaced = true
-    this.placeDirectory(arrival.at)
-    const parent = arrival.at.match
-    if (parent === undefined || !this.#tree.isAttached(parent)) {
-      // It goes into a directory whose own place is just being made free, by the end of the one that it was in: it is new there.
-      if (arrival.from !== undefined) this.#leaving.delete(arrival.from.entry)
-      arrival.from = undefined
-      arrival.isPlaced = false
-      return
-    }
-    const { name, entry } = arrival
-    const isReplaced = this.#vacate(parent, name, arrival)
-    if (arrival.at.match !== parent) {
-      if (arrival.from !== undefined) this.#leaving.delete(arrival.from.entry)
-      arrival.from = undefined
-      arrival.isPlaced = false
-      return
-    }
-    const { from } = arrival
-    const path = this.#tree.pathOf(parent, name)
-    if (from !== undefined) {
-      const oldPath = this.#leave(from.entry, from)
-      const entries = this.#tree.entriesOf(from.directory)
-      if (entries.get(from.name) === from.entry) entries.delete(from.name)
-      this.#rename(oldPath, path, isReplaced, entry)
-      const altered = alterationOfMoved(from.entry, entry)
-      if (altered !== undefined) this.#tell(altered, path, entry)
-    } else if (entry.kind === 'symlink' && this.#around.follow(parent, name, 0)) return
-    else this.#tell(isReplaced ? 'modify' : 'create', path, entry)
-    this.#tree.entriesOf(parent).set(name, this.#kept(parent, entry))
+    this.#once(arrival, () => {
+      this.placeDirectory(arrival.at)
+      return this.#placeArrival(arrival)
+    })
   }
 
   /** It is nowhere any more. */
   deleteEntry(directory: Directory, name: string, entry: Entry): void {
-    if (this.#tree.entriesOf(directory).get(name) === entry && this.#tree.isAttached(directory)) {
-      this.#delete(directory, name, entry)
-    }
+    if (!this.#tree.isAttached(directory) || this.#tree.entriesOf(directory).get(name) !== entry) return
+    if (entry instanceof Directory) this.#rescue(entry)
+    this.#delete(directory, name, entry)
   }
 
   /** It is where it was: is it as it was? */
   alter(directory: Directory, name: string, before: Entry, after: Entry, since: number): void {
+    if (!this.#tree.isAttached(directory)) return
     const entries = this.#tree.entriesOf(directory)
-    if (entries.get(name) !== before || !this.#tree.isAttached(directory)) return
+    if (entries.get(name) !== before) return
     // Of a link that is not followed nothing is known but that it is one.
     const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.territory.isPolled
     const altered = isLeaf ? undefined : alteration(before, after, since)
-    entries.set(name, this.#kept(directory, after))
+    entries.set(name, kept(directory, after))
     if (altered !== undefined) {
       this.#tell(altered === 'replace' ? 'modify' : altered, this.#tree.pathOf(directory, name), after)
     }
@@ -137,61 +89,145 @@ export class Placing {
     if (altered === 'attrib') this.#tell('attrib', this.#tree.pathOf(directory), directory)
   }
 
-  /** Frees a name for what was found there. Whether that has replaced what was there, as a rename(2) or a new version does. */
-  #vacate(directory: Directory, name: string, incoming: Found | Arrival): boolean {
-    const occupant = this.#tree.entriesOf(directory).get(name)
-    if (occupant === undefined) return false
-    this.#goOn(occupant)
-    const isTakenApart = this.#matching.foundOf(directory) === undefined
-    if (isTakenApart || this.#tree.entriesOf(directory).get(name) !== occupant) return false
-    // It goes into what takes its place, or what is new there cannot be told before it is gone: nobody could tell that by renames.
-    const isNew = incoming instanceof Found ? incoming.match === undefined : incoming.from === undefined
-    if (occupant instanceof Directory) {
-      const origin = incoming instanceof Found ? incoming.match : incoming.from?.directory
-      const isInside = origin !== undefined && this.#isWithin(origin, occupant)
-      if (isNew || isInside || this.#matching.foundOf(occupant)?.isPlaced === false) this.#sunder(occupant)
-    } else if (isNew) {
-      const arrival = this.#leaving.get(occupant)
-      if (arrival !== undefined) arrival.from = undefined
-      this.#leaving.delete(occupant)
-    }
-    if (this.#isOnItsWay(occupant)) {
-      this.#aside.set(occupant, this.#tree.pathOf(directory, name))
-      this.#takeOut(directory, name, occupant)
-      return false
-    }
-    const isReplaced = this.#isReplacedBy(occupant, incoming)
-    if (isReplaced) this.#takeOut(directory, name, occupant)
-    else this.#delete(directory, name, occupant)
-    return isReplaced
+  /** What is being placed already waits for this. */
+  #once(incoming: Found | Arrival, place: () => boolean): void {
+    if (incoming.isPlaced || this.#beingPlaced.has(incoming)) return
+    this.#beingPlaced.add(incoming)
+    if (place()) incoming.isPlaced = true
+    this.#beingPlaced.delete(incoming)
   }
 
-  // rename(2) replaces what is no directory by what is none, and an empty directory by a directory. A new file takes the place of one.
-  #isReplacedBy(occupant: Entry, incoming: Found | Arrival): boolean {
-    if (incoming instanceof Found) {
-      if (incoming.match === undefined || !(occupant instanceof Directory)) return false
-      return this.#tree.entriesOf(occupant).size === 0
+  #placeDirectory(found: Found, above: Found): boolean {
+    const parent = this.#parentFor(above)
+    if (parent === undefined) return false
+    const { name } = found
+    if (isAt(found.match, parent, name) || this.#exchange(found, parent, name)) return true
+    this.#makeWay(parent, name)
+    // All may be otherwise now.
+    if (this.#parentFor(above) !== parent) return false
+    if (found.isPlaced || isAt(found.match, parent, name)) return true
+    // It would go into itself.
+    if (found.match !== undefined && isWithin(parent, found.match)) {
+      this.#sunder(found.match)
+      return false
     }
-    if (occupant.kind === 'directory' || incoming.entry.kind === 'directory') return false
-    return incoming.from !== undefined || occupant.kind === incoming.entry.kind
+    const occupant = this.#tree.entriesOf(parent).get(name)
+    // rename(2) replaces an empty directory.
+    const isEmpty = occupant instanceof Directory && this.#tree.entriesOf(occupant).size === 0
+    const replaced = found.match !== undefined && isEmpty
+    if (replaced) this.#forget(parent, name, occupant)
+    else if (occupant !== undefined) this.#delete(parent, name, occupant)
+    // It may have been in what has just gone.
+    const { match } = found
+    if (match === undefined) this.#create(found, parent, name)
+    else {
+      const from = this.#tree.pathOf(match)
+      this.#tree.detach(match)
+      this.#tree.attach(match, parent, name)
+      this.#rename(from, this.#tree.pathOf(match), replaced, match)
+    }
+    return true
+  }
+
+  #placeArrival(arrival: Arrival): boolean {
+    const { at, name, entry } = arrival
+    const parent = this.#parentFor(at)
+    if (parent === undefined) return false
+    if (this.#exchange(arrival, parent, name)) return true
+    this.#makeWay(parent, name)
+    if (this.#parentFor(at) !== parent) return false
+    if (arrival.isPlaced) return true
+    const occupant = this.#tree.entriesOf(parent).get(name)
+    // A rename or a new version replaces what is no directory.
+    const isAlike = occupant !== undefined && occupant.kind !== 'directory'
+    const replaced = isAlike && (arrival.from !== undefined || occupant.kind === entry.kind)
+    if (replaced) this.#forget(parent, name, occupant)
+    else if (occupant !== undefined) this.#delete(parent, name, occupant)
+    const path = this.#tree.pathOf(parent, name)
+    const { from } = arrival
+    if (from !== undefined) {
+      const oldPath = this.#tree.pathOf(from.directory, from.name)
+      this.#forget(from.directory, from.name, from.entry)
+      this.#tree.entriesOf(parent).set(name, kept(parent, entry))
+      this.#rename(oldPath, path, replaced, entry)
+      this.#tellAltered(from.entry, entry, path)
+    } else if (entry.kind !== 'symlink' || !this.#around.follow(parent, name, 0)) {
+      this.#tree.entriesOf(parent).set(name, kept(parent, entry))
+      this.#tell(replaced ? 'modify' : 'create', path, entry)
+    }
+    return true
+  }
+
+  /** Where it has its place, and there is one. */
+  #parentFor(above: Found): Directory | undefined {
+    return above.isPlaced && above.match !== undefined && this.#tree.isAttached(above.match)
+      ? above.match
+      : undefined
+  }
+
+  #create(found: Found, parent: Directory, name: string): void {
+    const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
+    if (parent.territory.isPolled) created.stat = found.asEntry?.stat ?? found.listing.owner
+    this.#matching.claim(created, found)
+    this.#tell('create', this.#tree.pathOf(created), created)
+  }
+
+  /** What has each other's place gets it. */
+  #exchange(incoming: Found | Arrival, parent: Directory, name: string): boolean {
+    const origin = originOf(incoming)
+    const occupant = this.#tree.entriesOf(parent).get(name)
+    const destination = occupant && this.#destinationOf(occupant)
+    if (origin === undefined || occupant === undefined || destination === undefined) return false
+    if (destination.at.match !== origin.directory || destination.name !== origin.name) return false
+    if (occupant instanceof Directory && isWithin(origin.directory, occupant)) return false
+    if (origin.entry instanceof Directory && isWithin(parent, origin.entry)) return false
+    const from = this.#tree.pathOf(origin.directory, origin.name)
+    const path = this.#tree.pathOf(parent, name)
+    this.#takeOut(parent, name, occupant)
+    this.#takeOut(origin.directory, origin.name, origin.entry)
+    this.#move(incoming, origin.entry, parent, name)
+    this.#rename(from, path, false, origin.entry)
+    this.#move(destination.incoming, occupant, origin.directory, origin.name)
+    this.#rename(path, from, false, occupant)
+    if (!(incoming instanceof Found)) this.#tellAltered(origin.entry, incoming.entry, path)
+    const other = destination.incoming
+    if (!(other instanceof Found)) this.#tellAltered(occupant, other.entry, from)
+    return true
+  }
+
+  #move(incoming: Found | Arrival, entry: Entry, parent: Directory, name: string): void {
+    incoming.isPlaced = true
+    if (entry instanceof Directory) this.#tree.attach(entry, parent, name)
+    else {
+      const { entry: now } = incoming as Arrival
+      this.#tree.entriesOf(parent).set(name, kept(parent, now))
+    }
   }
 
   #takeOut(directory: Directory, name: string, entry: Entry): void {
-    if (!(entry instanceof Directory)) this.#tree.entriesOf(directory).delete(name)
-    else if (this.#aside.has(entry)) this.#tree.detach(entry)
-    else this.#tree.drop(entry)
+    if (entry instanceof Directory) this.#tree.detach(entry)
+    else {
+      this.#tree.entriesOf(directory).delete(name)
+      this.#leaving.delete(entry)
+    }
   }
 
-  /** To where it was found, if it was. */
-  #goOn(occupant: Entry): void {
-    if (occupant instanceof Directory) {
-      const found = this.#matching.foundOf(occupant)
-      if (found !== undefined) this.placeDirectory(found)
-      else this.#rescue(occupant)
-    } else {
-      const arrival = this.#leaving.get(occupant)
-      if (arrival !== undefined) this.placeArrival(arrival)
+  #destinationOf(entry: Entry): Destination | undefined {
+    if (entry instanceof Directory) {
+      const found = this.#matching.foundOf(entry)
+      return found?.parent && { at: found.parent, name: found.name, incoming: found }
     }
+    const arrival = this.#leaving.get(entry)
+    return arrival && { at: arrival.at, name: arrival.name, incoming: arrival }
+  }
+
+  /** What has this name goes where it belongs, if it can. */
+  #makeWay(directory: Directory, name: string): void {
+    const occupant = this.#tree.entriesOf(directory).get(name)
+    const incoming = occupant && this.#destinationOf(occupant)?.incoming
+    if (incoming instanceof Found) this.placeDirectory(incoming)
+    else if (incoming !== undefined) this.placeArrival(incoming)
+    else if (occupant instanceof Directory) this.#rescue(occupant)
   }
 
   /** What was found elsewhere leaves a directory that goes. */
@@ -200,64 +236,49 @@ export class Placing {
       const found = this.#matching.foundOf(each)
       if (found !== undefined) this.placeDirectory(found)
     }
-    for (const [entry, arrival] of this.#leaving) {
-      const { from } = arrival
-      if (from !== undefined && !arrival.isPlaced && this.#isWithin(from.directory, directory))
-        this.#goOn(entry)
+    for (const arrival of [...this.#leaving.values()]) {
+      if (arrival.from !== undefined && isWithin(arrival.from.directory, directory))
+        this.placeArrival(arrival)
     }
   }
 
-  /** Whether its place is being made free just now. */
-  #isOnItsWay(occupant: Entry): boolean {
-    return occupant instanceof Directory
-      ? this.#matching.foundOf(occupant) !== undefined
-      : this.#leaving.has(occupant)
-  }
-
-  /** Turned inside out: what it has become, nobody could tell by renames. */
+  /** It and all in it will be new where it was found. */
   #sunder(directory: Directory): void {
     for (const each of this.#tree.within(directory)) {
       const found = this.#matching.foundOf(each)
-      if (found !== undefined && !this.#beingPlaced.has(found)) found.isPlaced = false
+      if (found !== undefined) found.isPlaced = false
       this.#matching.release(each)
     }
-    for (const [entry, arrival] of this.#leaving) {
-      if (arrival.from === undefined || !this.#isWithin(arrival.from.directory, directory)) continue
-      arrival.from = undefined
-      this.#leaving.delete(entry)
+    for (const [entry, { from }] of this.#leaving) {
+      if (from !== undefined && isWithin(from.directory, directory)) this.#part(entry)
     }
   }
 
-  /** From where those who know nothing but the changes see it leave. */
-  #leave(entry: Entry, origin?: Origin): string {
-    const aside = this.#aside.get(entry)
-    this.#aside.delete(entry)
-    if (origin !== undefined) this.#leaving.delete(entry)
-    if (aside !== undefined) return aside
-    if (origin !== undefined) return this.#tree.pathOf(origin.directory, origin.name)
-    return this.#tree.pathOf(entry as Directory)
-  }
-
-  #kept(directory: Directory, entry: Entry): Entry {
-    return directory.territory.isPolled ? entry : { kind: entry.kind, ino: entry.ino }
-  }
-
-  #isWithin(directory: Directory, other: Directory): boolean {
-    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
-      if (each === other) return true
-    }
-    return false
+  #part(entry: Entry): void {
+    const arrival = this.#leaving.get(entry)
+    if (arrival !== undefined) arrival.from = undefined
+    this.#leaving.delete(entry)
   }
 
   #delete(directory: Directory, name: string, entry: Entry): void {
-    if (entry instanceof Directory) {
-      this.#rescue(entry)
-      // What could not leave, for it takes the place of this, goes with it.
-      this.#sunder(entry)
-    }
     this.#tell('delete', this.#tree.pathOf(directory, name), entry)
-    if (entry instanceof Directory) this.#tree.drop(entry)
-    else this.#tree.entriesOf(directory).delete(name)
+    this.#part(entry)
+    this.#forget(directory, name, entry)
+  }
+
+  #forget(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) {
+      this.#sunder(entry)
+      this.#tree.drop(entry)
+    } else {
+      this.#tree.entriesOf(directory).delete(name)
+      this.#part(entry)
+    }
+  }
+
+  #tellAltered(before: Entry, after: Entry, path: string): void {
+    const altered = alterationOfMoved(before, after)
+    if (altered !== undefined) this.#tell(altered, path, after)
   }
 
   #rename(from: string, path: string, replaced: boolean, { kind }: Entry): void {
@@ -267,4 +288,19 @@ export class Placing {
   #tell(type: 'create' | 'modify' | 'attrib' | 'delete', path: string, { kind }: Entry): void {
     this.changes.push({ type, path, kind, mask: 0, source: this.#source })
   }
+}
+
+function isAt(directory: Directory | undefined, parent: Directory, name: string): boolean {
+  return directory !== undefined && directory.parent === parent && directory.name === name
+}
+
+function originOf(incoming: Found | Arrival): Origin | undefined {
+  if (!(incoming instanceof Found)) return incoming.from
+  const { match } = incoming
+  return match?.parent && { directory: match.parent, name: match.name, entry: match }
+}
+
+/** Times are kept where a poll must find out what has changed. */
+function kept(directory: Directory, entry: Entry): Entry {
+  return directory.territory.isPolled ? entry : { kind: entry.kind, ino: entry.ino }
 }

@@ -77,15 +77,9 @@ export class Reconciliation {
     if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
     const left = matchArrivals(arrivals, this.#gone, this.terms.since)
     const placing = new Placing(this.#tree, this.#around, this.terms.source, this.#matching, left)
-    for (const found of this.#all) {
-      placing.placeDirectory(found)
-      for (const arrival of this.#arrivals.get(found) ?? []) placing.placeArrival(arrival)
-    }
-    // What was taken apart is put together anew.
-    for (const found of this.#all) {
-      placing.placeDirectory(found)
-      if (found.match !== found.compared) this.#placeAnew(found, placing)
-    }
+    // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
+    for (let pass = 0; pass <= this.#all.length && !this.#placeAll(placing); pass++);
+    for (const found of this.#all) if (found.match !== found.compared) this.#placeAnew(found, placing)
     for (const { directory, name, entry } of this.#gone) placing.deleteEntry(directory, name, entry)
     for (const found of this.#all) this.#deleteLost(found, placing)
     for (const found of this.#all) this.#cover(found)
@@ -217,6 +211,19 @@ export class Reconciliation {
     const others = this.#arrivals.get(at)
     if (others === undefined) this.#arrivals.set(at, [arrival])
     else others.push(arrival)
+  }
+
+  #placeAll(placing: Placing): boolean {
+    let isDone = true
+    for (const found of this.#all) {
+      placing.placeDirectory(found)
+      for (const arrival of this.#arrivals.get(found) ?? []) {
+        placing.placeArrival(arrival)
+        if (!arrival.isPlaced) isDone = false
+      }
+      if (!found.isPlaced) isDone = false
+    }
+    return isDone
   }
 
   #placeAnew(found: Found, placing: Placing): void {

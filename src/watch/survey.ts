@@ -3,7 +3,7 @@ import { InotifyError } from '../errors.ts'
 import { addHint } from '../inotify/limits.ts'
 import type { Change, Source } from './change.ts'
 import { difference } from './difference.ts'
-import { Directory, isLinkBase, isUnwatched } from './directory.ts'
+import { Directory, isLinkBase, isUnwatched, isWithin } from './directory.ts'
 import { alteration, type Entries, type Entry, mayBeSame, moved } from './entries.ts'
 import type { Listing } from './listing.ts'
 import type { Territory } from './territory.ts'
@@ -256,7 +256,7 @@ export class Survey {
   #findMoved(parent: Directory, name: string, listing: Listing): Directory | undefined {
     if (listing.wd <= 0) return undefined
     const from = this.#tree.at(listing.wd).find((other) => other.territory === parent.territory)
-    if (from === undefined || this.#isWithin(parent, from)) return undefined
+    if (from === undefined || isWithin(parent, from)) return undefined
     this.#move(from, this.#tree.pathOf(from), parent, name)
     return from
   }
@@ -271,7 +271,7 @@ export class Survey {
     }
     const from = this.#byIno.get(entry.ino)
     if (from?.parent === undefined || from.territory !== territory || from.stat === undefined) return false
-    if (!moved(from, entry, 0) || this.#isWithin(parent, from)) return false
+    if (!moved(from, entry, 0) || isWithin(parent, from)) return false
     const old = this.#tree.entriesOf(parent).get(name)
     if (old !== undefined && old !== from) return false
     this.#move(from, this.#tree.pathOf(from), parent, name)
@@ -288,13 +288,6 @@ export class Survey {
     if (path === oldPath) return
     const kind = 'directory'
     this.#changes.push({ type: 'rename', from: oldPath, path, replaced: false, kind, mask: 0, source })
-  }
-
-  #isWithin(directory: Directory, other: Directory): boolean {
-    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
-      if (each === other) return true
-    }
-    return false
   }
 
   /** Its watch, or why there is none. */
@@ -330,7 +323,7 @@ export class Survey {
     const { parent, name } = stale
     // What is there in truth, no event may be left to tell.
     if (parent !== undefined) this.#around.doubt(parent, name)
-    if (this.#isWithin(directory, stale)) return
+    if (isWithin(directory, stale)) return
     if (parent !== undefined) this.#delete(parent, name, stale)
   }
 

@@ -11,7 +11,7 @@ import {
 import type { BatchIndex } from './batch_index.ts'
 import { append, type Change, type Kind } from './change.ts'
 import { type Departure, Departures } from './departures.ts'
-import { Directory, isToEvents, isUnwatched } from './directory.ts'
+import { Directory, isToEvents, isUnwatched, isWithin } from './directory.ts'
 import { alteration, type Entry, sameFile } from './entries.ts'
 import { findExchange, type Look, type WayBack } from './exchange.ts'
 import { LatelyListed } from './lately_listed.ts'
@@ -364,11 +364,4 @@ export class Translator {
   #tell(change: Change): void {
     append(this.#changes, change)
   }
-}
-
-function isWithin(directory: Directory, other: Directory): boolean {
-  for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
-    if (each === other) return true
-  }
-  return false
 }

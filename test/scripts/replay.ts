@@ -19,8 +19,9 @@ export class Replay {
   /** Roots that are lost, or were not there at first. */
   readonly lost: Set<string>
   readonly #complaints: string[] = []
-  // Put aside by a rename with `replaced: false`: an exchange, whose next rename takes it from here. With all that is below.
-  readonly #aside = new Map<string, Tree>()
+  // Put aside by a rename with `replaced: false`: an exchange, whose next rename takes it from here. With all that is below. It goes
+  // with the directory that it is in.
+  #aside = new Map<string, Tree>()
 
   constructor(tree: Tree, roots: Iterable<string>, lost: Iterable<string> = []) {
     this.tree = new Map(tree)
@@ -84,6 +85,8 @@ export class Replay {
     if (isThere && !replaced) this.#aside.set(to, displaced)
     for (const [rest, kind] of moved) this.tree.set(to + rest, kind)
     this.tree.set(to, kind)
+    const follow = (path: string) => (path.startsWith(`${from}/`) ? to + path.slice(from.length) : path)
+    this.#aside = new Map([...this.#aside].map(([path, tree]) => [follow(path), tree]))
   }
 
   #lose(root: string): void {

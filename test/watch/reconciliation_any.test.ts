@@ -47,7 +47,7 @@ describe.each([
     })
     fc.assert(
       fc.property(anyPlan, anyPlan, (before, after) => void told(before, after, isPolled)),
-      { numRuns: 2000 },
+      { numRuns: Number(process.env.RUNS ?? 2000) },
     )
   })
 })

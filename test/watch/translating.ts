@@ -41,6 +41,8 @@ export class FakeSurroundings implements Surroundings {
     return this.followed.has(relative(this.#tree.pathOf(directory, name)))
   }
 
+  moved(): void {}
+
   doubt(directory: Directory, name: string): void {
     this.doubted.push(relative(this.#tree.pathOf(directory, name)))
   }

@@ -32,7 +32,10 @@ test.runIf(RATE > 0 && mayLimitQueue).each(settings)(
       if (wrong[0] === undefined) continue
       diverged++
       const { appendFileSync } = await import('node:fs')
-      appendFileSync(process.env.DETAIL ?? '/tmp/detail.log', `==== ${JSON.stringify(setting)}\n${wrong.join('\n')}\n`)
+      appendFileSync(
+        process.env.DETAIL ?? '/tmp/detail.log',
+        `==== ${JSON.stringify(setting)}\n${wrong.join('\n')}\n`,
+      )
       // Without the path, and without what is there.
       const kind = wrong[0].replace(/^"[^"]*" /, '').replace(/:.*/, '')
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
