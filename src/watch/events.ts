@@ -85,10 +85,7 @@ export class Events {
     this.#moved = new Set()
     this.isActive = false
     return async () => {
-      if (moved.size + this.#moved.size > 0) {
-        const concerned = [...moved, ...this.#moved, ...translator.listed.all]
-        for (const each of concerned) if (each instanceof Directory) doubts.addAll(each)
-      }
+      if (!doubts.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...this.#moved])
       releaseListed()
       this.#parts.report(translator.giveUp(departures))
       await this.list()
@@ -134,8 +131,21 @@ export class Events {
     return this.isActive || translator.isPending || !translator.listed.isEmpty || !doubts.isEmpty
   }
 
+  /** A directory has come into this one, or has left it. */
   moved(directory: Directory): void {
     this.#moved.add(directory)
+  }
+
+  /**
+   * What was listed while directories moved may have been found by a path that had become another's; and the events of an exchange
+   * with what lies outside come in an order that tells of something else. So where anything is in doubt besides, all concerned are listed
+   * once more. A rename that fits what is believed costs nothing.
+   */
+  #doubtMoved(moved: readonly Directory[]): void {
+    const { doubts, translator } = this.#parts
+    if (moved.length === 0) return
+    for (const each of [...moved, ...translator.listed.all])
+      if (each instanceof Directory) doubts.addAll(each)
   }
 
   async #look(open: Map<number, Set<string>>): Promise<Looks> {

@@ -185,23 +185,20 @@ export class Placing {
     const path = this.#tree.pathOf(parent, name)
     this.#takeOut(parent, name, occupant)
     this.#takeOut(origin.directory, origin.name, origin.entry)
-    this.#move(incoming, origin.entry, parent, name)
-    this.#rename(from, path, false, origin.entry)
-    this.#move(destination.incoming, occupant, origin.directory, origin.name)
-    this.#rename(path, from, false, occupant)
-    if (!(incoming instanceof Found)) this.#tellAltered(origin.entry, incoming.entry, path)
-    const other = destination.incoming
-    if (!(other instanceof Found)) this.#tellAltered(occupant, other.entry, from)
+    this.#swap(incoming, origin.entry, parent, name, from)
+    this.#swap(destination.incoming, occupant, origin.directory, origin.name, path)
     return true
   }
 
-  #move(incoming: Found | Arrival, entry: Entry, parent: Directory, name: string): void {
+  /** One half of an exchange. */
+  #swap(incoming: Found | Arrival, before: Entry, parent: Directory, name: string, from: string): void {
     incoming.isPlaced = true
-    if (entry instanceof Directory) this.#tree.attach(entry, parent, name)
-    else {
-      const { entry: now } = incoming as Arrival
-      this.#tree.entriesOf(parent).set(name, kept(parent, now))
-    }
+    if (before instanceof Directory) this.#tree.attach(before, parent, name)
+    const path = this.#tree.pathOf(parent, name)
+    this.#rename(from, path, false, before)
+    if (incoming instanceof Found) return
+    this.#tree.entriesOf(parent).set(name, kept(parent, incoming.entry))
+    this.#tellAltered(before, incoming.entry, path)
   }
 
   #takeOut(directory: Directory, name: string, entry: Entry): void {

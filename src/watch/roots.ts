@@ -21,6 +21,7 @@ import { Polling } from './polling.ts'
 import { Quiet } from './quiet.ts'
 import { Root } from './root.ts'
 import { Schedule } from './schedule.ts'
+import { SharedRun } from './shared_run.ts'
 import type { RootFinding, SurveyTerms } from './survey.ts'
 import { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
@@ -87,6 +88,7 @@ export class Roots implements Surroundings {
   readonly #polls: Schedule
   readonly #settling: Schedule
   readonly #quiet: Quiet | undefined
+  readonly #syncing = new SharedRun(() => this.#sync())
   // What tells that a root may be another directory: see ways.ts.
   readonly #ways = new Hints<Root>()
   readonly #mounts: MountWatch
@@ -243,17 +245,21 @@ export class Roots implements Surroundings {
   /** Every change made before this call has been told when it resolves. Rejects with EBADF if closed before that. */
   async sync(): Promise<void> {
     this.#assertOpen()
-    let overflows: number | undefined
-    // The kernel tells that watches were removed, and of too many at once by an overflow.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && this.#inotify?.overflows !== overflows); i++) {
-      overflows = this.#inotify?.overflows
-      await this.#syncOnce()
-    }
+    await this.#syncing.run()
     this.#quiet?.flush()
     this.#assertOpen()
   }
 
-  async #syncOnce(): Promise<void> {
+  async #sync(): Promise<void> {
+    let overflows: number | undefined
+    // The kernel tells that watches were removed, and of too many at once by an overflow.
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && this.#inotify?.overflows !== overflows); i++) {
+      overflows = this.#inotify?.overflows
+      await this.#catchUp()
+    }
+  }
+
+  async #catchUp(): Promise<void> {
     await this.#inotify?.barrier()
     // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && !this.#doubts.isEmpty); i++) await this.#settling.now()

@@ -273,8 +273,9 @@ export class Translator {
     this.#tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
     if (known !== undefined && wayBack !== undefined) this.#goBack(departure, from, path, known, wayBack)
     const isOutdated = this.listed.isAheadOf(directory) || this.listed.isAheadOf(departure.directory)
-    // It may have been an exchange, whose other half comes with another read: see findExchange.
-    if (isOutdated || this.#isWayBack(departure, directory, name)) {
+    // It may have been an exchange, whose other half comes with another read, or with what lies outside: see findExchange.
+    const isOver = known instanceof Directory
+    if (isOutdated || isOver || this.#isWayBack(departure, directory, name)) {
       this.#around.doubt(directory, name)
       this.#around.doubt(departure.directory, departure.name)
     }

@@ -170,7 +170,7 @@ test('what left a name is gone when another is found there', () => {
   const events = [[ROOT_INO + 1000, IN_MOVED_FROM | IN_ISDIR, 'd', 1]] as const
   expect(it.translate(events)).toEqual([])
   expect(it.words(it.find(planOf({ d: 9, b: 3 })))).toEqual(['delete directory d', 'create file d'])
-  expect(it.translator.isPending).toBe(false)
+  expect(it.words(it.translator.giveUp(it.translator.pending))).toEqual([])
 })
 
 test('a link that is followed is told by whoever looks where it leads', () => {
@@ -182,6 +182,6 @@ test('a link that is followed is told by whoever looks where it leads', () => {
 
 test('what was listed may be told by events still; what was polled is not', () => {
   const it = walked()
-  expect([it.translator.isListed(it.root), it.translator.isListed(it.at('d'))]).toEqual([true, true])
-  expect(walked(true).translator.hasListed).toBe(false)
+  expect([it.translator.listed.has(it.root), it.translator.listed.has(it.at('d'))]).toEqual([true, true])
+  expect(walked(true).translator.listed.isEmpty).toBe(true)
 })

@@ -83,7 +83,7 @@ describe('an exchange', () => {
 })
 
 describe('a directory on its way', () => {
-  test('what is told in it meanwhile is told when it has come, under its new name', () => {
+  test('what is told in it meanwhile is told where it was', () => {
     const w = new World({ 'd/': 1, 'd/f': 2, 'd/e/': 3 })
     const [from, to] = w.rename('d', 'n', 1, IN_ISDIR)
     const meanwhile = [
@@ -93,32 +93,51 @@ describe('a directory on its way', () => {
       w.event(IN_CREATE, 'x'),
     ]
     expect(w.told([[from], meanwhile, [to]])).toEqual([
+      'modify file d/f',
+      'create file d/e/g',
+      'rename file d/f d/h',
       'create file x',
       'rename directory d n',
-      'modify file n/f',
-      'create file n/e/g',
-      'rename file n/f n/h',
     ])
     expect(w.believed).toEqual(['n/', 'n/e/', 'n/e/g', 'n/h', 'x'])
   })
 
-  test('that never comes is one delete', () => {
+  test('that never comes is deleted, once', () => {
     const w = new World({ 'd/': 1, 'd/f': 2 })
     const events = [w.event(IN_MOVED_FROM | IN_ISDIR, 'd', 1), w.event(IN_MODIFY, 'd/f')]
-    expect(w.told([events])).toEqual(['delete directory d'])
+    expect(w.told([events])).toEqual(['modify file d/f', 'delete directory d'])
     expect([w.believed, [...w.tree.retired]]).toEqual([[], [2]])
   })
 
-  test('is where it was, to those who know nothing but the changes', () => {
-    const w = new World({ 'd/': 1, 'd/e/': 2, 'd/e/f': 3 })
-    const e = w.at('d/e')
-    w.translate([w.event(IN_MOVED_FROM | IN_ISDIR, 'd/e', 1), w.event(IN_MOVED_FROM | IN_ISDIR, 'd', 2)])
-    expect(w.translator.believedPath(e, 'f')).toBe('/t/d/e/f')
-    expect(w.words(w.translator.giveUp(w.translator.pending))).toEqual([
-      'delete directory d/e',
-      'delete directory d',
-    ])
-    expect(w.translator.believedPath(e, 'f')).toBeUndefined()
+  test('and so is all below it', () => {
+    const w = new World({ 'd/': 1, 'd/e/': 2, 'd/e/f/': 3 })
+    const [d, f] = [w.at('d'), w.at('d/e/f')]
+    w.translate([w.event(IN_MOVED_FROM | IN_ISDIR, 'd/e', 1)])
+    expect([d, f].map((directory) => w.translator.isOnItsWay(directory))).toEqual([false, true])
+    expect(w.words(w.translator.giveUp(w.translator.pending))).toEqual(['delete directory d/e'])
+    expect(w.translator.isOnItsWay(f)).toBe(false)
+  })
+
+  test('is not given up any more when it has been found elsewhere', () => {
+    const w = new World({ 'd/': 1 })
+    const directory = w.at('d')
+    w.translate([w.event(IN_MOVED_FROM | IN_ISDIR, 'd', 1)])
+    expect(w.translator.hasLeft(w.root, 'd')).toBe(true)
+    w.tree.detach(directory)
+    w.tree.attach(directory, w.root, 'e')
+    expect(w.words(w.translator.giveUp(w.translator.pending))).toEqual([])
+    expect([w.believed, w.translator.isPending]).toEqual([['e/'], false])
+  })
+
+  test.each([
+    ['into itself', 'd', 'd/e/n'],
+    ['in the place of what it is in', 'd/e/f', 'd'],
+  ])('%s: what is believed is out of date, and is looked at', (_, from, to) => {
+    const w = new World({ 'd/': 1, 'd/e/': 2, 'd/e/f/': 3 })
+    const lost = w.at(from)
+    w.told([w.rename(from, to, 1, IN_ISDIR)])
+    expect(w.tree.isAttached(lost)).toBe(false)
+    expect(w.around.doubted).toEqual(expect.arrayContaining([from, to].slice(0, 1)))
   })
 
   test('what left it before goes where it goes', () => {

@@ -78,24 +78,6 @@ describe('vacated names', () => {
     expect(w.believed).toEqual(['a', 'b'])
   })
 
-  test('make way for what is seen there otherwise', () => {
-    const w = new World({ a: 1, b: 2 })
-    w.translate([w.event(IN_MOVED_FROM, 'a', 1), w.event(IN_MOVED_FROM, 'b', 2)])
-    expect(w.words(w.translator.makeWay(w.root, 'a'))).toEqual(['delete file a'])
-    expect(w.translator.makeWay(w.root, 'x')).toEqual([])
-    expect(w.translator.pending.map(({ name }) => name)).toEqual(['b'])
-  })
-
-  test('what has been found elsewhere is no departure any more', () => {
-    const w = new World({ 'd/': 1 })
-    const directory = w.at('d')
-    w.translate([w.event(IN_MOVED_FROM | IN_ISDIR, 'd', 1)])
-    const departure = w.translator.departureOf(directory)
-    expect(departure?.name).toBe('d')
-    if (departure !== undefined) w.translator.retrieve(departure)
-    expect([w.translator.isPending, w.told([])]).toEqual([false, []])
-  })
-
   test('100,000 moved out and spoken of again in one batch take no time to speak of', () => {
     const count = 100_000
     const w = new World()
@@ -128,10 +110,10 @@ describe('over something', () => {
     expect([w.at('b'), w.believed, [...w.tree.retired]]).toEqual([a, ['b/', 'b/f'], [b]])
   })
 
-  test('itself, which a listing has shown there already: nothing was replaced', () => {
+  test('itself, which a listing has shown there already: that was told, and is replaced', () => {
     const w = new World({ a: 1, b: 1 })
-    w.translator.setListed(w.root)
-    expect(w.told([w.rename('a', 'b')], { b: file(1) })).toEqual(['rename file a b'])
+    w.translator.listed.add(w.root)
+    expect(w.told([w.rename('a', 'b')], { b: file(1) })).toEqual(['rename file a b replaced'])
     expect(new Set(w.around.doubted)).toEqual(new Set(['a', 'b']))
   })
 
