@@ -360,6 +360,8 @@ export class Survey {
     for (const [name, entry] of seen) {
       if (isLeftOut(name) || this.#hides(directory, name, entry)) continue
       const known = this.#knownAt(directory, name, entry.ino)
+      // All that was queued before the look has been told, and it is there: it had not left.
+      if (known !== undefined && only !== undefined) this.#translator.keep(directory, name)
       if (entry.kind === 'directory' && recursive) {
         if (known?.kind === 'directory' && this.#stays(known, entry)) {
           staying.add(name)

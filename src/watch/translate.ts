@@ -78,6 +78,12 @@ export class Translator {
     return this.#departures.from(directory, name) !== undefined
   }
 
+  /** What is believed to be here has not left after all. */
+  keep(directory: Directory, name: string): void {
+    const departure = this.#departures.from(directory, name)
+    if (departure !== undefined) this.#departures.delete(departure)
+  }
+
   /** Whether a directory, or what it lies in, has left and not arrived. */
   isOnItsWay(directory: Directory): boolean {
     return this.#departures.isOnItsWay(directory)
