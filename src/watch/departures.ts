@@ -2,6 +2,14 @@ import type { Directory } from './directory.ts'
 import type { Entry } from './entries.ts'
 import type { Tree } from './tree.ts'
 
+/** An event that is told later. */
+export interface HeldEvent {
+  directory: Directory
+  mask: number
+  cookie: number
+  name: string
+}
+
 /** The first half of a rename: what has left its name and may yet arrive at another. */
 export interface Departure {
   cookie: number
@@ -9,6 +17,8 @@ export interface Departure {
   name: string
   entry: Entry
   mask: number
+  /** What was told meanwhile of a directory on its way, or of one below it. */
+  readonly held: HeldEvent[]
 }
 
 /**
@@ -53,16 +63,17 @@ export class Departures {
     return departure !== undefined && this.counts(departure) ? departure : undefined
   }
 
-  /** Whether it, or what it lies in, has left. */
-  isOnItsWay(directory: Directory): boolean {
+  /** Of a directory, or of what it lies in; undefined: it is where it is believed to be. */
+  above(directory: Directory): Departure | undefined {
     for (
       let each: Directory | undefined = this.size === 0 ? undefined : directory;
       each;
       each = each.parent
     ) {
-      if (this.#byEntry.has(each)) return true
+      const departure = this.#byEntry.get(each)
+      if (departure !== undefined && this.counts(departure)) return departure
     }
-    return false
+    return undefined
   }
 
   /** False: it has been told of otherwise. */

@@ -10,11 +10,12 @@ export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
 export class Doubts {
   readonly #names = new Map<Directory, Set<string>>()
   readonly #whole = new Set<Directory>()
-  // While a look is under way: what has been said since.
-  #spoken: Map<Directory, Set<string>> | undefined
+  // While a look is under way: what was asked, and what has been said since.
+  #asked: Questions | undefined
+  readonly #spoken = new Map<Directory, Set<string>>()
 
   get isEmpty(): boolean {
-    return this.#names.size === 0 && this.#whole.size === 0 && this.#spoken === undefined
+    return this.#names.size === 0 && this.#whole.size === 0 && this.#asked === undefined
   }
 
   add(directory: Directory, name: string): void {
@@ -29,14 +30,22 @@ export class Doubts {
 
   /** An event has told of a name. */
   speakOf(directory: Directory, name: string): void {
-    if (this.#spoken !== undefined) put(this.#spoken, directory, name)
+    if (this.#asked !== undefined) put(this.#spoken, directory, name)
   }
 
   /** All is looked at otherwise; a look under way is out of date. */
   clear(): void {
     this.#names.clear()
     this.#whole.clear()
-    this.#spoken = undefined
+    this.#asked = undefined
+    this.#spoken.clear()
+  }
+
+  /** Of these directories nothing is to be known any more; a look under way is out of date, and the others stay in doubt. */
+  forget(isForgotten: (directory: Directory) => boolean): void {
+    if (this.#asked !== undefined) this.takeBack(this.#asked)
+    for (const directory of this.#names.keys()) if (isForgotten(directory)) this.#names.delete(directory)
+    for (const directory of this.#whole) if (isForgotten(directory)) this.#whole.delete(directory)
   }
 
   /** What there is to be looked at now; to be answered, or taken back. */
@@ -45,15 +54,16 @@ export class Doubts {
     for (const [directory, names] of this.#names) questions.set(directory, [...names])
     for (const directory of this.#whole) questions.set(directory, undefined)
     this.clear()
-    this.#spoken = new Map()
+    this.#asked = questions
     return questions
   }
 
   /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
   answer(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
-    const spoken = this.#spoken
-    if (spoken === undefined) return undefined
-    this.#spoken = undefined
+    if (this.#asked !== questions) return undefined
+    this.#asked = undefined
+    const spoken = new Map(this.#spoken)
+    this.#spoken.clear()
     for (const [directory, asked] of questions) {
       for (const name of spoken.get(directory) ?? []) {
         if (asked === undefined || asked.includes(name)) put(this.#names, directory, name)
@@ -64,7 +74,8 @@ export class Doubts {
 
   /** Nobody could look. */
   takeBack(questions: Questions): void {
-    this.#spoken = undefined
+    this.#asked = undefined
+    this.#spoken.clear()
     for (const [directory, names] of questions) this.renew(directory, names)
   }
 

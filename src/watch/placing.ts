@@ -13,10 +13,15 @@ interface Destination {
   incoming: Found | Arrival
 }
 
+/** One of several that have each other's place: where it is, and what it is there. */
+interface Link extends Origin {
+  incoming: Found | Arrival
+}
+
 /**
  * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
  * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
- * deleted, and is new where it belongs; but two that have each other's place are exchanged.
+ * deleted, and is new where it belongs; but what has each other's place is exchanged.
  */
 export class Placing {
   readonly changes: Change[] = []
@@ -172,33 +177,44 @@ export class Placing {
     this.#tell('create', this.#tree.pathOf(created), created)
   }
 
-  /** What has each other's place gets it. */
-  #exchange(incoming: Found | Arrival, parent: Directory, name: string): boolean {
-    const origin = originOf(incoming)
-    const occupant = this.#tree.entriesOf(parent).get(name)
-    const destination = occupant && this.#destinationOf(occupant)
-    if (origin === undefined || occupant === undefined || destination === undefined) return false
-    if (destination.at.match !== origin.directory || destination.name !== origin.name) return false
-    if (occupant instanceof Directory && isWithin(origin.directory, occupant)) return false
-    if (origin.entry instanceof Directory && isWithin(parent, origin.entry)) return false
-    const from = this.#tree.pathOf(origin.directory, origin.name)
-    const path = this.#tree.pathOf(parent, name)
-    this.#takeOut(parent, name, occupant)
-    this.#takeOut(origin.directory, origin.name, origin.entry)
-    this.#swap(incoming, origin.entry, parent, name, from)
-    this.#swap(destination.incoming, occupant, origin.directory, origin.name, path)
+  /** What has each other's place, two or more in a circle, gets it. */
+  #exchange(first: Found | Arrival, parent: Directory, name: string): boolean {
+    const circle = this.#circleFrom(first, parent, name)
+    if (circle === undefined) return false
+    const from = circle.map(({ directory, name }) => this.#tree.pathOf(directory, name))
+    for (const { directory, name, entry } of circle) this.#takeOut(directory, name, entry)
+    for (const [i, { incoming, entry }] of circle.entries()) {
+      const { directory, name } = circle[(i + 1) % circle.length] as Link
+      incoming.isPlaced = true
+      if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
+      const path = this.#tree.pathOf(directory, name)
+      this.#rename(from[i] as string, path, false, entry)
+      if (incoming instanceof Found) continue
+      this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
+      this.#tellAltered(entry, incoming.entry, path)
+    }
     return true
   }
 
-  /** One half of an exchange. */
-  #swap(incoming: Found | Arrival, before: Entry, parent: Directory, name: string, from: string): void {
-    incoming.isPlaced = true
-    if (before instanceof Directory) this.#tree.attach(before, parent, name)
-    const path = this.#tree.pathOf(parent, name)
-    this.#rename(from, path, false, before)
-    if (incoming instanceof Found) return
-    this.#tree.entriesOf(parent).set(name, kept(parent, incoming.entry))
-    this.#tellAltered(before, incoming.entry, path)
+  /** What goes to the place of the next, the last to that of the first. undefined: they do not come round, or one lies in another. */
+  #circleFrom(first: Found | Arrival, parent: Directory, name: string): Link[] | undefined {
+    const origin = originOf(first)
+    if (origin === undefined) return undefined
+    const circle: Link[] = [{ ...origin, incoming: first }]
+    for (let at: { directory: Directory; name: string } = { directory: parent, name }; ; ) {
+      if (at.directory === origin.directory && at.name === origin.name) break
+      const entry = this.#tree.entriesOf(at.directory).get(at.name)
+      const destination = entry && this.#destinationOf(entry)
+      const directory = destination?.at.match
+      if (entry === undefined || destination === undefined || directory === undefined) return undefined
+      // It runs into another circle.
+      if (circle.some((link) => link.entry === entry)) return undefined
+      circle.push({ ...at, entry, incoming: destination.incoming })
+      at = { directory, name: destination.name }
+    }
+    const isInside = ({ directory }: Link) =>
+      circle.some(({ entry }) => entry instanceof Directory && isWithin(directory, entry))
+    return circle.length > 1 && !circle.some(isInside) ? circle : undefined
   }
 
   #takeOut(directory: Directory, name: string, entry: Entry): void {

@@ -557,6 +557,7 @@ export class Roots implements Surroundings {
     root.isOverflown = false
     root.goodUntil = this.#goodUntil
     this.#report([aboutRoot('lost', root, source)])
+    this.#doubts.forget((directory) => this.#tree.topOf(directory) === root.top)
     for (const directory of root.top === undefined ? [] : this.#tree.within(root.top))
       this.#tree.clearWatch(directory)
     this.#surveyor.retire()

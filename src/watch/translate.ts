@@ -37,6 +37,9 @@ export interface Surroundings {
   readonly followsLinks: boolean
 }
 
+// In place of the number of an event that was read earlier.
+const NOT_INDEXED = -1
+
 /**
  * Turns events into changes and keeps the tree. The two halves of a rename are paired by cookie, never by adjacency: other events come
  * between them, and a read may end there.
@@ -81,12 +84,14 @@ export class Translator {
   /** What is believed to be here has not left after all. */
   keep(directory: Directory, name: string): void {
     const departure = this.#departures.from(directory, name)
-    if (departure !== undefined) this.#departures.delete(departure)
+    if (departure === undefined) return
+    this.#departures.delete(departure)
+    this.#release(departure)
   }
 
   /** Whether a directory, or what it lies in, has left and not arrived. */
   isOnItsWay(directory: Directory): boolean {
-    return this.#departures.isOnItsWay(directory)
+    return this.#departures.above(directory) !== undefined
   }
 
   translate(index: BatchIndex, look: Look): Change[] {
@@ -121,6 +126,12 @@ export class Translator {
   }
 
   #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
+    // Where it goes to, and whether that is in the tree, is not known yet.
+    const above = this.#departures.above(directory)
+    if (above !== undefined) {
+      above.held.push({ directory, mask, cookie, name })
+      return
+    }
     if (mask & ABOUT_NAME && this.#departures.size > 0) {
       this.#vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
       // It may have gone with what has been told then.
@@ -149,7 +160,8 @@ export class Translator {
     const arrival = this.#index?.arrival(departed.cookie)
     const to = arrival === undefined ? undefined : this.#tree.onlyAt(this.#index?.batch.wd(arrival) ?? 0)
     const isKnown = arrival !== undefined && to !== undefined && !this.#done.has(arrival)
-    if (!isKnown) this.#giveUp(departed)
+    // Where it goes may itself be on its way.
+    if (!isKnown || this.isOnItsWay(to)) this.#giveUp(departed)
     else {
       this.#done.add(arrival)
       const mask = this.#index?.batch.mask(arrival) ?? 0
@@ -221,7 +233,7 @@ export class Translator {
     if (entry === undefined) return
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
-    else this.#departures.add({ cookie, directory, name, entry, mask })
+    else this.#departures.add({ cookie, directory, name, entry, mask, held: [] })
   }
 
   #arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
@@ -253,14 +265,13 @@ export class Translator {
     const { entry } = departure
     const path = this.#pathOf(directory, name)
     const known = this.#tree.entriesOf(directory).get(name)
-    // Nothing goes into itself, or into the place of what it lies in: what is believed is out of date, and is looked at.
-    const isInside = entry instanceof Directory && isWithin(directory, entry)
+    // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
     const isAround = known instanceof Directory && isWithin(departure.directory, known)
-    if (isInside || isAround) {
+    if (isAround) {
       this.#around.doubt(directory, name)
       this.#around.doubt(departure.directory, departure.name)
     }
-    if (isInside || isAround || this.#around.hides(path, entry.kind)) {
+    if (isAround || this.#around.hides(path, entry.kind)) {
       this.#giveUp(departure)
       if (isAround) this.#arriveFromOutside(directory, i, mask, name)
       return
@@ -268,7 +279,8 @@ export class Translator {
     const from = this.#tree.pathOf(departure.directory, departure.name)
     this.#departures.delete(departure)
     this.#takeOut(departure.directory, departure.name, entry)
-    const wayBack = known && findExchange(this.#index as BatchIndex, this.#look, i, entry, known)
+    const index = i === NOT_INDEXED ? undefined : this.#index
+    const wayBack = known && index && findExchange(index, this.#look, i, entry, known)
     if (known instanceof Directory && wayBack !== undefined) this.#tree.detach(known)
     else if (known !== undefined) this.#remove(directory, name, known)
     const seen = wayBack === undefined ? this.#seen(i, name) : undefined
@@ -288,6 +300,14 @@ export class Translator {
     this.#lastReplacing = replaced ? { from: departure, directory, name } : undefined
     this.#hasMoved(placed)
     if (kind === 'symlink') this.#around.follow(directory, name, 0)
+    this.#release(departure)
+  }
+
+  /** What was held back while it was on its way. */
+  #release({ held }: Departure): void {
+    for (const { directory, mask, cookie, name } of held) {
+      if (this.#tree.isAttached(directory)) this.#translate(directory, NOT_INDEXED, mask, cookie, name)
+    }
   }
 
   /** The other half of an exchange. */
@@ -336,7 +356,13 @@ export class Translator {
     const { directory, name, entry, mask } = departure
     const counts = this.#departures.counts(departure)
     this.#departures.delete(departure)
-    if (!counts) return
+    if (!counts) {
+      // Found where it is now: that was told.
+      this.#release(departure)
+      return
+    }
+    // What it is believed to have gone into is itself: that is out of date.
+    if (departure.held.some(({ cookie }) => cookie === departure.cookie)) this.#around.doubt(directory, name)
     const path = this.#tree.pathOf(directory, name)
     this.#remove(directory, name, entry)
     this.#tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
@@ -355,7 +381,7 @@ export class Translator {
 
   #seen(i: number, name: string): Entry | null | undefined {
     const index = this.#index
-    if (index === undefined) return undefined
+    if (index === undefined || i === NOT_INDEXED) return undefined
     const seen = this.#look(index.batch.wd(i), name)
     return seen === undefined || index.isLatest(i) ? seen : undefined
   }
