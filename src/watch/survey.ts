@@ -129,7 +129,7 @@ export class Survey {
 
   /** Holds some names of a directory against what was seen there. */
   takeNames(directory: Directory, names: Iterable<string>, seen: Entries): void {
-    if (this.#tree.isAttached(directory)) this.#compare(directory, seen, new Set(names))
+    this.#takeLook(directory, seen, new Set(names))
   }
 
   /** Holds all that is in a directory against what was seen there, but for some names. */
@@ -139,7 +139,18 @@ export class Survey {
     const seen = listing.entries()
     const names = new Set([...seen.keys(), ...this.#tree.entriesOf(directory).keys()])
     for (const name of but) names.delete(name)
-    this.#compare(directory, seen, names)
+    this.#takeLook(directory, seen, names)
+  }
+
+  #takeLook(directory: Directory, seen: Entries, names: ReadonlySet<string>): void {
+    if (!this.#tree.isAttached(directory)) return
+    for (const name of this.#translator.isPending ? names : []) {
+      const ino = seen.get(name)?.ino
+      // All that was queued before the look has been told, and it is there: it had not left.
+      const isBack = ino !== undefined && this.#tree.entriesOf(directory).get(name)?.ino === ino
+      if (isBack) this.#changes.push(...this.#translator.keep(directory, name))
+    }
+    if (this.#tree.isAttached(directory)) this.#compare(directory, seen, names)
   }
 
   /** A directory that nobody knew has come up. */
@@ -360,8 +371,6 @@ export class Survey {
     for (const [name, entry] of seen) {
       if (isLeftOut(name) || this.#hides(directory, name, entry)) continue
       const known = this.#knownAt(directory, name, entry.ino)
-      // All that was queued before the look has been told, and it is there: it had not left.
-      if (known !== undefined && only !== undefined) this.#translator.keep(directory, name)
       if (entry.kind === 'directory' && recursive) {
         if (known?.kind === 'directory' && this.#stays(known, entry)) {
           staying.add(name)

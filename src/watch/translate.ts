@@ -81,12 +81,13 @@ export class Translator {
     return this.#departures.from(directory, name) !== undefined
   }
 
-  /** What is believed to be here has not left after all. */
-  keep(directory: Directory, name: string): void {
+  /** What is believed to be here has not left after all: what was held back of it is told. */
+  keep(directory: Directory, name: string): Change[] {
     const departure = this.#departures.from(directory, name)
-    if (departure === undefined) return
+    if (departure === undefined) return []
     this.#departures.delete(departure)
     this.#release(departure)
+    return this.#take()
   }
 
   /** Whether a directory, or what it lies in, has left and not arrived. */
