@@ -12,6 +12,8 @@ export class BatchIndex {
   readonly start: number
   readonly end: number
   readonly #keepsStat: (wd: number) => boolean
+  #lastWd = 0
+  #isLastKept = false
   readonly #names: string[] = []
   // Of each event about a name, the next one about the same; 0: none.
   readonly #next: Int32Array
@@ -34,7 +36,7 @@ export class BatchIndex {
       this.#names.push(name)
       if (name === '') continue
       if (batch.mask(i) & ABOUT_NAME) this.#addAboutName(i, name)
-      else if (keepsStat(batch.wd(i))) this.#addWritten(batch.wd(i), name)
+      else if (this.#isKept(batch.wd(i))) this.#addWritten(batch.wd(i), name)
     }
   }
 
@@ -78,7 +80,7 @@ export class BatchIndex {
     const open = new Map(this.#written)
     for (const [wd, names] of this.#last) {
       const some = open.get(wd) ?? new Set<string>()
-      const isAll = this.#keepsStat(wd)
+      const isAll = this.#isKept(wd)
       for (const [name, i] of names) if (isAll || this.#leavesOpen(i)) some.add(name)
       if (some.size > 0) open.set(wd, some)
     }
@@ -91,6 +93,15 @@ export class BatchIndex {
     const mask = this.batch.mask(i)
     if (mask & IN_MOVED_FROM) return true
     return (mask & (IN_DELETE | IN_ISDIR)) === 0
+  }
+
+  // Events come in runs.
+  #isKept(wd: number): boolean {
+    if (wd !== this.#lastWd) {
+      this.#lastWd = wd
+      this.#isLastKept = this.#keepsStat(wd)
+    }
+    return this.#isLastKept
   }
 
   #addAboutName(i: number, name: string): void {

@@ -3,6 +3,7 @@ import { InotifyError } from '../errors.ts'
 import { addHint } from '../inotify/limits.ts'
 import type { Directory } from './directory.ts'
 import type { Listing } from './listing.ts'
+import type { Surroundings } from './translate.ts'
 import type { Tree } from './tree.ts'
 
 const { ENOSPC, ENOMEM } = constants.errno
@@ -10,13 +11,15 @@ const { ENOSPC, ENOMEM } = constants.errno
 /** Notes of each directory that was listed its watch, or why it has none. */
 export class Coverer {
   readonly #tree: Tree
+  readonly #around: Surroundings
   readonly #pollInstead: boolean
-  /** The first watch that was refused for want of more. */
+  /** The first error for want of something that was not known yet. */
   shortage: InotifyError | undefined
 
   /** @param pollInstead where no watch is to be had, a poll does */
-  constructor(tree: Tree, pollInstead: boolean) {
+  constructor(tree: Tree, around: Surroundings, pollInstead: boolean) {
     this.#tree = tree
+    this.#around = around
     this.#pollInstead = pollInstead
   }
 
@@ -34,9 +37,12 @@ export class Coverer {
     const path = this.#tree.pathOf(directory)
     const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
     const error = new InotifyError({ errno: -errno, syscall, path, hint: addHint(-errno) })
+    const isNews = !territory.uncovered.has(directory)
     territory.uncovered.set(directory, error)
-    if (errno !== -ENOSPC && errno !== -ENOMEM) return
-    this.shortage ??= error
-    if (this.#pollInstead) territory.leftover.add(directory)
+    const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
+    if (isNews && (isOutOfWatches || listing.isShort)) this.shortage ??= error
+    if (isOutOfWatches && this.#pollInstead) territory.leftover.add(directory)
+    // There will be more of it in a moment.
+    if (listing.isShort) this.#around.list(directory)
   }
 }

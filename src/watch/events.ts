@@ -1,4 +1,3 @@
-import { debuglog } from 'node:util'
 import type { EventBatch } from '../inotify/batch.ts'
 import { IN_IGNORED } from '../inotify/constants.ts'
 import { BatchIndex } from './batch_index.ts'
@@ -14,8 +13,6 @@ import type { Tree } from './tree.ts'
 import { isShortage } from './watch_error.ts'
 import { GONE } from './watch_mask.ts'
 
-const trace = debuglog('inotify-bridge')
-
 export interface EventsParts {
   tree: Tree
   translator: Translator
@@ -28,6 +25,7 @@ export interface EventsParts {
   report(changes: Change[]): void
   /** The top of a root is gone, moved or unmounted. */
   lost(top: Directory): void
+  trouble(error: unknown): void
 }
 
 /**
@@ -40,6 +38,8 @@ export class Events {
   touched: Map<Directory, Set<string>> | undefined
   // Between which directories have moved.
   #moved = new Set<Directory>()
+  // That something is short has been said.
+  #isShort = false
   /** Whether there have been any since the last {@link settle}. */
   isActive = false
 
@@ -63,7 +63,8 @@ export class Events {
     const { tree, translator, surveyor, report } = this.#parts
     const index = new BatchIndex(batch, start, end, (wd) => tree.at(wd).some(keepsStat))
     const open = index.open()
-    const looks: Looks = open.size === 0 ? new Map() : await this.#look(open)
+    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => surveyor.look(open))
+    const looks: Looks = seen ?? new Map()
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.touched !== undefined) this.#touch(index, this.touched)
     this.#speakOf(index)
@@ -101,10 +102,11 @@ export class Events {
     const { doubts, surveyor, tree, translator, terms } = this.#parts
     if (doubts.isEmpty) return undefined
     const questions = doubts.ask()
-    const seen = await surveyor.lookAt(questions).catch((error) => {
+    const seen = await this.#unlessShort(() => surveyor.lookAt(questions))
+    if (seen === undefined) {
       doubts.takeBack(questions)
-      throw error
-    })
+      return undefined
+    }
     return async () => {
       const spokenIn = doubts.answer(questions)
       // All has been looked at since.
@@ -112,14 +114,16 @@ export class Events {
       const found: Look[] = []
       for (const [directory, names] of questions) {
         const listing = seen.get(directory)
-        if (!tree.isAttached(directory)) continue
-        if (listing !== undefined) found.push({ directory, names, listing, spoken: spokenIn(directory) })
-        else {
+        if (listing === undefined || !tree.isAttached(directory)) continue
+        const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
+        const isElsewhere = listing.isGone || isAnother || translator.isOnItsWay(directory)
+        if (isElsewhere) {
           doubts.renew(directory, names)
-          // It is not where it is believed to be: its own name is in doubt.
-          if (!translator.isOnItsWay(directory) && directory.parent !== undefined)
-            doubts.add(directory.parent, directory.name)
-        }
+          if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
+        } else if (listing.error === 0) {
+          found.push({ directory, names, listing, spoken: spokenIn(directory) })
+          // What cannot be read for other reasons is not covered, and is listed when its mode changes.
+        } else if (listing.isShort) doubts.renew(directory, names)
       }
       await surveyor.takeIn(found, terms('rescan'))
       await this.list()
@@ -127,8 +131,9 @@ export class Events {
   }
 
   get isUnsettled(): boolean {
-    const { translator, doubts } = this.#parts
-    return this.isActive || translator.isPending || !translator.listed.isEmpty || !doubts.isEmpty
+    const { translator, doubts, toBeListed } = this.#parts
+    const isOpen = translator.isPending || !translator.listed.isEmpty || !doubts.isEmpty
+    return this.isActive || isOpen || toBeListed.size > 0
   }
 
   /** A directory has come into this one, or has left it. */
@@ -148,14 +153,17 @@ export class Events {
       if (each instanceof Directory) doubts.addAll(each)
   }
 
-  async #look(open: Map<number, Set<string>>): Promise<Looks> {
+  /** Nothing is found, and all stays as it was, while there is no thread or descriptor to look with. */
+  async #unlessShort<T>(look: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await this.#parts.surveyor.look(open)
+      const found = await look()
+      this.#isShort = false
+      return found
     } catch (error) {
-      // Nothing is found, and all is in doubt, while there is no thread or descriptor to look with.
       if (!isShortage(error)) throw error
-      trace('%s', error)
-      return new Map()
+      if (!this.#isShort) this.#parts.trouble(error)
+      this.#isShort = true
+      return undefined
     }
   }
 
@@ -169,7 +177,9 @@ export class Events {
       // What is on its way is listed where it arrives.
       if (!translator.isOnItsWay(directory)) toBeListed.delete(directory)
     }
-    if (directories.length > 0 || surveyor.hasLinks) await surveyor.survey(directories, terms('rescan'))
+    if (directories.length === 0 && !surveyor.hasLinks) return
+    const found = await this.#unlessShort(() => surveyor.survey(directories, terms('rescan')))
+    if (found === undefined) for (const directory of directories) toBeListed.add(directory)
   }
 
   #onSelf(wd: number, mask: number): void {

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../inotify/constants.ts'
 import type { Kind } from './change.ts'
 import { alteration, type Entry } from './entries.ts'
-import { codeOf } from './watch_error.ts'
+import { codeOf, isShortage } from './watch_error.ts'
 
 /** What has become of a file; undefined: nothing. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
@@ -34,11 +34,15 @@ export class FileRoot {
     return before === undefined ? 'create' : inFile(alteration(before, after, 0))
   }
 
-  /** Looks again. `mask`: what an event has told of the file itself. */
+  /** Looks again. `mask`: what an event has told of the file itself. Rejects for want of memory or descriptors alone. */
   async look(mask: number): Promise<FileNews> {
     const before = this.#entry
     if (before === undefined || !this.isPresent) return undefined
-    const after = await this.#stat()
+    const after = await this.#stat().catch((error) => {
+      if (isShortage(error)) throw error
+      // Nobody can tell what is there any more (EACCES on the way).
+      return undefined
+    })
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
     this.#entry = after

@@ -14,6 +14,8 @@ export interface FileRootsParts {
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
   lost(file: FileRoot): void
+  /** It is as it was, for all that could be seen. */
+  trouble(error: unknown): void
   /** Something has happened on the way to one that is lost. */
   mayBeBack(file: FileRoot): Promise<void>
 }
@@ -49,8 +51,8 @@ export class FileRoots {
   async take(batch: EventBatch, start: number, end: number): Promise<void> {
     for (const [file, { own, all }] of this.#hints.collect(batch, start, end, ABOUT_NAME | GONE)) {
       // What the path leads over may be another directory now, and the file another file.
-      if (all & (ABOUT_NAME | GONE)) await this.#watch(file)
-      if (file.isPresent) this.#tell(file, await file.look(own), own || all, 'inotify')
+      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch(this.#parts.trouble)
+      if (file.isPresent) await this.#look(file, own, own || all, 'inotify')
       else await this.#parts.mayBeBack(file)
     }
   }
@@ -58,14 +60,15 @@ export class FileRoots {
   /** Looks at each, whatever was told of it. */
   async lookAtAll(source: Source): Promise<void> {
     for (const [file, { isPolled }] of this.#territories) {
-      if (source !== 'poll' || isPolled) this.#tell(file, await file.look(0), 0, source)
+      if (source !== 'poll' || isPolled) await this.#look(file, 0, 0, source)
     }
   }
 
-  #tell(file: FileRoot, news: FileNews, mask: number, source: Source): void {
+  async #look(file: FileRoot, own: number, mask: number, source: Source): Promise<void> {
+    const news = await file.look(own).catch(this.#parts.trouble)
     const { path, kind } = file
     if (news === 'lost') this.#parts.lost(file)
-    else if (news !== undefined) this.#parts.report([{ type: news, path, kind, mask, source }])
+    else if (news) this.#parts.report([{ type: news, path, kind, mask, source }])
   }
 
   async #watch(file: FileRoot): Promise<void> {

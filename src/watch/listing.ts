@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import type { Entries, Entry, Stat } from './entries.ts'
 import { nameAt, unpack } from './packed.ts'
 
@@ -23,6 +24,10 @@ const NAME_IS_ASCII = 4
 const VANISHED = 8
 
 const NO_PARENT = -1
+
+const { ENOENT, ENOTDIR, ELOOP, ESTALE, EMFILE, ENFILE, ENOMEM, EAGAIN } = constants.errno
+const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
+const SHORTAGES = new Set([-EMFILE, -ENFILE, -ENOMEM, -EAGAIN])
 
 /** Whole records, as the walker hands them over. */
 class Chunk {
@@ -67,6 +72,16 @@ export class Listing {
   /** 0, or -errno of opening or reading it; then the entries are not all there are. */
   get error(): number {
     return this.#int(ERROR)
+  }
+
+  /** The directory is not there any more, or no directory: an event says so, or will. */
+  get isGone(): boolean {
+    return GONE.has(this.error)
+  }
+
+  /** The process or the system was out of something: that says nothing of the directory. */
+  get isShort(): boolean {
+    return SHORTAGES.has(this.error)
   }
 
   /** Another mount begins here: it was neither watched nor listed. */

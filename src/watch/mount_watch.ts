@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
+import { InotifyError } from '../errors.ts'
 import { parseMountinfo } from '../mounts/mountinfo.ts'
 
 /**
@@ -8,6 +10,7 @@ import { parseMountinfo } from '../mounts/mountinfo.ts'
  */
 export class MountWatch {
   readonly #changed: (points: string[]) => void
+  #closed = false
   #native: NativeMountTable | undefined
   #points: Map<number, string> | undefined
 
@@ -16,16 +19,20 @@ export class MountWatch {
     this.#changed = changed
   }
 
-  /** Without /proc there is nothing to tell. */
+  /** Without /proc there is nothing to tell. Rejects with InotifyError, where there is no descriptor or no thread to be had. */
   async open(): Promise<void> {
-    if (this.#native !== undefined) return
-    this.#native = new (loadAddon().MountTable)()
-    this.#native.open(() => void this.#look())
-    this.#native.unref()
+    if (this.#native !== undefined || this.#closed) return
+    const native = new (loadAddon().MountTable)()
+    const error = native.open(() => void this.#look())
+    if (error === -constants.errno.ENOENT) return
+    if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'open', path: '/proc/self/mountinfo' })
+    native.unref()
+    this.#native = native
     this.#points = await read()
   }
 
   close(): void {
+    this.#closed = true
     this.#native?.close()
     this.#native = undefined
   }

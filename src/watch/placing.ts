@@ -156,7 +156,7 @@ export class Placing {
       this.#tree.entriesOf(parent).set(name, kept(parent, entry))
       this.#rename(oldPath, path, replaced, entry)
       this.#tellAltered(from.entry, entry, path)
-    } else if (entry.kind !== 'symlink' || !this.#around.follow(parent, name, 0)) {
+    } else if (entry.kind !== 'symlink' || !this.#around.follow(parent, name)) {
       this.#tree.entriesOf(parent).set(name, kept(parent, entry))
       this.#tell(replaced ? 'modify' : 'create', path, entry)
     }

@@ -1,3 +1,4 @@
+import { CLOCK_SLACK_MS } from './clock.ts'
 import type { Directory } from './directory.ts'
 import type { Events } from './events.ts'
 import type { InotifySource } from './inotify_source.ts'
@@ -22,9 +23,6 @@ export interface PollingParts {
 
 // A listing during which names went is made again: what was renamed meanwhile may be in it twice, or not at all.
 const ATTEMPTS = 3
-
-// Files are stamped by a clock that ticks.
-const CLOCK_SLACK_MS = 10
 
 /**
  * Lists what no event tells of, or not all, and takes it in. The listing is made by a walker of its own and while events go on: a mount
@@ -56,7 +54,14 @@ export class Polling {
   async poll(roots: readonly Root[]): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const current = roots.filter((root) => this.#parts.isCurrent(root) && this.isNeeded(root))
-      if (current.length === 0 || (await this.#poll(current, attempt === ATTEMPTS))) return
+      if (current.length === 0) return
+      const touched = new Map<Directory, Set<string>>()
+      this.#parts.events.touched = touched
+      try {
+        if (await this.#poll(current, touched, attempt === ATTEMPTS)) return
+      } finally {
+        this.#parts.events.touched = undefined
+      }
     }
   }
 
@@ -65,7 +70,11 @@ export class Polling {
   }
 
   /** Whether it has been taken in. */
-  async #poll(roots: readonly Root[], isLastAttempt: boolean): Promise<boolean> {
+  async #poll(
+    roots: readonly Root[],
+    touched: ReadonlyMap<Directory, ReadonlySet<string>>,
+    isLastAttempt: boolean,
+  ): Promise<boolean> {
     const { lane, events, surveyor, inotify, recursive } = this.#parts
     const generation = this.#generation
     const since = this.#lastAt - CLOCK_SLACK_MS
@@ -73,8 +82,6 @@ export class Polling {
     const territories = roots.flatMap((root) => [...root.territories])
     const bases = territories.flatMap(({ isPolled, base }) => (isPolled && base !== undefined ? [base] : []))
     const leftover = territories.flatMap(({ isPolled, leftover }) => (isPolled ? [] : [...leftover]))
-    const touched = new Map<Directory, Set<string>>()
-    events.touched = touched
     const listings: Listing[] = []
     const requests = [
       ...bases.map((base) => surveyor.pollRequest(base, recursive)),

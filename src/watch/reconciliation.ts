@@ -1,4 +1,3 @@
-import { constants } from 'node:os'
 import type { InotifyError } from '../errors.ts'
 import type { Change } from './change.ts'
 import { Coverer } from './coverer.ts'
@@ -12,9 +11,6 @@ import type { RootFinding, SurveyTerms } from './survey.ts'
 import type { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
-
-const { ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
-const NOT_THERE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
 
 /**
  * Holds all that a walk has found against all that is believed, when both are whole: only then is it known what has moved from where to
@@ -44,7 +40,7 @@ export class Reconciliation {
     this.#translator = translator
     this.#around = around
     this.terms = terms
-    this.#coverer = new Coverer(tree, terms.pollInstead)
+    this.#coverer = new Coverer(tree, around, terms.pollInstead)
     this.#matching = new DirectoryMatching(tree, terms.byName)
   }
 
@@ -94,7 +90,7 @@ export class Reconciliation {
     if (directory === undefined || !this.#tree.isAttached(directory)) return undefined
     const { parent, name, territory } = directory
     if (parent === undefined) this.roots.set(directory, { error: listing.error, identity: listing.identity })
-    const isGone = NOT_THERE.has(listing.error)
+    const isGone = listing.isGone
     const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== territory.mountId
     if (isGone || isOther) {
       // An event tells, or a look: see Survey.
@@ -122,7 +118,7 @@ export class Reconciliation {
       this.#meet(above, name, entry, listing.mountId)
       return undefined
     }
-    if (NOT_THERE.has(listing.error)) {
+    if (listing.isGone) {
       if (entry !== undefined) this.#keep(entry)
       return undefined
     }

@@ -6,6 +6,7 @@ import type { EventBatch } from '../inotify/batch.ts'
 import type { Backend } from '../mounts/filesystems.ts'
 import { isWithin } from '../mounts/mountinfo.ts'
 import type { Change, Kind, RootChange, Source } from './change.ts'
+import { CLOCK_SLACK_MS } from './clock.ts'
 import type { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
 import { Events } from './events.ts'
@@ -57,9 +58,6 @@ export interface RootsListener {
 
 // The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
 const SETTLING_MS = 10
-
-// The kernel stamps files by a clock that ticks: 10 ms at the coarsest (CONFIG_HZ=100), and so much behind.
-const CLOCK_SLACK_MS = 10
 
 // How often sync() looks again at what is in doubt.
 const MOST_LOOKS = 8
@@ -130,11 +128,17 @@ export class Roots implements Surroundings {
       inotify: () => this.#inotify?.inotify,
       retire: (wds) => this.#retire(wds),
       report,
+      trouble: (error) => listener.trouble(error),
       lost: (file) => this.#withRootOf(file, (root) => this.#lose(root, 'inotify')),
       mayBeBack: (file) => this.#withRootOf(file, (root) => this.#replace(root, 'inotify')),
     })
+    const failed = (error: unknown) => {
+      if (this.#closed) return
+      trace('%s', error)
+      listener.trouble(error)
+    }
     this.#mounts = new MountWatch((points) => {
-      this.#lane.run(() => this.#onMounts(points)).catch((error) => trace('%s', error))
+      this.#lane.run(() => this.#onMounts(points)).catch(failed)
     })
     const lost = (top: Directory) => {
       const root = this.#tops.get(top)
@@ -151,12 +155,8 @@ export class Roots implements Surroundings {
       terms,
       report,
       lost,
+      trouble: (error) => listener.trouble(error),
     })
-    const failed = (error: unknown) => {
-      if (this.#closed) return
-      trace('%s', error)
-      listener.trouble(error)
-    }
     this.#polling = new Polling({
       lane: this.#lane,
       events: this.#events,
@@ -455,7 +455,8 @@ export class Roots implements Surroundings {
     root.identity = finding.identity
     root.realPath = await realpath(root.path).catch(() => root.path)
     await this.#watchWays(root)
-    await this.#mounts.open()
+    // What it would tell, sync() finds.
+    await this.#mounts.open().catch((error) => this.#listener.trouble(error))
     root.isPresent = true
     root.absence = undefined
     trace('%s: %s, because %s', root.path, territory.backend, territory.why)

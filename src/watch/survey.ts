@@ -1,7 +1,6 @@
-import { constants } from 'node:os'
-import { InotifyError } from '../errors.ts'
-import { addHint } from '../inotify/limits.ts'
+import type { InotifyError } from '../errors.ts'
 import type { Change, Source } from './change.ts'
+import { Coverer } from './coverer.ts'
 import { difference } from './difference.ts'
 import { Directory, isLinkBase, isUnwatched, isWithin } from './directory.ts'
 import { alteration, type Entries, type Entry, mayBeSame, moved } from './entries.ts'
@@ -9,11 +8,6 @@ import type { Listing } from './listing.ts'
 import type { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
-
-const { ENOENT, ENOTDIR, ELOOP, ESTALE, ENOSPC, ENOMEM } = constants.errno
-
-/** The directory is not there any more, or no directory: an event says so, or will. */
-const NOT_THERE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
 
 /** How what is found is held against what is believed. */
 export interface SurveyTerms {
@@ -54,6 +48,7 @@ export class Survey {
   readonly #translator: Translator
   readonly #around: Surroundings
   readonly terms: SurveyTerms
+  readonly #coverer: Coverer
   #changes: Change[] = []
   // By the id of their listing.
   #directories: Array<Directory | undefined> = []
@@ -69,14 +64,18 @@ export class Survey {
   #boundaries: Boundary[] = []
   /** What was found in the place of roots. */
   readonly roots = new Map<Directory, RootFinding>()
-  /** The first watch that was refused for want of more. */
-  shortage: InotifyError | undefined
 
   constructor(tree: Tree, translator: Translator, around: Surroundings, terms: SurveyTerms) {
     this.#tree = tree
     this.#translator = translator
     this.#around = around
     this.terms = terms
+    this.#coverer = new Coverer(tree, around, terms.pollInstead)
+  }
+
+  /** The first error for want of something that was not known yet. */
+  get shortage(): InotifyError | undefined {
+    return this.#coverer.shortage
   }
 
   /** The requests that the listings to come answer. */
@@ -194,7 +193,7 @@ export class Survey {
     if (directory === undefined || !this.#tree.isAttached(directory)) return undefined
     const { parent, name } = directory
     if (parent === undefined) return this.#root(directory, listing)
-    if (NOT_THERE.has(listing.error)) {
+    if (listing.isGone) {
       this.#around.doubt(parent, name)
       return undefined
     }
@@ -242,7 +241,7 @@ export class Survey {
       }
       return undefined
     }
-    if (NOT_THERE.has(listing.error)) {
+    if (listing.isGone) {
       if (directory !== undefined) this.#around.doubt(parent, name)
       return undefined
     }
@@ -305,32 +304,15 @@ export class Survey {
   #cover(directory: Directory, listing: Listing): void {
     const { wd } = listing
     const { territory } = directory
-    if (wd > 0) this.#watch(directory, wd)
-    else if (wd < 0) this.#tree.clearWatch(directory)
-    const errno = wd < 0 ? wd : listing.error
-    if (errno === 0) {
-      territory.uncovered.delete(directory)
-      territory.leftover.delete(directory)
-      return
-    }
-    const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
-    const path = this.#tree.pathOf(directory)
-    const error = new InotifyError({ errno: -errno, syscall, path, hint: addHint(-errno) })
-    territory.uncovered.set(directory, error)
-    if (errno === -ENOSPC || errno === -ENOMEM) {
-      this.shortage ??= error
-      if (this.terms.pollInstead) territory.leftover.add(directory)
-    }
+    const others = wd > 0 ? this.#tree.at(wd) : []
+    const stale = others.find((other) => other !== directory && other.territory === territory)
+    this.#coverer.cover(directory, listing)
+    if (stale !== undefined) this.#displace(stale, directory)
   }
 
   // One directory has one place in a territory. Where the watch says that this is another that was known elsewhere, that place is out
   // of date: its event is on the way, or was lost.
-  #watch(directory: Directory, wd: number): void {
-    const stale = this.#tree
-      .at(wd)
-      .find((other) => other !== directory && other.territory === directory.territory)
-    this.#tree.setWatch(directory, wd)
-    if (stale === undefined) return
+  #displace(stale: Directory, directory: Directory): void {
     const { parent, name } = stale
     // What is there in truth, no event may be left to tell.
     if (parent !== undefined) this.#around.doubt(parent, name)
@@ -403,7 +385,7 @@ export class Survey {
     }
     this.#change(directory, before, old, now)
     for (const [name, { ino }] of created) this.#deeper.push(this.create(directory, name, ino))
-    for (const name of links) this.#around.follow(directory, name, 0)
+    for (const name of links) this.#around.follow(directory, name)
   }
 
   /** Puts what is no directory, or none to be watched, in the place of what was. */

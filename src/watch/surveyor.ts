@@ -106,7 +106,7 @@ export class Surveyor {
     await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 
-  /** What is there now. Of a directory that cannot be found there is no answer. */
+  /** What is there now. */
   async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
     const { tree, inotify } = this.#parts
     const found = new Map<Directory, Listing>()
@@ -119,9 +119,7 @@ export class Surveyor {
         : { ...place, names }
     })
     const take = (listing: Listing) => {
-      const directory = asked[listing.id] as Directory
-      if (listing.parent === undefined && listing.error === 0 && isIt(directory, listing))
-        found.set(directory, listing)
+      if (listing.parent === undefined) found.set(asked[listing.id] as Directory, listing)
     }
     await this.#walker.walk(requests, take, inotify()?.watching)
     return found

@@ -26,7 +26,7 @@ export interface Surroundings {
   /** A directory whose entries are to be listed, for the first time or again. */
   list(directory: Directory): void
   /** A symlink has come up. True: where it leads is looked at, and it is told then. */
-  follow(directory: Directory, name: string, mask: number): boolean
+  follow(directory: Directory, name: string): boolean
   /** What an event said of this name does not fit what is believed: to be looked at when things have settled. */
   doubt(directory: Directory, name: string): void
   /** A directory has come into this one, or has left it. */
@@ -188,7 +188,7 @@ export class Translator {
     const path = this.#pathOf(directory, name)
     if (this.#around.hides(path, kind)) return
     // What a link is told as depends on what it leads to.
-    if (kind === 'symlink' && this.#around.follow(directory, name, mask)) return
+    if (kind === 'symlink' && this.#around.follow(directory, name)) return
     if (isDirectory && this.#around.recursive) {
       const created = this.#tree.add(directory, name, 0, directory.territory)
       this.#around.list(created)
@@ -300,7 +300,7 @@ export class Translator {
     }
     this.#lastReplacing = replaced ? { from: departure, directory, name } : undefined
     this.#hasMoved(placed)
-    if (kind === 'symlink') this.#around.follow(directory, name, 0)
+    if (kind === 'symlink') this.#around.follow(directory, name)
     this.#release(departure)
   }
 
