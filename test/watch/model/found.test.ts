@@ -150,7 +150,6 @@ test.each(cases)('%s', { timeout: 30_000 + TIMES * 200 }, async (_, operations) 
       writers: 1,
       queue: 16384,
       start: 'before',
-      strict: true,
       observe: watchTree,
     })
     expect(wrong.join('\n'), `attempt ${i}`).toBe('')
