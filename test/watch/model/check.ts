@@ -11,7 +11,6 @@ export interface Tally {
   operations: number
   changes: number
   overflows: number
-  inconsistencies: number
 }
 
 export interface CheckOptions {
@@ -35,7 +34,7 @@ export async function check(
   setting: Setting,
   { rounds, seed, shrinking, command }: CheckOptions,
 ): Promise<Tally> {
-  const tally: Tally = { rounds: 0, operations: 0, changes: 0, overflows: 0, inconsistencies: 0 }
+  const tally: Tally = { rounds: 0, operations: 0, changes: 0, overflows: 0 }
   let found: { round: Round; outcome: Outcome; until: number } | undefined
 
   const isRight = async (round: Round): Promise<boolean> => {
@@ -47,7 +46,6 @@ export async function check(
       tally.operations += outcome.operations
       tally.changes += outcome.changes.length
       tally.overflows += outcome.overflows
-      tally.inconsistencies += outcome.inconsistencies
       if (outcome.wrong.length === 0) continue
       found = { round, outcome, until: found?.until ?? Date.now() + shrinking }
       return false

@@ -12,7 +12,7 @@ const arbitrary = rounds(2, 4, 100)
 
 function settingOf(spoil?: (changes: Change[]) => Change[]): Setting {
   const observe: Setting['observe'] = (root, { initial }) => new ComparingWatcher(root, initial, spoil)
-  return { filesystem: 'tmpfs', writers: 4, queue: 16384, start: 'before', strict: true, observe }
+  return { filesystem: 'tmpfs', writers: 4, queue: 16384, start: 'before', observe }
 }
 
 async function outcomes(setting: Setting, seed = 1, count = 2): Promise<Outcome[]> {

@@ -19,8 +19,6 @@ export interface Outcome {
   /** All that was told. */
   changes: Change[]
   overflows: number
-  /** See {@link Session.inconsistencies}. */
-  inconsistencies: number
   /** How many operations were possible. */
   operations: number
 }
@@ -52,6 +50,6 @@ export async function play(round: Round, setting: Setting): Promise<Outcome> {
     await session.settle(writers.linked)
     if (session.wrong.length > 0) break
   }
-  const { wrong, changes, overflows, inconsistencies } = session
-  return { wrong, changes, overflows, inconsistencies, operations }
+  const { wrong, changes, overflows } = session
+  return { wrong, changes, overflows, operations }
 }

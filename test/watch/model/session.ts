@@ -1,7 +1,7 @@
 import { type Change, formatMask } from '../../../src/index.ts'
 import { inWords } from '../support.ts'
 import type { Observe, Observer } from './observer.ts'
-import { divergences, HALF, snapshot } from './snapshot.ts'
+import { divergences, snapshot } from './snapshot.ts'
 import { TreeReplay } from './tree_replay.ts'
 
 // Far longer than it takes, and shorter than a test may: a watcher that hangs is to be told from one that is slow.
@@ -12,8 +12,6 @@ const ENOUGH = 15
 export interface SessionOptions {
   /** fs.inotify.max_queued_events. */
   queue: number
-  /** Whether each change must follow on those before it after an overflow as well, and not only all of them on the state before. */
-  strict: boolean
   observe: Observe
 }
 
@@ -37,11 +35,6 @@ export class Session implements AsyncDisposable {
 
   get overflows(): number {
     return this.#replay.overflows
-  }
-
-  /** How many changes did not follow on those before them, after an overflow. */
-  get inconsistencies(): number {
-    return this.#replay.faults.filter(({ afterOverflow }) => afterOverflow).length
   }
 
   /** With `initial` the replay starts from nothing, and anything may be going on; without, nobody may be writing yet. */
@@ -89,10 +82,8 @@ export class Session implements AsyncDisposable {
     if (this.#observer !== undefined) await inTime('sync()', this.#observer.sync())
   }
 
-  #judge(all: ReturnType<typeof divergences>): void {
-    const strict = this.#options.strict
-    const found = strict || this.overflows === 0 ? all : all.filter(({ what }) => what !== HALF)
-    const faults = this.#replay.faults.filter((fault) => strict || !fault.afterOverflow)
+  #judge(found: ReturnType<typeof divergences>): void {
+    const { faults } = this.#replay
     for (const { path, what } of found.slice(0, ENOUGH)) {
       this.wrong.push(`${JSON.stringify(path)} ${what}`)
     }

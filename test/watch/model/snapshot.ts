@@ -39,8 +39,6 @@ function look(path: string): Seen {
   return { ...common, kind: 'other', content: '' }
 }
 
-export const HALF = 'half of an exchange'
-
 /** A path of which something else is believed than is there. */
 export interface Divergence {
   path: string
@@ -57,7 +55,7 @@ export function divergences(
   linked: ReadonlySet<bigint> = new Set(),
 ): Divergence[] {
   const believed = replay.entries()
-  const found: Divergence[] = replay.halves().map((path) => ({ path, what: HALF }))
+  const found: Divergence[] = replay.halves().map((path) => ({ path, what: 'half of an exchange' }))
   for (const [path, { kind }] of believed) {
     if (!real.has(path)) found.push({ path, what: `a ghost: believed to be a ${kind}` })
   }
