@@ -7,6 +7,7 @@ import type { Backend } from '../mounts/filesystems.ts'
 import { isWithin } from '../mounts/mountinfo.ts'
 import type { Change, Kind, RootChange, Source } from './change.ts'
 import { CLOCK_SLACK_MS } from './clock.ts'
+import { type Coverage, coverageOf } from './coverage.ts'
 import type { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
 import { Events } from './events.ts'
@@ -32,18 +33,6 @@ import { Tree } from './tree.ts'
 import { asWatchError, closedError, isAbsence, isLimit, isShortage } from './watch_error.ts'
 import { ABOUT_NAME, GONE } from './watch_mask.ts'
 import { watchWays } from './ways.ts'
-
-/** Where the changes of a root come from: see {@link Watcher.coverage}. */
-export interface Coverage {
-  /** Where it begins: the root, or the mount point below it. */
-  path: string
-  backend: Backend
-  /** One sentence: what the mount's type delivers, or who decided otherwise. */
-  why: string
-  directories: number
-  /** What could not be watched as chosen. */
-  uncovered: Array<{ path: string; error: Error }>
-}
 
 export interface RootsListener {
   /** Paths are keys: see names.ts. */
@@ -271,7 +260,9 @@ export class Roots implements Surroundings {
 
   coverage(): Coverage[] {
     const attaching = this.#attaching === undefined ? [] : [this.#attaching]
-    return [...this.#roots.values(), ...attaching].flatMap((root) => this.#coverageOf(root))
+    return [...this.#roots.values(), ...attaching].flatMap((root) =>
+      coverageOf(root, this.#tree, root.isPresent || root === this.#attaching),
+    )
   }
 
   /** Nothing is told after the call. */
@@ -633,31 +624,6 @@ export class Roots implements Surroundings {
     this.#tree.drop(top)
     this.#tops.delete(top)
     root.top = undefined
-  }
-
-  #coverageOf(root: Root): Coverage[] {
-    const absence = root.absence === undefined ? [] : [{ path: root.path, error: root.absence }]
-    const isThere = root.isPresent || root === this.#attaching
-    const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
-    if (territories.length === 0) {
-      return [
-        { path: root.path, backend: 'poll', why: 'it is not there yet', directories: 0, uncovered: absence },
-      ]
-    }
-    return territories.map((territory) => {
-      const uncovered = [...territory.uncovered].map(([directory, error]) => ({
-        path: textOf(this.#tree.pathOf(directory)),
-        error,
-      }))
-      const refused = [...territory.refused].map(([path, error]) => ({ path: textOf(path), error }))
-      return {
-        path: territory.base === undefined ? root.path : textOf(this.#tree.pathOf(territory.base)),
-        backend: territory.backend,
-        why: territory.why,
-        directories: isThere ? territory.directories : 0,
-        uncovered: [...absence, ...refused, ...uncovered],
-      }
-    })
   }
 
   #report(changes: Change[]): void {
