@@ -1,5 +1,5 @@
 import { debuglog } from 'node:util'
-import type { Backend } from '../mounts/filesystems.ts'
+import type { Choice } from '../mounts/filesystems.ts'
 import type { Change } from './change.ts'
 import { type Directory, isLinkBase } from './directory.ts'
 import type { Questions } from './doubts.ts'
@@ -40,7 +40,7 @@ export interface SurveyorParts {
   around: Surroundings
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
-  choose(path: string): Promise<{ backend: Backend; why: string } | { refused: Error }>
+  choose(path: string): Promise<Choice | { refused: Error }>
   /** Another territory has begun below this directory. */
   extended(territory: Territory, parent: Directory): void
   /** Whether a watch is needed for something else than the tree. */
