@@ -123,7 +123,7 @@ export class Attaching {
     const findings = terms.byName
       ? await surveyor.reconcile([top], terms)
       : await surveyor.survey([top], terms, told)
-    return findings.get(top) ?? { error: -constants.errno.ESTALE, identity: '' }
+    return findings.get(top) ?? { error: -constants.errno.ESTALE, isShort: false, identity: '' }
   }
 
   /** The territory of its own mount; chosen anew when it is restored. */

@@ -1,4 +1,3 @@
-import { constants } from 'node:os'
 import { debuglog } from 'node:util'
 import type { Attaching } from './attaching.ts'
 import type { Source } from './change.ts'
@@ -85,12 +84,8 @@ export class Presence {
     })
     for (const root of found === undefined ? [] : roots) {
       const finding = found?.get(root.top as Directory)
-      const isShort = finding !== undefined && SHORTAGES.has(-finding.error)
-      if (!isShort && finding?.identity !== root.identity) await this.replace(root, 'rescan')
+      if (!finding?.isShort && finding?.identity !== root.identity) await this.replace(root, 'rescan')
     }
     await files.lookAtAll('rescan')
   }
 }
-
-const { EMFILE, ENFILE, ENOMEM, EAGAIN } = constants.errno
-const SHORTAGES = new Set<number>([EMFILE, ENFILE, ENOMEM, EAGAIN])

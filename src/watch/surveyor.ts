@@ -8,7 +8,7 @@ import type { InotifySource } from './inotify_source.ts'
 import type { Listing } from './listing.ts'
 import { textOf } from './names.ts'
 import { Reconciliation } from './reconciliation.ts'
-import { type Boundary, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
+import { type Boundary, findingOf, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
 import { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
@@ -167,7 +167,7 @@ export class Surveyor {
     const found = new Map<Directory, RootFinding>()
     const requests = roots.map((root) => ({ ...this.#placeOf(root), names: [] }))
     await this.#walker.walk(requests, (listing) => {
-      found.set(roots[listing.id] as Directory, { error: listing.error, identity: listing.identity })
+      found.set(roots[listing.id] as Directory, findingOf(listing))
     })
     return found
   }

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { InotifyError } from '../errors.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -25,11 +26,18 @@ export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(codeOf(error) ?? '')
 }
 
-const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
+const SHORTAGES = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const
+const CODES = new Set<string>(SHORTAGES)
+const ERRNOS = new Set<number>(SHORTAGES.map((code) => constants.errno[code]))
 
 /** The process or the system is out of something: that says nothing of the path. */
 export function isShortage(error: unknown): boolean {
-  return SHORTAGES.has(codeOf(error) ?? '')
+  return CODES.has(codeOf(error) ?? '')
+}
+
+/** {@link isShortage}, of an errno. */
+export function isShortageErrno(errno: number): boolean {
+  return ERRNOS.has(errno)
 }
 
 export function closedError(): InotifyError {
