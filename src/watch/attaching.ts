@@ -18,7 +18,7 @@ import type { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
 import { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
-import { asWatchError, isLimit } from './watch_error.ts'
+import { asWatchError, isLimit, openError } from './watch_error.ts'
 import { watchWays } from './ways.ts'
 
 export interface AttachingParts {
@@ -83,8 +83,7 @@ export class Attaching {
     // What was a directory is not restored by a file.
     if (finding.error === -constants.errno.ENOTDIR && !isRestored)
       return await this.#attachFile(root, territory)
-    if (finding.error !== 0)
-      throw new InotifyError({ errno: -finding.error, syscall: 'open', path: root.path })
+    if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
     root.realPath = await realpath(root.path).catch(() => root.path)
     await this.#watchWays(root)

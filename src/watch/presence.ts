@@ -10,7 +10,7 @@ import type { Surveyor } from './surveyor.ts'
 import type { Telling } from './telling.ts'
 import type { Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
-import { isShortage } from './watch_error.ts'
+import { isShortage, openError } from './watch_error.ts'
 
 export interface PresenceParts {
   tree: Tree
@@ -72,20 +72,24 @@ export class Presence {
     arm()
   }
 
-  /** Looks whether each path is still what it was. */
-  async verify(): Promise<void> {
+  /** Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known. */
+  async verify(): Promise<unknown> {
     const { surveyor, files } = this.#parts
     const roots = this.#parts.roots().filter(({ isPresent, top }) => isPresent && top !== undefined)
     const tops = roots.map(({ top }) => top as Directory)
+    let shortage: unknown
     const found = await surveyor.identify(tops).catch((error) => {
       if (!isShortage(error)) throw error
       trace('%s', error)
+      shortage = error
       return undefined
     })
     for (const root of found === undefined ? [] : roots) {
       const finding = found?.get(root.top as Directory)
-      if (!finding?.isShort && finding?.identity !== root.identity) await this.replace(root, 'rescan')
+      if (finding?.isShort) shortage = openError(finding.error, root.path)
+      else if (finding?.identity !== root.identity) await this.replace(root, 'rescan')
     }
     await files.lookAtAll('rescan')
+    return shortage
   }
 }

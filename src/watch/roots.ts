@@ -3,7 +3,6 @@ import type { EventBatch } from '../inotify/batch.ts'
 import { isWithin } from '../mounts/mountinfo.ts'
 import { Attaching } from './attaching.ts'
 import type { Change, Kind } from './change.ts'
-import { CLOCK_SLACK_MS } from './clock.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
 import type { Directory } from './directory.ts'
 import { Doubts } from './doubts.ts'
@@ -17,14 +16,14 @@ import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
 import { Polling } from './polling.ts'
 import { Presence } from './presence.ts'
-import { aboutRoot, Root } from './root.ts'
+import { Recovery } from './recovery.ts'
+import { Root } from './root.ts'
 import { Schedule } from './schedule.ts'
 import { SharedRun } from './shared_run.ts'
 import type { SurveyTerms } from './survey.ts'
 import { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
 import { Telling } from './telling.ts'
-import type { Territory } from './territory.ts'
 import { type Surroundings, Translator } from './translate.ts'
 import { Tree } from './tree.ts'
 import { asWatchError, closedError, isAbsence } from './watch_error.ts'
@@ -73,10 +72,9 @@ export class Roots implements Surroundings {
   readonly #mounts: MountWatch
   readonly #attaching: Attaching
   readonly #presence: Presence
+  readonly #recovery: Recovery
   readonly #telling: Telling
   #inotify: InotifySource | undefined
-  // ms since the epoch: all that was done before has been told.
-  #goodUntil = Date.now()
   // One whose first listing is under way: how far it has come, coverage() tells.
   #beginning: Root | undefined
   #closed = false
@@ -96,13 +94,16 @@ export class Roots implements Surroundings {
     const trouble = (error: unknown) => listener.trouble(error)
     const inotify = () => this.#inotify
     const retire = (wds: Iterable<number>) => this.#retire(wds)
+    const keeps = (wd: number) => this.#keeps(wd)
+    const roots = () => (this.#closed ? [] : [...this.#roots.values()])
+    const terms = (terms: Partial<SurveyTerms>) => this.#terms(terms)
     this.#surveyor = new Surveyor({
       tree,
       translator,
       around: this,
       inotify,
       choose: (path) => this.#attaching.chooseBelow(path),
-      keeps: (wd) => this.#keeps(wd),
+      keeps,
       extended: (territory, parent) => this.#attaching.rootOf(tree.topOf(parent))?.territories.add(territory),
       report,
       trouble,
@@ -137,7 +138,7 @@ export class Roots implements Surroundings {
       mounts: this.#mounts,
       inotify,
       openInotify: () => this.#openInotify(),
-      terms: (terms) => this.#terms(terms),
+      terms,
       retire,
       report,
       trouble,
@@ -177,9 +178,27 @@ export class Roots implements Surroundings {
       attaching,
       polling: this.#polling,
       telling,
-      roots: () => (this.#closed ? [] : [...this.#roots.values()]),
-      goodUntil: () => this.#goodUntil,
+      roots,
+      goodUntil: () => this.#recovery.goodUntil,
       arm: () => this.#arm(),
+    })
+    this.#recovery = new Recovery({
+      persistent,
+      lane: this.#lane,
+      tree,
+      translator,
+      doubts,
+      surveyor,
+      events: this.#events,
+      files,
+      presence: this.#presence,
+      polling: this.#polling,
+      inotify,
+      roots,
+      keeps,
+      terms,
+      report,
+      trouble,
     })
     this.#polls = new Schedule({
       every: settings.interval,
@@ -293,6 +312,7 @@ export class Roots implements Surroundings {
   async close(): Promise<void> {
     this.#closed = true
     this.#telling.stop()
+    this.#recovery.stop()
     this.#mounts.close()
     const walks = [this.#surveyor.close(), this.#polling.close()]
     const stopped = [...walks, this.#polls.stop(), this.#settling.stop()]
@@ -328,8 +348,8 @@ export class Roots implements Surroundings {
         this.#settling.arm()
         await this.#listener.room()
       },
-      overflow: () => this.#lane.run(async () => this.#onOverflow()),
-      recover: () => this.#lane.run(() => this.#recover()),
+      overflow: () => this.#lane.run(async () => this.#recovery.onOverflow()),
+      recover: () => this.#recovery.recover(),
       failed: (error) => this.#listener.broken(error),
     })
   }
@@ -377,62 +397,10 @@ export class Roots implements Surroundings {
       await release()
       return await this.#events.lookAgain()
     })
-    if (this.#inotify?.overflows === overflows) this.#goodUntil = startedAt
+    if (this.#inotify?.overflows === overflows) this.#recovery.goodUntil = startedAt
     if (resolve === undefined) return
     await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
     await this.#lane.run(resolve)
-  }
-
-  #onOverflow(): void {
-    this.#telling.report(this.#translator.giveUp(this.#translator.pending))
-    for (const root of this.#watched()) {
-      root.isOverflown = true
-      this.#telling.report([aboutRoot('overflow', root, 'inotify')])
-    }
-  }
-
-  async #recover(): Promise<void> {
-    const roots = this.#watched()
-    const startedAt = Date.now()
-    this.#polling.discard()
-    this.#doubts.clear()
-    await this.#presence.verify()
-    const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
-    const since = this.#goodUntil - CLOCK_SLACK_MS
-    await this.#surveyor.reconcile(
-      present.map(({ top }) => top as Directory),
-      this.#terms({ since, withStat: true }),
-    )
-    await this.#events.list()
-    await this.#files.lookAtAll('rescan')
-    await this.#reconcile()
-    this.#goodUntil = startedAt
-    for (const root of roots) {
-      if (root.isOverflown && root.isPresent) this.#telling.report([aboutRoot('recovered', root, 'rescan')])
-      root.isOverflown = false
-    }
-  }
-
-  /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
-  async #reconcile(): Promise<void> {
-    const wds = await this.#inotify?.kernelWatches()
-    if (wds === undefined) return
-    for (const directory of this.#tree.watchedBut(wds)) {
-      this.#tree.loseWatch(directory)
-      if (directory.parent !== undefined) this.#doubts.add(directory.parent, directory.name)
-    }
-    for (const wd of wds) {
-      const isKnown = this.#tree.at(wd).length > 0 || this.#keeps(wd) || this.#inotify?.isBarrier(wd)
-      if (!isKnown) this.#inotify?.retire(wd)
-    }
-  }
-
-  #watched(): Root[] {
-    const isWatched = ({ isWatched }: Territory) => isWatched
-    return [...this.#roots.values()].filter(
-      ({ isPresent, file, territories }) =>
-        isPresent && (file !== undefined || [...territories].some(isWatched)),
-    )
   }
 
   async #poll(): Promise<void> {

@@ -195,13 +195,19 @@ export class Surveyor {
   ): Promise<void> {
     const { tree, report, trouble } = this.#parts
     const inotify = this.#parts.inotify()
-    for (let next = first; ; ) {
-      survey.begin(next)
-      const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
-      await this.#walker.walk(requests, take, inotify?.watching)
-      if (survey instanceof Survey) await this.#extend(survey)
-      next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
-      if (next.length === 0) break
+    try {
+      for (let next = first; ; ) {
+        survey.begin(next)
+        const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
+        await this.#walker.walk(requests, take, inotify?.watching)
+        if (survey instanceof Survey) await this.#extend(survey)
+        next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
+        if (next.length === 0) break
+      }
+    } catch (error) {
+      // What has been taken in is believed from now on, and is not found again.
+      if (survey instanceof Survey) report(survey.takeChanges())
+      throw error
     }
     report(survey.finish())
     if (survey.shortage !== undefined) trouble(survey.shortage)

@@ -16,6 +16,11 @@ export function asWatchError(error: unknown, path: string): unknown {
   return new InotifyError({ errno: -error.errno, syscall: known?.syscall ?? 'watch', path, hint })
 }
 
+/** A root cannot be opened or listed. `error`: -errno. */
+export function openError(error: number, path: string): InotifyError {
+  return new InotifyError({ errno: -error, syscall: 'open', path })
+}
+
 /** No watch or no inotify instance is left. */
 export function isLimit(error: unknown): error is InotifyError {
   return error instanceof InotifyError && (error.code === 'ENOSPC' || error.code === 'EMFILE')
