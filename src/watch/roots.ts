@@ -19,7 +19,7 @@ import { Presence } from './presence.ts'
 import { Recovery } from './recovery.ts'
 import { Root } from './root.ts'
 import { Schedule } from './schedule.ts'
-import { SharedRun } from './shared_run.ts'
+import { Settling } from './settling.ts'
 import type { SurveyTerms } from './survey.ts'
 import { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
@@ -39,12 +39,6 @@ export interface RootsListener {
   /** Resolves when more changes are wanted. */
   room(): Promise<void>
 }
-
-// The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
-const SETTLING_MS = 10
-
-// How often sync() looks again at what is in doubt.
-const MOST_LOOKS = 8
 
 const trace = debuglog('inotify-bridge')
 
@@ -67,8 +61,7 @@ export class Roots implements Surroundings {
   readonly #files: FileRoots
   readonly #polling: Polling
   readonly #polls: Schedule
-  readonly #settling: Schedule
-  readonly #syncing = new SharedRun(() => this.#sync())
+  readonly #settling: Settling
   readonly #mounts: MountWatch
   readonly #attaching: Attaching
   readonly #presence: Presence
@@ -207,12 +200,16 @@ export class Roots implements Surroundings {
       needed: () => [...this.#roots.values()].some((root) => !root.isPresent || this.#polling.isNeeded(root)),
       run: () => this.#poll(),
     })
-    this.#settling = new Schedule({
-      every: SETTLING_MS,
+    this.#settling = new Settling({
       persistent,
+      lane: this.#lane,
+      events: this.#events,
+      doubts,
+      presence: this.#presence,
+      recovery: this.#recovery,
+      inotify,
+      poll: () => this.#polls.now(),
       failed,
-      needed: () => this.#events.isUnsettled,
-      run: () => this.#settle(),
     })
   }
 
@@ -277,28 +274,9 @@ export class Roots implements Surroundings {
   /** Every change made before this call has been told when it resolves. Rejects with EBADF if closed before that. */
   async sync(): Promise<void> {
     this.#assertOpen()
-    await this.#syncing.run()
+    await this.#settling.sync()
     this.#telling.flush()
     this.#assertOpen()
-  }
-
-  async #sync(): Promise<void> {
-    let overflows: number | undefined
-    // The kernel tells that watches were removed, and of too many at once by an overflow.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && this.#inotify?.overflows !== overflows); i++) {
-      overflows = this.#inotify?.overflows
-      await this.#catchUp()
-    }
-  }
-
-  async #catchUp(): Promise<void> {
-    await this.#inotify?.barrier()
-    // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && !this.#doubts.isEmpty); i++) await this.#settling.now()
-    await this.#polls.now()
-    // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
-    await this.#lane.run(() => this.#presence.verify())
-    await this.#inotify?.barrier()
   }
 
   coverage(): Coverage[] {
@@ -384,23 +362,6 @@ export class Roots implements Surroundings {
 
   #retire(wds: Iterable<number>): void {
     for (const wd of wds) if (!this.#keeps(wd) && this.#tree.at(wd).length === 0) this.#inotify?.retire(wd)
-  }
-
-  async #settle(): Promise<void> {
-    if (!this.#events.isUnsettled) return
-    const release = this.#events.hold()
-    const startedAt = Date.now()
-    const overflows = this.#inotify?.overflows
-    // Without a watch to spare for it, the time that has passed decides.
-    await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
-    const resolve = await this.#lane.run(async () => {
-      await release()
-      return await this.#events.lookAgain()
-    })
-    if (this.#inotify?.overflows === overflows) this.#recovery.goodUntil = startedAt
-    if (resolve === undefined) return
-    await this.#inotify?.barrier().catch((error) => trace('no barrier: %s', error))
-    await this.#lane.run(resolve)
   }
 
   async #poll(): Promise<void> {
