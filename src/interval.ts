@@ -1,7 +1,7 @@
 import { invalidArgument } from './errors.ts'
 
-// What a timer can wait (setTimeout); for more than that it does not wait at all.
-const LONGEST = 2 ** 31 - 1
+/** ms that a timer can wait (setTimeout); for more than that it does not wait at all. */
+export const LONGEST_TIMER = 2 ** 31 - 1
 
 /**
  * ms between two looks at a mount that is polled: what the environment's INOTIFY_BRIDGE_INTERVAL says, else the option, else 250.
@@ -11,7 +11,7 @@ export function pollInterval(option: number | undefined, environment: NodeJS.Pro
   // Empty is as good as unset, as everywhere in the shell.
   const override = environment.INOTIFY_BRIDGE_INTERVAL || undefined
   const interval = override === undefined ? (option ?? 250) : Number(override)
-  if (typeof interval === 'number' && interval >= 1 && interval <= LONGEST) return interval
+  if (typeof interval === 'number' && interval >= 1 && interval <= LONGEST_TIMER) return interval
   const name = override === undefined ? 'options.interval' : 'INOTIFY_BRIDGE_INTERVAL'
-  throw invalidArgument(name, override ?? interval, `a number of ms from 1 to ${LONGEST}`)
+  throw invalidArgument(name, override ?? interval, `a number of ms from 1 to ${LONGEST_TIMER}`)
 }

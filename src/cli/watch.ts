@@ -1,6 +1,7 @@
 import { printable } from '../errors.ts'
 import { IN_ACCESS, IN_ALL_EVENTS, IN_CLOSE_NOWRITE, IN_CLOSE_WRITE, IN_OPEN } from '../inotify/constants.ts'
 import { formatMask } from '../inotify/mask.ts'
+import { LONGEST_TIMER } from '../interval.ts'
 import type { WatchOptions } from '../watch/options.ts'
 import { type Command, choiceOf, numberOf, parse, UsageError } from './command.ts'
 import { csvLine, type EventRow, plainLine, rowFormat } from './event_format.ts'
@@ -79,8 +80,8 @@ type Values = ReturnType<typeof parse<typeof OPTIONS>>['values']
 // --raw is neither watch() nor inotifywait: what it does not do is not overlooked in silence.
 const WITH_RAW = new Set(['monitor', 'event', 'timeout', 'quiet', 'fromfile', 'json', 'raw'])
 
-// What setTimeout() can wait for.
-const LONGEST_TIMEOUT = Math.floor((2 ** 31 - 1) / 1000)
+// In s.
+const LONGEST_TIMEOUT = Math.floor(LONGEST_TIMER / 1000)
 
 export const watchCommand: Command = {
   summary: 'print the changes in directories, by inotify or by polling, as their mount needs',

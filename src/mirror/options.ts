@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { InotifyError, invalidArgument } from '../errors.ts'
-import { pollInterval } from '../interval.ts'
+import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 
 /** Options of `mirror()`. */
 export interface MirrorOptions {
@@ -42,9 +42,6 @@ export interface MirrorConfig {
   readonly persistent: boolean
 }
 
-/** setTimeout() takes no more. */
-const MAX_DELAY = 2 ** 31 - 1
-
 /** Reads the arguments of `mirror()`; throws a TypeError that names the one which is wrong. */
 export function readArguments(
   source: string | string[],
@@ -61,7 +58,7 @@ export function readArguments(
   if (sources.length === 0) throw invalidArgument('source', '', 'at least one path')
   for (const path of sources) requirePath('source', path)
   requirePath('target', target)
-  if (!isWithin(quiet, 0, MAX_DELAY))
+  if (!isWithin(quiet, 0, LONGEST_TIMER))
     throw invalidArgument('options.quiet', quiet, 'a number of ms, at least 0')
   if (typeof limits !== 'object' || limits === null)
     throw invalidArgument('options.limits', limits, 'an object { files, bytes }')

@@ -1,4 +1,4 @@
-import { type Backend, chooseBackend } from './filesystems.ts'
+import { type Backend, type Choice, chooseBackend } from './filesystems.ts'
 import type { MountLookup } from './mount_of.ts'
 import { mountOf } from './mount_of.ts'
 import type { Mount } from './mountinfo.ts'
@@ -29,14 +29,14 @@ const BY_NEED: readonly Backend[] = ['inotify', 'inotify+poll', 'poll']
  * The source for a path that crosses these mounts, and why: the most that one of them needs. Whoever can change a link unseen
  * changes unseen what the path means.
  */
-export function chooseAmong(mounts: readonly Mount[]): { backend: Backend; why: string } {
+export function chooseAmong(mounts: readonly Mount[]): Choice {
   const [first, ...others] = mounts.map(chooseBackend)
   if (first === undefined) throw new Error('a path lies on a mount')
   return others.reduce((a, b) => (BY_NEED.indexOf(a.backend) < BY_NEED.indexOf(b.backend) ? b : a), first)
 }
 
 /** The source for an existing path. Rejects as {@link crossedMounts}. */
-export async function chooseForPath(path: string): Promise<{ backend: Backend; why: string }> {
+export async function chooseForPath(path: string): Promise<Choice> {
   return chooseAmong((await crossedMounts(path, mountOf)).all)
 }
 

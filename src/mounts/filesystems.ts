@@ -113,8 +113,14 @@ export function backendFor({ local, remote, rare }: Capability): Backend {
   return remote === 'none' || rare ? 'inotify' : 'inotify+poll'
 }
 
-/** Where watch() gets the changes of a mount from when it is left to choose, and why: one sentence. */
-export function chooseBackend(mount: Pick<Mount, 'type' | 'options'>): { backend: Backend; why: string } {
+/** Where changes are got from, and why: one sentence. */
+export interface Choice {
+  backend: Backend
+  why: string
+}
+
+/** Where watch() gets the changes of a mount from when it is left to choose. */
+export function chooseBackend(mount: Pick<Mount, 'type' | 'options'>): Choice {
   const found = capability(mount)
   return { backend: backendFor(found), why: `${mount.type}: ${found.why}` }
 }

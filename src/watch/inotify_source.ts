@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { EventBatch } from '../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../inotify/constants.ts'
 import { barrier, type Inotify, nativeQueue } from '../inotify/inotify.ts'
+import { isShortage } from './watch_error.ts'
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
 export interface InotifyListener {
@@ -52,14 +53,18 @@ export class InotifySource {
     }
   }
 
-  /** The watches that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined if /proc does not say. */
+  /**
+   * The watches that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined if /proc does not say. Rejects for
+   * want of descriptors or memory alone.
+   */
   async kernelWatches(): Promise<Set<number> | undefined> {
     try {
       const text = await readFile(`/proc/self/fdinfo/${this.inotify[nativeQueue].fd()}`, 'latin1')
       return new Set(
         [...text.matchAll(/^inotify wd:([0-9a-f]+) /gm)].map(([, wd]) => Number.parseInt(wd ?? '', 16)),
       )
-    } catch {
+    } catch (error) {
+      if (isShortage(error)) throw error
       return undefined
     }
   }

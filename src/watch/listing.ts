@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import type { Entries, Entry, Stat } from './entries.ts'
 import { nameAt, unpack } from './packed.ts'
+import { isShortageErrno } from './watch_error.ts'
 
 // A record's fields, as native/record.h lays them out; little-endian.
 const SIZE = 0
@@ -25,9 +26,8 @@ const VANISHED = 8
 
 const NO_PARENT = -1
 
-const { ENOENT, ENOTDIR, ELOOP, ESTALE, EMFILE, ENFILE, ENOMEM, EAGAIN } = constants.errno
+const { ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
 const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
-const SHORTAGES = new Set([-EMFILE, -ENFILE, -ENOMEM, -EAGAIN])
 
 /** Whole records, as the walker hands them over. */
 class Chunk {
@@ -81,7 +81,7 @@ export class Listing {
 
   /** The process or the system was out of something: that says nothing of the directory. */
   get isShort(): boolean {
-    return SHORTAGES.has(this.error)
+    return isShortageErrno(-this.error)
   }
 
   /** Another mount begins here: it was neither watched nor listed. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { InotifyError, invalidArgument } from '../errors.ts'
-import { pollInterval } from '../interval.ts'
+import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 import type { Kind } from './change.ts'
 
 /** Options of {@link watch}. */
@@ -104,9 +104,6 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     persistent,
   }
 }
-
-// What setTimeout can wait.
-const LONGEST_TIMER = 2 ** 31 - 1
 
 const IGNORE_FORMS = 'a function, or an array of strings and RegExps'
 

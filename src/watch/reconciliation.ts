@@ -7,7 +7,7 @@ import { type Arrival, Found, type Origin } from './found.ts'
 import type { Listing } from './listing.ts'
 import { DirectoryMatching, matchArrivals } from './matching.ts'
 import { Placing } from './placing.ts'
-import type { RootFinding, SurveyTerms } from './survey.ts'
+import { findingOf, type RootFinding, type SurveyTerms } from './survey.ts'
 import type { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
@@ -89,7 +89,7 @@ export class Reconciliation {
     const directory = this.#requested[listing.id]
     if (directory === undefined || !this.#tree.isAttached(directory)) return undefined
     const { parent, name, territory } = directory
-    if (parent === undefined) this.roots.set(directory, { error: listing.error, identity: listing.identity })
+    if (parent === undefined) this.roots.set(directory, findingOf(listing))
     const isGone = listing.isGone
     const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== territory.mountId
     if (isGone || isOther) {

@@ -1,3 +1,4 @@
+import type { RootChange, Source } from './change.ts'
 import type { Directory } from './directory.ts'
 import type { FileRoot } from './file_root.ts'
 import type { Territory } from './territory.ts'
@@ -28,4 +29,8 @@ export class Root {
   constructor(path: string) {
     this.path = path
   }
+}
+
+export function aboutRoot(type: RootChange['type'], root: Root, source: Source): RootChange {
+  return { type, path: root.path, source }
 }

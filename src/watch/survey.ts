@@ -33,10 +33,17 @@ export interface Boundary {
   mountId: number
 }
 
-/** What a root's path leads to; error: 0, or -errno of opening or reading it. */
+/** What a root's path leads to. */
 export interface RootFinding {
+  /** 0, or -errno of opening or reading it. */
   error: number
+  /** That says nothing of it: see {@link Listing.isShort}. */
+  isShort: boolean
   identity: string
+}
+
+export function findingOf({ error, isShort, identity }: Listing): RootFinding {
+  return { error, isShort, identity }
 }
 
 /**
@@ -214,7 +221,7 @@ export class Survey {
 
   /** Whether it is still the same, the caller decides. */
   #root(directory: Directory, listing: Listing): Directory | undefined {
-    this.roots.set(directory, { error: listing.error, identity: listing.identity })
+    this.roots.set(directory, findingOf(listing))
     if (listing.error !== 0) return undefined
     directory.ino = listing.ino
     directory.territory.mountId = listing.mountId

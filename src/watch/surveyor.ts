@@ -1,5 +1,5 @@
 import { debuglog } from 'node:util'
-import type { Backend } from '../mounts/filesystems.ts'
+import type { Choice } from '../mounts/filesystems.ts'
 import type { Change } from './change.ts'
 import { type Directory, isLinkBase } from './directory.ts'
 import type { Questions } from './doubts.ts'
@@ -8,7 +8,7 @@ import type { InotifySource } from './inotify_source.ts'
 import type { Listing } from './listing.ts'
 import { textOf } from './names.ts'
 import { Reconciliation } from './reconciliation.ts'
-import { type Boundary, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
+import { type Boundary, findingOf, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
 import { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
@@ -40,7 +40,7 @@ export interface SurveyorParts {
   around: Surroundings
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
-  choose(path: string): Promise<{ backend: Backend; why: string } | { refused: Error }>
+  choose(path: string): Promise<Choice | { refused: Error }>
   /** Another territory has begun below this directory. */
   extended(territory: Territory, parent: Directory): void
   /** Whether a watch is needed for something else than the tree. */
@@ -167,7 +167,7 @@ export class Surveyor {
     const found = new Map<Directory, RootFinding>()
     const requests = roots.map((root) => ({ ...this.#placeOf(root), names: [] }))
     await this.#walker.walk(requests, (listing) => {
-      found.set(roots[listing.id] as Directory, { error: listing.error, identity: listing.identity })
+      found.set(roots[listing.id] as Directory, findingOf(listing))
     })
     return found
   }
@@ -195,13 +195,19 @@ export class Surveyor {
   ): Promise<void> {
     const { tree, report, trouble } = this.#parts
     const inotify = this.#parts.inotify()
-    for (let next = first; ; ) {
-      survey.begin(next)
-      const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
-      await this.#walker.walk(requests, take, inotify?.watching)
-      if (survey instanceof Survey) await this.#extend(survey)
-      next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
-      if (next.length === 0) break
+    try {
+      for (let next = first; ; ) {
+        survey.begin(next)
+        const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
+        await this.#walker.walk(requests, take, inotify?.watching)
+        if (survey instanceof Survey) await this.#extend(survey)
+        next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
+        if (next.length === 0) break
+      }
+    } catch (error) {
+      // What has been taken in is believed from now on, and is not found again.
+      if (survey instanceof Survey) report(survey.takeChanges())
+      throw error
     }
     report(survey.finish())
     if (survey.shortage !== undefined) trouble(survey.shortage)

@@ -1,13 +1,13 @@
 import { Inotify, type InotifyOptions } from '../inotify/inotify.ts'
 import { chooseForPath } from '../mounts/crossed.ts'
-import type { Backend } from '../mounts/filesystems.ts'
+import type { Choice } from '../mounts/filesystems.ts'
 import { mountOf } from '../mounts/mount_of.ts'
 import { DIRECTORY_MASK } from './watch_mask.ts'
 
 /** What a watcher asks of the system beside the directories themselves. */
 export interface WatchSystem {
   /** The source for an existing path, by the mounts that it crosses. */
-  choose(path: string): Promise<{ backend: Backend; why: string }>
+  choose(path: string): Promise<Choice>
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
   /** What the watches of directories ask for. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { InotifyError } from '../errors.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -15,6 +16,11 @@ export function asWatchError(error: unknown, path: string): unknown {
   return new InotifyError({ errno: -error.errno, syscall: known?.syscall ?? 'watch', path, hint })
 }
 
+/** A root cannot be opened or listed. `error`: -errno. */
+export function openError(error: number, path: string): InotifyError {
+  return new InotifyError({ errno: -error, syscall: 'open', path })
+}
+
 /** No watch or no inotify instance is left. */
 export function isLimit(error: unknown): error is InotifyError {
   return error instanceof InotifyError && (error.code === 'ENOSPC' || error.code === 'EMFILE')
@@ -25,11 +31,18 @@ export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(codeOf(error) ?? '')
 }
 
-const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
+const SHORTAGES = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const
+const CODES = new Set<string>(SHORTAGES)
+const ERRNOS = new Set<number>(SHORTAGES.map((code) => constants.errno[code]))
 
 /** The process or the system is out of something: that says nothing of the path. */
 export function isShortage(error: unknown): boolean {
-  return SHORTAGES.has(codeOf(error) ?? '')
+  return CODES.has(codeOf(error) ?? '')
+}
+
+/** {@link isShortage}, of an errno. */
+export function isShortageErrno(errno: number): boolean {
+  return ERRNOS.has(errno)
 }
 
 export function closedError(): InotifyError {

@@ -2,13 +2,12 @@ import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import type { Change } from './change.ts'
 import { Consumers } from './consumers.ts'
+import type { Coverage } from './coverage.ts'
 import { encoderOf } from './encoding.ts'
 import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
-import { type Coverage, Roots } from './roots.ts'
+import { Roots } from './roots.ts'
 import { linux, type WatchSystem } from './system.ts'
 import { closedError } from './watch_error.ts'
-
-export type { Coverage } from './roots.ts'
 
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []

@@ -29,9 +29,9 @@ const DIVERGED =
 const mutations: Mutation[] = [
   {
     name: 'after an overflow nothing is compared',
-    file: 'watch/roots.ts',
-    find: 'await this.#surveyor.reconcile(\n      present.map',
-    replace: 'if (Date.now() < 0) await this.#surveyor.reconcile(\n      present.map',
+    file: 'watch/recovery.ts',
+    find: 'const found = await surveyor.reconcile(\n      present.map',
+    replace: 'const found = new Map()\n    if (Date.now() < 0) await surveyor.reconcile(\n      present.map',
     tests: NARROW,
     says: DIVERGED,
   },

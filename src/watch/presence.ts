@@ -1,0 +1,95 @@
+import { debuglog } from 'node:util'
+import type { Attaching } from './attaching.ts'
+import type { Source } from './change.ts'
+import type { Directory } from './directory.ts'
+import type { Doubts } from './doubts.ts'
+import type { FileRoots } from './file_roots.ts'
+import type { Polling } from './polling.ts'
+import { aboutRoot, type Root } from './root.ts'
+import type { Surveyor } from './surveyor.ts'
+import type { Telling } from './telling.ts'
+import type { Translator } from './translate.ts'
+import type { Tree } from './tree.ts'
+import { isShortage, openError } from './watch_error.ts'
+
+export interface PresenceParts {
+  tree: Tree
+  translator: Translator
+  doubts: Doubts
+  surveyor: Surveyor
+  files: FileRoots
+  attaching: Attaching
+  polling: Polling
+  telling: Telling
+  /** Those that are watched, now. */
+  roots(): Root[]
+  /** ms since the epoch: all that was done before has been told. */
+  goodUntil(): number
+  /** There may be something to be polled, or to be looked at. */
+  arm(): void
+}
+
+const trace = debuglog('inotify-bridge')
+
+/** Whether roots are what they were: 'lost' and 'restored'. */
+export class Presence {
+  readonly #parts: PresenceParts
+
+  constructor(parts: PresenceParts) {
+    this.#parts = parts
+  }
+
+  lose(root: Root, source: Source): void {
+    const { tree, translator, doubts, surveyor, polling, telling, goodUntil, arm } = this.#parts
+    if (!root.isPresent) return
+    telling.report(translator.giveUp(translator.pending))
+    root.isPresent = false
+    root.isOverflown = false
+    root.goodUntil = goodUntil()
+    telling.report([aboutRoot('lost', root, source)])
+    doubts.forget((directory) => tree.topOf(directory) === root.top)
+    for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
+    surveyor.retire()
+    polling.discard()
+    arm()
+  }
+
+  /** The path is not what it was: says so, and watches what is there now, if something is. */
+  async replace(root: Root, source: Source): Promise<void> {
+    const { attaching, telling, roots, arm } = this.#parts
+    this.lose(root, source)
+    if (!roots().includes(root)) return
+    telling.withhold()
+    const isRestored = await attaching.attach(root).then(
+      () => true,
+      (error) => {
+        trace('%s is still lost: %s', root.path, error)
+        return false
+      },
+    )
+    const found = telling.takeWithheld()
+    if (isRestored) telling.report([aboutRoot('restored', root, 'rescan'), ...found])
+    arm()
+  }
+
+  /** Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known. */
+  async verify(): Promise<unknown> {
+    const { surveyor, files } = this.#parts
+    const roots = this.#parts.roots().filter(({ isPresent, top }) => isPresent && top !== undefined)
+    const tops = roots.map(({ top }) => top as Directory)
+    let shortage: unknown
+    const found = await surveyor.identify(tops).catch((error) => {
+      if (!isShortage(error)) throw error
+      trace('%s', error)
+      shortage = error
+      return undefined
+    })
+    for (const root of found === undefined ? [] : roots) {
+      const finding = found?.get(root.top as Directory)
+      if (finding?.isShort) shortage = openError(finding.error, root.path)
+      else if (finding?.identity !== root.identity) await this.replace(root, 'rescan')
+    }
+    await files.lookAtAll('rescan')
+    return shortage
+  }
+}
