@@ -82,135 +82,95 @@ export class Roots implements Surroundings {
     const { persistent } = settings
     const telling = new Telling(settings, (changes) => listener.changes(changes))
     this.#telling = telling
-    const [tree, translator, doubts] = [this.#tree, this.#translator, this.#doubts]
-    const report = (changes: Change[]) => telling.report(changes)
-    const trouble = (error: unknown) => listener.trouble(error)
-    const inotify = () => this.#inotify
-    const retire = (wds: Iterable<number>) => this.#retire(wds)
-    const keeps = (wd: number) => this.#keeps(wd)
-    const roots = () => (this.#closed ? [] : [...this.#roots.values()])
-    const terms = (terms: Partial<SurveyTerms>) => this.#terms(terms)
-    this.#surveyor = new Surveyor({
-      tree,
-      translator,
-      around: this,
-      inotify,
-      choose: (path) => this.#attaching.chooseBelow(path),
-      keeps,
-      extended: (territory, parent) => this.#attaching.rootOf(tree.topOf(parent))?.territories.add(territory),
-      report,
-      trouble,
-    })
-    this.#files = new FileRoots({
-      inotify: () => this.#inotify?.inotify,
-      retire,
-      report,
-      trouble,
-      lost: (file) => {
-        for (const root of this.#rootsOf(file)) this.#presence.lose(root, 'inotify')
-      },
-      mayBeBack: async (file) => {
-        for (const root of this.#rootsOf(file)) await this.#presence.replace(root, 'inotify')
-      },
-    })
+    const [tree, lane] = [this.#tree, this.#lane]
     const failed = (error: unknown) => {
       if (this.#closed) return
       trace('%s', error)
-      trouble(error)
+      listener.trouble(error)
     }
-    this.#mounts = new MountWatch((points) => {
-      this.#lane.run(() => this.#onMounts(points)).catch(failed)
-    })
-    const [surveyor, files] = [this.#surveyor, this.#files]
-    this.#attaching = new Attaching({
+    const shared = {
       settings,
       system,
+      telling,
       tree,
-      surveyor,
-      files,
-      mounts: this.#mounts,
-      inotify,
-      openInotify: () => this.#openInotify(),
-      terms,
-      retire,
-      report,
-      trouble,
-    })
-    const attaching = this.#attaching
-    this.#events = new Events({
-      tree,
-      translator,
-      surveyor,
+      lane,
+      failed,
+      persistent,
       around: this,
-      doubts,
+      translator: this.#translator,
+      doubts: this.#doubts,
       toBeListed: this.#toBeListed,
-      terms: (source) => this.#terms({ source }),
-      report,
+      inotify: () => this.#inotify,
+      openInotify: () => this.#openInotify(),
+      roots: () => (this.#closed ? [] : [...this.#roots.values()]),
+      terms: (terms: Partial<SurveyTerms>) => this.#terms(terms),
+      keeps: (wd: number) => this.#keeps(wd),
+      retire: (wds: Iterable<number>) => this.#retire(wds),
+      report: (changes: Change[]) => telling.report(changes),
+      trouble: (error: unknown) => listener.trouble(error),
+      room: () => listener.room(),
+      arm: () => this.#arm(),
+    }
+    const surveyor = new Surveyor({
+      ...shared,
+      choose: (path) => attaching.chooseBelow(path),
+      extended: (territory, parent) => attaching.rootOf(tree.topOf(parent))?.territories.add(territory),
+    })
+    const files = new FileRoots({
+      ...shared,
+      inotify: () => this.#inotify?.inotify,
+      lost: (file) => {
+        for (const root of this.#rootsOf(file)) presence.lose(root, 'inotify')
+      },
+      mayBeBack: async (file) => {
+        for (const root of this.#rootsOf(file)) await presence.replace(root, 'inotify')
+      },
+    })
+    const mounts = new MountWatch((points) => {
+      lane.run(() => this.#onMounts(points)).catch(failed)
+    })
+    const attaching = new Attaching({ ...shared, surveyor, files, mounts })
+    const events = new Events({
+      ...shared,
+      surveyor,
       lost: (top) => {
         const root = attaching.rootOf(top)
-        if (root !== undefined) this.#presence.lose(root, 'inotify')
+        if (root !== undefined) presence.lose(root, 'inotify')
       },
-      trouble,
     })
-    this.#polling = new Polling({
-      lane: this.#lane,
-      events: this.#events,
+    const polling = new Polling({
+      ...shared,
+      events,
       surveyor,
-      inotify,
-      terms: (since) => this.#terms({ source: 'poll', since }),
-      replace: (root) => this.#presence.replace(root, 'poll'),
-      isCurrent: (root) => !this.#closed && this.#roots.get(root.path) === root && root.isPresent,
+      files,
+      replace: (root) => presence.replace(root, 'poll'),
       recursive: this.recursive && !this.hidesSome,
     })
-    this.#presence = new Presence({
-      tree,
-      translator,
-      doubts,
+    const presence = new Presence({
+      ...shared,
       surveyor,
       files,
       attaching,
-      polling: this.#polling,
-      telling,
-      roots,
-      goodUntil: () => this.#recovery.goodUntil,
-      arm: () => this.#arm(),
+      polling,
+      goodUntil: () => recovery.goodUntil,
     })
-    this.#recovery = new Recovery({
-      persistent,
-      lane: this.#lane,
-      tree,
-      translator,
-      doubts,
-      surveyor,
-      events: this.#events,
-      files,
-      presence: this.#presence,
-      polling: this.#polling,
-      inotify,
-      roots,
-      keeps,
-      terms,
-      report,
-      trouble,
-    })
+    const recovery = new Recovery({ ...shared, surveyor, events, files, presence, polling })
     this.#polls = new Schedule({
       every: settings.interval,
       persistent,
       failed,
-      needed: () => [...this.#roots.values()].some((root) => !root.isPresent || this.#polling.isNeeded(root)),
-      run: () => this.#poll(),
+      needed: () => polling.isNeeded(),
+      run: () => polling.poll(),
     })
-    this.#settling = new Settling({
-      persistent,
-      lane: this.#lane,
-      events: this.#events,
-      doubts,
-      presence: this.#presence,
-      recovery: this.#recovery,
-      inotify,
-      poll: () => this.#polls.now(),
-      failed,
-    })
+    this.#settling = new Settling({ ...shared, events, presence, recovery, poll: () => this.#polls.now() })
+    this.#surveyor = surveyor
+    this.#files = files
+    this.#mounts = mounts
+    this.#attaching = attaching
+    this.#events = events
+    this.#polling = polling
+    this.#presence = presence
+    this.#recovery = recovery
   }
 
   hides(path: string, kind: Kind): boolean {
@@ -362,23 +322,6 @@ export class Roots implements Surroundings {
 
   #retire(wds: Iterable<number>): void {
     for (const wd of wds) if (!this.#keeps(wd) && this.#tree.at(wd).length === 0) this.#inotify?.retire(wd)
-  }
-
-  async #poll(): Promise<void> {
-    for (const root of this.#roots.values()) {
-      for (const territory of root.territories) {
-        const { base } = territory
-        if (base !== undefined && base !== root.top && !this.#tree.isAttached(base))
-          root.territories.delete(territory)
-      }
-      if (root.isPresent) continue
-      await this.#lane.run(async () => {
-        if (!root.isPresent) await this.#presence.replace(root, 'poll')
-      })
-    }
-    await this.#polling.poll([...this.#roots.values()])
-    await this.#lane.run(() => this.#files.lookAtAll('poll'))
-    await this.#listener.room()
   }
 
   #forget(root: Root): void {
