@@ -1,6 +1,5 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../inotify/batch.ts'
-import { isWithin } from '../mounts/mountinfo.ts'
 import { Attaching } from './attaching.ts'
 import type { Change, Kind } from './change.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
@@ -12,6 +11,7 @@ import { FileRoots } from './file_roots.ts'
 import { InotifySource } from './inotify_source.ts'
 import { Lane } from './lane.ts'
 import { MountWatch } from './mount_watch.ts'
+import { MountsBelow } from './mounts_below.ts'
 import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
 import { Polling } from './polling.ts'
@@ -127,7 +127,8 @@ export class Roots implements Surroundings {
       },
     })
     const mounts = new MountWatch((points) => {
-      lane.run(() => this.#onMounts(points)).catch(failed)
+      const looked = lane.run(() => mountsBelow.look(points))
+      looked.then(() => this.#settling.arm()).catch(failed)
     })
     const attaching = new Attaching({ ...shared, surveyor, files, mounts })
     const events = new Events({
@@ -154,6 +155,7 @@ export class Roots implements Surroundings {
       polling,
       goodUntil: () => recovery.goodUntil,
     })
+    const mountsBelow = new MountsBelow({ ...shared, events, presence })
     const recovery = new Recovery({ ...shared, surveyor, events, files, presence, polling })
     this.#polls = new Schedule({
       every: settings.interval,
@@ -241,9 +243,10 @@ export class Roots implements Surroundings {
 
   coverage(): Coverage[] {
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
-    return [...this.#roots.values(), ...beginning].flatMap((root) =>
-      coverageOf(root, this.#tree, root.isPresent || root === this.#beginning),
-    )
+    return [...this.#roots.values(), ...beginning].flatMap((root) => {
+      root.dropTerritories(this.#tree)
+      return coverageOf(root, this.#tree, root.isPresent || root === this.#beginning)
+    })
   }
 
   /** Nothing is told after the call. */
@@ -297,22 +300,6 @@ export class Roots implements Surroundings {
     await this.#files.take(batch, start, end)
     if (this.#attaching.ways.collect(batch, start, end, ABOUT_NAME | GONE).size > 0)
       await this.#presence.verify()
-  }
-
-  /** Something was mounted or unmounted: another directory may be at that path now. */
-  async #onMounts(points: readonly string[]): Promise<void> {
-    await this.#presence.verify()
-    const directories: Directory[] = []
-    for (const { isPresent, top, realPath } of this.#roots.values()) {
-      if (!isPresent || top === undefined) continue
-      for (const point of points) {
-        if (point === realPath || !isWithin(point, realPath)) continue
-        const directory = this.#tree.find(top, point.slice(realPath.length).split('/').filter(Boolean))
-        if (directory !== undefined) directories.push(directory)
-      }
-    }
-    if (directories.length > 0) await this.#surveyor.survey(directories, this.#terms({}))
-    this.#settling.arm()
   }
 
   /** Whether a watch is needed for something else than a directory of the tree. */
