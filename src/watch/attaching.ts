@@ -135,6 +135,7 @@ export class Attaching {
     }
     known.backend = backend
     known.why = why
+    known.limit = undefined
     known.uncovered.clear()
     known.leftover.clear()
     return known
@@ -154,7 +155,7 @@ export class Attaching {
     const limit = asWatchError(error, root.path) as InotifyError
     territory.backend = 'poll'
     territory.why = `polled for want of a watch (${limit.code})`
-    territory.refuse(root.path, limit)
+    territory.limit = limit
     this.#parts.trouble(limit)
   }
 

@@ -17,7 +17,8 @@ export interface Coverage {
 
 /** @param isThere whether the root is present, or its first listing under way: how far that has come is told as well */
 export function coverageOf(root: Root, tree: Tree, isThere: boolean): Coverage[] {
-  const absence = root.absence === undefined ? [] : [{ path: root.path, error: root.absence }]
+  const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
+  const absence = ofRoot(root.absence)
   const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
   if (territories.length === 0) {
     return [
@@ -29,13 +30,15 @@ export function coverageOf(root: Root, tree: Tree, isThere: boolean): Coverage[]
       path: textOf(tree.pathOf(directory)),
       error,
     }))
-    const refused = [...territory.refused].map(([path, error]) => ({ path: textOf(path), error }))
+    const refused = [...territory.refused].flatMap(([parent, mounts]) =>
+      [...mounts].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error })),
+    )
     return {
       path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
       backend: territory.backend,
       why: territory.why,
       directories: isThere ? territory.directories : 0,
-      uncovered: [...absence, ...refused, ...uncovered],
+      uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
     }
   })
 }

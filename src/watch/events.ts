@@ -21,7 +21,7 @@ export interface EventsParts {
   doubts: Doubts
   /** Directories that are to be listed when the events have been told. */
   toBeListed: Set<Directory>
-  terms(source: SurveyTerms['source']): SurveyTerms
+  terms(terms: Partial<SurveyTerms>): SurveyTerms
   report(changes: Change[]): void
   /** The top of a root is gone, moved or unmounted. */
   lost(top: Directory): void
@@ -125,7 +125,7 @@ export class Events {
           // What cannot be read for other reasons is not covered, and is listed when its mode changes.
         } else if (listing.isShort) doubts.renew(directory, names)
       }
-      await surveyor.takeIn(found, terms('rescan'))
+      await surveyor.takeIn(found, terms({}))
       await this.list()
     }
   }
@@ -178,7 +178,7 @@ export class Events {
       if (!translator.isOnItsWay(directory)) toBeListed.delete(directory)
     }
     if (directories.length === 0 && !surveyor.hasLinks) return
-    const found = await this.#unlessShort(() => surveyor.survey(directories, terms('rescan')))
+    const found = await this.#unlessShort(() => surveyor.survey(directories, terms({})))
     if (found === undefined) for (const directory of directories) toBeListed.add(directory)
   }
 

@@ -1,23 +1,29 @@
 import { CLOCK_SLACK_MS } from './clock.ts'
 import type { Directory } from './directory.ts'
 import type { Events } from './events.ts'
+import type { FileRoots } from './file_roots.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Lane } from './lane.ts'
 import type { Listing } from './listing.ts'
 import type { Root } from './root.ts'
 import type { SurveyTerms } from './survey.ts'
 import type { Surveyor } from './surveyor.ts'
+import type { Tree } from './tree.ts'
 import { Walker } from './walk.ts'
 
 export interface PollingParts {
   lane: Lane
+  tree: Tree
+  files: FileRoots
   events: Events
   surveyor: Surveyor
   inotify(): InotifySource | undefined
-  terms(since: number): SurveyTerms
+  roots(): Root[]
+  terms(terms: Partial<SurveyTerms>): SurveyTerms
   /** The root is not what it was. */
   replace(root: Root): Promise<void>
-  isCurrent(root: Root): boolean
+  /** Resolves when more changes are wanted. */
+  room(): Promise<void>
   recursive: boolean
 }
 
@@ -40,10 +46,9 @@ export class Polling {
     this.#parts = parts
   }
 
-  /** Whether something of a root has to be polled. */
-  isNeeded({ territories }: Root): boolean {
-    for (const { isPolled, leftover } of territories) if (isPolled || leftover.size > 0) return true
-    return false
+  /** Whether something has to be polled, if only to see whether it is there. */
+  isNeeded(): boolean {
+    return this.#parts.roots().some((root) => !root.isPresent || isPolled(root))
   }
 
   /** A listing that is under way is out of date. */
@@ -51,9 +56,28 @@ export class Polling {
     this.#generation++
   }
 
-  async poll(roots: readonly Root[]): Promise<void> {
+  /** Looks for what is lost, and at all that is polled. */
+  async poll(): Promise<void> {
+    const { roots, tree, lane, files, replace, room } = this.#parts
+    for (const root of roots()) {
+      root.dropTerritories(tree)
+      if (root.isPresent) continue
+      await lane.run(async () => {
+        if (!root.isPresent) await replace(root)
+      })
+    }
+    await this.#pollDirectories()
+    await lane.run(() => files.lookAtAll('poll'))
+    await room()
+  }
+
+  close(): Promise<void> {
+    return this.#walker.close()
+  }
+
+  async #pollDirectories(): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const current = roots.filter((root) => this.#parts.isCurrent(root) && this.isNeeded(root))
+      const current = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
       if (current.length === 0) return
       const touched = new Map<Directory, Set<string>>()
       this.#parts.events.touched = touched
@@ -63,10 +87,6 @@ export class Polling {
         this.#parts.events.touched = undefined
       }
     }
-  }
-
-  close(): Promise<void> {
-    return this.#walker.close()
   }
 
   /** Whether it has been taken in. */
@@ -102,7 +122,7 @@ export class Polling {
       for (const root of replaced) await this.#parts.replace(root)
       if (replaced.length > 0) return false
       // Of what is polled for want of a watch no stat is kept: its filesystem has this machine's clock.
-      const terms = { ...this.#parts.terms(leftover.length > 0 ? since : 0), touched }
+      const terms = this.#parts.terms({ source: 'poll', since: leftover.length > 0 ? since : 0, touched })
       await surveyor.takeListings([...bases, ...leftover], listings, terms)
       await events.list()
       this.#lastAt = startedAt
@@ -117,4 +137,10 @@ export class Polling {
       return listing !== undefined && (listing.error !== 0 || listing.identity !== root.identity)
     })
   }
+}
+
+/** Whether something of a root is polled. */
+function isPolled({ territories }: Root): boolean {
+  for (const { isPolled, leftover } of territories) if (isPolled || leftover.size > 0) return true
+  return false
 }

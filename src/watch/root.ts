@@ -2,6 +2,7 @@ import type { RootChange, Source } from './change.ts'
 import type { Directory } from './directory.ts'
 import type { FileRoot } from './file_root.ts'
 import type { Territory } from './territory.ts'
+import type { Tree } from './tree.ts'
 
 /** A path that is watched: what it stands for, and whether it does. */
 export class Root {
@@ -28,6 +29,14 @@ export class Root {
 
   constructor(path: string) {
     this.path = path
+  }
+
+  /** Forgets those of mounts and links that are gone. */
+  dropTerritories(tree: Tree): void {
+    for (const territory of this.territories) {
+      const { base } = territory
+      if (base !== undefined && !tree.isAttached(base)) this.territories.delete(territory)
+    }
   }
 }
 

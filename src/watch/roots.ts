@@ -1,6 +1,5 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../inotify/batch.ts'
-import { isWithin } from '../mounts/mountinfo.ts'
 import { Attaching } from './attaching.ts'
 import type { Change, Kind } from './change.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
@@ -12,6 +11,7 @@ import { FileRoots } from './file_roots.ts'
 import { InotifySource } from './inotify_source.ts'
 import { Lane } from './lane.ts'
 import { MountWatch } from './mount_watch.ts'
+import { MountsBelow } from './mounts_below.ts'
 import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
 import { Polling } from './polling.ts'
@@ -82,135 +82,97 @@ export class Roots implements Surroundings {
     const { persistent } = settings
     const telling = new Telling(settings, (changes) => listener.changes(changes))
     this.#telling = telling
-    const [tree, translator, doubts] = [this.#tree, this.#translator, this.#doubts]
-    const report = (changes: Change[]) => telling.report(changes)
-    const trouble = (error: unknown) => listener.trouble(error)
-    const inotify = () => this.#inotify
-    const retire = (wds: Iterable<number>) => this.#retire(wds)
-    const keeps = (wd: number) => this.#keeps(wd)
-    const roots = () => (this.#closed ? [] : [...this.#roots.values()])
-    const terms = (terms: Partial<SurveyTerms>) => this.#terms(terms)
-    this.#surveyor = new Surveyor({
-      tree,
-      translator,
-      around: this,
-      inotify,
-      choose: (path) => this.#attaching.chooseBelow(path),
-      keeps,
-      extended: (territory, parent) => this.#attaching.rootOf(tree.topOf(parent))?.territories.add(territory),
-      report,
-      trouble,
-    })
-    this.#files = new FileRoots({
-      inotify: () => this.#inotify?.inotify,
-      retire,
-      report,
-      trouble,
-      lost: (file) => {
-        for (const root of this.#rootsOf(file)) this.#presence.lose(root, 'inotify')
-      },
-      mayBeBack: async (file) => {
-        for (const root of this.#rootsOf(file)) await this.#presence.replace(root, 'inotify')
-      },
-    })
+    const [tree, lane] = [this.#tree, this.#lane]
     const failed = (error: unknown) => {
       if (this.#closed) return
       trace('%s', error)
-      trouble(error)
+      listener.trouble(error)
     }
-    this.#mounts = new MountWatch((points) => {
-      this.#lane.run(() => this.#onMounts(points)).catch(failed)
-    })
-    const [surveyor, files] = [this.#surveyor, this.#files]
-    this.#attaching = new Attaching({
+    const shared = {
       settings,
       system,
+      telling,
       tree,
-      surveyor,
-      files,
-      mounts: this.#mounts,
-      inotify,
-      openInotify: () => this.#openInotify(),
-      terms,
-      retire,
-      report,
-      trouble,
-    })
-    const attaching = this.#attaching
-    this.#events = new Events({
-      tree,
-      translator,
-      surveyor,
+      lane,
+      failed,
+      persistent,
       around: this,
-      doubts,
+      translator: this.#translator,
+      doubts: this.#doubts,
       toBeListed: this.#toBeListed,
-      terms: (source) => this.#terms({ source }),
-      report,
+      inotify: () => this.#inotify,
+      openInotify: () => this.#openInotify(),
+      roots: () => (this.#closed ? [] : [...this.#roots.values()]),
+      terms: (terms: Partial<SurveyTerms>) => this.#terms(terms),
+      keeps: (wd: number) => this.#keeps(wd),
+      retire: (wds: Iterable<number>) => this.#retire(wds),
+      report: (changes: Change[]) => telling.report(changes),
+      trouble: (error: unknown) => listener.trouble(error),
+      room: () => listener.room(),
+      arm: () => this.#arm(),
+    }
+    const surveyor = new Surveyor({
+      ...shared,
+      choose: (path) => attaching.chooseBelow(path),
+      extended: (territory, parent) => attaching.rootOf(tree.topOf(parent))?.territories.add(territory),
+    })
+    const files = new FileRoots({
+      ...shared,
+      inotify: () => this.#inotify?.inotify,
+      lost: (file) => {
+        for (const root of this.#rootsOf(file)) presence.lose(root, 'inotify')
+      },
+      mayBeBack: async (file) => {
+        for (const root of this.#rootsOf(file)) await presence.replace(root, 'inotify')
+      },
+    })
+    const mounts = new MountWatch((points) => {
+      const looked = lane.run(() => mountsBelow.look(points))
+      looked.then(() => this.#settling.arm()).catch(failed)
+    })
+    const attaching = new Attaching({ ...shared, surveyor, files, mounts })
+    const events = new Events({
+      ...shared,
+      surveyor,
       lost: (top) => {
         const root = attaching.rootOf(top)
-        if (root !== undefined) this.#presence.lose(root, 'inotify')
+        if (root !== undefined) presence.lose(root, 'inotify')
       },
-      trouble,
     })
-    this.#polling = new Polling({
-      lane: this.#lane,
-      events: this.#events,
+    const polling = new Polling({
+      ...shared,
+      events,
       surveyor,
-      inotify,
-      terms: (since) => this.#terms({ source: 'poll', since }),
-      replace: (root) => this.#presence.replace(root, 'poll'),
-      isCurrent: (root) => !this.#closed && this.#roots.get(root.path) === root && root.isPresent,
+      files,
+      replace: (root) => presence.replace(root, 'poll'),
       recursive: this.recursive && !this.hidesSome,
     })
-    this.#presence = new Presence({
-      tree,
-      translator,
-      doubts,
+    const presence = new Presence({
+      ...shared,
       surveyor,
       files,
       attaching,
-      polling: this.#polling,
-      telling,
-      roots,
-      goodUntil: () => this.#recovery.goodUntil,
-      arm: () => this.#arm(),
+      polling,
+      goodUntil: () => recovery.goodUntil,
     })
-    this.#recovery = new Recovery({
-      persistent,
-      lane: this.#lane,
-      tree,
-      translator,
-      doubts,
-      surveyor,
-      events: this.#events,
-      files,
-      presence: this.#presence,
-      polling: this.#polling,
-      inotify,
-      roots,
-      keeps,
-      terms,
-      report,
-      trouble,
-    })
+    const mountsBelow = new MountsBelow({ ...shared, events, presence })
+    const recovery = new Recovery({ ...shared, surveyor, events, files, presence, polling })
     this.#polls = new Schedule({
       every: settings.interval,
       persistent,
       failed,
-      needed: () => [...this.#roots.values()].some((root) => !root.isPresent || this.#polling.isNeeded(root)),
-      run: () => this.#poll(),
+      needed: () => polling.isNeeded(),
+      run: () => polling.poll(),
     })
-    this.#settling = new Settling({
-      persistent,
-      lane: this.#lane,
-      events: this.#events,
-      doubts,
-      presence: this.#presence,
-      recovery: this.#recovery,
-      inotify,
-      poll: () => this.#polls.now(),
-      failed,
-    })
+    this.#settling = new Settling({ ...shared, events, presence, recovery, poll: () => this.#polls.now() })
+    this.#surveyor = surveyor
+    this.#files = files
+    this.#mounts = mounts
+    this.#attaching = attaching
+    this.#events = events
+    this.#polling = polling
+    this.#presence = presence
+    this.#recovery = recovery
   }
 
   hides(path: string, kind: Kind): boolean {
@@ -281,9 +243,10 @@ export class Roots implements Surroundings {
 
   coverage(): Coverage[] {
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
-    return [...this.#roots.values(), ...beginning].flatMap((root) =>
-      coverageOf(root, this.#tree, root.isPresent || root === this.#beginning),
-    )
+    return [...this.#roots.values(), ...beginning].flatMap((root) => {
+      root.dropTerritories(this.#tree)
+      return coverageOf(root, this.#tree, root.isPresent || root === this.#beginning)
+    })
   }
 
   /** Nothing is told after the call. */
@@ -339,22 +302,6 @@ export class Roots implements Surroundings {
       await this.#presence.verify()
   }
 
-  /** Something was mounted or unmounted: another directory may be at that path now. */
-  async #onMounts(points: readonly string[]): Promise<void> {
-    await this.#presence.verify()
-    const directories: Directory[] = []
-    for (const { isPresent, top, realPath } of this.#roots.values()) {
-      if (!isPresent || top === undefined) continue
-      for (const point of points) {
-        if (point === realPath || !isWithin(point, realPath)) continue
-        const directory = this.#tree.find(top, point.slice(realPath.length).split('/').filter(Boolean))
-        if (directory !== undefined) directories.push(directory)
-      }
-    }
-    if (directories.length > 0) await this.#surveyor.survey(directories, this.#terms({}))
-    this.#settling.arm()
-  }
-
   /** Whether a watch is needed for something else than a directory of the tree. */
   #keeps(wd: number): boolean {
     return this.#files.has(wd) || this.#attaching.ways.has(wd)
@@ -362,23 +309,6 @@ export class Roots implements Surroundings {
 
   #retire(wds: Iterable<number>): void {
     for (const wd of wds) if (!this.#keeps(wd) && this.#tree.at(wd).length === 0) this.#inotify?.retire(wd)
-  }
-
-  async #poll(): Promise<void> {
-    for (const root of this.#roots.values()) {
-      for (const territory of root.territories) {
-        const { base } = territory
-        if (base !== undefined && base !== root.top && !this.#tree.isAttached(base))
-          root.territories.delete(territory)
-      }
-      if (root.isPresent) continue
-      await this.#lane.run(async () => {
-        if (!root.isPresent) await this.#presence.replace(root, 'poll')
-      })
-    }
-    await this.#polling.poll([...this.#roots.values()])
-    await this.#lane.run(() => this.#files.lookAtAll('poll'))
-    await this.#listener.room()
   }
 
   #forget(root: Root): void {

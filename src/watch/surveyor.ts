@@ -261,7 +261,7 @@ export class Surveyor {
     if ('refused' in choice) {
       trace('%s: not watched: %s', path, choice.refused)
       survey.createLeaf(parent, name, 'directory')
-      parent.territory.refuse(path, choice.refused)
+      parent.territory.refuse(parent, name, choice.refused)
       return
     }
     trace('%s: %s, because %s', path, choice.backend, choice.why)
@@ -289,6 +289,7 @@ export class Surveyor {
   }
 
   #begin(survey: Survey, parent: Directory, name: string, territory: Territory): void {
+    parent.territory.allow(parent, name)
     survey.createBase(parent, name, territory)
     this.#parts.extended(territory, parent)
   }

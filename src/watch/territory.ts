@@ -19,6 +19,10 @@ export class Territory {
   readonly uncovered = new Map<Directory, Error>()
   /** Those of them that are polled for want of a watch. */
   readonly leftover = new Set<Directory>()
+  /** Mounts below that are not watched at all, and why: by the directory that they are in, and their name there. */
+  readonly refused = new Map<Directory, Map<string, Error>>()
+  /** Why all of it is polled, if not by its mount. */
+  limit: Error | undefined
 
   constructor(backend: Backend, why: string, mountId: number, isLinked = false) {
     this.backend = backend
@@ -27,11 +31,19 @@ export class Territory {
     this.isLinked = isLinked
   }
 
-  /** Mounts below that are not watched at all, by path, and why. */
-  readonly refused = new Map<string, Error>()
+  /** Notes that a mount below is not watched at all, and why. */
+  refuse(parent: Directory, name: string, error: Error): void {
+    const refused = this.refused.get(parent)
+    if (refused === undefined) this.refused.set(parent, new Map([[name, error]]))
+    else refused.set(name, error)
+  }
 
-  refuse(path: string, error: Error): void {
-    this.refused.set(path, error)
+  /** Takes {@link refuse} back: something else may be there. Whether there was anything to take back. */
+  allow(parent: Directory, name: string): boolean {
+    const refused = this.refused.get(parent)
+    const wasRefused = refused?.delete(name) ?? false
+    if (refused?.size === 0) this.refused.delete(parent)
+    return wasRefused
   }
 
   get isWatched(): boolean {
@@ -46,5 +58,6 @@ export class Territory {
     this.directories--
     this.uncovered.delete(directory)
     this.leftover.delete(directory)
+    this.refused.delete(directory)
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, renameSync } from 'node:fs'
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Change, Inotify, InotifyError, Watcher, type WatchOptions, watch } from '../../src/index.ts'
@@ -322,6 +322,25 @@ describe('limits', () => {
     const strict = new Watcher(directory, { backend: 'inotify' }, system)
     await expect(strict.ready).rejects.toMatchObject({ code, path: directory, hint: 'raise it' })
   })
+})
+
+test('a limit is not said any more of a root that is restored when there is an instance again', async () => {
+  const root = join(scratch(), 'root')
+  mkdirSync(root)
+  const choose = async () => ({ backend: 'inotify' as const, why: 'a test' })
+  let isShort = true
+  const openInotify = (options: object) => {
+    if (isShort) throw new InotifyError({ errno: 'EMFILE', syscall: 'inotify_init1' })
+    return new Inotify(options)
+  }
+  const { watcher, told } = await watching(root, { interval: NEVER }, { choose, openInotify })
+  expect(watcher.coverage()).toMatchObject([{ backend: 'poll', uncovered: [{ error: { code: 'EMFILE' } }] }])
+  isShort = false
+  rmdirSync(root)
+  expect(story(await told(), root)).toEqual(['lost .'])
+  mkdirSync(root)
+  expect(story(await told(), root)).toEqual(['restored .'])
+  expect(watcher.coverage()).toMatchObject([{ backend: 'inotify', uncovered: [] }])
 })
 
 test('events can no longer be read: error, and closed; a sync does not hang', async () => {
