@@ -198,9 +198,9 @@ export class Unmade {
   }
 }
 
-/** With room for this index, and as much again. */
+/** With room for this index, and much more: what is not written to takes no memory, and {@link Unmade.seal} gives it back. */
 function extended(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(2 * (index + 1))
+  const longer = new Int32Array(Math.max(4096, 4 * index))
   longer.set(array)
   return longer
 }
