@@ -30,6 +30,11 @@ export class Children {
     return this.#start(this.#programs.rawReader, args)
   }
 
+  /** @param {(string | number)[]} args */
+  startRawWalk(...args) {
+    return this.#start(this.#programs.rawWalk, args)
+  }
+
   /**
    * Runs subject.mjs: the question's answer() with one of the ways to watch.
    * @param {string} question

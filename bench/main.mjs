@@ -9,9 +9,10 @@ import { latency } from './latency.mjs'
 import { ask } from './question.mjs'
 import { asData, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
+import { setUp } from './set_up.mjs'
 import { storm } from './storm.mjs'
 
-const QUESTIONS = [capacity, storm, latency, blockedLoop, idle]
+const QUESTIONS = [capacity, storm, latency, blockedLoop, idle, setUp]
 
 const HELP = `Usage: npm run bench -- [options] [question ...]
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 /**
  * @typedef {object} Scratch
  * @property {string} path
- * @property {{ writer: string, rawReader: string }} programs
+ * @property {{ writer: string, rawReader: string, rawWalk: string }} programs
  * @property {() => string} newDirectory
  * @property {() => { go: string, done: string }} newFifos
  */
@@ -22,9 +22,14 @@ export function makeScratch() {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => process.exit(128 + constants.signals[signal]))
   }
-  const programs = { writer: join(path, 'writer'), rawReader: join(path, 'raw_reader') }
+  const programs = {
+    writer: join(path, 'writer'),
+    rawReader: join(path, 'raw_reader'),
+    rawWalk: join(path, 'raw_walk'),
+  }
   compile('writer.c', programs.writer)
   compile('raw_reader.c', programs.rawReader)
+  compile('raw_walk.c', programs.rawWalk)
   return {
     path,
     programs,
@@ -43,6 +48,6 @@ export function makeScratch() {
  * @param {string} program
  */
 function compile(source, program) {
-  const flags = ['-std=c11', '-Wall', '-Wextra', '-O2']
+  const flags = ['-std=c11', '-Wall', '-Wextra', '-O2', '-pthread']
   execFileSync('cc', [...flags, '-o', program, join(import.meta.dirname, source)], { stdio: 'inherit' })
 }

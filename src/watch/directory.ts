@@ -23,6 +23,8 @@ export class Directory implements Entry {
   #packed = ''
   #subdirectories: Directory[] | undefined = undefined
   #entries: Entries | undefined = undefined
+  // Makes those below it that are still to be made.
+  #makeRest: (() => Directory[]) | undefined = undefined
 
   constructor(name: string, ino: number, territory: Territory) {
     this.name = name
@@ -50,6 +52,7 @@ export class Directory implements Entry {
 
   /** Its entries, to be read and changed. Only by way of {@link Warm.entriesOf}, so that they are packed again some day. */
   warm(): Entries {
+    this.unfold()
     if (this.#entries === undefined) {
       this.#entries = new Map()
       if (this.#packed !== '') unpackString(this.#packed, this.#entries)
@@ -89,8 +92,20 @@ export class Directory implements Entry {
     else this.#subdirectories.push(directory)
   }
 
+  /** There are directories below it that are made when somebody asks for them: see {@link Unmade}. */
+  unfoldBy(makeRest: () => Directory[]): void {
+    this.#makeRest = makeRest
+  }
+
+  unfold(): void {
+    const makeRest = this.#makeRest
+    this.#makeRest = undefined
+    if (makeRest !== undefined) for (const each of makeRest()) this.adopt(each)
+  }
+
   /** The directories right below it. */
   *subdirectories(): Generator<Directory> {
+    this.unfold()
     if (this.#entries === undefined) yield* this.#subdirectories ?? []
     else for (const entry of this.#entries.values()) if (entry instanceof Directory) yield entry
   }

@@ -30,7 +30,7 @@ const { ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
 const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
 
 /** Whole records, as the walker hands them over. */
-class Chunk {
+export class Chunk {
   readonly bytes: Buffer
   // The same memory: records are aligned, and the addon is built for little-endian machines alone.
   readonly i32: Int32Array
@@ -40,6 +40,28 @@ class Chunk {
     this.bytes = bytes
     this.i32 = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
     this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
+  }
+
+  // Of the record that begins at a byte.
+
+  idAt(at: number): number {
+    return this.i32[(at + ID) >> 2] as number
+  }
+
+  /** -1: none. */
+  parentAt(at: number): number {
+    return this.i32[(at + PARENT) >> 2] as number
+  }
+
+  wdAt(at: number): number {
+    return this.i32[(at + WD) >> 2] as number
+  }
+
+  /** Whether it is of a directory that is watched, was listed and is no boundary. */
+  isPlainAt(at: number): boolean {
+    const error = this.i32[(at + ERROR) >> 2] as number
+    const flags = this.i32[(at + FLAGS) >> 2] as number
+    return error === 0 && (flags & BOUNDARY) === 0 && this.wdAt(at) > 0
   }
 }
 
@@ -171,10 +193,15 @@ export class Listing {
   }
 }
 
+/** Takes what it can of the records; the rest goes on as listings. */
+export interface Taker {
+  take(chunk: Chunk, at: number): boolean
+}
+
 /** The listings in a buffer of records, in their order: a directory comes before those in it. */
-export function* listingsIn(records: Buffer): Generator<Listing> {
+export function* listingsIn(records: Buffer, taker?: Taker): Generator<Listing> {
   const chunk = new Chunk(records)
   for (let at = 0; at < records.length; at += chunk.i32[(at + SIZE) >> 2] as number) {
-    yield new Listing(chunk, at)
+    if (!taker?.take(chunk, at)) yield new Listing(chunk, at)
   }
 }

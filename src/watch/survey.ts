@@ -8,6 +8,7 @@ import type { Listing } from './listing.ts'
 import type { Territory } from './territory.ts'
 import type { Surroundings, Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
+import type { Unmade } from './unmade.ts'
 
 /** How what is found is held against what is believed. */
 export interface SurveyTerms {
@@ -71,6 +72,8 @@ export class Survey {
   #boundaries: Boundary[] = []
   /** What was found in the place of roots. */
   readonly roots = new Map<Directory, RootFinding>()
+  /** Takes what there is nothing to tell of, where nothing was known. */
+  unmade: Unmade | undefined
 
   constructor(tree: Tree, translator: Translator, around: Surroundings, terms: SurveyTerms) {
     this.#tree = tree
@@ -89,6 +92,10 @@ export class Survey {
   begin(directories: readonly Directory[]): void {
     this.#directories = [...directories]
     this.#isNew.length = 0
+    const { recursive, hidesSome, followsLinks } = this.#around
+    const { silent, withStat, touched } = this.terms
+    const takesAll = silent && recursive && !hidesSome && !followsLinks
+    if (takesAll && !withStat && touched === undefined) this.unmade = this.#tree.beginUnmade()
   }
 
   /** What has come up since {@link begin} and is to be surveyed as well. */
@@ -114,6 +121,7 @@ export class Survey {
 
   /** When no more comes: what was not found again is gone. */
   finish(): Change[] {
+    this.unmade?.seal()
     for (const directory of this.#gone) {
       const { parent, name } = directory
       if (parent !== undefined && this.#tree.isAttached(directory)) this.#delete(parent, name, directory)
@@ -123,7 +131,7 @@ export class Survey {
 
   take(listing: Listing): void {
     const { parent } = listing
-    const above = parent === undefined ? undefined : this.#directories[parent]
+    const above = parent === undefined ? undefined : this.#above(parent)
     let directory: Directory | undefined
     if (parent === undefined) directory = this.#requested(listing)
     else if (above !== undefined) directory = this.#below(above, listing)
@@ -131,6 +139,16 @@ export class Survey {
     if (directory === undefined) return
     this.#cover(directory, listing)
     if (listing.error === 0 || directory.territory.uncovered.has(directory)) this.#adopt(directory, listing)
+  }
+
+  #above(id: number): Directory | undefined {
+    const known = this.#directories[id]
+    if (known !== undefined || this.unmade === undefined) return known
+    const made = this.unmade.directoryOf(id)
+    if (made === undefined) return undefined
+    this.#isNew[id] = true
+    this.#directories[id] = made
+    return made
   }
 
   /** Holds some names of a directory against what was seen there. */
@@ -338,6 +356,9 @@ export class Survey {
     const isAsPacked = directory.territory.isPolled || !this.terms.withStat
     if (isNew && this.terms.silent && recursive && isAsPacked && !hidesSome && !followsLinks) {
       if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)
+      const { territory } = directory
+      if (!territory.isPolled && this.#translator.listed.has(territory))
+        this.unmade?.open(listing.id, directory)
     } else this.#compare(directory, listing.entries())
   }
 

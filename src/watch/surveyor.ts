@@ -199,7 +199,8 @@ export class Surveyor {
       for (let next = first; ; ) {
         survey.begin(next)
         const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
-        await this.#walker.walk(requests, take, inotify?.watching)
+        const unmade = survey instanceof Survey ? survey.unmade : undefined
+        await this.#walker.walk(requests, take, inotify?.watching, unmade)
         if (survey instanceof Survey) await this.#extend(survey)
         next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
         if (next.length === 0) break

@@ -1,6 +1,7 @@
 import { Directory } from './directory.ts'
 import type { Entries, Entry } from './entries.ts'
 import type { Territory } from './territory.ts'
+import { Unmade } from './unmade.ts'
 import { Warm } from './warm.ts'
 
 /**
@@ -11,6 +12,8 @@ export class Tree {
   readonly #warm: Warm
   // One inode has one wd by however many paths it is watched: bind mounts, links that are followed, roots within roots.
   readonly #byWd = new Map<number, Directory | Directory[]>()
+  // In the order of their watches.
+  readonly #unmade: Unmade[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
 
@@ -24,19 +27,38 @@ export class Tree {
 
   /** The directories that the events of a watch are about. */
   at(wd: number): readonly Directory[] {
-    const found = this.#byWd.get(wd)
+    const found = this.#at(wd)
     return found === undefined ? [] : Array.isArray(found) ? found : [found]
   }
 
   /** The only directory of a watch; undefined if there is none or more than one. */
   onlyAt(wd: number): Directory | undefined {
-    const found = this.#byWd.get(wd)
+    const found = this.#at(wd)
     return Array.isArray(found) ? undefined : found
+  }
+
+  /** Whether a directory has this watch: none is made to tell. */
+  hasWatch(wd: number): boolean {
+    return this.#byWd.has(wd) || this.#unmade.some((unmade) => unmade.hasWatch(wd))
+  }
+
+  /** To take in what a walk finds below directories of which nothing is known. The one before takes no more. */
+  beginUnmade(): Unmade {
+    this.#unmade.at(-1)?.seal()
+    const unmade = new Unmade(this, 1 + (this.#unmade.at(-1)?.mostWd ?? 0))
+    this.#unmade.push(unmade)
+    return unmade
+  }
+
+  /** All of them are made. */
+  forgetUnmade(unmade: Unmade): void {
+    this.#unmade.splice(this.#unmade.indexOf(unmade), 1)
   }
 
   /** The directories whose watch is none of these. */
   watchedBut(wds: ReadonlySet<number>): Directory[] {
-    return [...this.#byWd.keys()].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
+    const unmade = this.#unmade.flatMap((each) => [...each.watches()])
+    return [...this.#byWd.keys(), ...unmade].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
   }
 
   setWatch(directory: Directory, wd: number): void {
@@ -44,7 +66,7 @@ export class Tree {
     if (directory.wd === wd) return
     this.clearWatch(directory)
     directory.wd = wd
-    const found = this.#byWd.get(wd)
+    const found = this.#at(wd)
     if (found === undefined) this.#byWd.set(wd, directory)
     else this.#byWd.set(wd, [...(Array.isArray(found) ? found : [found]), directory])
   }
@@ -122,6 +144,12 @@ export class Tree {
       for (const below of next.subdirectories()) pending.push(below)
       yield next
     }
+  }
+
+  #at(wd: number): Directory | Directory[] | undefined {
+    const found = this.#byWd.get(wd)
+    if (found !== undefined || this.#unmade.length === 0) return found
+    return this.#unmade.some((unmade) => unmade.makeAt(wd)) ? this.#byWd.get(wd) : undefined
   }
 
   /** The root that it lies below, or the directory on its way (or dropped) that it does. */

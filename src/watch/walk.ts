@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { type Inotify, nativeQueue } from '../inotify/inotify.ts'
-import { type Listing, listingsIn } from './listing.ts'
+import { type Listing, listingsIn, type Taker } from './listing.ts'
 import { encodeRequests, type WalkRequest } from './walk_request.ts'
 import { closedError } from './watch_error.ts'
 
@@ -17,13 +17,14 @@ export class Walker {
   #closed = false
 
   /**
-   * Calls `take` for each directory found, a directory before those in it, and resolves when there are no more. Rejects with
-   * InotifyError: EBADF closed, EAGAIN no thread is to be had, EBUSY; and with what `take` throws.
+   * Calls `take` for each directory found that the taker has not, a directory before those in it, and resolves when there are no more.
+   * Rejects with InotifyError: EBADF closed, EAGAIN no thread is to be had, EBUSY; and with what `take` throws.
    */
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
     watching?: { inotify: Inotify; mask: number },
+    taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return
     if (this.#closed) throw closedError()
@@ -39,7 +40,9 @@ export class Walker {
       let failure: { error: unknown } | undefined
       const onRecords = (chunk: Buffer, done: boolean) => {
         try {
-          if (failure === undefined && !this.#closed) for (const listing of listingsIn(chunk)) take(listing)
+          if (failure === undefined && !this.#closed) {
+            for (const listing of listingsIn(chunk, taker)) take(listing)
+          }
         } catch (error) {
           failure = { error }
           native.cancel()

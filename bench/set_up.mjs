@@ -1,0 +1,127 @@
+// How long does it take to watch a large tree, and what does it cost to have it? The yardstick adds the same watches and
+// reads the same directories on as many threads, and keeps nothing of them.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { median } from './rounds.mjs'
+
+const TOPS = 50
+const DIRECTORIES_EACH = 1000
+const FILES_EACH = 4
+const DIRECTORIES = 1 + TOPS + TOPS * DIRECTORIES_EACH
+const FILES = TOPS * DIRECTORIES_EACH * FILES_EACH
+const THREADS = 2
+const WARM = 'inotify-bridge, warm'
+const WARM_TIMES = 4
+
+/** By the scratch directory. @type {Map<string, string>} */
+const trees = new Map()
+
+/** @type {import('./question.mjs').Question} */
+export const setUp = {
+  name: 'set_up',
+  asks: `How soon are ${DIRECTORIES} directories with ${FILES} files watched, and at what cost?`,
+  note:
+    'From the call of watch() to its being ready, in a process that has watched nothing before; "warm": the median of the\n' +
+    `next ${WARM_TIMES} times. Bytes are those of JavaScript's heap and outside of it, of the whole watch, after a collection.\n` +
+    '"other watches": of what is no directory of the tree.',
+  rounds: 7,
+  subjects: ['raw C', 'inotify-bridge', WARM],
+  figures: [
+    { name: 'ready', unit: 'ms', digits: 0, ratiosTo: ['raw C'] },
+    { name: 'bytes', unit: 'per directory', digits: 0 },
+    { name: 'other watches', unit: 'of the process', digits: 0 },
+  ],
+  targets: [
+    { subject: 'inotify-bridge', figure: 'ready', by: 'raw C', atMost: 1.5 },
+    { subject: WARM, figure: 'bytes', atMost: 300 },
+    // Those of the directories on the way to the root, and the one that sync() works by: none of a file.
+    { subject: WARM, figure: 'other watches', atMost: 10 },
+  ],
+
+  async measure(subject, { scratch, children }) {
+    const tree = trees.get(scratch.path) ?? makeTree(scratch.newDirectory())
+    trees.set(scratch.path, tree)
+    if (subject === 'raw C') {
+      const { directories, ms } = await children.startRawWalk(tree, THREADS).next()
+      assertAll(directories)
+      return { ready: ms }
+    }
+    const times = subject === WARM ? WARM_TIMES : 0
+    return children.startSubject('set_up', subject, tree, times).next()
+  },
+}
+
+/** @param {import('./subject.mjs').Subject} subject */
+export async function answer({ directory, args: [times], say }) {
+  const { watch } = await import('../dist/index.js')
+  /**
+   * A function of its own, so that nothing of a watch that is closed is kept.
+   * @template T
+   * @param {(watcher: import('../dist/index.js').Watcher, ms: number) => T} use
+   */
+  const once = async (use) => {
+    const start = performance.now()
+    const watcher = watch(directory, { recursive: true, backend: 'inotify' })
+    await watcher.ready
+    const used = await use(watcher, performance.now() - start)
+    await watcher.close()
+    return used
+  }
+  const first = await once((watcher, ms) => {
+    assertAll(watcher.coverage()[0]?.directories)
+    return ms
+  })
+  if (Number(times) === 0) return say({ ready: first })
+  const ready = []
+  for (let i = 0; i < Number(times); i++) ready.push(await once((_, ms) => ms))
+  const before = await bytesUsed()
+  const [after, watches] = await once(async () => [await bytesUsed(), countWatches()])
+  const bytes = (after - before) / DIRECTORIES
+  say({ ready: median(ready), bytes, 'other watches': watches - DIRECTORIES })
+}
+
+/** After all that can be collected is: buffers go in the background, some turns behind. */
+async function bytesUsed() {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  for (let i = 0; i < 3; i++) {
+    collect()
+    await setTimeout(20)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** Those of all inotify instances that this process has. */
+function countWatches() {
+  const texts = readdirSync('/proc/self/fdinfo').map((fd) => {
+    try {
+      return readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')
+    } catch {
+      return '' // It was that of the list itself.
+    }
+  })
+  return texts.reduce((sum, text) => sum + (text.match(/^inotify wd:/gm)?.length ?? 0), 0)
+}
+
+/** @param {number | undefined} directories */
+function assertAll(directories) {
+  if (directories !== DIRECTORIES)
+    throw new Error(`${directories} of ${DIRECTORIES} directories were watched`)
+}
+
+/** @param {string} path */
+function makeTree(path) {
+  for (let top = 0; top < TOPS; top++) {
+    mkdirSync(join(path, `area-${top}`))
+    for (let i = 0; i < DIRECTORIES_EACH; i++) {
+      const directory = join(path, `area-${top}`, `directory-${i}`)
+      mkdirSync(directory)
+      for (let file = 0; file < FILES_EACH; file++) writeFileSync(join(directory, `file-${file}.txt`), '')
+    }
+  }
+  return path
+}
