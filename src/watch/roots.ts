@@ -128,7 +128,7 @@ export class Roots implements Surroundings {
     })
     const mounts = new MountWatch((points) => {
       const looked = lane.run(() => mountsBelow.look(points))
-      looked.then(() => this.#settling.arm()).catch(failed)
+      looked.then(() => this.#arm()).catch(failed)
     })
     const attaching = new Attaching({ ...shared, surveyor, files, mounts })
     const events = new Events({
@@ -286,11 +286,14 @@ export class Roots implements Surroundings {
     this.#inotify = new InotifySource(inotify, this.#system.directoryMask, {
       events: async (batch, start, end) => {
         await this.#lane.run(() => this.#onEvents(batch, start, end))
-        this.#settling.arm()
+        this.#arm()
         await this.#listener.room()
       },
       overflow: () => this.#lane.run(async () => this.#recovery.onOverflow()),
-      recover: () => this.#recovery.recover(),
+      recover: async () => {
+        await this.#recovery.recover()
+        this.#arm()
+      },
       failed: (error) => this.#listener.broken(error),
     })
   }

@@ -18,6 +18,8 @@ export interface SettlingParts {
   inotify(): InotifySource | undefined
   /** Polls what is polled, now. */
   poll(): Promise<void>
+  /** What was looked at may have brought up something to be polled. */
+  arm(): void
   failed(error: unknown): void
 }
 
@@ -43,7 +45,10 @@ export class Settling {
       persistent,
       failed,
       needed: () => events.isUnsettled,
-      run: () => this.#settle(),
+      run: async () => {
+        await this.#settle()
+        parts.arm()
+      },
     })
   }
 
@@ -62,13 +67,14 @@ export class Settling {
   }
 
   async #sync(): Promise<void> {
-    const { inotify } = this.#parts
+    const { inotify, arm } = this.#parts
     let overflows: number | undefined
     // The kernel tells that watches were removed, and of too many at once by an overflow.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && inotify()?.overflows !== overflows); i++) {
       overflows = inotify()?.overflows
       await this.#catchUp()
     }
+    arm()
   }
 
   async #catchUp(): Promise<void> {

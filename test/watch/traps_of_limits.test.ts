@@ -69,6 +69,27 @@ describe('traps', () => {
     },
   )
 
+  test.skipIf(!mayUnshare || !isBuilt)(
+    'limits: what comes up when no watch is left is polled from then on (needs unshare -r and dist)',
+    async () => {
+      const root = scratch()
+      const limited = ['sh', '-c', 'echo 12 > /proc/sys/user/max_inotify_watches && exec "$@"', 'sh']
+      const child = await WatchingChild.start(root, {
+        recursive: true,
+        interval: 20,
+        by: ['unshare', '-r', ...limited],
+      })
+      const directories = Array.from({ length: 30 }, (_, i) => join(root, `d${i}`))
+      for (const path of directories) mkdirSync(path)
+      await expect.poll(() => child.changes.length).toBe(30)
+      for (const path of directories) put(join(path, 'a'))
+      // Without sync(), which polls.
+      const created = () => child.changes.filter(({ type }) => type === 'create').map(({ path }) => path)
+      const paths = directories.flatMap((path) => [path, join(path, 'a')])
+      await expect.poll(() => created().toSorted()).toEqual(paths.toSorted())
+    },
+  )
+
   test.skipIf(!mayLimitQueue)(
     'overflow: said, the exact difference, recovered, and every watch set right (needs root)',
     async () => {
