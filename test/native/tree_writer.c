@@ -3,8 +3,9 @@
 // One of several processes that change one tree at the same time, and move parts of it to OUTSIDE (on the
 // same filesystem) and back. Reads operations, a line each, fields separated by tabs, paths relative to TREE;
 // at the line "run" it does them all and says "done SUCCEEDED". Meanwhile it says "mark" at each operation of
-// that name, and "linked INODE" of each file that got a second name: a write by one name is not told of the
-// other. It ends with its input.
+// that name, "linked INODE" of each file that got a second name: a write by one name is not told of the
+// other; and "renamed", the old name and the new one without their directories, separated by tabs, of each
+// rename within TREE. It ends with its input.
 //
 // An operation may find that another writer was quicker; that is no failure. The contents of all files
 // written are different.
@@ -43,11 +44,23 @@ static int write_at(int directory, const char* path, int flags, long pause_us) {
   return close(fd);
 }
 
+static const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
+static int rename_within(const char* from, const char* to, unsigned flags) {
+  if (renameat2(tree, from, tree, to, flags) != 0) return -1;
+  printf("renamed\t%s\t%s\n", base_name(from), base_name(to));
+  if (flags & RENAME_EXCHANGE) printf("renamed\t%s\t%s\n", base_name(to), base_name(from));
+  return 0;
+}
+
 static int save_atomically(const char* path) {
   char temporary[PATH_MAX];
   snprintf(temporary, sizeof temporary, "%s.%s", path, id);
   if (write_at(tree, temporary, O_CREAT | O_TRUNC, 0) != 0) return -1;
-  if (renameat(tree, temporary, tree, path) == 0) return 0;
+  if (rename_within(temporary, path, 0) == 0) return 0;
   int error = errno;
   unlinkat(tree, temporary, 0);
   errno = error;
@@ -168,8 +181,8 @@ static int operate(char** field) {
   if (IS("chain")) return make_chain(a);
   if (IS("rmdir")) return unlinkat(tree, a, AT_REMOVEDIR);
   if (IS("unlink")) return unlinkat(tree, a, 0);
-  if (IS("rename")) return renameat(tree, a, tree, b);
-  if (IS("exchange")) return renameat2(tree, a, tree, b, RENAME_EXCHANGE);
+  if (IS("rename")) return rename_within(a, b, 0);
+  if (IS("exchange")) return rename_within(a, b, RENAME_EXCHANGE);
   if (IS("link")) return link_file(a, b);
   if (IS("symlink")) return symlinkat(a, tree, b);
   if (IS("mkfifo")) return mkfifoat(tree, a, 0600);

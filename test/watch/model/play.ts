@@ -47,7 +47,7 @@ export async function play(round: Round, setting: Setting): Promise<Outcome> {
     // Each script begins with a mark, so that a watcher that is to start amid the work does.
     const marked = scripts.map((script) => [['mark'], ...script])
     operations += await writers.run(marked, () => session.meanwhile())
-    await session.settle(writers.linked)
+    await session.settle(writers.linked, writers.renamed)
     if (session.wrong.length > 0) break
   }
   const { wrong, changes, overflows } = session

@@ -1,8 +1,10 @@
+import { basename } from 'node:path'
 import { type Change, formatMask } from '../../../src/index.ts'
 import { inWords } from '../support.ts'
 import type { Observe, Observer } from './observer.ts'
 import { divergences, snapshot } from './snapshot.ts'
 import { TreeReplay } from './tree_replay.ts'
+import { count } from './writers.ts'
 
 // Far longer than it takes, and shorter than a test may: a watcher that hangs is to be told from one that is slow.
 const PATIENCE_MS = 20_000
@@ -58,12 +60,13 @@ export class Session implements AsyncDisposable {
   }
 
   /** Nobody writes any more: compares what was told with what is, and begins anew from there. */
-  async settle(linked: ReadonlySet<bigint>): Promise<void> {
+  async settle(linked: ReadonlySet<bigint>, renamed: ReadonlyMap<string, number>): Promise<void> {
     try {
       await Promise.all(this.#meanwhile.splice(0))
       await this.#sync()
       const real = snapshot(this.#tree)
       this.#judge(divergences(this.#replay, real, linked))
+      this.#judgePairs(renamed)
       const told = this.changes.length
       await this.#sync()
       for (const late of this.changes.slice(told, told + ENOUGH))
@@ -103,6 +106,20 @@ export class Session implements AsyncDisposable {
       )
       for (const { change, i } of about.slice(-2 * ENOUGH))
         this.wrong.push(`   ${i} ${this.#describe(change)}`)
+    }
+  }
+
+  /** No rename may be told that was none: a half that is paired with another's. */
+  #judgePairs(renamed: ReadonlyMap<string, number>): void {
+    const told = new Map<string, number>()
+    for (const change of this.changes) {
+      if (change.type === 'rename' && change.source === 'inotify')
+        count(told, `${basename(change.from)}\t${basename(change.path)}`)
+    }
+    for (const [pair, times] of told) {
+      const real = renamed.get(pair) ?? 0
+      if (times > real)
+        this.wrong.push(`falsely paired: ${pair} was told ${times} times, and done ${real} times`)
     }
   }
 

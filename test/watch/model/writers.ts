@@ -13,6 +13,8 @@ interface Writer {
 export class Writers implements AsyncDisposable {
   /** Inodes that have or had two names: a write by one is not told of the other. */
   readonly linked = new Set<bigint>()
+  /** How often something was renamed within the tree, by the old name and the new one: directories may go by other names by now. */
+  readonly renamed = new Map<string, number>()
   readonly #writers: Writer[]
 
   /** `outside`: a directory on the same filesystem that nobody watches. */
@@ -53,7 +55,8 @@ export class Writers implements AsyncDisposable {
       const failed = () => reject(new Error('a writer ended; it has said why'))
       const hear = (line: string) => {
         const [word, value] = line.split(' ')
-        if (word === 'mark') marked()
+        if (line.startsWith('renamed\t')) count(this.renamed, line.slice('renamed\t'.length))
+        else if (word === 'mark') marked()
         else if (word === 'linked') this.linked.add(BigInt(value as string))
         else if (word === 'done') {
           lines.off('line', hear)
@@ -67,4 +70,8 @@ export class Writers implements AsyncDisposable {
     child.stdin?.write(`${[...script.map((fields) => fields.join('\t')), 'run'].join('\n')}\n`)
     return done
   }
+}
+
+export function count(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1)
 }
