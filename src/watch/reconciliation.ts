@@ -57,7 +57,8 @@ export class Reconciliation {
     const { parent } = listing
     const found = parent === undefined ? this.#request(listing) : this.#below(this.#byId[parent], listing)
     this.#byId[listing.id] = found
-    if (found !== undefined) this.#all.push(found)
+    if (found === undefined) this.#tree.disown(listing.wd)
+    else this.#all.push(found)
   }
 
   takeDeeper(): Directory[] {
@@ -260,7 +261,10 @@ export class Reconciliation {
   }
 
   #cover({ match, listing, boundaries }: Found): void {
-    if (match === undefined || !this.#tree.isAttached(match)) return
+    if (match === undefined || !this.#tree.isAttached(match)) {
+      this.#tree.disown(listing.wd)
+      return
+    }
     this.#coverer.cover(match, listing)
     if (listing.error === 0) {
       match.isListed = true

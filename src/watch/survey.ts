@@ -136,7 +136,10 @@ export class Survey {
     if (parent === undefined) directory = this.#requested(listing)
     else if (above !== undefined) directory = this.#below(above, listing)
     this.#directories[listing.id] = directory
-    if (directory === undefined) return
+    if (directory === undefined) {
+      this.#tree.disown(listing.wd)
+      return
+    }
     this.#cover(directory, listing)
     if (listing.error === 0 || directory.territory.uncovered.has(directory)) this.#adopt(directory, listing)
   }

@@ -79,6 +79,11 @@ export class Tree {
     if (!this.#byWd.has(wd)) this.retired.add(wd)
   }
 
+  /** A walk has added this watch, if it is one, to something of which nothing is believed. */
+  disown(wd: number): void {
+    if (wd > 0 && !this.#byWd.has(wd)) this.retired.add(wd)
+  }
+
   /** The kernel has removed its watch. */
   loseWatch(directory: Directory): void {
     const { wd } = directory

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
@@ -19,6 +19,13 @@ async function watchingMounts(root: string, script: string) {
     paths: async () => (await child.coverage()).map(({ path }) => path),
     uncovered: async () => (await child.coverage()).flatMap(({ uncovered }) => uncovered),
   }
+}
+
+/** How many watches a process has. */
+function watchesOf(pid: number): number {
+  const directory = `/proc/${pid}/fdinfo`
+  const texts = readdirSync(directory).map((fd) => readFileSync(join(directory, fd), 'latin1'))
+  return texts.join('\n').match(/^inotify wd:/gm)?.length ?? 0
 }
 
 // Without sync(), which polls: that would hide what the mount table is to bring about.
@@ -57,6 +64,17 @@ describe.skipIf(!mayUnshare || !isBuilt)('mounts below a root (needs unshare -rm
     child.changes.length = 0
     run('mkdir', at('mount/new'))
     await expect.poll(told).toEqual(['create directory mount/new'])
+  })
+
+  test('one that is refused where a directory was: none of its watches is left', async () => {
+    const root = scratch()
+    mkdirSync(join(root, 'd'))
+    const { child, run, uncovered } = await watchingMounts(root, ':')
+    const before = watchesOf(child.pid)
+    run('mount', '--rbind', '/proc', join(root, 'd'))
+    await expect.poll(uncovered).toMatchObject([{ path: join(root, 'd'), error: { code: 'ENOTSUP' } }])
+    // That of the directory.
+    await expect.poll(() => watchesOf(child.pid)).toBe(before - 1)
   })
 
   test('where one is refused is told by where its directory is now', async () => {
