@@ -133,7 +133,7 @@ export interface Addon {
 
 let addon: Addon | undefined
 
-/** The addon, loaded when it is first needed: diagnosis, polling and planning work without it. Throws {@link AddonLoadError}. */
+/** The addon, loaded when it is first needed: diagnosis and mirroring work without it. Throws {@link AddonLoadError}. */
 export function loadAddon(): Addon {
   addon ??= load()
   return addon
