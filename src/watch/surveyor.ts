@@ -292,7 +292,8 @@ export class Surveyor {
   #begin(survey: Survey, parent: Directory, name: string, territory: Territory): void {
     parent.territory.allow(parent, name)
     survey.createBase(parent, name, territory)
-    this.#parts.extended(territory, parent)
+    // It may have been known already.
+    if (territory.base !== undefined) this.#parts.extended(territory, parent)
   }
 }
 
