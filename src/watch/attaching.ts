@@ -120,7 +120,7 @@ export class Attaching {
     const { surveyor } = this.#parts
     const top = root.top as Directory
     const findings = terms.byName
-      ? await surveyor.reconcile([top], terms)
+      ? (await surveyor.reconcile([top], terms)).roots
       : await surveyor.survey([top], terms, told)
     return findings.get(top) ?? { error: -constants.errno.ESTALE, isShort: false, identity: '' }
   }

@@ -15,6 +15,8 @@ export class Coverer {
   readonly #pollInstead: boolean
   /** The first error for want of something that was not known yet. */
   shortage: InotifyError | undefined
+  /** Why a directory could not be listed though nothing is wrong with it: want of descriptors or memory. */
+  unlisted: InotifyError | undefined
 
   /** @param pollInstead where no watch is to be had, a poll does */
   constructor(tree: Tree, around: Surroundings, pollInstead: boolean) {
@@ -42,7 +44,9 @@ export class Coverer {
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     if (isNews && (isOutOfWatches || listing.isShort)) this.shortage ??= error
     if (isOutOfWatches && this.#pollInstead) territory.leftover.add(directory)
+    if (!listing.isShort) return
     // There will be more of it in a moment.
-    if (listing.isShort) this.#around.list(directory)
+    this.#around.list(directory)
+    this.unlisted ??= error
   }
 }

@@ -48,6 +48,11 @@ export class Reconciliation {
     return this.#coverer.shortage
   }
 
+  /** See {@link Coverer.unlisted}. */
+  get unlisted(): InotifyError | undefined {
+    return this.#coverer.unlisted
+  }
+
   begin(directories: readonly Directory[]): void {
     this.#requested = directories
     this.#byId = []

@@ -103,7 +103,7 @@ export class Recovery {
     const shortage = await presence.verify()
     if (shortage !== undefined) throw shortage
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
-    const found = await surveyor.reconcile(
+    const { roots: found, unlisted } = await surveyor.reconcile(
       present.map(({ top }) => top as Directory),
       terms({ since: this.#lostSince - CLOCK_SLACK_MS, withStat: true }),
     )
@@ -111,6 +111,8 @@ export class Recovery {
       const finding = found.get(root.top as Directory)
       if (finding?.isShort) throw openError(finding.error, root.path)
     }
+    // What was written in there would be told by nobody.
+    if (unlisted !== undefined) throw unlisted
     await events.list()
     await files.lookAtAll('rescan')
     await this.#reconcileWatches()

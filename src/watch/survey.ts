@@ -88,6 +88,11 @@ export class Survey {
     return this.#coverer.shortage
   }
 
+  /** See {@link Coverer.unlisted}. */
+  get unlisted(): InotifyError | undefined {
+    return this.#coverer.unlisted
+  }
+
   /** The requests that the listings to come answer. */
   begin(directories: readonly Directory[]): void {
     this.#directories = [...directories]

@@ -1,4 +1,5 @@
 import { debuglog } from 'node:util'
+import type { InotifyError } from '../errors.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import type { Change } from './change.ts'
 import { type Directory, isLinkBase } from './directory.ts'
@@ -87,11 +88,18 @@ export class Surveyor {
     return survey.roots
   }
 
-  /** Lists whole territories, and tells by what renames and other changes they have become what they are. */
-  async reconcile(tops: readonly Directory[], terms: SurveyTerms): Promise<Map<Directory, RootFinding>> {
+  /**
+   * Lists whole territories, and tells by what renames and other changes they have become what they are. `unlisted`: what was short, so
+   * that there may be more to be told.
+   */
+  async reconcile(
+    tops: readonly Directory[],
+    terms: SurveyTerms,
+  ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
     const reconciliation = this.#reconciliation(terms)
     await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
-    return reconciliation.roots
+    const { roots, unlisted } = reconciliation
+    return { roots, unlisted }
   }
 
   /** Takes in what was listed elsewhere, and goes on from there. */

@@ -39,7 +39,7 @@ function overflown(failures: Error[], parts: Partial<RecoveryParts> = {}) {
         since.push(terms.since)
         const failure = failures.shift()
         if (failure !== undefined) throw failure
-        return found
+        return { roots: found, unlisted: undefined }
       },
     },
     events: { list: async () => {} },
@@ -135,7 +135,7 @@ test('stopped, it waits no more and does not try again', async () => {
   expect(types()).toEqual(['overflow'])
 })
 
-test('what nobody could look at is no recovery: whether roots are there, what is in one, which watches there are', async () => {
+test('what nobody could look at is no recovery: whether roots are there, what is in one or below, which watches there are', async () => {
   const roots = [shortage()]
   const verify = async () => roots.shift()
   const first = overflown([], { presence: { verify } })
@@ -146,12 +146,21 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   expect(first.types()).toEqual(['overflow', 'recovered'])
 
   const findings = [{ error: -24, isShort: true, identity: '' }]
-  const reconcile = async ([top]: readonly Directory[]) =>
-    new Map([[top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '' }]])
+  const reconcile = async ([top]: readonly Directory[]) => ({
+    roots: new Map([[top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '' }]]),
+    unlisted: undefined,
+  })
   const second = overflown([], { surveyor: { reconcile } })
   await done(second.recovery.recover())
   expect(second.troubles).toMatchObject([{ code: 'EMFILE', path: '/t' }])
   expect(second.types()).toEqual(['overflow', 'recovered'])
+
+  const unlisted = [shortage()]
+  const reconcileAll = async () => ({ roots: new Map(), unlisted: unlisted.shift() })
+  const below = overflown([], { surveyor: { reconcile: reconcileAll } })
+  await done(below.recovery.recover())
+  expect(below.troubles).toHaveLength(1)
+  expect(below.types()).toEqual(['overflow', 'recovered'])
 
   const watches = [shortage()]
   const kernelWatches = async () => {
