@@ -3,6 +3,8 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scratch } from '../../support/scratch.ts'
+import { mayLimitQueue } from './observer.ts'
+import { unavailable } from './places.ts'
 
 // What the model test is worth: it fails when what it is there for is broken. Each mutation is made in a copy of the sources, in
 // which the same tests are run.
@@ -18,6 +20,8 @@ interface Mutation {
   tests: string[]
   /** What they are to say: not any failure will do, a syntax error for one. */
   says: RegExp
+  /** Why they cannot be run here, if so. */
+  whyNot?: string | undefined
 }
 
 const model = (which: string) => ['test/watch/model/model.test.ts', '-t', `4 writers on tmpfs, ${which}`]
@@ -25,6 +29,8 @@ const WIDE = model('max_queued_events 16384')
 const NARROW = model('max_queued_events 16,')
 const DIVERGED =
   /falsely paired: |missed: |a ghost: |not named: |believed to be |is there already|where nothing is|is not there|in no directory/
+
+const noTmpfs = unavailable('tmpfs')
 
 const mutations: Mutation[] = [
   {
@@ -34,6 +40,7 @@ const mutations: Mutation[] = [
     replace: 'await surveyor.reconcile(\n      []',
     tests: NARROW,
     says: DIVERGED,
+    whyNot: noTmpfs ?? (mayLimitQueue ? undefined : 'may not set max_queued_events'),
   },
   {
     name: 'a directory that comes up is watched, and what is in it already is not listed',
@@ -42,6 +49,7 @@ const mutations: Mutation[] = [
     replace: '',
     tests: WIDE,
     says: DIVERGED,
+    whyNot: noTmpfs,
   },
   {
     name: 'renames are paired with whatever left first',
@@ -50,12 +58,32 @@ const mutations: Mutation[] = [
     replace: 'void cookie; return [...this.#byEntry.values()].find(',
     tests: WIDE,
     says: DIVERGED,
+    whyNot: noTmpfs,
+  },
+  {
+    name: 'what is found is taken in though an event has told of it since',
+    file: 'watch/doubts.ts',
+    find: 'if (this.#asked !== undefined) put(this.#spoken, directory, name)',
+    replace: 'void [directory, name]',
+    tests: WIDE,
+    says: DIVERGED,
+    whyNot: noTmpfs,
+  },
+  // The model test does not notice the next: what is told wrong is in doubt as well, and is right when it has been looked at. And that
+  // what moved is not listed once more (watch/events.ts, #doubtMoved) it noticed in 2 of 3,200 rounds: too seldom to be asked for.
+  {
+    name: 'an exchange is taken for a rename over and back',
+    file: 'watch/translate.ts',
+    find: 'known && index && findExchange(index, this.#look, i, entry, known)',
+    replace: 'undefined as WayBack | undefined',
+    tests: ['test/watch/translate_directories.test.ts'],
+    says: /\+ +"rename file a b replaced"/,
   },
 ]
 
 const ROOT = join(import.meta.dirname, '../../..')
 // A seed and a time to shrink are for people; this only wants to know whether it fails.
-const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '420' }
+const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '420', NO_COLOR: '1', FORCE_COLOR: '0' }
 
 /** A copy of the sources and the tests that can be run as they are. */
 function copyOfSources(): string {
@@ -92,10 +120,17 @@ function run(copy: string, tests: string[]): Promise<{ passed: boolean; output: 
   })
 }
 
-test.each(mutations)('$name: the model test notices', { timeout: 120_000 }, async (mutation) => {
-  const copy = copyOfSources()
-  mutate(copy, mutation)
-  const { passed, output } = await run(copy, mutation.tests)
-  expect(passed, output).toBe(false)
-  expect(output).toMatch(mutation.says)
-})
+for (const mutation of mutations) {
+  const { name, tests, says, whyNot } = mutation
+  test.skipIf(whyNot)(
+    `${name}: the tests notice${whyNot === undefined ? '' : `: ${whyNot}`}`,
+    { timeout: 120_000 },
+    async () => {
+      const copy = copyOfSources()
+      mutate(copy, mutation)
+      const { passed, output } = await run(copy, tests)
+      expect(passed, output).toBe(false)
+      expect(output).toMatch(says)
+    },
+  )
+}
