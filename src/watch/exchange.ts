@@ -66,6 +66,11 @@ function hasSwapped(
   }
   const there = atLast(leaving)
   if (next === undefined) return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
+  const origin = atLast(back)
+  const isDisplaced = (seen: Entry | null | undefined) =>
+    Boolean(seen && seen.ino !== 0 && seen.ino === displaced.ino)
+  // Swapped, and whatever came then: it would be gone, had it been replaced.
+  if (isDisplaced(there) || isDisplaced(origin)) return true
   // Swapped back and forth.
-  return Boolean(there) && Boolean(atLast(back))
+  return Boolean(there) && Boolean(origin)
 }

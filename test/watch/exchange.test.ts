@@ -38,6 +38,7 @@ describe('no exchange', () => {
     ],
     ['its old name is taken first', [...OVER, [1, IN_CREATE, 'a'], ...rename('b', 'a', 2)]],
     ['what arrived is written over first', [...OVER, ...rename('c', 'b', 3), ...rename('b', 'a', 2)]],
+    ['another takes the same way', [...OVER, ...rename('a', 'b', 2)]],
   ])('%s', (_, events) => {
     expect(find(events, { a: file(2), b: file(1) })).toBeUndefined()
   })
@@ -50,6 +51,7 @@ describe('no exchange', () => {
   test.each<[string, Record<string, Entry | null>]>([
     ['nothing is left at the second name', { a: file(1), b: null }],
     ['by what is at the first', { a: file(1), b: file(3) }],
+    ['by the first, of which the second is another name by now', { a: file(1), b: file(1) }],
     ['by what is at the second, which came later', { a: null, b: file(3) }],
     ['of another kind', { a: null, b: entry('symlink', 1) }],
     ['nobody could look', {}],
@@ -57,8 +59,12 @@ describe('no exchange', () => {
     expect(find(SWAP, now)).toBeUndefined()
   })
 
-  test('over and back, and another is made at the second name', () => {
-    expect(find([...SWAP, [1, IN_CREATE, 'b']], { a: file(1), b: file(3) })).toBeUndefined()
+  test('over and back, and another is made at the second name, which was left empty', () => {
+    expect(find([...SWAP, [1, IN_CREATE, 'b']], { a: file(4), b: file(3) })).toBeUndefined()
+  })
+
+  test('over and back, and another comes, to which the number fell that was freed', () => {
+    expect(find([...SWAP, [1, IN_MOVED_TO, 'a', 3]], { a: file(2), b: null })).toBeUndefined()
   })
 })
 
@@ -67,7 +73,9 @@ describe('an exchange', () => {
     ['by what is at both names', { a: file(2), b: file(1) }],
     ['by the first, where the second was replaced unseen', { a: file(2), b: file(3) }],
     ['by the second, where nobody could look at the first', { b: file(1) }],
+    ['by the second, where the first was replaced unseen', { a: file(3), b: file(1) }],
     ['by its kind alone, where its number is not known', { b: file(1) }, file(0)],
+    ['by its kind alone, where no number is', { a: file(0), b: file(0) }, file(0)],
   ])('%s', (_, now, came) => {
     expect(find(SWAP, now, came)).toEqual(BOTH)
   })
@@ -95,6 +103,7 @@ describe('an exchange', () => {
     const events = [...SWAP, ...rename('a', 'b', 3), ...rename('b', 'a', 4)]
     expect(find(events, { a: file(1), b: file(2) })).toEqual(BOTH)
     expect(find(events, { a: file(1), b: null })).toBeUndefined()
+    expect(find(events, { a: null, b: file(3) })).toBeUndefined()
   })
 
   test('whose halves have others of other names between them', () => {
@@ -113,6 +122,7 @@ describe('an exchange', () => {
     const index = new BatchIndex(batchOf(events), 0, events.length, () => false)
     const look = (wd: number) => (wd === 1 ? file(2) : file(1))
     expect(findExchange(index, look, 1, file(1), file(2))).toEqual(BOTH)
+    expect(findExchange(index, (wd) => (wd === 2 ? file(1) : undefined), 1, file(1), file(2))).toEqual(BOTH)
     expect(findExchange(index, (wd) => look(3 - wd), 1, file(1), file(2))).toBeUndefined()
   })
 })

@@ -10,6 +10,20 @@ const TIMES = Number(process.env.TIMES ?? 5)
 /** Operations as in tree_writer.c. */
 const cases: Array<[string, string[][]]> = [
   [
+    'an exchange of files, and one of them renamed over the other',
+    [
+      ['exchange', 'b', 'é'],
+      ['rename', 'b', 'é'],
+    ],
+  ],
+  [
+    'an exchange of files in two directories, and one of them renamed over the other',
+    [
+      ['exchange', 'c/b', 'x y/é'],
+      ['rename', 'c/b', 'x y/é'],
+    ],
+  ],
+  [
     'an exchange of directories, then of files below them',
     [
       ['exchange', '-rf', 'x y'],
