@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadAddon, type NativeWalker } from '../../src/addon.ts'
-import { openInstances } from '../support/descriptors.ts'
+import { openDescriptors, openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 import { openQueue, packRequests, pathsOf, RECURSIVE, readRecords, STAT, WATCH, walk } from './walking.mjs'
 
@@ -22,7 +22,6 @@ const isBuilt = existsSync(join(import.meta.dirname, '../../dist/addon.js'))
 const PATIENCE = { timeout: 20_000, interval: 5 }
 
 const threads = () => readdirSync('/proc/self/task').length
-const descriptors = () => readdirSync('/proc/self/fd').length
 
 /** Blocks this thread, loop and all. */
 function block(ms: number): void {
@@ -62,11 +61,11 @@ function watchesHeld(): number[] {
 
 /** Nothing is left of walks: no thread, no descriptor. */
 function leavesNothing(): () => Promise<void> {
-  const before = { threads: threads(), descriptors: descriptors() }
+  const before = { threads: threads(), descriptors: openDescriptors() }
   return () =>
     vi.waitFor(() => {
       expect(threads()).toBeLessThanOrEqual(before.threads)
-      expect(descriptors()).toBeLessThanOrEqual(before.descriptors)
+      expect(openDescriptors()).toBeLessThanOrEqual(before.descriptors)
     }, PATIENCE)
 }
 
