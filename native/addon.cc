@@ -1,5 +1,6 @@
 #include <napi.h>
 
+#include "calls.h"
 #include "mount_id.h"
 #include "mount_table.h"
 #include "path.h"
@@ -16,6 +17,7 @@ Napi::Value MountIdOf(const Napi::CallbackInfo& info) {
 
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("Calls", Calls::Define(env));
   exports.Set("Queue", Queue::Define(env));
   exports.Set("Walker", Walker::Define(env));
   exports.Set("MountTable", MountTable::Define(env));

@@ -28,7 +28,8 @@ int OpenAt(int directory, const char* name, int flags) {
 }
 
 int StatAt(int directory, const char* name, Facts* facts) {
-  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  // FORCE_SYNC: a server is asked, whatever the kernel remembers; where there is none it costs nothing.
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC;
   constexpr unsigned kMask = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;
   struct statx found;
   long status;

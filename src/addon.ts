@@ -114,6 +114,35 @@ export interface NativeWalker {
 /** See {@link NativeWalker}. */
 export type RecordsCallback = (records: Buffer, done: boolean) => void
 
+/**
+ * Makes system calls on a thread of its own, one after another in the order in which they are asked for: a mount that has
+ * stopped answering holds up what is asked of this thread, and nothing else. See mounts/calls.ts for the kinds.
+ */
+export interface NativeCalls {
+  /**
+   * 0 or -errno. `onDone(id, result, data)` is called for each call made: result >= 0 or -errno, and what was read. Does not
+   * keep the loop alive until ref().
+   */
+  open(onDone: (id: number, result: number, data: Buffer) => void): number
+  /** 0, or -errno: it will not be made. EBADF while closed, EINVAL for what makes no sense, EAGAIN: no thread is to be had. */
+  push(
+    id: number,
+    kind: number,
+    a: number,
+    b: number,
+    c: number,
+    one: string | Buffer | null,
+    other: string | Buffer | null,
+  ): number
+  ref(): void
+  unref(): void
+  /**
+   * Calls no more. What has not begun is dropped, but descriptors that are to be closed still are; one that an open under way gives is
+   * closed at once.
+   */
+  close(): void
+}
+
 /** Tells of changes of the process's mount table: mounts, unmounts, remounts. Sleeps until there is one. */
 export interface NativeMountTable {
   /** 0 or -errno. What changes after it is told of, several changes perhaps in one call. Keeps the loop alive until unref(). */
@@ -126,6 +155,7 @@ export interface NativeMountTable {
 export interface Addon {
   Queue: new () => NativeQueue
   Walker: new () => NativeWalker
+  Calls: new () => NativeCalls
   MountTable: new () => NativeMountTable
   /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8) does not say; -errno. */
   mountId(path: string | Buffer): number
@@ -133,7 +163,7 @@ export interface Addon {
 
 let addon: Addon | undefined
 
-/** The addon, loaded when it is first needed: diagnosis and mirroring work without it. Throws {@link AddonLoadError}. */
+/** The addon, loaded when it is first needed: diagnosis works without it. Throws {@link AddonLoadError}. */
 export function loadAddon(): Addon {
   addon ??= load()
   return addon

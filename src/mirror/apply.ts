@@ -1,15 +1,12 @@
-import { constants } from 'node:fs'
-import { mkdir, open, rename, symlink, unlink } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
-import { type HeldDirectory, O_PATH } from '../mounts/held.ts'
+import { RENAME_EXCHANGE } from '../mounts/calls.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { currentGeneration } from './generation.ts'
 import { codeOf } from './interrupted.ts'
 import type { Step } from './plan.ts'
-import { copyAttributes, onTarget, type Place } from './safe_copy.ts'
-import { removeTree, type Staging, type Work } from './staging.ts'
-import type { StatKey, TargetNode, TargetTree } from './tree.ts'
-
-const { O_NOFOLLOW } = constants
+import { copyAttributes, onTarget } from './safe_copy.ts'
+import { removeTree, type Work } from './staging.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
 
 /** A target: its directory, how people call it, and what the mirror has put there. */
 export interface Target {
@@ -29,12 +26,16 @@ export interface Applied {
  * Carries out the steps of a plan in their order. `target.tree` follows each step that has succeeded and no other, so what
  * failed is planned again the next time.
  */
-export async function apply(steps: readonly Step[], target: Target, staging: Staging): Promise<Applied> {
+export async function apply(
+  steps: readonly Step[],
+  target: Target,
+  work: () => Promise<Work>,
+): Promise<Applied> {
   const failures: InotifyError[] = []
   let visible = false
   for (const step of steps) {
     try {
-      await carryOut(step, target, staging)
+      await carryOut(step, target, work)
     } catch (error) {
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
@@ -48,82 +49,106 @@ export async function apply(steps: readonly Step[], target: Target, staging: Sta
   return { visible, failures }
 }
 
-async function carryOut(step: Step, target: Target, staging: Staging): Promise<void> {
+async function carryOut(step: Step, target: Target, openWork: () => Promise<Work>): Promise<void> {
   if (step.do === 'remember') return
   const shown = `${target.shown}/${step.path}`
-  const directory = dirname(step.path)
-  await using parent = await onTarget('open', shown, target.held.descend(directory === '.' ? '' : directory))
+  const directory = step.path.slice(0, Math.max(0, step.path.lastIndexOf('/')))
+  await using parent = await onTarget('open', shown, target.held.descend(directory))
   const name = step.path.slice(step.path.lastIndexOf('/') + 1)
   if (step.do === 'remove') return await onTarget('unlink', shown, removeTree(parent, name))
-  if (step.do === 'attributes') return await setAttributes({ path: parent.entry(name), shown }, step.node.key)
+  if (step.do === 'attributes') {
+    // By a descriptor: chmod(2) follows symlinks, and one that took the entry's place must not be followed.
+    await using entry = await onTarget('open', shown, parent.hold(name))
+    return await copyAttributes(entry, shown, step.node.key)
+  }
   if (step.path === '..data' && step.node.kind === 'link') {
     return await onTarget('rename', shown, swapData(parent, step.node.to))
   }
-  const work = await staging.work()
-  const made = await build(step.node, work, shown)
-  await onTarget('rename', shown, publish(made, parent.entry(name), work))
+  const work = await openWork()
+  const made = await build(step.node, work, shown, step.essential ? target : undefined)
+  await onTarget('rename', shown, publish(made, parent, name, work))
 }
 
 /** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
 async function swapData(parent: HeldDirectory, to: string): Promise<void> {
+  const { calls } = parent
   // One may be left from a mirror that was killed between these lines.
   await removeTree(parent, '..data_tmp')
-  await symlink(to, parent.entry('..data_tmp'))
+  await calls.symlink(to, parent.at('..data_tmp'))
   try {
-    await rename(parent.entry('..data_tmp'), parent.entry('..data'))
+    await calls.rename(parent.at('..data_tmp'), parent.at('..data'))
   } catch (error) {
-    await unlink(parent.entry('..data_tmp'))
+    await calls.unlink(parent.at('..data_tmp'))
     throw error
   }
 }
 
-/** Makes a node in the work directory and returns its path there. Files have been copied before. */
-async function build(node: TargetNode, work: Work, shown: string): Promise<string> {
+/**
+ * Makes a node in the work directory and returns its name there. Files have been copied before; of a generation, those that
+ * another source has added to the one before it are linked from there.
+ */
+async function build(node: TargetNode, work: Work, shown: string, from: Target | undefined): Promise<string> {
+  const { held } = work
+  const { calls } = held
   if (node.kind === 'file') {
     const staged = work.files.get(node)
-    if (staged === undefined) throw new Error(`planned without content: ${shown}`)
-    return staged
+    if (staged !== undefined) return staged
+    const name = work.next()
+    await onTarget('link', shown, linkPublished(node, from, held, name))
+    return name
   }
-  const path = work.next()
+  const name = work.next()
   if (node.kind === 'link') {
-    await onTarget('symlink', shown, symlink(node.to, path))
-    return path
+    await onTarget('symlink', shown, calls.symlink(node.to, held.at(name)))
+    return name
   }
-  await onTarget('mkdir', shown, mkdir(path, 0o700))
-  for (const [name, child] of node.entries) {
-    const made = await build(child, work, `${shown}/${name}`)
-    await onTarget('rename', shown, rename(made, `${path}/${name}`))
+  await onTarget('mkdir', shown, calls.mkdir(held.at(name), 0o700))
+  await using made = await onTarget('open', shown, held.directory(name))
+  for (const [child, of] of node.entries) {
+    const built = await build(of, work, `${shown}/${child}`, from)
+    await onTarget('rename', shown, calls.rename(held.at(built), made.at(child)))
   }
-  await setAttributes({ path, shown }, node.key)
-  return path
+  await copyAttributes(made, shown, node.key)
+  return name
+}
+
+/** A hard link to a file of the generation that the target shows: what it holds does not change any more. */
+async function linkPublished(
+  node: TargetNode,
+  target: Target | undefined,
+  held: HeldDirectory,
+  name: string,
+): Promise<void> {
+  const current = target && currentGeneration(target.tree)
+  const path = current && pathIn(current.tree, node)
+  if (target === undefined || current === undefined || path === undefined)
+    throw new Error(`planned without content: ${name}`)
+  const at = path.lastIndexOf('/')
+  await using directory = await target.held.descend([current.name, ...path.split('/').slice(0, -1)].join('/'))
+  await held.calls.link(directory.at(path.slice(at + 1)), held.at(name))
+}
+
+function pathIn(tree: TargetTree, node: TargetNode): string | undefined {
+  for (const [name, child] of tree.entries) {
+    if (child === node) return name
+    const below = child.kind === 'directory' ? pathIn(child, node) : undefined
+    if (below !== undefined) return `${name}/${below}`
+  }
+  return undefined
 }
 
 /**
  * Renames what was made into place. rename(2) does not replace a directory by anything but a directory, nor one that is not
- * empty: then what is there steps aside first. Node has no RENAME_EXCHANGE, so only in this case, an entry becoming or
- * having been a directory, the name is free for an instant.
+ * empty: then the two change places, and what was there goes with the work directory.
  */
-async function publish(made: string, path: string, work: Work): Promise<void> {
+async function publish(made: string, parent: HeldDirectory, name: string, work: Work): Promise<void> {
+  const { held } = work
+  const { calls } = held
   try {
-    await rename(made, path)
+    await calls.rename(held.at(made), parent.at(name))
   } catch (error) {
     if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error
-    const aside = work.next()
-    await rename(path, aside)
-    await rename(made, path).catch(async (cause: unknown) => {
-      await rename(aside, path)
-      throw cause
-    })
-  }
-}
-
-async function setAttributes({ path, shown }: Place, key: StatKey): Promise<void> {
-  // chmod(2) follows symlinks; one that took the entry's place must not be followed. O_PATH also needs no right to read.
-  const handle = await onTarget('open', shown, open(path, O_PATH | O_NOFOLLOW))
-  try {
-    await copyAttributes({ path: `/proc/self/fd/${handle.fd}`, shown }, key)
-  } finally {
-    await handle.close()
+    await calls.rename(held.at(made), parent.at(name), RENAME_EXCHANGE)
   }
 }
 

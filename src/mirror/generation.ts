@@ -35,3 +35,19 @@ export function nameGeneration(target: TargetTree, data: string, copy: TargetTre
   for (let n = 1; target.entries.has(name); n++) name = `${data}.~${n}`
   return name
 }
+
+/** Whether the target shows this very copy of a source's generation, alone or among those of others. */
+export function isShown(target: TargetTree, copy: TargetTree): boolean {
+  const current = currentGeneration(target)
+  return current !== undefined && holds(current.tree, copy)
+}
+
+function holds(tree: TargetTree, part: TargetTree): boolean {
+  for (const [name, node] of part.entries) {
+    const shown = tree.entries.get(name)
+    if (shown === node) continue
+    if (shown?.kind === 'link' && node.kind === 'link' && shown.to === node.to) continue
+    if (shown?.kind !== 'directory' || node.kind !== 'directory' || !holds(shown, node)) return false
+  }
+  return true
+}

@@ -1,4 +1,3 @@
-import { readlink } from 'node:fs/promises'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { digestFile } from './safe_copy.ts'
 import { statKey, type TargetNode, type TargetTree } from './tree.ts'
@@ -6,12 +5,16 @@ import { statKey, type TargetNode, type TargetTree } from './tree.ts'
 /**
  * What the target has from an earlier mirror, so that taking over changes only what differs and removes what the source has
  * no longer: the entries a killed mirror noted down, and whatever of an AtomicWriter's layout one left on purpose
- * (`close({ keep: true })`). Anything else in the target is not ours to remove.
+ * (`close({ keep: true })`), and with `only` nothing but that entry. Anything else in the target is not ours to remove.
  */
-export async function readBack(target: HeldDirectory, made: Iterable<string>): Promise<TargetTree> {
+export async function readBack(
+  target: HeldDirectory,
+  made: Iterable<string>,
+  only: string,
+): Promise<TargetTree> {
   const noted = new Set(made)
   const entries = new Map<string, TargetNode>()
-  const names = (await target.names()).map(String)
+  const names = (await target.names()).map(String).filter((name) => only === '' || name === only)
   const layout = names.includes('..data')
   for (const name of names) {
     const ours = noted.has(name) || (layout && (await isOfLayout(target, name)))
@@ -23,7 +26,7 @@ export async function readBack(target: HeldDirectory, made: Iterable<string>): P
 
 async function isOfLayout(target: HeldDirectory, name: string): Promise<boolean> {
   if (name.startsWith('..')) return true
-  const to = await readlink(target.entry(name)).catch(() => '')
+  const to = await target.readlink(name).catch(() => '')
   return to.startsWith('..data/')
 }
 

@@ -1,9 +1,11 @@
 import { EventEmitter } from 'node:events'
+import { join } from 'node:path'
 import { InotifyError } from '../errors.ts'
+import { MountWatch } from '../mounts/mount_watch.ts'
+import { Follower } from './follower.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
-import { type Outcome, type PassContext, Passes } from './pass.ts'
-import { prepare } from './setup.ts'
-import { removeIfEmpty } from './target.ts'
+import type { Outcome } from './pass.ts'
+import { type Prepared, prepare } from './setup.ts'
 import type { Skipped } from './tree.ts'
 
 export type MirrorState = 'mirroring' | 'over-limit' | 'source-lost' | 'closed'
@@ -15,26 +17,27 @@ export interface MirrorEvents {
   state: [state: MirrorState, reason: string]
   /**
    * An entry of the source is not in the target, or not in its present version: of a kind that is not mirrored, unreadable,
-   * being written. Once while that lasts; tried again at every pass.
+   * being written. Once while that lasts; tried again at every pass. `path` is relative to the source, absolute where there are several.
    */
   skipped: [skipped: Skipped]
-  /** The target cannot be written. Once for each condition, until it has passed; what is there stays the last good version. */
+  /**
+   * The target cannot be written, or two sources have an entry of one name (EEXIST). Once for each condition, until it has passed; what
+   * is there stays the last good version.
+   */
   error: [error: Error]
   close: []
 }
 
 /**
- * In an AtomicWriter's directory most passes look at `..data` only, and each eighth at every file: for those who edit in
- * place, and for a host whose clock gives two changes one ctime. At the default interval as often as Kata looks at all.
- */
-const THOROUGH_EVERY = 8
-
-/**
- * Keeps a copy of `source`, a directory on a mount that delivers no events, in `target`, where every change arrives as a
+ * Keeps a copy of `source`, which is on a mount that delivers no events, in `target`, where every change arrives as a
  * rename: watchers get true inotify events, and readers see the old version or the new one, never part of one. The
  * target belongs to the mirror: what is in the way there is replaced.
  *
- * Resolves after the first pass; rejects if the source is not there or the target cannot be written.
+ * A source is a directory, or a regular file, whose target is the path of a file. Several are merged into one directory; the keys of
+ * several ConfigMaps then change together, behind one `..data`.
+ *
+ * Resolves after the first pass; rejects if a source is not there, if two of them have an entry of the same name, or the target
+ * cannot be written.
  */
 export async function mirror(
   source: string | string[],
@@ -44,40 +47,58 @@ export async function mirror(
   return Mirror.start(readArguments(source, target, options, process.env))
 }
 
+/** What is known of one source. */
+interface Known {
+  state: 'mirroring' | 'over-limit' | 'source-lost'
+  reason: string
+  skipped: readonly Skipped[]
+  errors: readonly InotifyError[]
+}
+
 /** A running mirror, see {@link mirror}. */
 export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposable {
-  readonly #context: PassContext
-  readonly #passes: Passes
+  readonly #config: MirrorConfig
+  readonly #prepared: Prepared
+  readonly #followers: readonly Follower[]
+  readonly #known: readonly Known[]
+  readonly #mounts: MountWatch
   #state: MirrorState = 'mirroring'
-  #skipped: readonly Skipped[] = []
   #generation = 0
-  /** Conditions that have been reported and last. */
-  #reported = new Set<string>()
-  #count = 0
-  #running: Promise<void> | undefined
-  #next: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)
 
-  private constructor(context: PassContext) {
+  private constructor(config: MirrorConfig, prepared: Prepared) {
     super()
-    this.#context = context
-    this.#passes = new Passes(context)
+    this.#config = config
+    this.#prepared = prepared
+    this.#known = prepared.passes.map(() => ({ state: 'mirroring', reason: '', skipped: [], errors: [] }))
+    this.#followers = prepared.passes.map(
+      (context) =>
+        new Follower(context, {
+          passed: (outcome) => this.#take(context.index, outcome),
+          failed: (error) => this.#fail(context.index, error),
+          stalled: (reason) => this.#enter(context.index, 'source-lost', reason),
+        }),
+    )
+    // What is mounted over a source, or unmounted, is seen by nothing that is held.
+    this.#mounts = new MountWatch(() => {
+      for (const follower of this.#followers) follower.disturb()
+    })
   }
 
   /** @internal Use {@link mirror}. */
   static async start(config: MirrorConfig): Promise<Mirror> {
     config.signal?.throwIfAborted()
-    const mirror = new Mirror(await prepare(config))
+    const mirror = new Mirror(config, await prepare(config))
     try {
-      // The first pass has no listeners, so that an 'error' in it is thrown here.
-      await mirror.#begin(true)
+      await mirror.#mounts.open()
+      // The first passes have no listeners, so that an 'error' in one is thrown here.
+      await Promise.all(mirror.#followers.map((follower) => follower.begin()))
       config.signal?.throwIfAborted()
     } catch (error) {
       // An aborted start is closed. One that failed leaves to the next what it found, which may be in use. Either may fail for
       // the same reason as the pass, which is the one to tell.
-      const { inherited } = mirror.#context
+      const { inherited } = mirror.#prepared
       mirror.#closing = mirror.#shutDown(inherited && !config.signal?.aborted ? 'abandon' : 'remove')
       await mirror.#closing.catch(() => {})
       throw error
@@ -90,22 +111,16 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.#state
   }
 
-  /** What of the source is not in the target, as of the last pass. */
+  /** What of the sources is not in the target, as of the last pass. */
   get skipped(): readonly Skipped[] {
-    return this.#skipped
+    return this.#known.flatMap(({ skipped }) => skipped)
   }
 
   /** Runs a pass now. If one is running, that one may have looked too early: resolves after the next. */
-  refresh(): Promise<void> {
-    if (this.#closing !== undefined) {
-      return Promise.reject(
-        new InotifyError({ errno: 'EBADF', syscall: 'refresh', hint: 'the mirror is closed' }),
-      )
-    }
-    // Between the end of a pass and the beginning of #next there is an instant in which none is running.
-    if (this.#running === undefined && this.#next === undefined) return this.#begin(true)
-    this.#next ??= this.#afterThis()
-    return this.#next
+  async refresh(): Promise<void> {
+    if (this.#closing !== undefined)
+      throw new InotifyError({ errno: 'EBADF', syscall: 'refresh', hint: 'the mirror is closed' })
+    await Promise.all(this.#followers.map((follower) => follower.refresh()))
   }
 
   /** Stops after the pass that is running, and removes from the target what the mirror made there unless `keep`. */
@@ -118,95 +133,89 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.close()
   }
 
-  /** Starts a pass, after which comes the next, `interval` from now: the schedule does not drift with their length. */
-  #begin(thorough: boolean): Promise<void> {
-    clearTimeout(this.#timer)
-    const began = performance.now()
-    this.#running = this.#pass(thorough).finally(() => {
-      this.#running = undefined
-      if (this.#closing === undefined)
-        this.#schedule(began + this.#context.config.interval - performance.now())
-    })
-    return this.#running
-  }
-
-  #schedule(delay: number): void {
-    this.#timer = setTimeout(
-      () => void this.#begin(++this.#count % THOROUGH_EVERY === 0).catch(rethrow),
-      Math.max(0, delay),
-    )
-    if (!this.#context.config.persistent) this.#timer.unref()
-  }
-
-  async #afterThis(): Promise<void> {
-    // Its failure is for those who await it.
-    await this.#running?.catch(() => {})
-    this.#next = undefined
-    if (this.#closing === undefined) await this.#begin(true)
-  }
-
-  async #pass(thorough: boolean): Promise<void> {
-    let outcome: Outcome
-    try {
-      outcome = await this.#passes.run(thorough)
-    } catch (error) {
-      if (!(error instanceof InotifyError)) throw error
-      this.#report([error])
-      return
-    }
-    if (outcome.found === 'lost') this.#enter('source-lost', outcome.reason)
-    if (outcome.found === 'torn') {
-      const { path, reason } = outcome
+  #take(source: number, outcome: Outcome): void {
+    const known = this.#known[source] as Known
+    if (outcome.found === 'lost') {
+      this.#enter(source, 'source-lost', outcome.reason)
+    } else if (outcome.found === 'torn') {
+      const torn = { path: this.#shown(source, outcome.path), reason: outcome.reason }
       // The others are as they were when a pass last came through.
-      this.#skip([...this.#skipped.filter((other) => other.path !== path), { path, reason }])
+      this.#skip(known, [...known.skipped.filter((other) => other.path !== torn.path), torn])
+    } else {
+      const { over, changed, failures } = outcome
+      this.#enter(source, over === undefined ? 'mirroring' : 'over-limit', over ?? '')
+      if (changed !== undefined) this.emit('update', { changed, generation: ++this.#generation })
+      this.#skip(
+        known,
+        outcome.skipped.map(({ path, reason }) => ({ path: this.#shown(source, path), reason })),
+      )
+      this.#report(known, failures)
     }
-    if (outcome.found !== 'source') return
-    const { over, skipped, changed, failures } = outcome
-    this.#enter(over === undefined ? 'mirroring' : 'over-limit', over ?? '')
-    if (changed !== undefined) this.emit('update', { changed, generation: ++this.#generation })
-    this.#skip(skipped)
-    this.#report(failures)
   }
 
-  #enter(state: MirrorState, reason: string): void {
+  #fail(source: number, error: unknown): void {
+    if (!(error instanceof InotifyError)) throw error
+    this.#report(this.#known[source] as Known, [error])
+  }
+
+  #shown(source: number, path: string): string {
+    return this.#known.length === 1 ? path : join(this.#config.sources[source] ?? '', path)
+  }
+
+  /** The state of the whole is that of the source that is worst off. */
+  #enter(source: number, state: Known['state'], reason: string): void {
+    Object.assign(this.#known[source] as Known, { state, reason })
+    const worst = (['source-lost', 'over-limit', 'mirroring'] as const).find((each) =>
+      this.#known.some((known) => known.state === each),
+    )
+    if (worst === undefined) return
+    const index = this.#known.findIndex((known) => known.state === worst)
+    const why = this.#known[index]?.reason ?? ''
+    const isNamed = this.#known.length > 1 && why !== ''
+    this.#enterWhole(worst, isNamed ? `${this.#config.sources[index]}: ${why}` : why)
+  }
+
+  #enterWhole(state: MirrorState, reason: string): void {
     if (state === this.#state) return
     this.#state = state
     this.emit('state', state, reason)
   }
 
-  #skip(skipped: readonly Skipped[]): void {
-    const known = new Set(this.#skipped.map(({ path, reason }) => `${path}\n${reason}`))
-    this.#skipped = skipped
-    for (const entry of skipped) if (!known.has(`${entry.path}\n${entry.reason}`)) this.emit('skipped', entry)
+  #skip(known: Known, skipped: readonly Skipped[]): void {
+    const before = new Set(known.skipped.map(({ path, reason }) => `${path}\n${reason}`))
+    known.skipped = skipped
+    for (const entry of skipped)
+      if (!before.has(`${entry.path}\n${entry.reason}`)) this.emit('skipped', entry)
   }
 
-  #report(errors: readonly InotifyError[]): void {
-    const before = this.#reported
+  #report(known: Known, errors: readonly InotifyError[]): void {
     const keyOf = ({ code, path }: InotifyError) => `${code} ${path}`
-    this.#reported = new Set(errors.map(keyOf))
+    const before = new Set(known.errors.map(keyOf))
+    known.errors = errors
     for (const error of errors) if (!before.has(keyOf(error))) this.emit('error', error)
   }
 
   async #shutDown(content: 'remove' | 'keep' | 'abandon'): Promise<void> {
-    const { config, target, staging } = this.#context
-    clearTimeout(this.#timer)
-    config.signal?.removeEventListener('abort', this.#onAbort)
-    await this.#running?.catch(() => {})
+    const { staging, publisher } = this.#prepared
+    this.#config.signal?.removeEventListener('abort', this.#onAbort)
+    this.#mounts.close()
+    await Promise.all(this.#followers.map((follower) => follower.end()))
     try {
+      await publisher.settled()
       if (content === 'abandon') return await staging.abandon()
-      const failures = content === 'keep' ? [] : await this.#passes.withdraw()
+      const failures = content === 'keep' ? [] : await publisher.withdraw()
       await staging.remove()
-      if (content === 'remove' && staging.createdTarget) await removeIfEmpty(config.target)
+      if (content === 'remove' && staging.createdTarget) await this.#prepared.removeTarget()
       if (failures[0] !== undefined) throw failures[0]
     } finally {
-      await target.held.close()
-      this.#enter('closed', '')
+      await this.#prepared.close()
+      this.#enterWhole('closed', '')
       this.emit('close')
     }
   }
 }
 
-/** Makes an error in a pass that nobody awaits, a listener's for one, an uncaught exception, as in any EventEmitter. */
+/** Makes an error that nobody awaits an uncaught exception, as in any EventEmitter. */
 function rethrow(error: unknown): void {
   process.nextTick(() => {
     throw error

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { InotifyError, invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 
 /** Options of `mirror()`. */
@@ -11,7 +11,7 @@ export interface MirrorOptions {
    * empty; 100.
    */
   quiet?: number
-  /** How many regular files, and bytes in them, are copied at most; 1024 and 16 MiB. */
+  /** How many regular files, and bytes in them, are copied of a source at most; 1024 and 16 MiB. */
   limits?: { files: number; bytes: number }
   /**
    * What the target shows of a source beyond the limits. `link` (the default): its entries become links to the source's, so
@@ -32,7 +32,7 @@ export const KATA_LIMITS: { readonly files: number; readonly bytes: number } = O
 
 /** The arguments of `mirror()`, complete and valid; paths absolute. */
 export interface MirrorConfig {
-  readonly source: string
+  readonly sources: readonly string[]
   readonly target: string
   readonly interval: number
   readonly quiet: number
@@ -75,18 +75,9 @@ export function readArguments(
   }
   if (typeof persistent !== 'boolean') throw invalidArgument('options.persistent', persistent, 'a boolean')
 
-  const [only, another] = sources
-  if (only === undefined || another !== undefined) {
-    throw new InotifyError({
-      errno: 'ENOSYS',
-      syscall: 'mirror',
-      path: another,
-      hint: 'several sources are not supported yet: start a mirror for each, with a target of its own',
-    })
-  }
   const { files, bytes } = limits
   return {
-    source: resolve(only),
+    sources: sources.map((path) => resolve(path)),
     target: resolve(target),
     interval,
     quiet,

@@ -83,15 +83,21 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
 }
 
 /**
- * What the target shall have while the source is over the limits: every entry a link into the source, so that its
- * readers see what is there, though without events. Links between entries stay as they are.
+ * What a source over the limits adds to the target: every entry a link into the source, so that its readers see what is there,
+ * though without events. Links between entries stay as they are; where other sources are mirrored as well, which have a `..data` of
+ * their own, a key's link leads into the source too.
  */
-export function linked({ tree, data }: Pick<Snapshot, 'tree' | 'data'>, source: string): TargetTree {
+export function linked(
+  { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
+  source: string,
+  isOnly: boolean,
+): Map<string, TargetNode> {
   const entries = new Map<string, TargetNode>()
   for (const [name, node] of tree.entries) {
-    if (name === data) continue
-    const keep = node.kind === 'link' && name !== '..data'
+    if (name === data || (name === '..data' && data !== undefined && !isOnly)) continue
+    const isKey = node.kind === 'link' && node.to.startsWith('..data/')
+    const keep = node.kind === 'link' && name !== '..data' && (isOnly || !isKey)
     entries.set(name, keep ? node : { kind: 'link', to: `${source}/${name}` })
   }
-  return { kind: 'directory', key: tree.key, entries }
+  return entries
 }

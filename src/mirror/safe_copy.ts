@@ -1,15 +1,15 @@
-import type { BigIntStats } from 'node:fs'
-import { chmod, chown, type FileHandle, open, stat } from 'node:fs/promises'
 import { InotifyError } from '../errors.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
+import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 import { codeOf, Torn } from './interrupted.ts'
+import type { Opened } from './opened.ts'
 import { type StatKey, sameKey, statKey } from './tree.ts'
 
 const CHUNK = 256 * 1024
 
-/** A path of the target: as the kernel is given it, by way of a held directory, and as people know it. */
+/** An entry to be made in a directory of the target, and how people know it. */
 export interface Place {
-  readonly path: string
+  readonly directory: HeldDirectory
+  readonly name: string
   readonly shown: string
 }
 
@@ -18,28 +18,32 @@ export interface Place {
  * Throws {@link Torn} if the file is not the version `key` before, during and after the read; an {@link InotifyError} if
  * the copy cannot be written.
  */
-export async function copyFile(from: HeldDirectory, name: string, key: StatKey, to: Place): Promise<string> {
+export async function copyFile(from: Opened, name: string, key: StatKey, to: Place): Promise<string> {
   await using source = await openVersion(from, name, key)
   // Nobody but the owner may read it while its owner and mode are not yet those of the source.
-  await using copy = await onTarget('open', to.shown, open(to.path, 'wx', 0o600))
-  const digest = await readVersion(source, key, (chunk) => onTarget('write', to.shown, writeAll(copy, chunk)))
-  await copyAttributes({ path: `/proc/self/fd/${copy.fd}`, shown: to.shown }, key)
+  await using copy = await onTarget('open', to.shown, to.directory.create(to.name, 0o600))
+  const digest = await readVersion(source, key, (chunk) =>
+    onTarget('write', to.shown, copy.calls.write(copy.fd, chunk)),
+  )
+  await copyAttributes(copy, to.shown, key)
   return digest
 }
 
 /** The SHA-256 of a regular file that must be the version `key`; else {@link Torn}. */
-export async function digestFile(from: HeldDirectory, name: string, key: StatKey): Promise<string> {
+export async function digestFile(from: Opened, name: string, key: StatKey): Promise<string> {
   await using source = await openVersion(from, name, key)
   return await readVersion(source, key, async () => {})
 }
 
-/** Gives a file or directory of the target the owner and mode of the source's. The path must be that of a descriptor. */
-export async function copyAttributes({ path, shown }: Place, { uid, gid, mode }: StatKey): Promise<void> {
-  const had = await onTarget('stat', shown, stat(path))
-  let owned = had.uid === Number(uid) && had.gid === Number(gid)
+/** Gives a file or directory of the target the owner and mode of the source's. */
+export async function copyAttributes(file: HeldFile, shown: string, key: StatKey): Promise<void> {
+  const { calls, fd } = file
+  const { uid, gid, mode } = key
+  const had = await onTarget('stat', shown, file.stat())
+  let owned = had.uid === uid && had.gid === gid
   if (!owned) {
     try {
-      await chown(path, Number(uid), Number(gid))
+      await calls.chown(fd, Number(uid), Number(gid))
       owned = true
     } catch (error) {
       // EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know: mirrored as one's own then.
@@ -49,11 +53,8 @@ export async function copyAttributes({ path, shown }: Place, { uid, gid, mode }:
   // A set-id program would have its rights in the target though the source's mount is nosuid, as FUSE always is for a user.
   // On a directory the bits give no rights, but would those of another group. chown(2) clears them, hence the order.
   const bits = Number(mode) & (owned && had.isDirectory() ? 0o7777 : 0o777)
-  await onTarget(
-    'chmod',
-    shown,
-    chmod(path, had.isDirectory() ? bits | ownBits(owned ? Number(uid) : had.uid) : bits),
-  )
+  const own = had.isDirectory() ? ownBits(Number(owned ? uid : had.uid)) : 0
+  await onTarget('chmod', shown, calls.chmod(fd, bits | own))
 }
 
 /**
@@ -65,7 +66,7 @@ function ownBits(owner: number): number {
   return user !== 0 && user === owner ? 0o700 : 0
 }
 
-/** Awaits a call on the target and turns its failure into an {@link InotifyError}: errors of the source stay Node's. */
+/** Awaits a call on the target and turns its failure into an {@link InotifyError}: errors of the source stay what they are. */
 export async function onTarget<T>(syscall: string, shown: string, call: Promise<T>): Promise<T> {
   try {
     return await call
@@ -75,6 +76,7 @@ export async function onTarget<T>(syscall: string, shown: string, call: Promise<
 }
 
 function targetError(syscall: string, path: string, error: unknown): InotifyError {
+  if (error instanceof InotifyError) return error
   const errno =
     error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
   const hint =
@@ -84,46 +86,48 @@ function targetError(syscall: string, path: string, error: unknown): InotifyErro
   return new InotifyError({ errno, syscall, path, hint })
 }
 
-async function openVersion(from: HeldDirectory, name: string, key: StatKey): Promise<FileHandle> {
-  const file = await from.file(name)
-  if (file === undefined) throw new Torn(`${name} is no regular file any more`)
+async function openVersion(from: Opened, name: string, key: StatKey): Promise<HeldFile> {
+  const file = await openRegular(from, name)
   try {
-    checkVersion(await file.stat({ bigint: true }), key)
+    await checkVersion(file, key)
     return file
   } catch (error) {
-    await file.close()
+    await file[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function openRegular(from: Opened, name: string): Promise<HeldFile> {
+  try {
+    return await from.file(name)
+  } catch (error) {
+    if (codeOf(error) === 'EMEDIUMTYPE') throw new Torn(`${name} is no regular file any more`)
     throw error
   }
 }
 
 /** Reads exactly the bytes that `key` announces: one more or one less means that somebody is writing. */
 async function readVersion(
-  file: FileHandle,
+  file: HeldFile,
   key: StatKey,
   take: (chunk: Buffer) => Promise<void>,
 ): Promise<string> {
   // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK, Number(key.size) + 1))
   // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.
   for (let left = Number(key.size); ; ) {
-    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, left + 1))
-    if (bytesRead > left || (bytesRead === 0 && left > 0)) throw new Torn('the length is not the size')
-    if (bytesRead === 0) break
-    const chunk = buffer.subarray(0, bytesRead)
+    const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
+    if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
+    if (chunk.length === 0) break
     hash.update(chunk)
     await take(chunk)
-    left -= bytesRead
+    left -= chunk.length
   }
-  checkVersion(await file.stat({ bigint: true }), key)
+  await checkVersion(file, key)
   return hash.digest('base64')
 }
 
-function checkVersion(now: BigIntStats, key: StatKey): void {
-  if (!sameKey(statKey(now), key)) throw new Torn('the file changed while it was read')
-}
-
-async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten
+async function checkVersion(file: HeldFile, key: StatKey): Promise<void> {
+  if (!sameKey(statKey(await file.stat()), key)) throw new Torn('the file changed while it was read')
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { BigIntStats } from 'node:fs'
-import type { HeldDirectory } from '../mounts/held.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import { codeOf, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
 import { judgeLink } from './links.ts'
+import type { Opened } from './opened.ts'
 import { STAGING_PREFIX } from './staging.ts'
 import { type Skipped, type SourceNode, type SourceTree, type StatKey, statKey } from './tree.ts'
 
@@ -44,7 +44,7 @@ export interface Snapshot {
 }
 
 /** Where `..data` leads, if it is a symlink to an entry beside it; undefined if this is no AtomicWriter's directory. */
-export async function readData(root: HeldDirectory): Promise<string | undefined> {
+export async function readData(root: Opened): Promise<string | undefined> {
   try {
     const to = await root.readlink('..data')
     return to.includes('/') || to === '.' || to === '..' || to === '' ? undefined : to
@@ -56,9 +56,9 @@ export async function readData(root: HeldDirectory): Promise<string | undefined>
 }
 
 /** Reads the whole source. Errors of single entries are part of the result; those thrown speak for the source. */
-export async function scan(root: HeldDirectory, rules: ScanRules): Promise<Snapshot> {
+export async function scan(root: Opened, rules: ScanRules): Promise<Snapshot> {
   const key = statKey(await root.stat())
-  const names = await root.names()
+  const names = await root.names(MAX_ENTRIES + 1)
   const data = names.some(isData) ? await readData(root) : undefined
   const scanner = new Scanner(rules, data)
   const tree = await scanner.read({ held: root, key, path: '', depth: 0 }, names)
@@ -77,9 +77,10 @@ function isData(name: Buffer): boolean {
  * Makes sure, after all has been read, that it was one version: a swap of `..data` meanwhile throws {@link Torn}. So does a
  * directory made anew under the same name.
  */
-export async function verify(root: HeldDirectory, { tree, data }: Snapshot): Promise<void> {
+export async function verify(root: Opened, { tree, data }: Snapshot): Promise<void> {
   if (wasRemoved(tree.key, await root.stat())) throw new SourceLost('it was removed while it was read')
-  const now = data !== undefined || (await root.names()).some(isData) ? await readData(root) : undefined
+  const now =
+    data !== undefined || (await root.names(MAX_ENTRIES)).some(isData) ? await readData(root) : undefined
   if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
   if (data === undefined || generation?.kind !== 'directory') return
@@ -94,13 +95,13 @@ export async function verify(root: HeldDirectory, { tree, data }: Snapshot): Pro
  * virtiofs.md: a directory removed on the host reads as an empty one, without an error; only nlink tells. It must have been
  * above 0 before (or be so in the directory above), since some FUSE servers do not count links at all.
  */
-export function wasRemoved(before: StatKey, now: BigIntStats): boolean {
+export function wasRemoved(before: StatKey, now: FileStat): boolean {
   return before.nlink > 0n && now.nlink === 0n
 }
 
 /** A directory of the source while it is read. `path` is relative to the source. */
 interface Reading {
-  readonly held: HeldDirectory
+  readonly held: Opened
   readonly key: StatKey
   readonly path: string
   readonly depth: number
@@ -174,7 +175,7 @@ class Scanner {
     }
   }
 
-  #count(stat: BigIntStats): void {
+  #count(stat: FileStat): void {
     const { files, bytes } = this.#rules.limits
     this.#entries++
     if (stat.isFile()) {
@@ -195,14 +196,17 @@ class Scanner {
     { held, depth }: Reading,
     name: string,
     at: string,
-    { dev, ino }: BigIntStats,
+    { dev, ino }: FileStat,
   ): Promise<SourceNode | undefined> {
     const { target } = this.#rules
     if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
     await using child = await held.directory(name)
     const key = statKey(await child.stat())
-    const tree = await this.read({ held: child, key, path: at, depth: depth + 1 }, await child.names())
+    const tree = await this.read(
+      { held: child, key, path: at, depth: depth + 1 },
+      await child.names(MAX_ENTRIES + 1),
+    )
     // Another may have taken its name, and this one be half removed: what it lacks is not gone. verify() sees to `..data`'s.
     if (at !== this.#data && (await held.lstat(name)).ino !== key.ino)
       return { kind: 'unreadable', reason: 'it was replaced while it was read' }
@@ -214,7 +218,7 @@ class Scanner {
   }
 }
 
-function typeName(stat: BigIntStats): string {
+function typeName(stat: FileStat): string {
   if (stat.isFIFO()) return 'FIFO'
   return stat.isSocket() ? 'socket' : 'device'
 }

@@ -1,50 +1,47 @@
-import type { BigIntStats } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { HeldDirectory, lookUpAgain } from '../mounts/held.ts'
+import { constants } from 'node:os'
+import { basename, dirname } from 'node:path'
+import { CallError } from '../mounts/call_error.ts'
+import { AT_FDCWD, type Calls } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
 import { Replaced, reasonOf, SourceLost } from './interrupted.ts'
+import { type Opened, SoleFile } from './opened.ts'
 
-/** Which directory stood at the source's path, and on which mount. */
+/** As many as the kernel follows in one path: path_resolution(7). */
+const MAX_LINKS = 40
+
+/** Which inode stood at the source's path, and on which mount. */
 interface Identity {
   readonly dev: bigint
   readonly ino: bigint
-  readonly mount: string
-}
-
-export interface OpenSource {
-  readonly held: HeldDirectory
-  readonly stat: BigIntStats
+  readonly mount: bigint
 }
 
 /**
- * The source's path, opened anew for each pass: a descriptor held in between would keep it from being unmounted and would
- * go on showing a directory that is no longer there.
+ * A source by its path, which is looked at anew for each pass: a descriptor held from before would go on showing a directory
+ * that is no longer there.
  */
 export class Source {
   readonly path: string
+  readonly calls: Calls
+  /** The name that a single file has in the target; undefined for a directory. */
+  readonly alias: string | undefined
   #identity: Identity | undefined
-  /** As of the last time that it was opened. */
-  #revalidates: boolean | undefined
 
-  constructor(path: string) {
+  constructor(path: string, calls: Calls, alias: string | undefined) {
     this.path = path
+    this.calls = calls
+    this.alias = alias
   }
 
-  /**
-   * Opens the directory, or throws {@link SourceLost}.
-   *
-   * @param thorough trust nothing that is known of its path
-   */
-  async open(thorough: boolean): Promise<OpenSource> {
-    const opened = await this.#reach(thorough)
+  /** Opens what is there, or throws {@link SourceLost}. */
+  async open(): Promise<Opened> {
+    const opened = await this.#reach()
     try {
-      const { dev, ino } = opened.stat
-      const known = this.#identity
-      if (known?.dev !== dev || known.ino !== ino)
-        await this.#recognize(opened.held, { dev, ino, mount: await mountId(opened.held) })
-      this.#revalidates = opened.held.revalidates
+      await this.#recognize(opened, await opened.stat())
       return opened
     } catch (error) {
-      await opened.held.close()
+      await opened[Symbol.asyncDispose]()
       throw error instanceof SourceLost ? error : new SourceLost(reasonOf(error))
     }
   }
@@ -53,11 +50,16 @@ export class Source {
    * Before anything is removed from the target: throws {@link Replaced} if another directory has taken the path and `read`,
    * from which names were missing, may be one on its way out; {@link SourceLost} if there is none.
    */
-  async confirm(read: HeldDirectory): Promise<void> {
-    const { held, stat } = await this.#reach(true)
-    await held.close()
-    const { dev, ino } = await read.stat()
-    if (stat.dev !== dev || stat.ino !== ino) throw new Replaced('it was replaced while it was read')
+  async confirm(read: Opened): Promise<void> {
+    await using now = await this.#reach()
+    const [here, there] = [await now.stat(), await read.stat()]
+    if (here.dev !== there.dev || here.ino !== there.ino)
+      throw new Replaced('it was replaced while it was read')
+  }
+
+  /** The directory that the path's last name is in. */
+  above(): Promise<HeldDirectory> {
+    return HeldDirectory.open(this.calls, dirname(this.path))
   }
 
   /**
@@ -65,48 +67,55 @@ export class Source {
    * light, and taking that for the source would delete everything. An empty directory on the same mount is one that
    * somebody emptied or made anew.
    */
-  async #recognize(held: HeldDirectory, found: Identity): Promise<void> {
+  async #recognize(opened: Opened, { dev, ino, mount }: FileStat): Promise<void> {
     const known = this.#identity
-    if (known !== undefined && known.mount !== found.mount && (await held.names()).length === 0) {
+    if (known?.dev === dev && known.ino === ino && known.mount === mount) return
+    if (known !== undefined && known.mount !== mount && (await opened.names(1)).length === 0) {
       throw new SourceLost('its mount is gone: an empty directory is left at its path')
     }
-    this.#identity = found
+    this.#identity = { dev, ino, mount }
   }
 
-  async #reach(thorough: boolean): Promise<OpenSource> {
-    if (!thorough || this.#revalidates === false) {
-      try {
-        const opened = await this.#openHere(thorough ? undefined : this.#revalidates)
-        if (opened.stat.nlink > 0n) return opened
-        await opened.held.close()
-      } catch {
-        // What the error was worth shows when the dentries are fresh.
-      }
-    }
+  async #reach(): Promise<Opened> {
     // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
     // up again.
-    const parts = this.path.split('/')
-    for (let n = 2; n <= parts.length; n++) await lookUpAgain(parts.slice(0, n).join('/'))
+    await lookUpPath(this.calls, this.path)
     try {
-      return await this.#openHere()
+      if (this.alias === undefined) return await HeldDirectory.open(this.calls, this.path)
+      return await this.#reachFile(this.alias)
     } catch (error) {
       throw new SourceLost(reasonOf(error))
     }
   }
 
-  async #openHere(revalidates?: boolean): Promise<OpenSource> {
-    const held = await HeldDirectory.open(this.path, revalidates)
+  /** The file that the path leads to: a key of a ConfigMap is a link to a link, and both are looked up anew. */
+  async #reachFile(alias: string): Promise<Opened> {
+    let parent = await HeldDirectory.open(this.calls, dirname(this.path))
+    let name = basename(this.path)
     try {
-      return { held, stat: await held.stat() }
+      for (let links = 0; (await parent.lstat(name)).isSymbolicLink(); links++) {
+        if (links === MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+        const to = await parent.readlink(name)
+        const before = parent
+        parent = await this.#directoryOf(before, to)
+        await before.close()
+        name = basename(to)
+      }
+      return new SoleFile(parent, name, alias)
     } catch (error) {
-      await held.close()
+      await parent.close()
       throw error
     }
   }
-}
 
-/** The id of the mount that a descriptor is on: proc_pid_fdinfo(5). Device numbers do not tell bind mounts apart. */
-async function mountId(held: HeldDirectory): Promise<string> {
-  const info = await readFile(`/proc/self/fdinfo/${held.fd}`, 'utf8')
-  return /^mnt_id:\s*(\d+)$/m.exec(info)?.[1] ?? ''
+  /** The directory of what a link in `from` leads to, each name on the way looked up anew. */
+  async #directoryOf(from: HeldDirectory, to: string): Promise<HeldDirectory> {
+    const parts = dirname(to).split('/')
+    let path = to.startsWith('/') ? '/' : from.path
+    for (const part of parts) {
+      path = `${path}/${part}`
+      await this.calls.lookUpAgain({ fd: AT_FDCWD, name: path })
+    }
+    return await HeldDirectory.open(this.calls, path)
+  }
 }

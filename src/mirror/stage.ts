@@ -1,12 +1,10 @@
-import { unlink } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
-import { currentGeneration, isFrom, nameGeneration } from './generation.ts'
 import { losesSource, reasonOf, Torn } from './interrupted.ts'
+import type { Opened } from './opened.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
 import { type Snapshot, wasRemoved } from './snapshot.ts'
-import type { Staging } from './staging.ts'
+import type { Work } from './staging.ts'
 import {
   isCopyOf,
   type Skipped,
@@ -20,13 +18,30 @@ import {
   type TargetTree,
 } from './tree.ts'
 
-/** What the target shall have, its new files ready in the staging directory. */
+/** What a source adds to the target, its new files ready in the staging directory. */
 export interface Staged {
-  readonly tree: TargetTree
+  /** All but the generation and what leads there; undefined if a generation could not be copied: all keeps its last good version. */
+  readonly entries: Map<string, TargetNode> | undefined
+  readonly generation: StagedGeneration | undefined
   readonly skipped: readonly Skipped[]
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
   /** For the next pass. */
+  readonly emptied: Emptied
+}
+
+/** The directory behind `..data`. */
+export interface StagedGeneration {
+  /** Its name in the source. */
+  readonly from: string
+  readonly tree: TargetTree
+}
+
+/** What a source has added, and what is known of it, from the passes before. */
+export interface Before {
+  readonly target: TargetTree
+  /** What the target shows of this source's generation, if it can be kept. */
+  readonly generation: StagedGeneration | undefined
   readonly emptied: Emptied
 }
 
@@ -38,6 +53,12 @@ export type Emptied = ReadonlyMap<string, { readonly key: StatKey; readonly sinc
  * to hold the writer up for 0.2 s, on a busy disk for 3 s, between that and the first byte.
  */
 const EMPTY_PATIENCE = 50
+
+/**
+ * ms between two reads that are to show whether a file is still being written, at least. A kernel's clock for ctimes ticks every 1 to 10 ms: of two writes within a tick
+ * the second may change nothing but the content.
+ */
+export const TWO_TICKS = 10
 
 /** A flat file that has been copied and must still prove that nobody is writing to it. */
 interface Unsettled {
@@ -53,63 +74,52 @@ interface Unsettled {
  * reported. Throws {@link Torn} if a generation changed while it was read: it is published whole or not at all.
  */
 export async function stage(
-  root: HeldDirectory,
+  root: Opened,
   snapshot: Snapshot,
-  target: TargetTree,
-  staging: Staging,
+  before: Before,
+  work: () => Promise<Work>,
   quiet: number,
-  emptied: Emptied,
 ): Promise<Staged> {
-  const stager = new Stager(staging, quiet, emptied)
+  const stager = new Stager(work, quiet, before.emptied)
   const { tree, data } = snapshot
   const flat = new Map(
     [...tree.entries].filter(([name]) => name !== data && (name !== '..data' || data === undefined)),
   )
-  const staged = await stager.directory(root, { ...tree, entries: flat }, target, '')
+  const { entries } = await stager.directory(root, { ...tree, entries: flat }, before.target, '')
   await stager.settle(root)
-  if (data !== undefined && !(await addGeneration(root, snapshot, data, target, stager, staged.entries))) {
-    // Links into a generation that is not there would dangle: all keeps its last good version.
-    return { ...stager, tree: target }
-  }
-  return { ...stager, tree: staged }
+  if (data === undefined) return { ...stager.found, entries, generation: undefined }
+  const generation = await stageGeneration(root, snapshot, data, before.generation, stager)
+  // Links into a generation that is not there would dangle.
+  return { ...stager.found, entries: generation === undefined ? undefined : entries, generation }
 }
 
-/** Adds `..data` and its directory to `entries`; false if it could not be copied completely. */
-async function addGeneration(
-  root: HeldDirectory,
+/** undefined if it could not be copied completely. */
+async function stageGeneration(
+  root: Opened,
   { tree }: Snapshot,
   data: string,
-  target: TargetTree,
+  had: StagedGeneration | undefined,
   stager: Stager,
-  entries: Map<string, TargetNode>,
-): Promise<boolean> {
+): Promise<StagedGeneration | undefined> {
   const source = tree.entries.get(data)
   for (const [path, node] of [
     ['..data', tree.entries.get('..data')],
     [data, source],
   ] as const) {
     if (node?.kind !== 'unreadable') continue
-    stager.skipped.push({ path, reason: node.reason })
-    return false
+    stager.skip(path, node.reason)
+    return undefined
   }
   if (source?.kind !== 'directory') throw new Torn(`..data names ${data}, which is no directory`)
-  const current = currentGeneration(target)
-  if (current !== undefined && isFrom(current, data) && isCopyOf(current.tree, source)) {
-    entries.set(current.name, current.tree)
-    entries.set('..data', { kind: 'link', to: current.name })
-    return true
-  }
+  if (had?.from === data && isCopyOf(had.tree, source)) return had
   await using held = await openGeneration(root, data)
   const copy = await stager.generation(held, source, data)
-  if (copy === undefined) return false
+  if (copy === undefined) return undefined
   if (wasRemoved(source.key, await held.stat())) throw new Torn(`${data} was removed`)
-  const name = nameGeneration(target, data, copy)
-  entries.set(name, copy)
-  entries.set('..data', { kind: 'link', to: name })
-  return true
+  return { from: data, tree: copy }
 }
 
-async function openGeneration(root: HeldDirectory, data: string): Promise<HeldDirectory> {
+async function openGeneration(root: Opened, data: string): Promise<Opened> {
   try {
     return await root.directory(data)
   } catch (error) {
@@ -119,23 +129,29 @@ async function openGeneration(root: HeldDirectory, data: string): Promise<HeldDi
 }
 
 class Stager {
-  readonly skipped: Skipped[] = []
-  readonly failures: InotifyError[] = []
-  readonly emptied = new Map<string, { readonly key: StatKey; readonly since: number }>()
-  readonly #staging: Staging
+  readonly found = {
+    skipped: [] as Skipped[],
+    failures: [] as InotifyError[],
+    emptied: new Map<string, { readonly key: StatKey; readonly since: number }>(),
+  }
+  readonly #work: () => Promise<Work>
   readonly #quiet: number
   readonly #emptiedBefore: Emptied
   #unsettled: Unsettled[] = []
 
-  constructor(staging: Staging, quiet: number, emptiedBefore: Emptied) {
-    this.#staging = staging
+  constructor(work: () => Promise<Work>, quiet: number, emptiedBefore: Emptied) {
+    this.#work = work
     this.#quiet = quiet
     this.#emptiedBefore = emptiedBefore
   }
 
+  skip(path: string, reason: string): void {
+    this.found.skipped.push({ path, reason })
+  }
+
   /** What the target shall have for a directory. Its new files are copied, but must be settled. */
   async directory(
-    held: HeldDirectory,
+    held: Opened,
     source: SourceTree,
     before: TargetTree | undefined,
     path: string,
@@ -155,15 +171,14 @@ class Stager {
    * Waits until the files copied have been left alone for `quiet` ms and takes back those that have not: a writer that
    * truncates and writes is not to be seen half-way. One that pauses for longer cannot be told from one that is done.
    */
-  async settle(root: HeldDirectory): Promise<void> {
+  async settle(root: Opened): Promise<void> {
     const unsettled = this.#unsettled
     this.#unsettled = []
     if (unsettled.length === 0) return
-    await sleep(this.#quiet)
+    await sleep(Math.max(this.#quiet, TWO_TICKS))
     for (const { directory, name, siblings, copy, before } of unsettled) {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
-        await using held = await root.descend(directory.slice(0, -1))
-        const digest = await digestFile(held, name, copy.key)
+        const digest = await digestBeneath(root, directory, name, copy.key)
         if (digest !== copy.digest) throw new Torn('the content changed under the same stat key')
         return copy
       })
@@ -173,7 +188,7 @@ class Stager {
   }
 
   /** Copies a generation, which its writer does not touch any more: no need to settle. undefined if not all of it could be. */
-  async generation(held: HeldDirectory, source: SourceTree, path: string): Promise<TargetTree | undefined> {
+  async generation(held: Opened, source: SourceTree, path: string): Promise<TargetTree | undefined> {
     const entries = new Map<string, TargetNode>()
     let complete = true
     for (const [name, node] of source.entries) {
@@ -192,7 +207,7 @@ class Stager {
   }
 
   async #entry(
-    held: HeldDirectory,
+    held: Opened,
     name: string,
     node: SourceNode,
     had: TargetNode | undefined,
@@ -218,24 +233,28 @@ class Stager {
   #expectMore(path: string, key: StatKey): void {
     const before = this.#emptiedBefore.get(path)
     const since = before !== undefined && sameKey(before.key, key) ? before.since : performance.now()
-    this.emptied.set(path, { key, since })
+    this.found.emptied.set(path, { key, since })
     if (performance.now() - since < this.#quiet * EMPTY_PATIENCE) throw new Torn('it has been emptied')
   }
 
-  async #copy(held: HeldDirectory, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
-    const work = await this.#staging.work()
-    const path = work.next()
+  async #copy(held: Opened, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
+    const work = await this.#work()
+    const place = work.next()
     let digest: string
     try {
-      digest = await copyFile(held, name, key, { path, shown: `${work.shown}/${at}` })
+      digest = await copyFile(held, name, key, {
+        directory: work.held,
+        name: place,
+        shown: `${work.shown}/${at}`,
+      })
     } catch (error) {
       // What was written so far would take the room on a full tmpfs from the files that still fit. If even this fails, the
       // end of the pass clears it.
-      await unlink(path).catch(() => {})
+      await work.held.calls.unlink(work.held.at(place)).catch(() => {})
       throw error
     }
     const copy: TargetFile = { kind: 'file', key, digest }
-    work.files.set(copy, path)
+    work.files.set(copy, place)
     return copy
   }
 
@@ -249,7 +268,7 @@ class Stager {
       return (await this.#attemptExactly(path, make)) ?? had
     } catch (error) {
       if (!(error instanceof Torn)) throw error
-      this.skipped.push({ path, reason: `has not held still yet: ${error.message}` })
+      this.skip(path, `has not held still yet: ${error.message}`)
       return had
     }
   }
@@ -260,9 +279,17 @@ class Stager {
       return await make()
     } catch (error) {
       if (error instanceof Torn || losesSource(error)) throw error
-      if (error instanceof InotifyError) this.failures.push(error)
-      else this.skipped.push({ path, reason: reasonOf(error) })
+      if (error instanceof InotifyError) this.found.failures.push(error)
+      else this.skip(path, reasonOf(error))
       return undefined
     }
   }
+}
+
+/** The digest of a file in a directory beneath `root`, whose path ends with '/' or is ''. */
+async function digestBeneath(root: Opened, directory: string, name: string, key: StatKey): Promise<string> {
+  const [first, ...rest] = directory.split('/')
+  if (first === undefined || first === '') return await digestFile(root, name, key)
+  await using held = await root.directory(first)
+  return await digestBeneath(held, rest.join('/'), name, key)
 }

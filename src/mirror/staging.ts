@@ -1,5 +1,6 @@
-import { chmod, mkdir, mkdtemp, rmdir, unlink } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
 import { InotifyError } from '../errors.ts'
+import { AT_REMOVEDIR } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { codeOf } from './interrupted.ts'
 import { identify, isAlive, type Ledger, readLedger, writeLedger } from './ledger.ts'
@@ -8,6 +9,10 @@ import type { TargetFile } from './tree.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
+/** Of one that is being made: it has no ledger yet, and says nothing about who mirrors. */
+const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
+/** ms after which nobody is making it any more. */
+const UNBORN_FOR = 60_000
 
 /**
  * The directory in which everything is made ready before it is renamed into place. It lies inside the target, since only
@@ -20,8 +25,9 @@ export class Staging {
   readonly #name: string
   readonly #owner: string
   readonly #createdTarget: boolean
+  readonly #only: string
   #recorded: ReadonlySet<string>
-  #work: Work | undefined
+  readonly #works = new Map<number, Work>()
 
   private constructor(target: HeldDirectory, shown: string, name: string, ledger: Ledger) {
     this.#target = target
@@ -29,32 +35,45 @@ export class Staging {
     this.#name = name
     this.#owner = ledger.owner
     this.#createdTarget = ledger.createdTarget
+    this.#only = ledger.only
     this.#recorded = new Set(ledger.made)
   }
 
   /**
    * Makes the staging directory, takes over from mirrors of this target that were killed, and throws EBUSY if one is
    * running.
+   *
+   * @param only the one entry that is mirrored to, '' for the whole directory
    */
-  static async open(target: HeldDirectory, shown: string, createdTarget: boolean): Promise<Staging> {
-    const leftovers = await stagingsIn(target)
-    const inherited = await Promise.all(leftovers.map((name) => inherit(target, name, shown)))
+  static async open(
+    target: HeldDirectory,
+    { shown, createdTarget, only }: { shown: string; createdTarget: boolean; only: string },
+  ): Promise<Staging> {
+    const found = await stagingsIn(target)
+    const left = new Map<string, Ledger | undefined>()
+    for (const name of found) {
+      const ledger = await inherit(target, name, only, shown)
+      if (ledger !== 'of another entry') left.set(name, ledger)
+    }
+    const inherited = [...left.values()]
     const ledger = {
       owner: (await identify(process.pid)) ?? '',
-      createdTarget: createdTarget || inherited.some((left) => left?.createdTarget),
-      made: inherited.flatMap((left) => left?.made ?? []),
+      createdTarget: createdTarget || inherited.some((each) => each?.createdTarget),
+      only,
+      made: inherited.flatMap((each) => each?.made ?? []),
     }
-    const name = await onTarget('mkdtemp', shown, makeStaging(target, ledger))
+    const name = await onTarget('mkdir', shown, makeStaging(target, ledger))
     try {
       // Of two that start at one time, the one that comes here last sees the other.
       for (const other of await stagingsIn(target))
-        if (other !== name && !leftovers.includes(other)) await inherit(target, other, shown)
+        if (other !== name && !found.includes(other)) await inherit(target, other, only, shown)
     } catch (error) {
       await removeTree(target, name)
       throw error
     }
+    await onTarget('rmdir', shown, removeUnborn(target))
     // Only now: being killed before this line leaves what was inherited for the next.
-    for (const leftover of leftovers) await onTarget('rmdir', shown, removeTree(target, leftover))
+    for (const leftover of left.keys()) await onTarget('rmdir', shown, removeTree(target, leftover))
     return new Staging(target, shown, name, ledger)
   }
 
@@ -81,36 +100,48 @@ export class Staging {
     }
   }
 
-  /** The place for this pass's work, made when it is first asked for. */
-  async work(): Promise<Work> {
-    this.#work ??= await onTarget('mkdir', this.#shown, Work.open(this.#target, this.#name, this.#shown))
-    return this.#work
+  /** The place for what a pass over one of the sources makes ready, made when it is first asked for. */
+  async work(source: number): Promise<Work> {
+    const had = this.#works.get(source)
+    if (had !== undefined) return had
+    const work = await onTarget(
+      'mkdir',
+      this.#shown,
+      Work.open(this.#target, this.#name, workName(source), this.#shown),
+    )
+    this.#works.set(source, work)
+    return work
   }
 
   /** Ends a pass: what was staged and not published is removed. */
-  async clear(): Promise<void> {
-    const work = this.#work
+  async clear(source: number): Promise<void> {
+    const work = this.#works.get(source)
     if (work === undefined) return
-    this.#work = undefined
+    this.#works.delete(source)
     await work.held.close()
     await using staging = await onTarget('open', this.#shown, this.#target.directory(this.#name))
-    await onTarget('unlink', this.#shown, removeTree(staging, 'work'))
+    await onTarget('unlink', this.#shown, removeTree(staging, workName(source)))
   }
 
   async remove(): Promise<void> {
-    await this.clear()
+    await this.#clearAll()
     await onTarget('unlink', this.#shown, removeTree(this.#target, this.#name))
   }
 
   /** Leaves everything as if this process had been killed, to the mirror that comes next, this process's too. */
   async abandon(): Promise<void> {
-    await this.clear()
+    await this.#clearAll()
     await this.#write('', [...this.#recorded])
   }
 
-  #write(owner: string, made: readonly string[]): Promise<void> {
-    const ledger = { owner, createdTarget: this.#createdTarget, made }
-    return onTarget('write', this.#shown, writeLedger(this.#target.entry(this.#name), ledger))
+  async #clearAll(): Promise<void> {
+    for (const source of [...this.#works.keys()]) await this.clear(source)
+  }
+
+  async #write(owner: string, made: readonly string[]): Promise<void> {
+    const ledger = { owner, createdTarget: this.#createdTarget, only: this.#only, made }
+    await using staging = await onTarget('open', this.#shown, this.#target.directory(this.#name))
+    await onTarget('write', this.#shown, writeLedger(staging, ledger))
   }
 }
 
@@ -119,7 +150,7 @@ export class Work {
   readonly held: HeldDirectory
   /** How the target is called in messages. */
   readonly shown: string
-  /** Files that are ready to be published, by the entries they are the content of. */
+  /** Names of files that are ready to be published, by the entries they are the content of. */
   readonly files = new Map<TargetFile, string>()
   #count = 0
 
@@ -128,24 +159,24 @@ export class Work {
     this.shown = shown
   }
 
-  static async open(target: HeldDirectory, staging: string, shown: string): Promise<Work> {
+  static async open(target: HeldDirectory, staging: string, name: string, shown: string): Promise<Work> {
     await using parent = await target.directory(staging)
     // A pass that could not clear up behind itself leaves it.
-    await removeTree(parent, 'work')
-    await mkdir(parent.entry('work'), 0o700)
-    return new Work(await parent.directory('work'), shown)
+    await removeTree(parent, name)
+    await parent.calls.mkdir(parent.at(name), 0o700)
+    return new Work(await parent.directory(name), shown)
   }
 
-  /** A path in the work directory that nothing has yet. */
+  /** A name in the work directory that nothing has yet. */
   next(): string {
-    return this.held.entry(String(this.#count++))
+    return String(this.#count++)
   }
 }
 
 /** Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. */
 export async function removeTree(parent: HeldDirectory, name: string): Promise<void> {
   try {
-    await unlink(parent.entry(name))
+    await parent.calls.unlink(parent.at(name))
     return
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return
@@ -156,34 +187,74 @@ export async function removeTree(parent: HeldDirectory, name: string): Promise<v
     await using held = await parent.directory(name)
     for (const child of await held.names()) await removeTree(held, child.toString())
   }
-  await rmdir(parent.entry(name))
+  await parent.calls.unlink(parent.at(name), AT_REMOVEDIR)
 }
 
+function workName(source: number): string {
+  return `work${source}`
+}
+
+/** Those of mirrors, running or killed. */
 async function stagingsIn(target: HeldDirectory): Promise<string[]> {
-  return (await target.names()).map(String).filter((name) => name.startsWith(STAGING_PREFIX))
+  const names = (await target.names()).map(String)
+  return names.filter((name) => name.startsWith(STAGING_PREFIX) && !name.startsWith(UNBORN_PREFIX))
 }
 
+/** Removes what mirrors left that were killed while they made it. */
+async function removeUnborn(target: HeldDirectory): Promise<void> {
+  const names = (await target.names()).map(String)
+  for (const name of names.filter((name) => name.startsWith(UNBORN_PREFIX))) {
+    const age = Date.now() - Number((await target.lstat(name)).mtimeNs / 1_000_000n)
+    if (age > UNBORN_FOR) await removeTree(target, name)
+  }
+}
+
+/** Comes into being with its ledger: one without would seem to be left by a mirror that was killed, and two could run. */
 async function makeStaging(target: HeldDirectory, ledger: Ledger): Promise<string> {
-  const path = await mkdtemp(target.entry(STAGING_PREFIX))
-  const name = path.slice(path.lastIndexOf('/') + 1)
+  const { calls } = target
+  const random = randomBytes(6).toString('hex')
+  const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
+  await calls.mkdir(target.at(unborn), 0o755)
   try {
-    // A consumer of another user that walks the target recursively must not fail here; the secrets are below, in `work`.
-    await chmod(path, 0o755)
-    await writeLedger(path, ledger)
+    await using staging = await target.directory(unborn)
+    // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
+    // `work`.
+    await calls.chmod(staging.fd, 0o755)
+    await writeLedger(staging, ledger)
+    await calls.rename(target.at(unborn), target.at(name))
   } catch (error) {
-    await removeTree(target, name)
+    await removeTree(target, unborn)
     throw error
   }
   return name
 }
 
-async function inherit(target: HeldDirectory, name: string, shown: string): Promise<Ledger | undefined> {
-  const ledger = await readLedger(target.entry(name))
-  if (ledger === undefined || !(await isAlive(ledger))) return ledger
+/** What a staging directory was left with; undefined where nothing can be read. Throws EBUSY if its mirror is running. */
+async function inherit(
+  target: HeldDirectory,
+  name: string,
+  only: string,
+  shown: string,
+): Promise<Ledger | 'of another entry' | undefined> {
+  const ledger = await readLedgerOf(target, name)
+  // Damaged, or it has gone meanwhile.
+  if (ledger === undefined) return undefined
+  const isAnother = ledger.only !== '' && only !== '' && ledger.only !== only
+  if (isAnother) return 'of another entry'
+  if (!(await isAlive(ledger))) return ledger
   throw new InotifyError({
     errno: 'EBUSY',
     syscall: 'mirror',
     path: shown,
     hint: 'another mirror writes to this target: give each a target of its own',
   })
+}
+
+async function readLedgerOf(target: HeldDirectory, name: string): Promise<Ledger | undefined> {
+  try {
+    await using staging = await target.directory(name)
+    return await readLedger(staging)
+  } catch {
+    return undefined
+  }
 }

@@ -1,6 +1,6 @@
-import { mkdir, realpath, rmdir, statfs } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
+import { AT_FDCWD, AT_REMOVEDIR, type Calls } from '../mounts/calls.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { codeOf } from './interrupted.ts'
 import { onTarget } from './safe_copy.ts'
@@ -14,35 +14,38 @@ export interface OpenTarget {
   readonly created: boolean
 }
 
-/** Opens the target, makes it if it is missing, and refuses one that is in the source or around it. */
-export async function openTarget(source: HeldDirectory, path: string): Promise<OpenTarget> {
-  const existing = await openExisting(path)
+/** Opens the target, makes it if it is missing, and refuses one that is in a source or around it. */
+export async function openTarget(
+  calls: Calls,
+  path: string,
+  sources: readonly HeldDirectory[],
+): Promise<OpenTarget> {
+  const existing = await openExisting(calls, path)
   if (existing !== undefined) {
     try {
-      await refuseOverlap(source, existing, path)
+      for (const source of sources) await refuseOverlap(source, existing, path)
     } catch (error) {
       await existing.close()
       throw error
     }
     return { held: existing, created: false }
   }
-  {
-    // Before anything is made, so that a refusal leaves nothing behind in the source.
-    await using parent = await onTarget('open', path, HeldDirectory.open(dirname(path)))
+  // Before anything is made, so that a refusal leaves nothing behind in the source.
+  await using parent = await onTarget('open', path, HeldDirectory.open(calls, dirname(path)))
+  for (const source of sources)
     if (await isWithin(parent, source)) throw overlap(path, 'it would be inside the source')
-    const created = await onTarget('mkdir', path, makeDirectory(parent.entry(basename(path))))
-    try {
-      return { held: await onTarget('open', path, parent.directory(basename(path))), created }
-    } catch (error) {
-      if (created) await removeIfEmpty(path)
-      throw error
-    }
+  const created = await onTarget('mkdir', path, makeDirectory(parent, basename(path)))
+  try {
+    return { held: await onTarget('open', path, parent.directory(basename(path))), created }
+  } catch (error) {
+    if (created) await removeIfEmpty(calls, path)
+    throw error
   }
 }
 
 /** Says once that the target's content will be written to a disk, or across a network. */
 export async function warnUnlessInMemory(target: HeldDirectory, path: string): Promise<void> {
-  const { type } = await statfs(target.path)
+  const type = await target.calls.fileSystem(target.fd)
   if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
   process.emitWarning(`the target of mirror() is not on a tmpfs: ${path}`, {
     type: 'InotifyBridgeWarning',
@@ -52,9 +55,9 @@ export async function warnUnlessInMemory(target: HeldDirectory, path: string): P
 }
 
 /** Removes the target's directory, unless there is something in it that the mirror did not make. */
-export async function removeIfEmpty(directory: string): Promise<void> {
+export async function removeIfEmpty(calls: Calls, directory: string): Promise<void> {
   try {
-    await rmdir(directory)
+    await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR)
   } catch (error) {
     // Somebody else's file in it, a mount on it, or gone already.
     if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY'].includes(codeOf(error))) throw error
@@ -62,9 +65,9 @@ export async function removeIfEmpty(directory: string): Promise<void> {
 }
 
 /** false if another has made it since it was found missing, as a second mirror might. */
-async function makeDirectory(path: string): Promise<boolean> {
+async function makeDirectory(parent: HeldDirectory, name: string): Promise<boolean> {
   try {
-    await mkdir(path, 0o755)
+    await parent.calls.mkdir(parent.at(name), 0o755)
     return true
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false
@@ -72,9 +75,9 @@ async function makeDirectory(path: string): Promise<boolean> {
   }
 }
 
-async function openExisting(path: string): Promise<HeldDirectory | undefined> {
+async function openExisting(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
   try {
-    return await HeldDirectory.open(path)
+    return await HeldDirectory.open(calls, path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     return await onTarget('open', path, Promise.reject(error))
@@ -106,13 +109,13 @@ async function isSame(a: HeldDirectory, b: HeldDirectory): Promise<boolean> {
  * mount of something inside it has other parents, for which the real paths are compared as well and the scan looks out.
  */
 async function isWithin(inner: HeldDirectory, outer: HeldDirectory): Promise<boolean> {
-  const [innerPath, outerPath] = [await realpath(inner.path), await realpath(outer.path)]
+  const [innerPath, outerPath] = [await inner.realpath(), await outer.realpath()]
   if (`${innerPath}/`.startsWith(outerPath === '/' ? '/' : `${outerPath}/`)) return true
   let here = await inner.descend('')
   try {
     for (;;) {
       if (await isSame(here, outer)) return true
-      const parent = await HeldDirectory.open(here.entry('..'))
+      const parent = await here.parent()
       const atRoot = await isSame(here, parent)
       await here.close()
       here = parent

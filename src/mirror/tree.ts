@@ -1,4 +1,4 @@
-import type { BigIntStats } from 'node:fs'
+import type { FileStat } from '../mounts/file_stat.ts'
 
 /**
  * What tells one version of an inode from another. ctime cannot be set by a program, so it catches a restored mtime; the
@@ -56,7 +56,7 @@ export interface Skipped {
   readonly reason: string
 }
 
-export function statKey(stat: BigIntStats): StatKey {
+export function statKey(stat: FileStat): StatKey {
   const { ino, mode, uid, gid, size, mtimeNs, ctimeNs, nlink } = stat
   return { ino, mode, uid, gid, size, mtimeNs, ctimeNs, nlink }
 }

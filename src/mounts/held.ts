@@ -1,97 +1,93 @@
-import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, link, lstat, open, readdir, readlink, statfs } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { AT_FDCWD, type At, type Calls, O_PATH } from './calls.ts'
+import type { FileStat } from './file_stat.ts'
 
-const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
-
-/** open(2): a reference to the inode only. Opens no device, waits for no FIFO, needs no permission to read. Not in node:fs. */
-export const O_PATH = 0o10000000
+const { O_DIRECTORY } = constants
 
 /** ext2-4, tmpfs, ramfs, xfs, btrfs: their dentries are changed by this kernel alone, so they cannot be stale. */
 const NEVER_STALE = new Set([0xef53, 0x01021994, 0x858458f6, 0x58465342, 0x9123683e])
 
 /**
- * A directory held open. Node has no openat(2), but `/proc/self/fd/N/name` is resolved from the directory that the
- * descriptor refers to: no path is checked first and used, possibly for something else, afterwards (CVE-2017-1002101,
- * CVE-2021-25741). Names are single components.
+ * A directory held open: what is done in it is done by openat2(2), renameat2(2) and the like from its descriptor, by single
+ * names. No path is checked first and used, possibly for something else, afterwards (CVE-2017-1002101, CVE-2021-25741).
  */
 export class HeldDirectory implements AsyncDisposable {
-  readonly #handle: FileHandle
-  readonly #revalidate: boolean
+  readonly calls: Calls
+  readonly fd: number
+  /** Whether names are looked up anew before they are used: FUSE and network file systems may answer from stale dentries. */
+  readonly revalidates: boolean
 
-  private constructor(handle: FileHandle, revalidate: boolean) {
-    this.#handle = handle
-    this.#revalidate = revalidate
+  private constructor(calls: Calls, fd: number, revalidates: boolean) {
+    this.calls = calls
+    this.fd = fd
+    this.revalidates = revalidates
   }
 
-  /**
-   * Opens a directory by its path, symlinks followed. Where the file system may answer from stale dentries (FUSE,
-   * network), every name is looked up anew before it is used.
-   *
-   * @param revalidate whether that is so, if it is known: asking is a request to the server
-   */
-  static async open(path: string, revalidate?: boolean): Promise<HeldDirectory> {
-    const handle = await open(path, O_PATH | O_DIRECTORY)
-    if (revalidate !== undefined) return new HeldDirectory(handle, revalidate)
+  /** Opens a directory by its path, symlinks followed. */
+  static async open(calls: Calls, path: string): Promise<HeldDirectory> {
+    const fd = await calls.open(path, O_PATH | O_DIRECTORY)
     try {
-      const { type } = await statfs(`/proc/self/fd/${handle.fd}`)
-      return new HeldDirectory(handle, !NEVER_STALE.has(type))
+      return new HeldDirectory(calls, fd, await mayBeStale(calls, fd))
     } catch (error) {
-      await handle.close()
+      await calls.close(fd)
       throw error
     }
   }
 
-  /** Whether names are looked up anew. */
-  get revalidates(): boolean {
-    return this.#revalidate
+  /** The directory itself, or an entry. A Buffer for a name that is not UTF-8. */
+  at(name: string | Buffer = ''): At {
+    return { fd: this.fd, name }
   }
 
-  get fd(): number {
-    return this.#handle.fd
-  }
-
-  /** A path by which this very directory, whatever its name is by now, can be given to node:fs. */
+  /** A path by which this very directory, whatever its name is by now, can be given to those who take paths. */
   get path(): string {
-    return `/proc/self/fd/${this.#handle.fd}`
+    return `/proc/self/fd/${this.fd}`
   }
 
-  /** The path of an entry; for calls that do not follow a symlink in the last component. */
-  entry(name: string): string {
-    return `${this.path}/${name}`
+  /** The path that the directory has now: proc(5). */
+  realpath(): Promise<string> {
+    return this.calls.readlink({ fd: AT_FDCWD, name: this.path })
   }
 
-  stat(): Promise<BigIntStats> {
-    return this.#handle.stat({ bigint: true })
+  stat(): Promise<FileStat> {
+    return this.calls.stat(this.at())
   }
 
-  /** The names as bytes: a name need not be UTF-8. */
-  names(): Promise<Buffer[]> {
-    return readdir(this.path, { encoding: 'buffer' })
+  /** The names as bytes, the first `most` of them. */
+  names(most = Number.MAX_SAFE_INTEGER): Promise<Buffer[]> {
+    return this.calls.names(this.fd, most)
   }
 
-  /** A Buffer gives a name that is not UTF-8. */
-  async lstat(name: string | Buffer): Promise<BigIntStats> {
-    const path =
-      typeof name === 'string' ? this.entry(name) : Buffer.concat([Buffer.from(this.entry('')), name])
-    if (this.#revalidate) await lookUpAgain(path)
-    return lstat(path, { bigint: true })
+  async lstat(name: string | Buffer): Promise<FileStat> {
+    await this.#lookUpAgain(name)
+    return this.calls.stat(this.at(name))
   }
 
   async readlink(name: string): Promise<string> {
     await this.#lookUpAgain(name)
-    return readlink(this.entry(name))
+    return this.calls.readlink(this.at(name))
   }
 
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
   async directory(name: string): Promise<HeldDirectory> {
     await this.#lookUpAgain(name)
-    const handle = await open(this.entry(name), O_PATH | O_DIRECTORY | O_NOFOLLOW)
-    return new HeldDirectory(handle, this.#revalidate)
+    const fd = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
+    return new HeldDirectory(this.calls, fd, this.revalidates)
+  }
+
+  /** The directory above, or itself at the root. */
+  async parent(): Promise<HeldDirectory> {
+    const fd = await this.calls.open(`${this.path}/..`, O_PATH | O_DIRECTORY)
+    return new HeldDirectory(this.calls, fd, this.revalidates)
   }
 
   /** Opens the directory at a relative path beneath this one, '' for itself; no component may be a symlink. */
   async descend(path: string): Promise<HeldDirectory> {
-    let held = new HeldDirectory(await open(this.path, O_PATH | O_DIRECTORY), this.#revalidate)
+    let held = new HeldDirectory(
+      this.calls,
+      await this.calls.open(this.path, O_PATH | O_DIRECTORY),
+      this.revalidates,
+    )
     for (const name of path === '' ? [] : path.split('/')) {
       const parent = held
       try {
@@ -103,38 +99,62 @@ export class HeldDirectory implements AsyncDisposable {
     return held
   }
 
-  /** Opens a regular file for reading; undefined if the entry is of another type, which is then not opened at all. */
-  async file(name: string): Promise<FileHandle | undefined> {
+  /** Opens an entry of whatever type, O_PATH; a symlink itself. The descriptor is the caller's. */
+  async hold(name: string): Promise<HeldFile> {
     await this.#lookUpAgain(name)
-    const inode = await open(this.entry(name), O_PATH | O_NOFOLLOW)
-    try {
-      // The type is that of the inode held here, not of whatever the name stands for when it is opened for reading.
-      const stat = await inode.stat()
-      // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
-      return stat.isFile() ? await open(`/proc/self/fd/${inode.fd}`, O_RDONLY | O_NONBLOCK) : undefined
-    } finally {
-      await inode.close()
-    }
+    return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
 
-  async close(): Promise<void> {
-    await this.#handle.close()
+  /** Opens a regular file for reading; an entry of another type is not opened at all: EMEDIUMTYPE. */
+  async file(name: string): Promise<HeldFile> {
+    await this.#lookUpAgain(name)
+    return new HeldFile(this.calls, await this.calls.openRegular(this.at(name), this.revalidates))
+  }
+
+  /** Makes a file to be written. */
+  async create(name: string, mode: number): Promise<HeldFile> {
+    return new HeldFile(this.calls, await this.calls.create(this.at(name), mode))
+  }
+
+  close(): Promise<void> {
+    return this.calls.close(this.fd)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
-  async #lookUpAgain(name: string): Promise<void> {
-    if (this.#revalidate) await lookUpAgain(this.entry(name))
+  async #lookUpAgain(name: string | Buffer): Promise<void> {
+    if (this.revalidates) await this.calls.lookUpAgain(this.at(name))
   }
 }
 
-/**
- * Makes a FUSE mount ask its server about a name now. linkat(2) from another file system always fails (EEXIST, EXDEV, EROFS
- * or EPERM) and changes nothing, but a name about to be created must first be looked up past the dentry cache, which
- * may otherwise be a second old, or for ever in virtiofs's cache=always.
- */
-export async function lookUpAgain(path: string | Buffer): Promise<void> {
-  await link('/proc/version', path).catch(() => {})
+/** A descriptor of anything else. */
+export class HeldFile implements AsyncDisposable {
+  readonly calls: Calls
+  readonly fd: number
+
+  constructor(calls: Calls, fd: number) {
+    this.calls = calls
+    this.fd = fd
+  }
+
+  stat(): Promise<FileStat> {
+    return this.calls.stat({ fd: this.fd, name: '' })
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.calls.close(this.fd)
+  }
+}
+
+/** Has every component of a path looked up anew, from the root down. */
+export async function lookUpPath(calls: Calls, path: string): Promise<void> {
+  const parts = path.split('/')
+  for (let n = 2; n <= parts.length; n++)
+    await calls.lookUpAgain({ fd: AT_FDCWD, name: parts.slice(0, n).join('/') })
+}
+
+async function mayBeStale(calls: Calls, fd: number): Promise<boolean> {
+  return !NEVER_STALE.has(await calls.fileSystem(fd))
 }

@@ -212,7 +212,7 @@ test('nor does a source that is replaced before anything is removed from the tar
   const pass = mirror.refresh()
   // It waits for b to hold still.
   const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
-  await vi.waitFor(() => expect(existsSync(join(target, staging, 'work/0'))).toBe(true), { interval: 1 })
+  await vi.waitFor(() => expect(existsSync(join(target, staging, 'work0/0'))).toBe(true), { interval: 1 })
   const next = join(source, '../next')
   await mkdir(next)
   for (const name of ['a', 'b']) await writeFile(join(next, name), 'three')

@@ -102,20 +102,20 @@ test('the names of generations', () => {
   expect(nameGeneration(suffixed, '..1', copy)).toBe('..1')
 })
 
-test('linked: entries lead into the source, links between them stay', () => {
-  const snapshot = {
-    tree: tree({ '..1': {}, '..data': '..1', key: '..data/key', flat: file('x'), sub: {} }),
-    data: '..1',
-    over: 'more than 8 files',
-    skipped: [],
-  }
-  const links = Object.fromEntries(
-    [...linked(snapshot, '/src').entries].map(([name, node]) => [name, node.kind === 'link' && node.to]),
-  )
-  expect(links).toEqual({
-    '..data': '/src/..data',
-    key: '..data/key',
-    flat: '/src/flat',
-    sub: '/src/sub',
-  })
-})
+test.each([
+  { isOnly: true, expected: { '..data': '/src/..data', key: '..data/key' } },
+  // Another source has its own ..data.
+  { isOnly: false, expected: { key: '/src/key' } },
+])(
+  'linked: entries lead into the source, links between them stay if it is the only one: $isOnly',
+  ({ isOnly, expected }) => {
+    const snapshot = {
+      tree: tree({ '..1': {}, '..data': '..1', key: '..data/key', flat: file('x'), sub: {} }),
+      data: '..1',
+    }
+    const links = Object.fromEntries(
+      [...linked(snapshot, '/src', isOnly)].map(([name, node]) => [name, node.kind === 'link' && node.to]),
+    )
+    expect(links).toEqual({ ...expected, flat: '/src/flat', sub: '/src/sub' })
+  },
+)

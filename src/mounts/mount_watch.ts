@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
-import { parseMountinfo } from '../mounts/mountinfo.ts'
+import { parseMountinfo } from './mountinfo.ts'
 
 /**
  * Tells where something was mounted or unmounted: inotify does not (a filesystem over a watched directory, the end of a bind mount).

@@ -1,0 +1,34 @@
+#include "call.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+Call::~Call() {
+  for (char* text : texts) free(text);
+  free(data);
+}
+
+void Call::CloseResult() const {
+  bool gives_descriptor = kind == Kind::kOpen || kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular;
+  if (gives_descriptor && result >= 0) close(static_cast<int>(result));
+}
+
+bool Call::HasWhatItNeeds() const {
+  switch (kind) {
+    case Kind::kClose:
+    case Kind::kFileSystem:
+    case Kind::kNames:
+    case Kind::kChangeMode:
+    case Kind::kChangeOwner:
+      return true;
+    case Kind::kRead:
+      return numbers[1] >= 0 && numbers[1] <= kLongestRead;
+    case Kind::kSymlink:
+    case Kind::kLink:
+    case Kind::kRename:
+      return texts[0] != nullptr && texts[1] != nullptr;
+    default:
+      return texts[0] != nullptr;
+  }
+}

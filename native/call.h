@@ -1,0 +1,61 @@
+#pragma once
+
+#include <errno.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// A system call that JavaScript asks for (NativeCalls in src/addon.ts), and what came of it.
+struct Call {
+  enum class Kind : uint32_t {
+    kOpen,
+    kOpenBeneath,
+    kOpenRegular,
+    kClose,
+    kStat,
+    kFileSystem,
+    kReadlink,
+    kNames,
+    kLookUpAgain,
+    kRead,
+    kWrite,
+    kMakeDirectory,
+    kSymlink,
+    kLink,
+    kRename,
+    kUnlink,
+    kChangeMode,
+    kChangeOwner,
+    kAwaitChange,
+  };
+  static constexpr uint32_t kKinds = static_cast<uint32_t>(Kind::kAwaitChange) + 1;
+
+  // Of one kRead, in bytes.
+  static constexpr int64_t kLongestRead = 64 * 1024 * 1024;
+
+  Call() = default;
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Whether the texts are there that its kind reads.
+  bool HasWhatItNeeds() const;
+
+  // Closes the descriptor that it gave, if it did, since nobody will know of it.
+  void CloseResult() const;
+
+  Call* next = nullptr;
+  uint32_t id = 0;
+  Kind kind = Kind::kOpen;
+  // What these mean is the kind's: descriptors, flags, sizes.
+  int64_t numbers[3] = {};
+  // Names, zero-terminated; or bytes.
+  char* texts[2] = {nullptr, nullptr};
+  size_t lengths[2] = {0, 0};
+
+  // >= 0, or -errno.
+  int64_t result = -ECANCELED;
+  // Owned: what was read.
+  uint8_t* data = nullptr;
+  size_t bytes = 0;
+};

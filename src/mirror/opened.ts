@@ -1,0 +1,72 @@
+import { constants } from 'node:os'
+import { CallError } from '../mounts/call_error.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+
+/** A source, or a directory of it, while it is read. */
+export interface Opened extends AsyncDisposable {
+  readonly revalidates: boolean
+  stat(): Promise<FileStat>
+  /** The first `most` names. */
+  names(most: number): Promise<Buffer[]>
+  lstat(name: string | Buffer): Promise<FileStat>
+  readlink(name: string): Promise<string>
+  directory(name: string): Promise<HeldDirectory>
+  /** Opens a regular file for reading; EMEDIUMTYPE for what is none. */
+  file(name: string): Promise<HeldFile>
+  /** A reference to an entry, whatever it is. */
+  hold(name: string): Promise<HeldFile>
+}
+
+/**
+ * A single file as a directory that has only this: what is mirrored file by file is mirrored like any other. `parent` is where it
+ * lies when all symlinks have been followed.
+ */
+export class SoleFile implements Opened {
+  readonly #parent: HeldDirectory
+  readonly #name: string
+  /** As it is called in the target. */
+  readonly #alias: string
+
+  constructor(parent: HeldDirectory, name: string, alias: string) {
+    this.#parent = parent
+    this.#name = name
+    this.#alias = alias
+  }
+
+  get revalidates(): boolean {
+    return this.#parent.revalidates
+  }
+
+  stat(): Promise<FileStat> {
+    return this.#parent.lstat(this.#name)
+  }
+
+  async names(): Promise<Buffer[]> {
+    return [Buffer.from(this.#alias)]
+  }
+
+  lstat(): Promise<FileStat> {
+    return this.stat()
+  }
+
+  async readlink(): Promise<string> {
+    throw new CallError(constants.errno.EINVAL, 'readlink')
+  }
+
+  async directory(): Promise<HeldDirectory> {
+    throw new CallError(constants.errno.ENOTDIR, 'open')
+  }
+
+  file(): Promise<HeldFile> {
+    return this.#parent.file(this.#name)
+  }
+
+  hold(): Promise<HeldFile> {
+    return this.#parent.hold(this.#name)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#parent.close()
+  }
+}

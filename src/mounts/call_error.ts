@@ -1,0 +1,18 @@
+import { getSystemErrorMap } from 'node:util'
+
+/** A system call that failed, in the shape of Node's own errors; without a path, since whoever asked for it knows that. */
+export class CallError extends Error {
+  override readonly name = 'CallError'
+  readonly code: string
+  readonly errno: number
+  readonly syscall: string
+
+  /** @param errno as in errno(3) */
+  constructor(errno: number, syscall: string) {
+    const [code, meaning] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error']
+    super(`${code}: ${meaning}, ${syscall}`)
+    this.code = code
+    this.errno = -errno
+    this.syscall = syscall
+  }
+}

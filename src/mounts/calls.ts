@@ -1,0 +1,283 @@
+import { constants as fs } from 'node:fs'
+import { constants as os } from 'node:os'
+import { loadAddon, type NativeCalls } from '../addon.ts'
+import { CallError } from './call_error.ts'
+import { FileStat } from './file_stat.ts'
+import { packVigil, type Sentinel } from './vigil.ts'
+
+/** openat(2): a path that is found from the working directory, or an absolute one. */
+export const AT_FDCWD = -100
+/** unlinkat(2): a directory is to be removed. */
+export const AT_REMOVEDIR = 0x200
+/** renameat2(2). */
+export const RENAME_EXCHANGE = 2
+/** open(2): a reference to the inode only. Opens no device, waits for no FIFO, needs no permission to read. Not in node:fs. */
+export const O_PATH = 0o10000000
+
+// The order is that of Call::Kind in native/call.h; the names are those in errors.
+const KINDS = [
+  'open',
+  'openat2',
+  'open regular',
+  'close',
+  'statx',
+  'fstatfs',
+  'readlink',
+  'getdents64',
+  'look up',
+  'read',
+  'write',
+  'mkdir',
+  'symlink',
+  'link',
+  'rename',
+  'unlink',
+  'chmod',
+  'chown',
+  'await change',
+] as const
+type Kind = (typeof KINDS)[number]
+const OPENING: ReadonlySet<Kind> = new Set(['open', 'openat2', 'open regular'])
+
+/** A name in a directory that is held open; '' is the directory itself. A Buffer for a name that is not UTF-8. */
+export interface At {
+  readonly fd: number
+  readonly name: string | Buffer
+}
+
+/** What ended a wait: a sentinel is not what it was, nothing happened for so long, or another call was wanted. */
+export interface Waited {
+  readonly ended: 'changed' | 'quiet' | 'interrupted'
+  /** ms that the longest look took. */
+  readonly longest: number
+}
+
+/** When to look, all in ms. */
+export interface Pace {
+  /** From now to the first look; twice as long to each one after it, until it is `interval`. */
+  readonly soon: number
+  readonly interval: number
+  /** After which the wait is over. */
+  readonly limit: number
+}
+
+interface Pending {
+  readonly kind: Kind
+  readonly keepsAlive: boolean
+  resolve(answer: Answer): void
+  reject(error: Error): void
+}
+
+interface Answer {
+  readonly result: number
+  readonly data: Buffer
+}
+
+interface Arguments {
+  readonly numbers?: readonly number[]
+  readonly one?: string | Buffer
+  readonly other?: string | Buffer
+  readonly keepsAlive?: boolean
+}
+
+/**
+ * System calls on a thread of their own, one after another. A mount that has stopped answering (a stopped virtiofsd, a dead NFS
+ * server) holds a call beyond the reach of SIGKILL: on libuv's pool of four threads it would soon hold all that this process does with
+ * files.
+ *
+ * Each rejects with a {@link CallError}: ECANCELED if it had not been answered at {@link end}.
+ */
+export class Calls {
+  readonly #pending = new Map<number, Pending>()
+  readonly #open = new Set<number>()
+  #native: NativeCalls | undefined
+  #last = 0
+  #keepingAlive = 0
+  #ended = false
+  // performance.now() of when the first of those pending began to be so.
+  #since = 0
+
+  /** ms for which the thread has not answered; 0 where nothing is asked of it but to wait. */
+  get unanswered(): number {
+    for (const { kind } of this.#pending.values())
+      return kind === 'await change' ? 0 : performance.now() - this.#since
+    return 0
+  }
+
+  /** open(2): symlinks are followed. */
+  open(path: string, flags: number): Promise<number> {
+    return this.#result('open', { numbers: [AT_FDCWD, flags], one: path })
+  }
+
+  /** open(2) of a name that must be new, to be written. */
+  create({ fd, name }: At, mode: number): Promise<number> {
+    const flags = fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW
+    return this.#result('open', { numbers: [fd, flags, mode], one: name })
+  }
+
+  /** openat2(2) of a single name, RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS: ELOOP for a symlink. */
+  openBeneath({ fd, name }: At, flags: number): Promise<number> {
+    return this.#result('openat2', { numbers: [fd, flags], one: name })
+  }
+
+  /**
+   * Opens a regular file to be read; anything else is not opened at all: EMEDIUMTYPE.
+   *
+   * @param drop whether what the page cache has of it is not to be trusted
+   */
+  openRegular({ fd, name }: At, drop: boolean): Promise<number> {
+    return this.#result('open regular', { numbers: [fd, Number(drop)], one: name })
+  }
+
+  /** Of a descriptor that one of these calls gave. After {@link end} there is none left to be closed. */
+  async close(fd: number): Promise<void> {
+    if (this.#open.delete(fd)) await this.#ask('close', { numbers: [fd] })
+  }
+
+  /** statx(2): no symlink is followed, and the server asked whatever the kernel remembers. */
+  async stat({ fd, name }: At): Promise<FileStat> {
+    return new FileStat((await this.#ask('statx', { numbers: [fd], one: name })).data)
+  }
+
+  /** The magic number of a descriptor's file system: statfs(2). */
+  async fileSystem(fd: number): Promise<number> {
+    return (await this.#ask('fstatfs', { numbers: [fd] })).result
+  }
+
+  async readlink({ fd, name }: At): Promise<string> {
+    return (await this.#ask('readlink', { numbers: [fd], one: name })).data.toString()
+  }
+
+  /** The first `most` names in a directory, as bytes: a name need not be UTF-8. */
+  async names(fd: number, most: number): Promise<Buffer[]> {
+    const { data } = await this.#ask('getdents64', { numbers: [fd, most] })
+    const names: Buffer[] = []
+    for (let at = 0, end = 0; at < data.length; at = end + 1) {
+      end = data.indexOf(0, at)
+      names.push(data.subarray(at, end))
+    }
+    return names
+  }
+
+  /** Has the file system look a name up anew: see LookUpAgain in native/facts.cc. */
+  async lookUpAgain({ fd, name }: At): Promise<void> {
+    await this.#ask('look up', { numbers: [fd], one: name })
+  }
+
+  /** Up to `most` bytes from where the descriptor stands; none at the end. */
+  async read(fd: number, most: number): Promise<Buffer> {
+    return (await this.#ask('read', { numbers: [fd, most] })).data
+  }
+
+  /** All of it. */
+  async write(fd: number, data: Buffer): Promise<void> {
+    await this.#ask('write', { numbers: [fd], one: data })
+  }
+
+  async mkdir({ fd, name }: At, mode: number): Promise<void> {
+    await this.#ask('mkdir', { numbers: [fd, mode], one: name })
+  }
+
+  async symlink(to: string, { fd, name }: At): Promise<void> {
+    await this.#ask('symlink', { numbers: [fd], one: to, other: name })
+  }
+
+  /** A hard link. */
+  async link(from: At, to: At): Promise<void> {
+    await this.#ask('link', { numbers: [from.fd, to.fd], one: from.name, other: to.name })
+  }
+
+  /** renameat2(2). */
+  async rename(from: At, to: At, flags = 0): Promise<void> {
+    await this.#ask('rename', { numbers: [from.fd, to.fd, flags], one: from.name, other: to.name })
+  }
+
+  async unlink({ fd, name }: At, flags = 0): Promise<void> {
+    await this.#ask('unlink', { numbers: [fd, flags], one: name })
+  }
+
+  /** chmod(2) of what a descriptor, of O_PATH too, refers to. */
+  async chmod(fd: number, mode: number): Promise<void> {
+    await this.#ask('chmod', { numbers: [fd, mode] })
+  }
+
+  async chown(fd: number, uid: number, gid: number): Promise<void> {
+    await this.#ask('chown', { numbers: [fd, uid, gid] })
+  }
+
+  /**
+   * Looks at the sentinels until one is not what it was, for `limit` ms, or until another call is made. No look wakes this thread.
+   *
+   * @param keepsAlive whether the wait keeps the process running
+   */
+  async awaitChange(
+    sentinels: readonly Sentinel[],
+    { soon, interval, limit }: Pace,
+    keepsAlive: boolean,
+  ): Promise<Waited> {
+    const asked = { numbers: [soon, interval, limit], one: packVigil(sentinels), keepsAlive }
+    const { result, data } = await this.#answer('await change', asked)
+    const longest = data.length === 8 ? Number(data.readBigUInt64LE()) / 1e6 : 0
+    if (result >= 0) return { ended: 'changed', longest }
+    if (result === -os.errno.ETIMEDOUT) return { ended: 'quiet', longest }
+    if (result === -os.errno.EINTR) return { ended: 'interrupted', longest }
+    throw new CallError(-result, 'await change')
+  }
+
+  /**
+   * Ends the thread, or leaves it behind where a call holds it. What has not been answered is ECANCELED; what is open is closed, or
+   * will be when the thread comes free.
+   */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    for (const fd of this.#open) this.#native?.push(0, KINDS.indexOf('close'), fd, 0, 0, null, null)
+    this.#open.clear()
+    this.#native?.close()
+    for (const { kind, reject } of this.#pending.values()) reject(new CallError(os.errno.ECANCELED, kind))
+    this.#pending.clear()
+  }
+
+  async #result(kind: Kind, asked: Arguments): Promise<number> {
+    return (await this.#ask(kind, asked)).result
+  }
+
+  async #ask(kind: Kind, asked: Arguments): Promise<Answer> {
+    const answer = await this.#answer(kind, asked)
+    if (answer.result < 0) throw new CallError(-answer.result, kind)
+    return answer
+  }
+
+  #answer(kind: Kind, { numbers = [], one, other, keepsAlive = true }: Arguments): Promise<Answer> {
+    if (this.#ended) return Promise.reject(new CallError(os.errno.ECANCELED, kind))
+    const native = this.#opened()
+    this.#last = (this.#last + 1) % 2 ** 32
+    const id = this.#last
+    const [a = 0, b = 0, c = 0] = numbers
+    const error = native.push(id, KINDS.indexOf(kind), a, b, c, one ?? null, other ?? null)
+    if (error < 0) return Promise.reject(new CallError(-error, kind))
+    if (this.#pending.size === 0) this.#since = performance.now()
+    if (keepsAlive && this.#keepingAlive++ === 0) native.ref()
+    return new Promise((resolve, reject) => this.#pending.set(id, { kind, keepsAlive, resolve, reject }))
+  }
+
+  #opened(): NativeCalls {
+    if (this.#native !== undefined) return this.#native
+    const native = new (loadAddon().Calls)()
+    const error = native.open((id, result, data) => this.#settle(native, id, { result, data }))
+    if (error < 0) throw new CallError(-error, 'open')
+    this.#native = native
+    return native
+  }
+
+  #settle(native: NativeCalls, id: number, answer: Answer): void {
+    const pending = this.#pending.get(id)
+    if (pending === undefined) return
+    this.#pending.delete(id)
+    this.#since = performance.now()
+    if (pending.keepsAlive && --this.#keepingAlive === 0) native.unref()
+    // Here, and not when the caller goes on: end() may come in between.
+    if (OPENING.has(pending.kind) && answer.result >= 0) this.#open.add(answer.result)
+    pending.resolve(answer)
+  }
+}

@@ -1,0 +1,58 @@
+import { constants } from 'node:fs'
+
+const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK } = constants
+
+/** What statx(2) says of an inode, exactly: times in ns since the epoch. */
+export class FileStat {
+  readonly ino: bigint
+  /** Type and permission bits, as in st_mode. */
+  readonly mode: bigint
+  readonly uid: bigint
+  readonly gid: bigint
+  readonly size: bigint
+  readonly mtimeNs: bigint
+  readonly ctimeNs: bigint
+  readonly nlink: bigint
+  /** Its mount's id; 0 where the kernel (before 5.8) does not say. Device numbers do not tell bind mounts apart. */
+  readonly mount: bigint
+  readonly dev: bigint
+
+  /** @param packed ten u64, see StatInto in native/perform.cc */
+  constructor(packed: Buffer) {
+    const field = (index: number) => packed.readBigUInt64LE(8 * index)
+    this.ino = field(0)
+    this.mode = field(1)
+    this.uid = field(2)
+    this.gid = field(3)
+    this.size = field(4)
+    this.mtimeNs = field(5)
+    this.ctimeNs = field(6)
+    this.nlink = field(7)
+    this.mount = field(8)
+    this.dev = field(9)
+  }
+
+  isFile(): boolean {
+    return this.#type === S_IFREG
+  }
+
+  isDirectory(): boolean {
+    return this.#type === S_IFDIR
+  }
+
+  isSymbolicLink(): boolean {
+    return this.#type === S_IFLNK
+  }
+
+  isFIFO(): boolean {
+    return this.#type === S_IFIFO
+  }
+
+  isSocket(): boolean {
+    return this.#type === S_IFSOCK
+  }
+
+  get #type(): number {
+    return Number(this.mode) & S_IFMT
+  }
+}
