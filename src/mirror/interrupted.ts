@@ -18,15 +18,15 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** The sentence of an error of node:fs without the call and the /proc/self/fd path in it: 'EACCES: permission denied'. */
+/** The sentence of an error without the call and the path in it: 'EACCES: permission denied'. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? (error.message.split(',')[0] ?? error.message) : String(error)
 }
 
 /**
- * Whether an error met anywhere in the source speaks for the whole of it: the transport endpoint of a FUSE mount is gone.
- * ESTALE and EIO do not; a single replaced or damaged file gives them as well.
+ * Whether an error met anywhere in the source speaks for the whole of it: the server of a FUSE mount is gone, or went (ECONNABORTED)
+ * with this request before it. ESTALE and EIO do not; a single replaced or damaged file gives them as well.
  */
 export function losesSource(error: unknown): boolean {
-  return error instanceof SourceLost || codeOf(error) === 'ENOTCONN'
+  return error instanceof SourceLost || ['ENOTCONN', 'ECONNABORTED'].includes(codeOf(error))
 }

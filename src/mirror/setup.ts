@@ -10,7 +10,9 @@ import { Publisher } from './publisher.ts'
 import { onTarget } from './safe_copy.ts'
 import { Source } from './source.ts'
 import { Staging } from './staging.ts'
-import { openTarget, removeIfEmpty, warnUnlessInMemory } from './target.ts'
+import { openTarget, removeIfEmpty, TargetGone, warnUnlessInMemory } from './target.ts'
+
+const ATTEMPTS = 3
 
 /** What a mirror works with, open. */
 export interface Prepared {
@@ -43,7 +45,13 @@ export async function prepare(config: MirrorConfig): Promise<Prepared> {
   const calls = new Calls()
   try {
     for (const path of config.sources) found.push(await findSource(path))
-    return await prepareTarget(config, found, calls)
+    for (let left = ATTEMPTS; ; left--) {
+      try {
+        return await prepareTarget(config, found, calls)
+      } catch (error) {
+        if (!(error instanceof TargetGone) || left === 0) throw error
+      }
+    }
   } catch (error) {
     for (const { calls } of found) calls.end()
     calls.end()
@@ -93,7 +101,9 @@ async function prepareTarget(config: MirrorConfig, found: readonly Found[], call
       throw error
     }
   } catch (error) {
+    const isGone = (await held.stat()).nlink === 0n
     await held.close()
+    if (isGone) throw new TargetGone()
     if (created) await removeIfEmpty(calls, directory)
     throw error
   }

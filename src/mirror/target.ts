@@ -14,6 +14,11 @@ export interface OpenTarget {
   readonly created: boolean
 }
 
+/** Another mirror that had made the target's directory, and gave up because of this one, has removed it. */
+export class TargetGone extends Error {
+  override readonly name = 'TargetGone'
+}
+
 /** Opens the target, makes it if it is missing, and refuses one that is in a source or around it. */
 export async function openTarget(
   calls: Calls,
@@ -39,7 +44,7 @@ export async function openTarget(
     return { held: await onTarget('open', path, parent.directory(basename(path))), created }
   } catch (error) {
     if (created) await removeIfEmpty(calls, path)
-    throw error
+    throw error instanceof InotifyError && error.code === 'ENOENT' ? new TargetGone(error.message) : error
   }
 }
 
