@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PROGRAMS } from './requirements.ts'
+
+export type CacheMode = 'none' | 'auto' | 'always'
+
+export interface DaemonOptions {
+  source: string
+  cache: CacheMode
+  socket: string
+  log: string
+  /** Writes a line for each request to `log`, which makes it slower. */
+  verbose?: boolean
+}
+
+/** Starts a program that ends with this process, even if that is killed. */
+export function spawnBound(path: string, argv: string[], log: string): ChildProcess {
+  const output = openSync(log, 'a')
+  try {
+    return spawn(PROGRAMS.setpriv.path, ['--pdeathsig', 'KILL', path, ...argv], {
+      stdio: ['ignore', output, output],
+    })
+  } finally {
+    closeSync(output)
+  }
+}
+
+/** Kills a process, stopped or not, and resolves when it is gone. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+/** A virtiofsd: serves one directory to one guest. */
+export class Daemon {
+  readonly #child: ChildProcess
+  readonly #options: DaemonOptions
+
+  private constructor(child: ChildProcess, options: DaemonOptions) {
+    this.#child = child
+    this.#options = options
+  }
+
+  /** Resolves when it can be connected to. */
+  static async start(options: DaemonOptions): Promise<Daemon> {
+    const { source, cache, socket, log, verbose } = options
+    const argv = [`--socket-path=${socket}`, ...(verbose ? ['-d'] : [])]
+    for (const option of [`source=${source}`, `cache=${cache}`, 'sandbox=chroot']) argv.push('-o', option)
+    const child = spawnBound(PROGRAMS.virtiofsd.path, argv, log)
+    const daemon = new Daemon(child, options)
+    while (!existsSync(socket)) {
+      if (child.exitCode !== null) throw new Error(`virtiofsd: ${await readFile(log, 'utf8')}`)
+      await sleep(5)
+    }
+    return daemon
+  }
+
+  /** Stops serving: whoever asks waits in the kernel, where no signal reaches him. */
+  stop(): void {
+    this.#child.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT')
+  }
+
+  /** What it has written so far. */
+  log(): Promise<string> {
+    return readFile(this.#options.log, 'utf8')
+  }
+
+  async close(): Promise<void> {
+    await end(this.#child)
+    // It leaves the file by which it makes sure that it is alone.
+    const lock = `${this.#options.socket.replaceAll('/', '.')}.pid`
+    for (const directory of ['/run', '/var/run', '/var/lib', '/usr/var/run']) {
+      await rm(`${directory}/virtiofsd/${lock}`, { force: true })
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Kernel } from './packages.ts'
+import { PROGRAMS } from './requirements.ts'
+
+/**
+ * Each after those that it needs: the package has no modules.dep, which depmod writes when it is installed, so insmod is told
+ * the order.
+ */
+export const MODULES = [
+  'virtio_ring',
+  'virtio',
+  'virtio_pci_modern_dev',
+  'virtio_pci_legacy_dev',
+  'virtio_pci',
+  'fuse',
+  'virtiofs',
+  'overlay',
+]
+
+/** Writes the file system that the guest starts from: busybox, the modules and init.sh. */
+export async function makeInitramfs(kernel: Kernel, modules: string[], path: string): Promise<void> {
+  const root = await mkdtemp(`${path}-`)
+  try {
+    for (const directory of ['bin', 'dev', 'host', 'modules', 'proc']) await mkdir(join(root, directory))
+    await copyFile(PROGRAMS.busybox.path, join(root, 'bin/busybox'))
+    await copyFile(join(import.meta.dirname, 'guest/init.sh'), join(root, 'init'))
+    await chmod(join(root, 'init'), 0o755)
+    const paths = await readdir(kernel.modules, { recursive: true })
+    for (const name of modules) {
+      const file = paths.find((each) => each.endsWith(`/${name}.ko`))
+      if (file === undefined) throw new Error(`the kernel has no module ${name}`)
+      await copyFile(join(kernel.modules, file), join(root, `modules/${name}.ko`))
+    }
+    await writeFile(join(root, 'modules/order'), modules.map((name) => `${name}\n`).join(''))
+    await archive(root, path)
+  } finally {
+    await rm(root, { recursive: true, force: true })
+  }
+}
+
+/** "newc" is the one format that the kernel unpacks. */
+async function archive(root: string, path: string): Promise<void> {
+  const names = ['.', ...(await readdir(root, { recursive: true }))]
+  const cpio = spawn(PROGRAMS.cpio.path, ['--quiet', '-0', '-o', '-H', 'newc'], {
+    cwd: root,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  cpio.stdin.end(names.join('\0'))
+  const [[code]] = await Promise.all([once(cpio, 'exit'), pipeline(cpio.stdout, createWriteStream(path))])
+  if (code !== 0) throw new Error(`cpio: exit code ${code}`)
+}

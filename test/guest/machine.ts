@@ -1,0 +1,169 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Channel } from './channel.ts'
+import { type CacheMode, Daemon, end, spawnBound } from './daemon.ts'
+import { hostChanges } from './host_changes.ts'
+import type { Prepared } from './prepare.ts'
+import { PROGRAMS } from './requirements.ts'
+
+/** ms; a boot takes 4 s, several times that when the machine is busy. */
+const BOOT_DEADLINE = 90_000
+
+export interface MachineOptions {
+  /** Of the share; the root directory is `auto`. */
+  cache: CacheMode
+  /** Whether the share's daemon writes down each request. */
+  verbose?: boolean
+}
+
+/** A running guest. */
+export class Machine {
+  readonly #directory: string
+  readonly #share: string
+  #qemu: ChildProcess | undefined
+  #daemons: Daemon[] = []
+  #channel: Channel | undefined
+  #runs = 0
+
+  private constructor(directory: string) {
+    this.#directory = directory
+    this.#share = join(directory, 'share')
+  }
+
+  static async boot(prepared: Prepared, options: MachineOptions): Promise<Machine> {
+    const machine = new Machine(await mkdtemp(join(prepared.directory, `${options.cache}-`)))
+    try {
+      await machine.#boot(prepared, options)
+      return machine
+    } catch (error) {
+      await machine.close()
+      throw error
+    }
+  }
+
+  /**
+   * Runs `scenarios/NAME.mjs` in the guest, with a directory of the share to itself whose name has never been used: names that
+   * the guest knows may be stale. Returns what it has reported.
+   *
+   * @param deadline ms
+   */
+  async run<T>(scenario: string, parameters: object, deadline: number): Promise<T> {
+    const run = `${scenario}-${++this.#runs}`
+    const directory = join(this.#share, run)
+    await mkdir(directory)
+    await writeFile(`${directory}.parameters`, JSON.stringify(parameters))
+    try {
+      const code = await this.#within(deadline, `scenario ${scenario}`, this.#open().run(scenario, run))
+      if (code !== 0) throw new Error(`scenario ${scenario}: exit code ${code}`)
+      return JSON.parse(await readFile(`${directory}.result`, 'utf8'))
+    } catch (error) {
+      throw await this.#explain(error, `${directory}.output`)
+    }
+  }
+
+  /** Ends the guest, then its daemons: a guest whose file system is gone cannot even be switched off. */
+  async close(): Promise<void> {
+    if (this.#qemu !== undefined) await end(this.#qemu)
+    this.#channel?.close()
+    for (const daemon of this.#daemons) await daemon.close()
+  }
+
+  async #boot({ image, initramfs }: Prepared, { cache, verbose = false }: MachineOptions): Promise<void> {
+    const path = (name: string) => join(this.#directory, name)
+    await mkdir(this.#share)
+    await writeFile(
+      join(this.#share, 'boot'),
+      `${process.execPath}\n${join(import.meta.dirname, 'scenarios')}\n`,
+    )
+
+    const root = await Daemon.start({
+      source: '/',
+      cache: 'auto',
+      socket: path('root.sock'),
+      log: path('root.log'),
+    })
+    this.#daemons.push(root)
+    const log = path('share.log')
+    const daemon = await Daemon.start({
+      source: this.#share,
+      cache,
+      socket: path('share.sock'),
+      log,
+      verbose,
+    })
+    this.#daemons.push(daemon)
+    this.#channel = await Channel.listen(path('channel.sock'), hostChanges(this.#share, daemon))
+
+    const ready = this.#channel.ready()
+    this.#qemu = spawnBound(PROGRAMS.qemu.path, qemuArguments(path, image, initramfs), path('qemu.log'))
+    try {
+      await this.#within(BOOT_DEADLINE, 'boot', ready)
+    } catch (error) {
+      throw await this.#explain(error)
+    }
+  }
+
+  #open(): Channel {
+    if (this.#channel === undefined) throw new Error('the guest is closed')
+    return this.#channel
+  }
+
+  /** What `promise` resolves to, unless the guest ends before, or does not get there in time. */
+  async #within<T>(deadline: number, what: string, promise: Promise<T>): Promise<T> {
+    const over = new AbortController()
+    const { signal } = over
+    const late = sleep(deadline, undefined, { signal, ref: false }).then(() => {
+      throw new Error(`${what}: not done after ${deadline} ms`)
+    })
+    const gone = (this.#qemu === undefined ? late : once(this.#qemu, 'exit', { signal })).then(([code]) => {
+      throw new Error(`${what}: QEMU has ended, exit code ${code}`)
+    })
+    // They end with an AbortError once nobody listens.
+    for (const each of [late, gone]) each.catch(() => {})
+    try {
+      return await Promise.race([promise, late, gone])
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** The error with the end of what the guest and the scenario have said; all of it goes where GUEST_LOGS says. */
+  async #explain(error: unknown, output?: string): Promise<Error> {
+    const logs = ['serial.log', 'qemu.log'].map((name) => join(this.#directory, name))
+    if (output !== undefined) logs.push(output)
+    let text = error instanceof Error ? error.message : String(error)
+    for (const log of logs.filter((path) => existsSync(path))) {
+      const lines = (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-30)
+      text += `\n-- ${log.slice(this.#directory.length + 1)}\n${lines.join('\n')}`
+      const keep = process.env.GUEST_LOGS
+      if (keep === undefined || keep === '') continue
+      await mkdir(keep, { recursive: true })
+      const name = log.slice(this.#directory.lastIndexOf('/') + 1).replaceAll('/', '_')
+      await copyFile(log, join(keep, name))
+    }
+    return new Error(text, { cause: error })
+  }
+}
+
+/** No KVM, which does not work in most machines that are virtual themselves: QEMU interprets (TCG). */
+function qemuArguments(path: (name: string) => string, image: string, initramfs: string): string[] {
+  const argv = ['-machine', 'q35,accel=tcg,memory-backend=mem', '-cpu', 'max', '-smp', '1', '-m', '512']
+  // The daemons read requests from the guest's memory.
+  argv.push('-object', 'memory-backend-memfd,id=mem,size=512M,share=on')
+  argv.push('-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot')
+  argv.push('-kernel', image, '-initrd', initramfs, '-append', 'console=ttyS0 panic=-1 quiet')
+  argv.push('-serial', `file:${path('serial.log')}`)
+  argv.push('-chardev', `socket,id=channel,path=${path('channel.sock')}`, '-serial', 'chardev:channel')
+  for (const [tag, socket] of [
+    ['host', 'root.sock'],
+    ['share', 'share.sock'],
+  ]) {
+    argv.push('-chardev', `socket,id=${tag},path=${path(socket ?? '')}`)
+    argv.push('-device', `vhost-user-fs-pci,chardev=${tag},tag=${tag}`)
+  }
+  return argv
+}

@@ -1,0 +1,23 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+
+/** The middle one of measured ms. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** Latencies in a few figures, ms. */
+export function summary(latencies: readonly number[]) {
+  const round = (ms: number) => Math.round(ms * 10) / 10
+  return { n: latencies.length, median: round(median(latencies)), max: round(Math.max(...latencies)) }
+}
+
+/** Prints what was measured, and adds it to the JSON file that GUEST_RESULTS names. */
+export function record(mode: string, what: string, figures: object): void {
+  console.log(`  ${mode}, ${what}: ${JSON.stringify(figures).replaceAll(/["{}]/g, '').replaceAll(',', ', ')}`)
+  const path = process.env.GUEST_RESULTS
+  if (path === undefined || path === '') return
+  const results = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+  results[mode] = { ...results[mode], [what]: figures }
+  writeFileSync(path, `${JSON.stringify(results, undefined, 2)}\n`)
+}

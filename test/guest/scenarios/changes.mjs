@@ -1,0 +1,60 @@
+// Kinds of change on the host, each some times over, and when watch() tells of each.
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask, clockOffset, library, now, parameters, report, share } from './host.mjs'
+
+/** @type {{ operations: string[], interval: number, rounds: number }} */
+const { operations, interval, rounds } = parameters
+
+/** @param {string} operation @param {number} offset */
+async function play(operation, offset) {
+  // There before watch() begins, so that they are what it compares with.
+  await ask('directory', { path: operation })
+  const existing = operation === 'create' ? 0 : rounds
+  for (let n = 0; n < existing; n++) await ask('create', { path: join(operation, String(n)), text: 'one' })
+
+  const directory = join(share, operation)
+  const watcher = library.watch(directory, { interval })
+  await watcher.ready
+  const [covered] = watcher.coverage()
+
+  let [path, told] = ['', 0]
+  /** @type {Set<string>} */
+  const types = new Set()
+  /** @type {() => void} */
+  let arrived = () => {}
+  watcher.on('changes', (changes) => {
+    for (const change of changes) {
+      if (change.path !== path) continue
+      types.add(change.type)
+      told ||= now()
+      arrived()
+    }
+  })
+
+  /** @type {number[]} */
+  const latencies = []
+  for (let n = 0; n < rounds; n++) {
+    // At any point of the interval.
+    await sleep(Math.random() * interval)
+    told = 0
+    path = join(directory, String(n))
+    /** @type {Promise<void>} */
+    const next = new Promise((resolve) => {
+      arrived = resolve
+    })
+    const { began } = await ask(operation, { path: join(operation, String(n)), text: 'two' })
+    await next
+    latencies.push(told + offset - began)
+  }
+  await watcher.close()
+  return { latencies, types: [...types], backend: covered?.backend }
+}
+
+/** @type {Record<string, unknown>} */
+const played = {}
+for (const operation of operations) {
+  const { offset, error } = await clockOffset()
+  played[operation] = { ...(await play(operation, offset)), error }
+}
+report(played)

@@ -1,0 +1,28 @@
+import { afterAll, describe, inject, test } from 'vitest'
+import { Machine, type MachineOptions } from './machine.ts'
+
+/** Runs a scenario in the guest of a suite, see `Machine.run`. */
+export type Run = <T>(scenario: string, parameters: object, deadline?: number) => Promise<T>
+
+/** A suite with a guest of its own, which boots for the first of its tests that runs. */
+export function withGuest(name: string, options: MachineOptions, tests: (run: Run) => void): void {
+  const prepared = inject('guest')
+  const { missing } = prepared
+  describe.skipIf(missing !== '')(missing === '' ? name : `${name} (${missing})`, () => {
+    let booting: Promise<Machine> | undefined
+    afterAll(async () => (await booting?.catch(() => undefined))?.close())
+    tests(async (scenario, parameters, deadline = 60_000) => {
+      booting ??= Machine.boot(prepared, options)
+      return (await booting).run(scenario, parameters, deadline)
+    })
+  })
+}
+
+/**
+ * A test of what is promised once polling and copying have threads of their own. Skipped until then, unless GUEST_PENDING is
+ * set.
+ */
+export function awaitsThreads(name: string, body: () => Promise<void>): void {
+  const define = process.env.GUEST_PENDING ? test : test.skip
+  define(`${name} (awaits native threads)`, body)
+}
