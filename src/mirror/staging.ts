@@ -204,8 +204,13 @@ async function stagingsIn(target: HeldDirectory): Promise<string[]> {
 async function removeUnborn(target: HeldDirectory): Promise<void> {
   const names = (await target.names()).map(String)
   for (const name of names.filter((name) => name.startsWith(UNBORN_PREFIX))) {
-    const age = Date.now() - Number((await target.lstat(name)).mtimeNs / 1_000_000n)
-    if (age > UNBORN_FOR) await removeTree(target, name)
+    try {
+      const age = Date.now() - Number((await target.lstat(name)).mtimeNs / 1_000_000n)
+      if (age > UNBORN_FOR) await removeTree(target, name)
+    } catch (error) {
+      // It has been born.
+      if (codeOf(error) !== 'ENOENT') throw error
+    }
   }
 }
 
