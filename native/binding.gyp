@@ -21,6 +21,7 @@
         'output.cc',
         'packing.cc',
         'queue.cc',
+        'reap.cc',
         'record.cc',
         'requests.cc',
         'stream.cc',

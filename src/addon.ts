@@ -129,6 +129,8 @@ export interface Addon {
   MountTable: new () => NativeMountTable
   /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8) does not say; -errno. */
   mountId(path: string | Buffer): number
+  /** waitpid(2) for this child alone, with WNOHANG: its pid if it had ended, 0 if it has not, or -errno. */
+  reap(pid: number): number
 }
 
 let addon: Addon | undefined

@@ -1,9 +1,12 @@
-import { type Mirror, mirror } from '../mirror/mirror.ts'
-import type { MirrorOptions } from '../mirror/options.ts'
-import { type Command, choiceOf, numberOf, parse, UsageError } from './command.ts'
-import { printJson, printLine, tell } from './output.ts'
+import { mirror } from '../mirror/mirror.ts'
+import type { Command } from './command.ts'
+import { type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
+import { reportMirror, reportOnStdout } from './mirror_report.ts'
+import { MirrorService } from './mirror_service.ts'
+import { MirrorStatus } from './mirror_status.ts'
+import { Reaper } from './reaper.ts'
 
-const HELP = `usage: inotify-bridge mirror [OPTIONS] SOURCE TARGET
+const HELP = `usage: inotify-bridge mirror [OPTIONS] SOURCE... TARGET
 
 Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's
@@ -16,69 +19,43 @@ there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and 
       --over-limit MODE     link (the default: the target's entries become links to the source) or hold (the last good
                             version stays)
       --once                end after the first pass
+      --ready-file FILE     is there while TARGET can be relied on: from the end of the first pass to the end of the command, but
+                            not while the source is lost, is over the limits under hold, or TARGET cannot be written
+      --listen [HOST:]PORT  HTTP: /healthz (it answers), /readyz (503 and the reason when FILE would not be there), /metrics
+                            (Prometheus); port 0 is any that is free
       --json                an object a line
   -h, --help
 
-What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over.
+What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over. As process
+1 of a container it also waits for the processes that others leave behind.
 Exit code: 0 done, 1 failed, 2 wrong usage. Environment: INOTIFY_BRIDGE_INTERVAL.
 `
-
-const OPTIONS = {
-  interval: { type: 'string' },
-  quiet: { type: 'string' },
-  'max-files': { type: 'string' },
-  'max-bytes': { type: 'string' },
-  'over-limit': { type: 'string' },
-  once: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const
 
 export const mirrorCommand: Command = {
   summary: 'copy a directory that delivers no events to one that does',
   help: HELP,
   async run(args, signal) {
-    const { values, positionals } = parse(args, OPTIONS)
-    const target = positionals.pop()
-    if (target === undefined || positionals.length === 0) throw new UsageError('name a SOURCE and a TARGET')
-
-    const options: MirrorOptions = {
-      limits: {
-        files: numberOf('--max-files', values['max-files'], 0) ?? 1024,
-        bytes: numberOf('--max-bytes', values['max-bytes'], 0) ?? 16 * 1024 * 1024,
-      },
-    }
-    const interval = numberOf('--interval', values.interval, 1)
-    const quiet = numberOf('--quiet', values.quiet, 0)
-    const overLimit = choiceOf('--over-limit', values['over-limit'], ['link', 'hold'])
-    if (interval !== undefined) options.interval = interval
-    if (quiet !== undefined) options.quiet = quiet
-    if (overLimit !== undefined) options.overLimit = overLimit
-
-    const mirrored = await mirror(positionals, target, options)
-    report(mirrored, values.json === true)
-    if (values.once !== true) await aborted(signal)
-    await mirrored.close({ keep: true })
-    return 0
+    const settings = readMirrorArguments(args)
+    using _ = Reaper.start()
+    return await toTarget(settings, signal)
   },
 }
 
-function report(mirrored: Mirror, json: boolean): void {
-  const print = (event: string, fields: object, text: string) =>
-    json ? printJson({ event, ...fields }) : printLine(text)
-  // The first pass is over: what it met is told here, and what comes from now on by events.
-  print('state', { state: mirrored.state }, `state ${mirrored.state}`)
-  for (const skipped of mirrored.skipped)
-    print('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`)
+async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
+  const { sources, target, options, once, json } = settings
+  const report = reportOnStdout(json)
+  const status = new MirrorStatus(options.overLimit === 'hold')
+  await using service = await MirrorService.start(settings, status)
+  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
 
-  mirrored.on('update', (update) =>
-    print('update', update, `update ${update.generation}: ${update.changed.join(' ')}`),
-  )
-  mirrored.on('skipped', (skipped) => print('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`))
-  mirrored.on('state', (state, reason) => {
-    if (state !== 'closed') print('state', { state, reason }, `state ${state}${reason && `: ${reason}`}`)
-  })
-  // The last good version stays, and the next pass tries again.
-  mirrored.on('error', (error) => tell('mirror', error.message))
+  const mirrored = await mirror([...sources], target, options)
+  reportMirror(mirrored, report)
+  status.follow(mirrored)
+  if (!once) await aborted(signal)
+  // Who reads it learns first that it is ending.
+  await service[Symbol.asyncDispose]()
+  await mirrored.close({ keep: true })
+  return 0
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
