@@ -1,5 +1,6 @@
 import { mirror } from '../mirror/mirror.ts'
 import type { Command } from './command.ts'
+import { runInPlace } from './in_place.ts'
 import { type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { reportMirror, reportOnStdout } from './mirror_report.ts'
 import { MirrorService } from './mirror_service.ts'
@@ -7,10 +8,15 @@ import { MirrorStatus } from './mirror_status.ts'
 import { Reaper } from './reaper.ts'
 
 const HELP = `usage: inotify-bridge mirror [OPTIONS] SOURCE... TARGET
+       inotify-bridge mirror [OPTIONS] SOURCE --in-place -- COMMAND ARG...
 
 Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's
 ..data is followed in the kubelet's order.
+
+With --in-place the copy lies over SOURCE itself, on a tmpfs that COMMAND alone sees: it runs in a mount namespace of its own, from
+the moment when the copy is complete, and its exit code or signal is that of this command. SOURCE is one directory then, whose
+entries that cannot be copied are not to be seen; --over-limit is hold, and what is reported goes to stderr. Signals are passed on.
 
       --interval MS         between two looks at the source; 250
       --quiet MS            for which a file outside ..data must hold still before it is copied; 100
@@ -28,7 +34,8 @@ there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and 
 
 What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over. As process
 1 of a container it also waits for the processes that others leave behind.
-Exit code: 0 done, 1 failed, 2 wrong usage. Environment: INOTIFY_BRIDGE_INTERVAL.
+Exit code: 0 done, 1 failed, 2 wrong usage; with --in-place COMMAND's, 127 if it is not found, 126 if it cannot be executed.
+Environment: INOTIFY_BRIDGE_INTERVAL.
 `
 
 export const mirrorCommand: Command = {
@@ -36,8 +43,11 @@ export const mirrorCommand: Command = {
   help: HELP,
   async run(args, signal) {
     const settings = readMirrorArguments(args)
-    using _ = Reaper.start()
-    return await toTarget(settings, signal)
+    using reaper = Reaper.start()
+    const { command } = settings
+    return command === undefined
+      ? await toTarget(settings, signal)
+      : await runInPlace(settings, command, reaper)
   },
 }
 

@@ -18,8 +18,16 @@ export function reportOnStderr(json: boolean): Report {
   }
 }
 
-/** Reports what a mirror does, from the end of its first pass. */
-export function reportMirror(mirrored: Mirror, report: Report): void {
+/**
+ * Reports what a mirror does, from the end of its first pass.
+ *
+ * @param asKnown makes of a message one that names the target as people know it
+ */
+export function reportMirror(
+  mirrored: Mirror,
+  report: Report,
+  asKnown: (message: string) => string = (message) => message,
+): void {
   // What the first pass met is told here, and what comes from now on by events.
   report('state', { state: mirrored.state }, `state ${mirrored.state}`)
   for (const skipped of mirrored.skipped)
@@ -35,5 +43,5 @@ export function reportMirror(mirrored: Mirror, report: Report): void {
     if (state !== 'closed') report('state', { state, reason }, `state ${state}${reason && `: ${reason}`}`)
   })
   // The last good version stays, and the next pass tries again.
-  mirrored.on('error', (error) => tell('mirror', error.message))
+  mirrored.on('error', (error) => tell('mirror', asKnown(error.message)))
 }

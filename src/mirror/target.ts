@@ -1,4 +1,4 @@
-import { mkdir, realpath, rmdir, statfs } from 'node:fs/promises'
+import { mkdir, realpath, rmdir, stat, statfs } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { HeldDirectory } from '../mounts/held.ts'
@@ -106,8 +106,9 @@ async function isSame(a: HeldDirectory, b: HeldDirectory): Promise<boolean> {
  * mount of something inside it has other parents, for which the real paths are compared as well and the scan looks out.
  */
 async function isWithin(inner: HeldDirectory, outer: HeldDirectory): Promise<boolean> {
-  const [innerPath, outerPath] = [await realpath(inner.path), await realpath(outer.path)]
-  if (`${innerPath}/`.startsWith(outerPath === '/' ? '/' : `${outerPath}/`)) return true
+  const [innerPath, outerPath] = [await pathHere(inner), await pathHere(outer)]
+  if (innerPath !== undefined && outerPath !== undefined)
+    if (`${innerPath}/`.startsWith(outerPath === '/' ? '/' : `${outerPath}/`)) return true
   let here = await inner.descend('')
   try {
     for (;;) {
@@ -120,5 +121,20 @@ async function isWithin(inner: HeldDirectory, outer: HeldDirectory): Promise<boo
     }
   } finally {
     await here.close()
+  }
+}
+
+/**
+ * A directory's real path; undefined if it has none in this mount namespace. proc_pid_fd(5) shows one of another namespace by its
+ * path there, where the same path here may well be the source itself.
+ */
+async function pathHere(held: HeldDirectory): Promise<string | undefined> {
+  try {
+    const path = await realpath(held.path)
+    const [here, there] = [await stat(path, { bigint: true }), await held.stat()]
+    return here.dev === there.dev && here.ino === there.ino ? path : undefined
+  } catch {
+    // Nothing here is called so.
+    return undefined
   }
 }
