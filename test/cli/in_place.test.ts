@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { findEnter } from '../../src/addon.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program } from './command.ts'
-import { InPlaceRun, isInhabited, runInPlace, TELLS_SIGNALS } from './in_place.ts'
+import { endIfStill, InPlaceRun, isInhabited, runInPlace, TELLS_SIGNALS } from './in_place.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
 
 const PATIENCE = { interval: 5, timeout: 10_000 }
@@ -59,24 +59,29 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     })
   })
 
+  // unshare(1) makes mounts private if it is not told otherwise; a systemd host has them shared.
+  const SHARED = ['-rm', '--propagation', 'shared']
+  const here = (source: string) => [process.execPath, MAIN, 'mirror', source, '--in-place', '--']
+
   test('nothing is left mounted', async () => {
     const { source } = filled()
     const script =
       'before=$(cat /proc/self/mountinfo); "$@"; test "$before" = "$(cat /proc/self/mountinfo)" && echo same'
-    const argv = [
-      process.execPath,
-      MAIN,
-      'mirror',
-      source,
-      '--in-place',
-      '--',
-      'grep',
-      '-c',
-      source,
-      '/proc/self/mountinfo',
-    ]
-    const run = new Program('unshare', ['-rm', 'sh', '-c', script, 'sh', ...argv])
+    const argv = [...here(source), 'grep', '-c', source, '/proc/self/mountinfo']
+    const run = new Program('unshare', [...SHARED, 'sh', '-c', script, 'sh', ...argv])
     expect(await run.ended()).toMatchObject({ code: 0, stdout: '1\nsame\n' })
+  })
+
+  test('what is mounted outside later is seen by the command', async () => {
+    const later = scratch()
+    const script = 'echo up; read line; grep -c " $1 " /proc/self/mountinfo'
+    const argv = [...here(filled().source), 'sh', '-c', script, 'sh', later]
+    const run = new Program('unshare', [...SHARED, ...argv], { input: null })
+    await run.until('stdout', /up\n/)
+    const namespace = ['-t', String(run.pid), '-U', '-m', '--preserve-credentials']
+    execFileSync('nsenter', [...namespace, 'mount', '-t', 'tmpfs', 'later', later])
+    await run.write('\n')
+    expect(await run.ended()).toMatchObject({ code: 0, stdout: 'up\n1\n' })
   })
 
   test('each signal is passed on, once', async () => {
@@ -208,10 +213,15 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
   })
 
   test('the command is told to end when inotify-bridge is killed', async () => {
-    const run = runInPlace(filled().source, TELLS_SIGNALS, { input: null })
+    const script = `process.once('SIGTERM', () => { console.log('told'); process.exit() })
+      setInterval(() => {}, 1e6)
+      console.log('up')`
+    const run = runInPlace(filled().source, [process.execPath, '-e', script])
     await run.until('stdout', /up\n/)
+    const command = await run.commandPid()
+    onTestFinished(() => endIfStill(command, 'told'))
     run.kill('SIGKILL')
-    await run.until('stdout', /SIGTERM\n/)
+    await run.until('stdout', /told\n/)
   })
 
   test('what waits for its parent ends with it, and the command is not run', async () => {

@@ -80,16 +80,15 @@ export function silentMount(): {
   const server = join(import.meta.dirname, '../mirror/fuse_server.mjs')
   const wrap = (argv: readonly string[], { namespaces = ['-rm'], who = '' }: Wrap = {}) => {
     const pipe = join(scratch(), 'pipe')
-    onTestFinished(() => endServer(`${pipe}.pid`))
+    onTestFinished(() => endIfStill(Number(readFileSync(`${pipe}.pid`, 'utf8')), 'fuse_server'))
     return ['unshare', ...namespaces, 'sh', '-c', script, 'sh', back, front, server, who, pipe, ...argv]
   }
   return { back, front, wrap }
 }
 
-function endServer(pidFile: string): void {
-  const pid = Number(readFileSync(pidFile, 'utf8'))
-  // It may be gone, and another have its number.
-  if (existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('fuse_server'))
+/** Kills a process, if it is still that whose command line has `word`: it may be gone, and another have its number. */
+export function endIfStill(pid: number, word: string): void {
+  if (existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word))
     process.kill(pid, 'SIGKILL')
 }
 

@@ -19,9 +19,7 @@ test.skipIf(!mayUnshare)(
 test.skipIf(!mayUnshare)(
   'the source itself, reached by way of another namespace, is refused (needs unshare -rm)',
   async () => {
-    using namespace = await enterNamespace(
-      'mkdir source source/within',
-    )
+    using namespace = await enterNamespace('mkdir source source/within')
     const source = join(namespace.directory, 'source')
     for (const path of [source, join(source, 'within'), join(source, 'new'), namespace.directory]) {
       await expect(mirror(source, namespace.reach(path)), path).rejects.toMatchObject({ code: 'EINVAL' })
