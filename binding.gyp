@@ -5,7 +5,7 @@
     {
       'target_name': 'all_targets',
       'type': 'none',
-      'dependencies': ['native/binding.gyp:inotify_bridge'],
+      'dependencies': ['native/binding.gyp:inotify_bridge', 'native/binding.gyp:inotify_bridge_enter'],
     },
   ],
 }

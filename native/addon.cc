@@ -5,6 +5,7 @@
 #include "mount_table.h"
 #include "path.h"
 #include "queue.h"
+#include "reap.h"
 #include "walker.h"
 
 namespace {
@@ -15,6 +16,12 @@ Napi::Value MountIdOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
 
+Napi::Value ReapChild(const Napi::CallbackInfo& info) {
+  int32_t pid = 0;
+  napi_get_value_int32(info.Env(), info[0], &pid);
+  return Napi::Number::New(info.Env(), Reap(pid));
+}
+
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Calls", Calls::Define(env));
@@ -22,6 +29,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Walker", Walker::Define(env));
   exports.Set("MountTable", MountTable::Define(env));
   exports.Set("mountId", Napi::Function::New<MountIdOf>(env, "mountId"));
+  exports.Set("reap", Napi::Function::New<ReapChild>(env, "reap"));
   return exports;
 }
 

@@ -25,6 +25,7 @@
         'packing.cc',
         'perform.cc',
         'queue.cc',
+        'reap.cc',
         'record.cc',
         'requests.cc',
         'stream.cc',
@@ -56,6 +57,23 @@
           'cflags': ['-fsanitize=<(sanitize)', '-fno-omit-frame-pointer', '-g', '-O1'],
           'ldflags': ['-fsanitize=<(sanitize)'],
         }],
+      ],
+    },
+    {
+      # A program, for what no thread may do: see enter.cc.
+      'target_name': 'inotify_bridge_enter',
+      'type': 'executable',
+      'sources': ['enter.cc'],
+      'defines': ['_GNU_SOURCE'],
+      'cflags': ['-Wall', '-Wextra', '-U_FORTIFY_SOURCE'],
+      'cflags_cc!': ['-std=gnu++20', '-std=gnu++17', '-frtti', '-fexceptions'],
+      'cflags_cc': ['-std=c++17', '-fno-exceptions', '-fno-rtti', '-fno-asynchronous-unwind-tables'],
+      'ldflags!': ['-rdynamic'],
+      'ldflags': ['-Wl,--gc-sections'],
+      'conditions': [
+        # One file for glibc and musl, as the addon is: a program names its dynamic linker, which is another there. Where there is
+        # no static libc (Fedora has it in a package of its own) what is built here runs here.
+        ['"<!(${CXX:-c++} -print-file-name=libc.a)"!="libc.a"', {'ldflags': ['-static']}],
       ],
     },
   ],

@@ -1,4 +1,4 @@
-// node scripts/prebuilds.mjs make | clean: the compiled addon's place in the tarball, made by `npm pack` and never committed.
+// node scripts/prebuilds.mjs make | clean: the place of what is compiled in the tarball, made by `npm pack` and never committed.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,9 +9,11 @@ const prebuilds = join(root, 'prebuilds')
 rmSync(prebuilds, { recursive: true, force: true })
 if (process.argv[2] === 'make') {
   const directory = join(prebuilds, `${process.platform}-${process.arch}`)
-  const addon = join(directory, 'inotify_bridge.node')
   mkdirSync(directory, { recursive: true })
-  cpSync(join(root, 'build/Release/inotify_bridge.node'), addon)
-  const stripped = spawnSync('strip', ['--strip-unneeded', addon], { stdio: 'inherit' })
-  if (stripped.status !== 0) throw new Error('strip (of binutils, which g++ needs as well) failed')
+  for (const name of ['inotify_bridge.node', 'inotify_bridge_enter']) {
+    const file = join(directory, name)
+    cpSync(join(root, 'build/Release', name), file)
+    const stripped = spawnSync('strip', ['--strip-unneeded', file], { stdio: 'inherit' })
+    if (stripped.status !== 0) throw new Error('strip (of binutils, which g++ needs as well) failed')
+  }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { AddonLoadError } from './errors.ts'
@@ -159,6 +160,8 @@ export interface Addon {
   MountTable: new () => NativeMountTable
   /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8) does not say; -errno. */
   mountId(path: string | Buffer): number
+  /** waitpid(2) for this child alone, with WNOHANG: its pid if it had ended, 0 if it has not, or -errno. */
+  reap(pid: number): number
 }
 
 let addon: Addon | undefined
@@ -170,13 +173,7 @@ export function loadAddon(): Addon {
 }
 
 function load(): Addon {
-  const moduleRoot = join(import.meta.dirname, '..')
-  const platform = `${process.platform}-${process.arch}`
-  const places = [
-    ['build', 'Release'],
-    ['native', 'build', 'Release'],
-    ['prebuilds', platform],
-  ]
+  const { moduleRoot, platform, places } = whereBuilt()
   try {
     const bindings = createRequire(import.meta.url)('bindings') as (options: object) => Addon
     return bindings({
@@ -187,8 +184,29 @@ function load(): Addon {
     })
   } catch (cause) {
     const tried = places.map((place) => join(moduleRoot, ...place, 'inotify_bridge.node'))
-    throw new AddonLoadError(platform, tried, remedy(moduleRoot), cause)
+    throw new AddonLoadError('addon', platform, tried, remedy(moduleRoot), cause)
   }
+}
+
+/** The path of the program that enters a mount namespace (native/enter.cc). Throws {@link AddonLoadError}. */
+export function findEnter(): string {
+  const { moduleRoot, platform, places } = whereBuilt()
+  const tried = places.map((place) => join(moduleRoot, ...place, 'inotify_bridge_enter'))
+  const found = tried.find((path) => existsSync(path))
+  if (found === undefined)
+    throw new AddonLoadError('inotify_bridge_enter', platform, tried, remedy(moduleRoot), undefined)
+  return found
+}
+
+/** Where compiled files may be, the best first: built in the repository, built where it is installed, prebuilt. */
+function whereBuilt(): { moduleRoot: string; platform: string; places: string[][] } {
+  const platform = `${process.platform}-${process.arch}`
+  const places = [
+    ['build', 'Release'],
+    ['native', 'build', 'Release'],
+    ['prebuilds', platform],
+  ]
+  return { moduleRoot: join(import.meta.dirname, '..'), platform, places }
 }
 
 function remedy(moduleRoot: string): string {

@@ -37,16 +37,16 @@ export class InotifyError extends Error {
   }
 }
 
-/** The addon could not be loaded: says what was tried, on which platform, and what mends it. */
+/** The addon, or a program that comes with it, could not be loaded: says what was tried, on which platform, and what mends it. */
 export class AddonLoadError extends Error {
   override readonly name = 'AddonLoadError'
   readonly code = 'ERR_INOTIFY_BRIDGE_ADDON'
   readonly tried: readonly string[]
   readonly hint: string
 
-  constructor(platform: string, tried: readonly string[], hint: string, cause: unknown) {
+  constructor(what: string, platform: string, tried: readonly string[], hint: string, cause: unknown) {
     super(
-      `inotify-bridge has no addon for ${platform}; tried:\n${tried.map((path) => `  ${path}`).join('\n')}\n${hint}`,
+      `inotify-bridge has no ${what} for ${platform}; tried:\n${tried.map((path) => `  ${path}`).join('\n')}\n${hint}`,
       { cause },
     )
     this.tried = tried

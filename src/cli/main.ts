@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { printable } from '../errors.ts'
 import { type Command, UsageError } from './command.ts'
 import { diagnoseCommand } from './diagnose.ts'
@@ -56,10 +57,18 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
 }
 
-/** Aborts at the first SIGINT or SIGTERM, so that the command ends as if it were done. The second has its usual effect. */
+/**
+ * Aborts at the first SIGINT, SIGTERM or SIGHUP, so that the command ends as if it were done. The second has its usual effect, which
+ * for process 1 of a pid namespace the kernel leaves out (pid_namespaces(7)).
+ */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      controller.abort()
+      if (process.pid === 1) process.once(signal, () => process.exit(128 + constants.signals[signal]))
+    })
+  }
   return controller.signal
 }
 

@@ -1,13 +1,22 @@
-import { type Mirror, mirror } from '../mirror/mirror.ts'
-import type { MirrorOptions } from '../mirror/options.ts'
-import { type Command, choiceOf, numberOf, parse, UsageError } from './command.ts'
-import { printJson, printLine, tell } from './output.ts'
+import { mirror } from '../mirror/mirror.ts'
+import type { Command } from './command.ts'
+import { runInPlace } from './in_place.ts'
+import { type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
+import { reportMirror, reportOnStdout } from './mirror_report.ts'
+import { MirrorService } from './mirror_service.ts'
+import { MirrorStatus } from './mirror_status.ts'
+import { Reaper } from './reaper.ts'
 
-const HELP = `usage: inotify-bridge mirror [OPTIONS] SOURCE TARGET
+const HELP = `usage: inotify-bridge mirror [OPTIONS] SOURCE... TARGET
+       inotify-bridge mirror [OPTIONS] SOURCE --in-place -- COMMAND ARG...
 
 Copies SOURCE, a directory whose mount delivers no events, to TARGET, best on a tmpfs, and keeps it so: every change arrives
 there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and never reads half a file. A ConfigMap's
 ..data is followed in the kubelet's order.
+
+With --in-place the copy lies over SOURCE itself, on a tmpfs that COMMAND alone sees: it runs in a mount namespace of its own, from
+the moment when the copy is complete, and its exit code or signal is that of this command. SOURCE is one directory then, whose
+entries that cannot be copied are not to be seen; --over-limit is hold, and what is reported goes to stderr. Signals are passed on.
 
       --interval MS         between two looks at the source; 250
       --quiet MS            for which a file outside ..data must hold still before it is copied; 100
@@ -16,69 +25,47 @@ there as a rename, so that any program that watches TARGET sees IN_MOVED_TO and 
       --over-limit MODE     link (the default: the target's entries become links to the source) or hold (the last good
                             version stays)
       --once                end after the first pass
+      --ready-file FILE     is there while TARGET can be relied on: from the end of the first pass to the end of the command, but
+                            not while the source is lost, is over the limits under hold, or TARGET cannot be written
+      --listen [HOST:]PORT  HTTP: /healthz (it answers), /readyz (503 and the reason when FILE would not be there), /metrics
+                            (Prometheus); port 0 is any that is free
       --json                an object a line
   -h, --help
 
-What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over.
-Exit code: 0 done, 1 failed, 2 wrong usage. Environment: INOTIFY_BRIDGE_INTERVAL.
+What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over. As process
+1 of a container it also waits for the processes that others leave behind.
+Exit code: 0 done, 1 failed, 2 wrong usage; with --in-place COMMAND's, 127 if it is not found, 126 if it cannot be executed.
+Environment: INOTIFY_BRIDGE_INTERVAL.
 `
-
-const OPTIONS = {
-  interval: { type: 'string' },
-  quiet: { type: 'string' },
-  'max-files': { type: 'string' },
-  'max-bytes': { type: 'string' },
-  'over-limit': { type: 'string' },
-  once: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const
 
 export const mirrorCommand: Command = {
   summary: 'copy a directory that delivers no events to one that does',
   help: HELP,
   async run(args, signal) {
-    const { values, positionals } = parse(args, OPTIONS)
-    const target = positionals.pop()
-    if (target === undefined || positionals.length === 0) throw new UsageError('name a SOURCE and a TARGET')
-
-    const options: MirrorOptions = {
-      limits: {
-        files: numberOf('--max-files', values['max-files'], 0) ?? 1024,
-        bytes: numberOf('--max-bytes', values['max-bytes'], 0) ?? 16 * 1024 * 1024,
-      },
-    }
-    const interval = numberOf('--interval', values.interval, 1)
-    const quiet = numberOf('--quiet', values.quiet, 0)
-    const overLimit = choiceOf('--over-limit', values['over-limit'], ['link', 'hold'])
-    if (interval !== undefined) options.interval = interval
-    if (quiet !== undefined) options.quiet = quiet
-    if (overLimit !== undefined) options.overLimit = overLimit
-
-    const mirrored = await mirror(positionals, target, options)
-    report(mirrored, values.json === true)
-    if (values.once !== true) await aborted(signal)
-    await mirrored.close({ keep: true })
-    return 0
+    const settings = readMirrorArguments(args)
+    using reaper = Reaper.start()
+    const { command } = settings
+    return command === undefined
+      ? await toTarget(settings, signal)
+      : await runInPlace(settings, command, reaper)
   },
 }
 
-function report(mirrored: Mirror, json: boolean): void {
-  const print = (event: string, fields: object, text: string) =>
-    json ? printJson({ event, ...fields }) : printLine(text)
-  // The first pass is over: what it met is told here, and what comes from now on by events.
-  print('state', { state: mirrored.state }, `state ${mirrored.state}`)
-  for (const skipped of mirrored.skipped)
-    print('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`)
+async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
+  const { sources, target, options, once, json } = settings
+  const report = reportOnStdout(json)
+  const status = new MirrorStatus(options.overLimit === 'hold')
+  await using service = await MirrorService.start(settings, status)
+  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
 
-  mirrored.on('update', (update) =>
-    print('update', update, `update ${update.generation}: ${update.changed.join(' ')}`),
-  )
-  mirrored.on('skipped', (skipped) => print('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`))
-  mirrored.on('state', (state, reason) => {
-    if (state !== 'closed') print('state', { state, reason }, `state ${state}${reason && `: ${reason}`}`)
-  })
-  // The last good version stays, and the next pass tries again.
-  mirrored.on('error', (error) => tell('mirror', error.message))
+  const mirrored = await mirror([...sources], target, options)
+  reportMirror(mirrored, report)
+  status.follow(mirrored)
+  if (!once) await aborted(signal)
+  // Who reads it learns first that it is ending.
+  await service[Symbol.asyncDispose]()
+  await mirrored.close({ keep: true })
+  return 0
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

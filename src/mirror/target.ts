@@ -114,8 +114,9 @@ async function isSame(a: HeldDirectory, b: HeldDirectory): Promise<boolean> {
  * mount of something inside it has other parents, for which the real paths are compared as well and the scan looks out.
  */
 async function isWithin(inner: HeldDirectory, outer: HeldDirectory): Promise<boolean> {
-  const [innerPath, outerPath] = [await inner.realpath(), await outer.realpath()]
-  if (`${innerPath}/`.startsWith(outerPath === '/' ? '/' : `${outerPath}/`)) return true
+  const [innerPath, outerPath] = [await pathHere(inner), await pathHere(outer)]
+  if (innerPath !== undefined && outerPath !== undefined)
+    if (`${innerPath}/`.startsWith(outerPath === '/' ? '/' : `${outerPath}/`)) return true
   let here = await inner.descend('')
   try {
     for (;;) {
@@ -128,5 +129,20 @@ async function isWithin(inner: HeldDirectory, outer: HeldDirectory): Promise<boo
     }
   } finally {
     await here.close()
+  }
+}
+
+/**
+ * A directory's real path; undefined if it has none in this mount namespace. proc_pid_fd(5) shows one of another namespace by its
+ * path there, where the same path here may well be the source itself.
+ */
+async function pathHere(held: HeldDirectory): Promise<string | undefined> {
+  try {
+    const path = await held.realpath()
+    await using here = await HeldDirectory.open(held.calls, path)
+    return (await isSame(here, held)) ? path : undefined
+  } catch {
+    // Nothing here is called so.
+    return undefined
   }
 }

@@ -1,14 +1,14 @@
 // A FUSE server that shows a directory, read-only, and lets the kernel keep what it has learnt for SECONDS, as virtiofsd does
 // (bindfs, of which that cannot be had, forbids it). Mounts, serves until it is killed, prints 'ready' once it can be used.
 //
-//   node fuse_server.mjs BACK FRONT SECONDS
+//   node fuse_server.mjs BACK FRONT SECONDS [allow_other]
 //
 // fuse(4) and the structures of <linux/fuse.h>, protocol 7.31, of which the mirror needs this much.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { constants as os } from 'node:os'
 
-const [, , back = '', front = '', seconds = '1'] = process.argv
+const [, , back = '', front = '', seconds = '1', who = ''] = process.argv
 const VALID = BigInt(seconds)
 const { O_RDONLY, O_RDWR, O_NOFOLLOW } = fs.constants
 const O_PATH = 0o10000000
@@ -173,7 +173,15 @@ numbers.set('root', last)
 nodes.set(1n, { fd: fs.openSync(back, O_PATH), key: 'root', link: '', lookups: 1n })
 const { status } = spawnSync(
   'mount',
-  ['-i', '-t', 'fuse.silent', '-o', 'fd=3,rootmode=40000,user_id=0,group_id=0', 'silent', front],
+  [
+    '-i',
+    '-t',
+    'fuse.silent',
+    '-o',
+    `fd=3,rootmode=40000,user_id=0,group_id=0${who && `,${who}`}`,
+    'silent',
+    front,
+  ],
   { stdio: ['ignore', 'ignore', 'inherit', device] },
 )
 if (status !== 0) process.exit(1)

@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import tmp from 'tmp'
 import { beforeAll, expect, test } from 'vitest'
+import { mayUnshare } from '../mounts/namespace.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PLATFORM = `linux-${process.arch}`
@@ -35,8 +36,10 @@ test('the tarball has what a user needs, and nothing that makes npm compile', ()
       'dist/index.d.ts',
       'dist/cli/main.js',
       `prebuilds/${PLATFORM}/inotify_bridge.node`,
+      `prebuilds/${PLATFORM}/inotify_bridge_enter`,
       'native/binding.gyp',
       'native/stream.cc',
+      'native/enter.cc',
       'README.md',
       'LICENSE',
       'CHANGELOG.md',
@@ -74,6 +77,15 @@ test('the addon needs libc and nothing else, of 2014 at the latest', () => {
   expect(Math.max(...versions)).toBeLessThanOrEqual(17)
 })
 
+test('the program beside it can be executed, and asks for no dynamic linker: one file for glibc and musl', () => {
+  const program = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge_enter')
+  expect(run('readelf', ['-lW', program])).not.toContain('INTERP')
+  expect(spawnSync(program, { encoding: 'utf8' })).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('mirror --in-place'),
+  })
+})
+
 const SEE_A_MOVE = `
   const fs = require('node:fs')
   const directory = fs.mkdtempSync('move-')
@@ -101,6 +113,15 @@ test('require sees an IN_MOVED_TO', () => {
 
 test('the command is installed', () => {
   expect(run(join(folder, 'node_modules/.bin/inotify-bridge'), ['diagnose', folder])).toContain('backend')
+})
+
+test.skipIf(!mayUnshare)('the command finds its program: mirror --in-place (needs unshare -rm)', () => {
+  const source = join(folder, 'source')
+  mkdirSync(source)
+  writeFileSync(join(source, 'key'), 'one')
+  const command = join(folder, 'node_modules/.bin/inotify-bridge')
+  const line = [command, 'mirror', source, '--in-place', '--', 'stat', '-f', '-c', '%T', join(source, 'key')]
+  expect(run('unshare', ['-rm', ...line])).toBe('tmpfs\n')
 })
 
 test('a strict TypeScript consumer compiles against its types', () => {

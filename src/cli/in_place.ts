@@ -1,0 +1,160 @@
+import { realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { resolve } from 'node:path'
+import { printable } from '../errors.ts'
+import { type Mirror, mirror } from '../mirror/mirror.ts'
+import { CommandError, type Ending, Entrant } from './enter.ts'
+import type { MirrorArguments } from './mirror_options.ts'
+import { reportMirror, reportOnStderr } from './mirror_report.ts'
+import { MirrorService } from './mirror_service.ts'
+import { MirrorStatus } from './mirror_status.ts'
+import { tell } from './output.ts'
+import { passSignals } from './pass_signals.ts'
+import type { Reaper } from './reaper.ts'
+
+/**
+ * How often what the first pass skipped is looked at again before the command starts: a file that was being written, a swap
+ * that was under way.
+ */
+const SECOND_LOOKS = 3
+
+/**
+ * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
+ * from the first complete pass on. This process stays outside, where SOURCE is what it was. Returns the exit code.
+ */
+export async function runInPlace(
+  settings: MirrorArguments,
+  command: readonly [string, ...string[]],
+  reaper: Reaper,
+): Promise<number> {
+  try {
+    const { code, signal } = await supervise(settings, command, reaper)
+    return signal === null ? (code ?? 1) : dieOf(signal)
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    tell('mirror', error.message)
+    return error.exitCode
+  }
+}
+
+async function supervise(
+  settings: MirrorArguments,
+  command: readonly [string, ...string[]],
+  reaper: Reaper,
+): Promise<Ending> {
+  const directory = await directoryAt(settings.target)
+  const status = new MirrorStatus(true)
+  const report = reportOnStderr(settings.json)
+  await using service = await MirrorService.start(settings, status)
+  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
+
+  const size = sizeFor(settings.options.limits)
+  await using entrant = await Entrant.start({
+    directory,
+    size,
+    workingDirectory: directoryWithin(directory),
+    command,
+  })
+  reaper.ours.add(entrant.child.pid as number)
+  using _ = passSignals(entrant.child)
+  const target = await entrant.covered()
+  // A signal that was passed on may have ended it before it became the command.
+  if (target === undefined) return await entrant.ended
+  const mirrored = await startMirror(directory, target, settings, entrant.ended)
+  if (mirrored === undefined) return await entrant.ended
+  try {
+    reportMirror(mirrored, report, (text) => text.replaceAll(target, directory))
+    status.follow(mirrored)
+    await entrant.go()
+    return await entrant.ended
+  } finally {
+    await service[Symbol.asyncDispose]()
+    // What the command has left running in its namespace goes on reading; else all goes with the namespace.
+    await mirrored.close({ keep: true })
+  }
+}
+
+/** Resolves when all that SOURCE has to give is in the target; with undefined if the process ends before. */
+async function startMirror(
+  directory: string,
+  target: string,
+  { options }: MirrorArguments,
+  ended: Promise<Ending>,
+): Promise<Mirror | undefined> {
+  const controller = new AbortController()
+  const complete = completeMirror(directory, target, { ...options, signal: controller.signal })
+  const first = await Promise.race([complete, ended.then(() => undefined)])
+  if (first !== undefined) return first
+  complete.catch(() => {})
+  controller.abort()
+  return undefined
+}
+
+async function completeMirror(
+  directory: string,
+  target: string,
+  options: MirrorArguments['options'],
+): Promise<Mirror> {
+  const mirrored = await mirror(directory, target, options)
+  for (let n = 0; n < SECOND_LOOKS && mirrored.skipped.length > 0; n++) await mirrored.refresh()
+  if (mirrored.state === 'mirroring') return mirrored
+  const { state } = mirrored
+  await mirrored.close()
+  const { files, bytes } = options.limits
+  throw new Error(
+    state === 'over-limit'
+      ? `'${printable(directory)}' has more than ${files} files or ${bytes} bytes, and nothing could be shown in its place: raise --max-files or --max-bytes`
+      : `'${printable(directory)}' was lost while it was copied: start again when it can be reached`,
+  )
+}
+
+/** Absolute, and without links: what is mounted lies over this very directory. */
+async function directoryAt(source: string): Promise<string> {
+  const directory = await realpath(resolve(source))
+  if (!(await stat(directory)).isDirectory()) {
+    throw new Error(
+      `ENOTDIR: '${printable(source)}' is no directory: --in-place mirrors the directory that a file is in`,
+    )
+  }
+  if (directory === '/')
+    throw new Error("--in-place cannot cover '/': name the directory that changes unseen")
+  return directory
+}
+
+/** The working directory, if it is the directory that is covered or one beneath it. */
+function directoryWithin(directory: string): string {
+  const here = process.cwd()
+  return `${here}/`.startsWith(`${directory}/`) ? here : ''
+}
+
+/**
+ * Two versions, since the new one is complete before the old one goes, each file in whole pages (of 64 KiB on some arm64), and
+ * something for the mirror's own use. A tmpfs takes no memory for what is not in it.
+ */
+function sizeFor({ files, bytes }: { files: number; bytes: number }): bigint {
+  const page = process.arch === 'arm64' ? 65536n : 4096n
+  return 2n * (BigInt(bytes) + BigInt(files) * page) + 2n ** 20n
+}
+
+/** Signals that make a core dump (signal(7)): one of this process would be taken for the command's, or written over it. */
+const WITH_CORE: ReadonlySet<NodeJS.Signals> = new Set([
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGILL',
+  'SIGQUIT',
+  'SIGSEGV',
+  'SIGSYS',
+  'SIGTRAP',
+  'SIGXCPU',
+  'SIGXFSZ',
+])
+
+/**
+ * Ends this process by the signal that ended the command, so that who waits for it sees the same; or returns a shell's exit code
+ * for that where it cannot be: process 1 does not die of its own signals (pid_namespaces(7)), Node ignores SIGPIPE.
+ */
+function dieOf(signal: NodeJS.Signals): number {
+  if (!WITH_CORE.has(signal)) process.kill(process.pid, signal)
+  return 128 + constants.signals[signal]
+}

@@ -1,0 +1,82 @@
+import { EventEmitter } from 'node:events'
+import type { Mirror, MirrorState } from '../mirror/mirror.ts'
+
+interface StatusEvents {
+  /** Ready, or not any more. */
+  ready: [ready: boolean]
+}
+
+/** How a mirror fares, from before it starts until after it has ended: what probes and metrics tell. */
+export class MirrorStatus extends EventEmitter<StatusEvents> {
+  readonly #hold: boolean
+  #mirror: Mirror | undefined
+  #reason = ''
+  #error: string | undefined
+  /** Times that the target has changed since the first pass. */
+  updates = 0
+  errors = 0
+  /** When it last changed, or the first pass was over; ms since the epoch, 0 before that. */
+  changedAt = 0
+  #wasReady = false
+
+  /** @param hold whether a source beyond the limits leaves the last version standing */
+  constructor(hold: boolean) {
+    super()
+    this.#hold = hold
+  }
+
+  /** undefined: the first pass is not over. */
+  get state(): MirrorState | undefined {
+    return this.#mirror?.state
+  }
+
+  get skipped(): number {
+    return this.#mirror?.skipped.length ?? 0
+  }
+
+  /** Why readers of the target should not rely on it now; undefined if they can. */
+  get unready(): string | undefined {
+    switch (this.state) {
+      case undefined:
+        return 'the first pass is not over'
+      case 'closed':
+        return 'it is ending'
+      case 'source-lost':
+        return `source-lost: ${this.#reason}`
+      case 'over-limit':
+        // Links go on showing the source; the last version gets older and older.
+        if (this.#hold) return `over-limit: ${this.#reason}`
+    }
+    return this.#error
+  }
+
+  /** Called when the first pass is over. */
+  follow(mirrored: Mirror): void {
+    this.#mirror = mirrored
+    this.changedAt = Date.now()
+    mirrored.on('state', (_, reason) => {
+      this.#reason = reason
+      this.#tell()
+    })
+    mirrored.on('update', () => {
+      this.updates++
+      this.changedAt = Date.now()
+      // Something could be written again. Of what still cannot be there is no event: an error is told once.
+      this.#error = undefined
+      this.#tell()
+    })
+    mirrored.on('error', (error) => {
+      this.errors++
+      this.#error = error.message
+      this.#tell()
+    })
+    this.#tell()
+  }
+
+  #tell(): void {
+    const ready = this.unready === undefined
+    if (ready === this.#wasReady) return
+    this.#wasReady = ready
+    this.emit('ready', ready)
+  }
+}

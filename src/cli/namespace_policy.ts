@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+
+/** Reads a file of /proc; undefined where there is none. */
+type Read = (path: string) => string | undefined
+
+const INSTEAD =
+  'mirror into a directory that the workload mounts instead (mirror SOURCE TARGET; in Kubernetes an emptyDir with medium: Memory)'
+
+/** Settings that forbid user namespaces, and what they are when they do. */
+const SETTINGS = [
+  ['user.max_user_namespaces', '/proc/sys/user/max_user_namespaces', '0'],
+  ['kernel.unprivileged_userns_clone', '/proc/sys/kernel/unprivileged_userns_clone', '0'],
+  [
+    'kernel.apparmor_restrict_unprivileged_userns',
+    '/proc/sys/kernel/apparmor_restrict_unprivileged_userns',
+    '1',
+  ],
+] as const
+
+/**
+ * Why a mount namespace with a mount in it cannot be had, and what to do instead. The kernel gives the same few errnos for all
+ * reasons, so those are named that are in force here.
+ */
+export function whyForbidden(call: string, code: string, read: Read = readProc): string {
+  return `${reason(call, code, read)}; ${INSTEAD}`
+}
+
+function reason(call: string, code: string, read: Read): string {
+  if (call.startsWith('fs') || call === 'move_mount') {
+    if (code === 'ENOSYS') return 'this needs Linux 5.2, or a seccomp profile that allows the call'
+    return `mounting a tmpfs is not allowed here${policies(read)}`
+  }
+  if (call === 'unshare(CLONE_NEWNS)')
+    return code === 'ENOSPC'
+      ? `a mount namespace cannot be had: user.max_mnt_namespaces is ${value(read, '/proc/sys/user/max_mnt_namespaces')}`
+      : `a mount namespace cannot be had${policies(read)}`
+  if (call === 'mount(MS_SLAVE)')
+    return code === 'EINVAL'
+      ? "the root directory is no mount point, as in a chroot: the namespace cannot be kept from changing others' mounts"
+      : `mounting is not allowed here${policies(read)}`
+  const without = 'there is no CAP_SYS_ADMIN, and a user namespace, which would do, cannot be had'
+  // user_namespaces(7): who maps user 0 of the namespace above must have had CAP_SETFCAP there.
+  if (call === 'uid_map' && effective(read, 31) === false && user(read) === '0')
+    return `${without}: user 0 without CAP_SETFCAP cannot be mapped (run as another user)`
+  return `${without}${policies(read)}`
+}
+
+function policies(read: Read): string {
+  const found: string[] = SETTINGS.filter(([, path, forbids]) => read(path)?.trim() === forbids).map(
+    ([name, , forbids]) => `${name} is ${forbids}`,
+  )
+  // proc_pid_status(5): 2 is SECCOMP_MODE_FILTER.
+  if (/^Seccomp:\s*2$/m.test(read('/proc/self/status') ?? '')) found.push('a seccomp filter is in force')
+  const confined = read('/proc/self/attr/current')?.split('\0')[0]?.trim()
+  if (confined && confined !== 'unconfined')
+    found.push(`the security module confines this process as ${confined}`)
+  return found.length === 0 ? ' (by a policy of the system)' : `: ${found.join(', and ')}`
+}
+
+function value(read: Read, path: string): string {
+  return read(path)?.trim() ?? 'not known'
+}
+
+function user(read: Read): string | undefined {
+  return /^Uid:\s*\d+\s+(\d+)/m.exec(read('/proc/self/status') ?? '')?.[1]
+}
+
+/** Whether this process has a capability; undefined if that is not known. */
+function effective(read: Read, capability: number): boolean | undefined {
+  const [, mask] = /^CapEff:\s*([0-9a-f]+)$/m.exec(read('/proc/self/status') ?? '') ?? []
+  return mask === undefined ? undefined : ((BigInt(`0x${mask}`) >> BigInt(capability)) & 1n) === 1n
+}
+
+function readProc(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Reaper } from '../../src/cli/reaper.ts'
+import { scratch } from '../support/scratch.ts'
+import { MAIN } from './command.ts'
+import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
+
+const PATIENCE = { interval: 5, timeout: 10_000 }
+
+/** A process 1 with these children, of which `ended` are zombies. */
+function processes(children: number[], ended: number[]) {
+  const waitedFor: number[] = []
+  return {
+    waitedFor,
+    children: () => children.filter((pid) => !waitedFor.includes(pid)),
+    reap: (pid: number) => {
+      if (!ended.includes(pid)) return 0
+      waitedFor.push(pid)
+      return pid
+    },
+  }
+}
+
+test('process 1 waits for all orphans that have ended, and for none that Node has started', () => {
+  const ended = [2, 3, 5]
+  const system = processes([2, 3, 4, 5], ended)
+  using reaper = Reaper.start(system, 1)
+  expect(system.waitedFor, 'those from before an exec').toEqual([2, 3, 5])
+  ended.push(4)
+  const ours = processes([7, 8], [7, 8])
+  reaper.reap()
+  expect(system.waitedFor).toEqual([2, 3, 5, 4])
+  using other = Reaper.start({ ...ours, children: () => [] }, 1)
+  other.ours.add(7)
+  other.reap()
+  expect(ours.waitedFor).toEqual([])
+})
+
+test('nobody else does', () => {
+  const system = processes([2], [2])
+  using _ = Reaper.start(system, 2)
+  expect(system.waitedFor).toEqual([])
+})
+
+describe.skipIf(!mayBeProcess1)('as process 1 of a pid namespace (needs unshare -rpf)', () => {
+  /** `mirror` behind a shell that leaves it an orphan, which ends when something is written to the FIFO. */
+  async function withOrphan() {
+    const [source, target] = [scratch(), scratch('/dev/shm')]
+    writeFileSync(join(source, 'a'), 'one')
+    const fifo = join(scratch(), 'fifo')
+    execFileSync('mkfifo', [fifo])
+    const run = new Process1([
+      'sh',
+      '-c',
+      'fifo=$1; shift; (sh -c "read line <\\"$fifo\\"; exit" &); exec "$@"',
+      'sh',
+      fifo,
+      process.execPath,
+      MAIN,
+      ...['mirror', '--quiet', '0', source, target],
+    ])
+    await run.until('stdout', /state mirroring/)
+    return { run, fifo, pid: await run.outerPid() }
+  }
+
+  test('an orphan that ends is no zombie', async () => {
+    const { fifo, pid } = await withOrphan()
+    expect(childrenOf(pid)).toHaveLength(1)
+    writeFileSync(fifo, 'end\n')
+    await expect.poll(() => childrenOf(pid), PATIENCE).toEqual([])
+  })
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it with exit code 0', async (signal) => {
+    const { run, pid } = await withOrphan()
+    process.kill(pid, signal)
+    expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  })
+})
