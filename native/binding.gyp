@@ -15,6 +15,7 @@
         'callback.cc',
         'calls.cc',
         'delivery.cc',
+        'descriptors.cc',
         'event_queue.cc',
         'facts.cc',
         'guard.cc',

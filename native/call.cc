@@ -1,17 +1,10 @@
 #include "call.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 Call::~Call() {
   for (char* text : texts) free(text);
   free(data);
-}
-
-void Call::CloseResult() const {
-  bool gives_descriptor = kind == Kind::kOpen || kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular;
-  if (gives_descriptor && result >= 0) close(static_cast<int>(result));
 }
 
 bool Call::HasWhatItNeeds() const {

@@ -41,8 +41,9 @@ struct Call {
   // Whether the texts are there that its kind reads.
   bool HasWhatItNeeds() const;
 
-  // Closes the descriptor that it gave, if it did, since nobody will know of it.
-  void CloseResult() const;
+  bool gives_descriptor() const {
+    return kind == Kind::kOpen || kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular;
+  }
 
   Call* next = nullptr;
   uint32_t id = 0;

@@ -1,6 +1,7 @@
 #include "call_thread.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +26,6 @@ class Locked {
 void Drop(Call* list) {
   while (list != nullptr) {
     Call* next = list->next;
-    list->CloseResult();
     delete list;
     list = next;
   }
@@ -92,12 +92,28 @@ void CallThread::Main(void* self) {
 
 void CallThread::Run() {
   while (Call* call = Next()) {
-    call->kind == Call::Kind::kAwaitChange ? AwaitChange(call) : Perform(call);
+    Do(call);
     Done(call);
   }
 }
 
-// Waits for one. Null at the end: when nobody wants anything any more, and what they held is closed.
+void CallThread::Do(Call* call) {
+  switch (call->kind) {
+    case Call::Kind::kAwaitChange:
+      return AwaitChange(call);
+    case Call::Kind::kClose:
+      call->result = descriptors_.Close(static_cast<int>(call->numbers[0]));
+      return;
+    default:
+      Perform(call);
+  }
+  if (!call->gives_descriptor() || call->result < 0 || descriptors_.Add(static_cast<int>(call->result)))
+    return;
+  close(static_cast<int>(call->result));
+  call->result = -ENOMEM;
+}
+
+// Waits for one. Null when nobody wants anything any more.
 Call* CallThread::Next() {
   Locked locked(&lock_);
   for (;;) {
@@ -110,7 +126,7 @@ Call* CallThread::Next() {
     waiting_ = call->next;
     if (waiting_ == nullptr) waiting_end_ = &waiting_;
     call->next = nullptr;
-    if (!abandoned_ || call->kind == Call::Kind::kClose) return call;
+    if (!abandoned_) return call;
     delete call;
   }
 }
@@ -118,7 +134,6 @@ Call* CallThread::Next() {
 void CallThread::Done(Call* call) {
   Locked locked(&lock_);
   if (abandoned_) {
-    call->CloseResult();
     delete call;
     return;
   }

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "call.h"
+#include "descriptors.h"
 
 // A thread that makes system calls, one after another: those on one mount wait for one another, as they would
 // in the kernel, and for nothing else. One that a dead mount holds, beyond the reach of SIGKILL even, is left
@@ -25,7 +26,7 @@ class CallThread {
   // Those that are done, oldest first; they are the caller's. Null: none.
   Call* Take();
 
-  // The loop wants no more: what has not begun is dropped, but for descriptors that are to be closed.
+  // The loop wants no more: what has not begun is dropped, what is open closed.
   void Abandon();
 
  private:
@@ -34,11 +35,14 @@ class CallThread {
   static void Main(void* self);
   void Run();
   Call* Next();
+  void Do(Call* call);
   void Done(Call* call);
   void AwaitChange(Call* call);
   bool Pause(uint64_t nanoseconds);
   void Release();
 
+  // The thread's own: what calls have opened and none has closed.
+  Descriptors descriptors_;
   std::atomic<int> references_{1};
   uv_mutex_t lock_;
   uv_cond_t changed_;

@@ -80,7 +80,7 @@ void CallDelivery::OnWake(uv_async_t* handle) {
 void CallDelivery::Deliver() {
   if (thread_ == nullptr) return;
   for (Call* call = thread_->Take(); call != nullptr;) {
-    closing_ ? call->CloseResult() : Tell(*call);
+    if (!closing_) Tell(*call);
     Call* next = call->next;
     delete call;
     call = next;

@@ -65,7 +65,8 @@ int64_t OpenRegular(int directory, const char* name, bool drop_cache) {
   Facts facts;
   int error = StatAt(inode.get(), "", &facts);
   if (error < 0) return error;
-  if ((facts.mode & S_IFMT) != S_IFREG) return -EMEDIUMTYPE;
+  // Which open(2) itself never says.
+  if ((facts.mode & S_IFMT) != S_IFREG) return -EPROTOTYPE;
   // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
   int64_t fd = Retry([&] { return open(PathOf(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
   // virtiofs in cache=always shows what it has read before for ever, whatever has become of the file.
@@ -189,9 +190,6 @@ void Perform(Call* call) {
         return OpenBeneath(fd, name, second);
       case Call::Kind::kOpenRegular:
         return OpenRegular(fd, name, second != 0);
-      case Call::Kind::kClose:
-        // close(2): never again on EINTR, the descriptor is free by then.
-        return close(fd) < 0 && errno != EINTR ? -errno : 0;
       case Call::Kind::kStat:
         return StatInto(call);
       case Call::Kind::kFileSystem:
@@ -226,6 +224,7 @@ void Perform(Call* call) {
           return fchownat(fd, "", static_cast<uid_t>(call->numbers[1]), static_cast<gid_t>(call->numbers[2]),
                           AT_EMPTY_PATH);
         });
+      case Call::Kind::kClose:
       case Call::Kind::kAwaitChange:
         break;
     }

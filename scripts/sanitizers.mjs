@@ -45,6 +45,7 @@ const RUNS = {
     tests: [
       'test/inotify',
       'test/native/walker',
+      'test/native/calls',
       ...['watcher', 'lifecycle', 'overflow', 'dual'].map((name) => `test/watch/${name}.test.ts`),
     ],
   },
@@ -57,7 +58,12 @@ const RUNS = {
     ours: /^ +#[01] .*inotify_bridge\.node/m,
     // libuv closes by a system call of its own, unseen: to the runtime the number is libuv's for ever, whoever has it next.
     theirs: /Location is file descriptor \d+ created by .*\n +#0 .*\n +#1 uv_/,
-    tests: ['test/inotify/inotify.test.ts', 'test/inotify/guard.test.ts', 'test/native/walker'],
+    tests: [
+      'test/inotify/inotify.test.ts',
+      'test/inotify/guard.test.ts',
+      'test/native/walker',
+      'test/native/calls',
+    ],
   },
 }
 

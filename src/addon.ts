@@ -138,8 +138,7 @@ export interface NativeCalls {
   ref(): void
   unref(): void
   /**
-   * Calls no more. What has not begun is dropped, but descriptors that are to be closed still are; one that an open under way gives is
-   * closed at once.
+   * Calls no more. What has not begun is dropped, and what these calls have opened is closed when the one under way comes back.
    */
   close(): void
 }

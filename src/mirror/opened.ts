@@ -12,7 +12,7 @@ export interface Opened extends AsyncDisposable {
   lstat(name: string | Buffer): Promise<FileStat>
   readlink(name: string): Promise<string>
   directory(name: string): Promise<HeldDirectory>
-  /** Opens a regular file for reading; EMEDIUMTYPE for what is none. */
+  /** Opens a regular file for reading; EPROTOTYPE for what is none. */
   file(name: string): Promise<HeldFile>
   /** A reference to an entry, whatever it is. */
   hold(name: string): Promise<HeldFile>

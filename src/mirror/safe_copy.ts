@@ -101,7 +101,7 @@ async function openRegular(from: Opened, name: string): Promise<HeldFile> {
   try {
     return await from.file(name)
   } catch (error) {
-    if (codeOf(error) === 'EMEDIUMTYPE') throw new Torn(`${name} is no regular file any more`)
+    if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${name} is no regular file any more`)
     throw error
   }
 }

@@ -37,7 +37,6 @@ const KINDS = [
   'await change',
 ] as const
 type Kind = (typeof KINDS)[number]
-const OPENING: ReadonlySet<Kind> = new Set(['open', 'openat2', 'open regular'])
 
 /** A name in a directory that is held open; '' is the directory itself. A Buffer for a name that is not UTF-8. */
 export interface At {
@@ -89,7 +88,6 @@ interface Arguments {
  */
 export class Calls {
   readonly #pending = new Map<number, Pending>()
-  readonly #open = new Set<number>()
   #native: NativeCalls | undefined
   #last = 0
   #keepingAlive = 0
@@ -121,7 +119,7 @@ export class Calls {
   }
 
   /**
-   * Opens a regular file to be read; anything else is not opened at all: EMEDIUMTYPE.
+   * Opens a regular file to be read; anything else is not opened at all: EPROTOTYPE.
    *
    * @param drop whether what the page cache has of it is not to be trusted
    */
@@ -129,9 +127,9 @@ export class Calls {
     return this.#result('open regular', { numbers: [fd, Number(drop)], one: name })
   }
 
-  /** Of a descriptor that one of these calls gave. After {@link end} there is none left to be closed. */
+  /** Of a descriptor that one of these calls gave: EBADF for any other. After {@link end} there is none left to be closed. */
   async close(fd: number): Promise<void> {
-    if (this.#open.delete(fd)) await this.#ask('close', { numbers: [fd] })
+    if (!this.#ended) await this.#ask('close', { numbers: [fd] })
   }
 
   /** statx(2): no symlink is followed, and the server asked whatever the kernel remembers. */
@@ -231,8 +229,6 @@ export class Calls {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    for (const fd of this.#open) this.#native?.push(0, KINDS.indexOf('close'), fd, 0, 0, null, null)
-    this.#open.clear()
     this.#native?.close()
     for (const { kind, reject } of this.#pending.values()) reject(new CallError(os.errno.ECANCELED, kind))
     this.#pending.clear()
@@ -276,8 +272,6 @@ export class Calls {
     this.#pending.delete(id)
     this.#since = performance.now()
     if (pending.keepsAlive && --this.#keepingAlive === 0) native.unref()
-    // Here, and not when the caller goes on: end() may come in between.
-    if (OPENING.has(pending.kind) && answer.result >= 0) this.#open.add(answer.result)
     pending.resolve(answer)
   }
 }

@@ -105,7 +105,7 @@ export class HeldDirectory implements AsyncDisposable {
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
 
-  /** Opens a regular file for reading; an entry of another type is not opened at all: EMEDIUMTYPE. */
+  /** Opens a regular file for reading; an entry of another type is not opened at all: EPROTOTYPE. */
   async file(name: string): Promise<HeldFile> {
     await this.#lookUpAgain(name)
     return new HeldFile(this.calls, await this.calls.openRegular(this.at(name), this.revalidates))

@@ -1,0 +1,224 @@
+import { execFile, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Calls, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/calls.ts'
+import type { FileStat } from '../../src/mounts/file_stat.ts'
+import { openDescriptors } from '../support/descriptors.ts'
+import { scratch } from '../support/scratch.ts'
+
+const { O_DIRECTORY, O_RDONLY } = constants
+const isBuilt = existsSync(join(import.meta.dirname, '../../dist/mounts/calls.js'))
+const PATIENCE = { timeout: 20_000, interval: 5 }
+const threads = () => readdirSync('/proc/self/task').length
+
+function open(): Calls {
+  const calls = new Calls()
+  onTestFinished(() => calls.end())
+  return calls
+}
+
+async function openDirectory(calls = open()) {
+  const path = scratch()
+  const fd = await calls.open(path, O_PATH | O_DIRECTORY)
+  return { calls, path, fd, at: (name: string) => ({ fd, name }) }
+}
+
+function makeFifo(path: string): void {
+  if (spawnSync('mkfifo', [path]).status !== 0) throw new Error('mkfifo failed')
+}
+
+/** A call that no server answers: opening a FIFO waits for its other end, as statx(2) does for a stopped virtiofsd. */
+async function stuck(calls: Calls, path: string) {
+  makeFifo(path)
+  const opened = calls.open(path, O_RDONLY)
+  opened.catch(() => {})
+  // On the thread, that is, and not in the queue: read(2) of /proc/self/task/N/wchan needs more rights than a test has.
+  await vi.waitFor(() => expect(calls.unanswered).toBeGreaterThan(20), PATIENCE)
+  return {
+    opened,
+    release: () => closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)),
+  }
+}
+
+test('what the calls do and give is what the system calls do and give', async () => {
+  const { calls, path, fd, at } = await openDirectory()
+  await calls.mkdir(at('sub'), 0o700)
+  const file = await calls.create(at('file'), 0o640)
+  await calls.write(file, Buffer.from('content'))
+  await calls.chmod(file, 0o604)
+  await calls.chown(file, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
+  await calls.close(file)
+  await calls.symlink('file', at('link'))
+  await calls.link(at('file'), at('hard'))
+  await calls.rename(at('file'), at('sub'), RENAME_EXCHANGE)
+  expect(readFileSync(join(path, 'sub'), 'utf8')).toBe('content')
+  expect(statSync(join(path, 'sub')).mode & 0o7777).toBe(0o604)
+  expect(statSync(join(path, 'file')).isDirectory()).toBe(true)
+  expect(readlinkSync(join(path, 'link'))).toBe('file')
+  expect(await calls.readlink(at('link'))).toBe('file')
+  expect((await calls.names(fd, 10)).map(String).sort()).toEqual(['file', 'hard', 'link', 'sub'])
+  expect(await calls.names(fd, 2)).toHaveLength(2)
+  expect(await calls.fileSystem(fd)).toBeGreaterThan(0)
+  await calls.lookUpAgain(at('sub'))
+
+  const stat = await calls.stat(at('sub'))
+  const expected = statSync(join(path, 'sub'), { bigint: true })
+  for (const key of ['ino', 'mode', 'uid', 'gid', 'size', 'mtimeNs', 'ctimeNs', 'nlink'] as const)
+    expect(stat[key], key).toBe(expected[key])
+  expect((await calls.stat(at('link'))).isSymbolicLink()).toBe(true)
+  expect((await calls.stat(at(''))).isDirectory()).toBe(true)
+
+  const regular = await calls.openRegular(at('sub'), true)
+  expect((await calls.read(regular, 4)).toString()).toBe('cont')
+  expect((await calls.read(regular, 100)).toString()).toBe('ent')
+  expect(await calls.read(regular, 100)).toHaveLength(0)
+  await calls.unlink(at('sub'))
+  await calls.unlink(at('file'), 0x200)
+  expect(existsSync(join(path, 'file'))).toBe(false)
+})
+
+test('a failure has the shape of node:fs', async () => {
+  const { calls, at } = await openDirectory()
+  const error = {
+    code: 'ENOENT',
+    errno: -2,
+    syscall: 'statx',
+    message: /^ENOENT: no such file or directory, statx$/,
+  }
+  await expect(calls.stat(at('missing'))).rejects.toMatchObject({
+    ...error,
+    message: expect.stringMatching(error.message),
+  })
+  await expect(calls.read(-1, 10)).rejects.toMatchObject({ code: 'EBADF', syscall: 'read' })
+  await expect(calls.read(0, 2 ** 40)).rejects.toMatchObject({ code: 'EINVAL' })
+})
+
+test('nothing outside the directory is opened, and no symlink followed', async () => {
+  const { calls, path, at } = await openDirectory()
+  writeFileSync(join(path, 'file'), '')
+  symlinkSync('file', join(path, 'inside'))
+  symlinkSync('/etc/passwd', join(path, 'outside'))
+  for (const name of ['inside', 'outside']) {
+    await expect(calls.openRegular(at(name), false)).rejects.toMatchObject({ code: 'EPROTOTYPE' })
+    await expect(calls.openBeneath(at(name), O_RDONLY)).rejects.toMatchObject({ code: 'ELOOP' })
+  }
+  for (const name of ['..', '../x', 'sub/file', '/etc/passwd', 'file/.'])
+    await expect(calls.openBeneath(at(name), O_PATH)).rejects.toMatchObject({ code: 'EINVAL' })
+})
+
+test('a FIFO is never opened to be read', async () => {
+  const { calls, path, at } = await openDirectory()
+  makeFifo(join(path, 'fifo'))
+  // Were it open for reading at any moment, this would have gone through.
+  const writer = calls.openRegular(at('fifo'), false)
+  await expect(writer).rejects.toMatchObject({ code: 'EPROTOTYPE' })
+  expect(() => openSync(join(path, 'fifo'), constants.O_WRONLY | constants.O_NONBLOCK)).toThrow('ENXIO')
+})
+
+describe('waiting for a change', () => {
+  const sentinel = (fd: number, key: FileStat, name = '') => ({ fd, name, revalidate: false, key })
+  const PACE = { soon: 1, interval: 4, limit: 60_000 }
+
+  test.each([
+    ['in place', (file: string) => writeFileSync(file, 'twO')],
+    ['only its mode', (file: string) => chmodSync(file, 0o600)],
+    ['with its mtime put back', (file: string) => utimesSync(file, 1, 1)],
+    ['removed', (file: string) => rmSync(file)],
+  ])('a file that is changed: %s', async (_, change) => {
+    const { calls, path, fd, at } = await openDirectory()
+    writeFileSync(join(path, 'file'), 'one')
+    utimesSync(join(path, 'file'), 1, 1)
+    const key = await calls.stat(at('file'))
+    const held = await calls.openBeneath(at('file'), O_PATH)
+    for (const watched of [sentinel(fd, key, 'file'), sentinel(held, key)]) {
+      const waited = calls.awaitChange([watched], PACE, true)
+      const early = await Promise.race([waited, new Promise((resolve) => setTimeout(resolve, 30, 'waits'))])
+      if (watched.name !== '') expect(early).toBe('waits')
+      if (watched.name !== '') change(join(path, 'file'))
+      expect((await waited).ended).toBe('changed')
+    }
+  })
+
+  test('quiet, after the limit; and another call is not kept waiting', async () => {
+    const { calls, fd, at } = await openDirectory()
+    const key = await calls.stat(at(''))
+    const { ended, longest } = await calls.awaitChange([sentinel(fd, key)], { ...PACE, limit: 20 }, true)
+    expect(ended).toBe('quiet')
+    expect(longest).toBeGreaterThan(0)
+    const waiting = calls.awaitChange([sentinel(fd, key)], { ...PACE, interval: 60_000, soon: 60_000 }, true)
+    expect(calls.unanswered).toBe(0)
+    await calls.stat(at(''))
+    expect((await waiting).ended).toBe('interrupted')
+  })
+
+  test('what makes no sense is EINVAL', async () => {
+    const { calls } = await openDirectory()
+    await expect(calls.awaitChange([], PACE, true)).rejects.toMatchObject({ code: 'EINVAL' })
+  })
+})
+
+describe('a call that is not answered', () => {
+  test('holds up nothing else, and is ECANCELED at the end', async () => {
+    const { calls, path, at } = await openDirectory()
+    const before = { threads: threads(), descriptors: openDescriptors() }
+    const dead = open()
+    const held = await dead.open(path, O_PATH)
+    const { opened, release } = await stuck(dead, join(path, 'fifo'))
+    const behind = dead.stat({ fd: held, name: '' })
+    expect((await calls.stat(at(''))).isDirectory()).toBe(true)
+    dead.end()
+    await expect(opened).rejects.toMatchObject({ code: 'ECANCELED', syscall: 'open' })
+    await expect(behind).rejects.toMatchObject({ code: 'ECANCELED', syscall: 'statx' })
+    await expect(dead.stat(at(''))).rejects.toMatchObject({ code: 'ECANCELED' })
+    // It answers after all: what it opened is closed, and what was held.
+    release()
+    await vi.waitFor(() => {
+      expect(threads()).toBeLessThanOrEqual(before.threads)
+      expect(openDescriptors()).toBeLessThanOrEqual(before.descriptors)
+    }, PATIENCE)
+  })
+
+  test('what was opened is closed at the end, and a close after it is none of another file', async () => {
+    const { path } = await openDirectory()
+    const before = openDescriptors()
+    const calls = open()
+    const fds = await Promise.all(Array.from({ length: 20 }, () => calls.open(path, O_PATH)))
+    // Answered by the thread, and not yet heard of.
+    const late = calls.open(path, O_PATH)
+    late.catch(() => {})
+    calls.end()
+    await Promise.all(fds.map((fd) => calls.close(fd)))
+    await vi.waitFor(() => expect(openDescriptors()).toBe(before), PATIENCE)
+  })
+})
+
+describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
+  const run = (program: string, path: string) =>
+    promisify(execFile)(process.execPath, [join(import.meta.dirname, program), path], { timeout: 60_000 })
+
+  test('a wait keeps the process alive if it is to, and not otherwise; nor does an idle thread', async () => {
+    const { stdout } = await run('calls_child.mjs', scratch())
+    expect(stdout).toBe('')
+  })
+
+  test('30 workers are terminated wherever they are in a call: nothing is left, and none aborts', async () => {
+    const { stdout } = await run('calls_workers.mjs', scratch())
+    expect(JSON.parse(stdout)).toEqual({ terminated: 30 })
+  })
+})

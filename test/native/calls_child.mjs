@@ -1,0 +1,13 @@
+// node calls_child.mjs DIRECTORY: waits for a change without keeping the process alive, which therefore ends.
+import { join } from 'node:path'
+
+/** @type {typeof import('../../src/mounts/calls.ts')} */
+const { Calls, O_PATH } = await import(join(import.meta.dirname, '../../dist/mounts/calls.js'))
+
+const calls = new Calls()
+const fd = await calls.open(process.argv[2] ?? '', O_PATH)
+const key = await calls.stat({ fd, name: '' })
+const pace = { soon: 10, interval: 10, limit: 3_600_000 }
+void calls
+  .awaitChange([{ fd, name: '', revalidate: false, key }], pace, false)
+  .then(() => console.log('changed'))
