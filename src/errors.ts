@@ -26,7 +26,7 @@ export class InotifyError extends Error {
 
   constructor({ errno, syscall, path, hint = '' }: InotifyErrorInit) {
     const number = -(typeof errno === 'number' ? errno : constants.errno[errno])
-    const [code, meaning] = getSystemErrorMap().get(number) ?? [`E${-number}`, 'unknown error']
+    const [code, meaning] = describeErrno(-number)
     const where = path === undefined ? '' : ` '${printable(path.toString())}'`
     super(`${code}: ${meaning}, ${syscall}${where}${hint === '' ? '' : ` (${hint})`}`)
     this.code = code
@@ -35,6 +35,14 @@ export class InotifyError extends Error {
     if (path !== undefined) this.path = path.toString()
     this.hint = hint
   }
+}
+
+/** The name of an errno and what it means. libuv's table has not all of them, ESTALE of a network file system for one. */
+export function describeErrno(errno: number): [code: string, meaning: string] {
+  const known = getSystemErrorMap().get(-errno)
+  if (known !== undefined) return known
+  const code = Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? `E${errno}`
+  return [code, code === 'ESTALE' ? 'stale file handle' : 'unknown error']
 }
 
 /** The addon, or a program that comes with it, could not be loaded: says what was tried, on which platform, and what mends it. */

@@ -133,8 +133,9 @@ export class Follower {
     const { interval, persistent } = this.#context.config
     const took = performance.now() - this.#began
     // What has changed often changes again, and is to be read once more: soon, but for no more than half of the time.
-    const hasChanged = outcome?.found === 'source' && outcome.changed !== undefined
-    this.#soon = hasChanged ? Math.max(TWO_TICKS, interval / 5) : Math.min(interval, 2 * this.#soon)
+    const isChanging =
+      outcome?.found === 'torn' || (outcome?.found === 'source' && outcome.changed !== undefined)
+    this.#soon = isChanging ? Math.max(TWO_TICKS, interval / 5) : Math.min(interval, 2 * this.#soon)
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })

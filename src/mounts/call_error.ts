@@ -1,4 +1,4 @@
-import { getSystemErrorMap } from 'node:util'
+import { describeErrno } from '../errors.ts'
 
 /** A system call that failed, in the shape of Node's own errors; without a path, since whoever asked for it knows that. */
 export class CallError extends Error {
@@ -9,7 +9,7 @@ export class CallError extends Error {
 
   /** @param errno as in errno(3) */
   constructor(errno: number, syscall: string) {
-    const [code, meaning] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error']
+    const [code, meaning] = describeErrno(errno)
     super(`${code}: ${meaning}, ${syscall}`)
     this.code = code
     this.errno = -errno

@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/calls.ts'
 import type { FileStat } from '../../src/mounts/file_stat.ts'
 import { openDescriptors } from '../support/descriptors.ts'
@@ -106,6 +107,8 @@ test('a failure has the shape of node:fs', async () => {
     message: expect.stringMatching(error.message),
   })
   await expect(calls.read(-1, 10)).rejects.toMatchObject({ code: 'EBADF', syscall: 'read' })
+  // Not in libuv's table.
+  expect(new CallError(116, 'statx').message).toBe('ESTALE: stale file handle, statx')
   await expect(calls.read(0, 2 ** 40)).rejects.toMatchObject({ code: 'EINVAL' })
 })
 
