@@ -7,13 +7,16 @@ import type { TestProject } from 'vitest/node'
 import { MODULES, makeInitramfs } from './initramfs.ts'
 import { kernel } from './packages.ts'
 import { missing } from './requirements.ts'
+import { type Launcher, rustVirtiofsd } from './rust_virtiofsd.ts'
 
-/** What a guest is started from. */
+/** What can be had, or why it cannot. */
+export type Obtained<T> = { got: T; missing: '' } | { got: undefined; missing: string }
+
+/** What guests are started from. */
 export interface Prepared {
-  /** Why there is none, else ''. */
-  missing: string
-  image: string
-  initramfs: string
+  boot: Obtained<{ image: string; initramfs: string }>
+  /** The daemon that Debian 12 does not have. */
+  rust: Obtained<Launcher>
   /** For sockets, logs and shares. */
   directory: string
 }
@@ -26,19 +29,24 @@ declare module 'vitest' {
 
 export default async function prepare(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'inotify-bridge-guest-'))
-  const initramfs = join(directory, 'initramfs')
-  let reason = missing() ?? ''
-  let image = ''
-  if (reason === '') {
-    try {
-      const fetched = await kernel('linux-image-cloud-amd64')
-      image = fetched.image
-      await makeInitramfs(fetched, MODULES, initramfs)
-    } catch (error) {
-      // No network, or no package lists: then there are no tests, as where QEMU is missing.
-      reason = `no kernel for the guest: ${String(error).split('\n').slice(0, 2).join(' ')}`
-    }
-  }
-  project.provide('guest', { missing: reason, image, initramfs, directory })
+  const boot = await obtain('no kernel for the guest', async () => {
+    const { image, modules } = await kernel('linux-image-cloud-amd64')
+    const initramfs = join(directory, 'initramfs')
+    await makeInitramfs(modules, MODULES, initramfs)
+    return { image, initramfs }
+  })
+  const rust = await obtain('no Rust virtiofsd', rustVirtiofsd)
+  project.provide('guest', { boot, rust, directory })
   return () => rm(directory, { recursive: true, force: true })
+}
+
+/** No network, or no package lists, are no failure: then there are no tests, as where QEMU is missing. */
+async function obtain<T>(what: string, means: () => Promise<T>): Promise<Obtained<T>> {
+  const reason = missing()
+  if (reason !== undefined) return { got: undefined, missing: reason }
+  try {
+    return { got: await means(), missing: '' }
+  } catch (error) {
+    return { got: undefined, missing: `${what}: ${String(error).split('\n').slice(0, 2).join(' ')}` }
+  }
 }
