@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PROGRAMS } from './requirements.ts'
 import type { Launcher } from './rust_virtiofsd.ts'
@@ -86,12 +86,7 @@ export class Daemon {
     return readFile(this.#options.log, 'utf8')
   }
 
-  async close(): Promise<void> {
-    await end(this.#child)
-    // It leaves the file by which it makes sure that it is alone.
-    const lock = `${this.#options.socket.replaceAll('/', '.')}.pid`
-    for (const directory of ['/run', '/var/run', '/var/lib', '/usr/var/run']) {
-      await rm(`${directory}/virtiofsd/${lock}`, { force: true })
-    }
+  close(): Promise<void> {
+    return end(this.#child)
   }
 }

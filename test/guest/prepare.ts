@@ -1,6 +1,7 @@
 // vitest's global setup: what all guests have in common is made once, and the directory of the run goes with it, whatever happens
 // to the process that runs the tests.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -27,7 +28,7 @@ declare module 'vitest' {
   }
 }
 
-export default async function prepare(project: TestProject): Promise<() => Promise<void>> {
+export default async function prepare(project: TestProject): Promise<() => void> {
   const directory = await mkdtemp(join(tmpdir(), 'inotify-bridge-guest-'))
   const boot = await obtain('no kernel for the guest', async () => {
     const { image, modules } = await kernel('linux-image-cloud-amd64')
@@ -37,7 +38,19 @@ export default async function prepare(project: TestProject): Promise<() => Promi
   })
   const rust = await obtain('no Rust virtiofsd', rustVirtiofsd)
   project.provide('guest', { boot, rust, directory })
-  return () => rm(directory, { recursive: true, force: true })
+  // An interrupt ends vitest without the teardown.
+  process.once('exit', () => removeTraces(directory))
+  return () => removeTraces(directory)
+}
+
+/** Where the C daemon keeps a file for each socket, by which it makes sure that it is alone, and leaves it. */
+const LOCKS = '/run/virtiofsd'
+
+function removeTraces(directory: string): void {
+  rmSync(directory, { recursive: true, force: true })
+  for (const name of existsSync(LOCKS) ? readdirSync(LOCKS) : []) {
+    if (name.startsWith(`${directory.replaceAll('/', '.')}.`)) rmSync(join(LOCKS, name), { force: true })
+  }
 }
 
 /** No network, or no package lists, are no failure: then there are no tests, as where QEMU is missing. */
