@@ -21,6 +21,9 @@ export const MODULES = [
   'overlay',
 ]
 
+/** Of 9p; the kernel for virtual machines has none. */
+export const MODULES_OF_9P = ['netfs', 'fscache', '9pnet', '9pnet_virtio', '9p']
+
 /**
  * Writes the file system that the guest starts from: busybox, init.sh and modules, which lie somewhere in the kernel's `directory`.
  */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Channel } from './channel.ts'
 import { type CacheMode, Daemon, type DaemonOptions, end, spawnBound } from './daemon.ts'
 import { hostChanges } from './host_changes.ts'
-import type { Prepared } from './prepare.ts'
+import type { Boot, Prepared } from './prepare.ts'
 import { PROGRAMS } from './requirements.ts'
 
 /** ms; a boot takes 4 s, several times that when the machine is busy. */
@@ -18,6 +18,8 @@ export interface MachineOptions {
   cache: CacheMode
   /** Whether the share's daemon is the Rust one. */
   rust?: boolean
+  /** Whether there is a 9p device with the tag `nine` as well, for the same directory. */
+  ninep?: boolean
   /** Whether the share's daemon writes down each request. */
   verbose?: boolean
 }
@@ -80,9 +82,10 @@ export class Machine {
     for (const daemon of this.#daemons) await daemon.close()
   }
 
-  async #boot(prepared: Prepared, { cache, rust = false, verbose = false }: MachineOptions): Promise<void> {
-    const { got } = prepared.boot
-    if (got === undefined) throw new Error(prepared.boot.missing)
+  async #boot(prepared: Prepared, options: MachineOptions): Promise<void> {
+    const { cache, rust = false, ninep = false, verbose = false } = options
+    const { got, missing } = ninep ? prepared.full : prepared.boot
+    if (got === undefined) throw new Error(missing)
     const path = (name: string) => join(this.#directory, name)
     await mkdir(this.#share)
     await writeFile(
@@ -113,7 +116,11 @@ export class Machine {
     this.#channel = await Channel.listen(path('channel.sock'), hostChanges(this.#share, daemon))
 
     const ready = this.#channel.ready()
-    this.#qemu = spawnBound(qemuCommand(path, got.image, got.initramfs), path('qemu.log'))
+    const command = qemuCommand(path, got)
+    // QEMU itself serves it, as the user that may do all that the host's writers may.
+    const nine = `local,path=${this.#share},mount_tag=nine,security_model=none`
+    if (ninep) command.push('-virtfs', nine)
+    this.#qemu = spawnBound(command, path('qemu.log'))
     try {
       await this.#within(BOOT_DEADLINE, 'boot', ready)
     } catch (error) {
@@ -167,7 +174,7 @@ export class Machine {
 }
 
 /** No KVM, which does not work in most machines that are virtual themselves: QEMU interprets (TCG). */
-function qemuCommand(path: (name: string) => string, image: string, initramfs: string): string[] {
+function qemuCommand(path: (name: string) => string, { image, initramfs }: Boot): string[] {
   const argv = [PROGRAMS.qemu.path]
   argv.push('-machine', 'q35,accel=tcg,memory-backend=mem', '-cpu', 'max', '-smp', '1', '-m', '512')
   // The daemons read requests from the guest's memory.

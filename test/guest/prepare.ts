@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { MODULES, makeInitramfs } from './initramfs.ts'
+import { MODULES, MODULES_OF_9P, makeInitramfs } from './initramfs.ts'
 import { kernel } from './packages.ts'
 import { missing } from './requirements.ts'
 import { type Launcher, rustVirtiofsd } from './rust_virtiofsd.ts'
@@ -13,9 +13,18 @@ import { type Launcher, rustVirtiofsd } from './rust_virtiofsd.ts'
 /** What can be had, or why it cannot. */
 export type Obtained<T> = { got: T; missing: '' } | { got: undefined; missing: string }
 
+/** What a guest's kernel is started from. */
+export interface Boot {
+  image: string
+  initramfs: string
+}
+
 /** What guests are started from. */
 export interface Prepared {
-  boot: Obtained<{ image: string; initramfs: string }>
+  /** Debian's kernel for virtual machines. */
+  boot: Obtained<Boot>
+  /** The kernel for all machines, with 9p. */
+  full: Obtained<Boot>
   /** The daemon that Debian 12 does not have. */
   rust: Obtained<Launcher>
   /** For sockets, logs and shares. */
@@ -30,14 +39,14 @@ declare module 'vitest' {
 
 export default async function prepare(project: TestProject): Promise<() => void> {
   const directory = await mkdtemp(join(tmpdir(), 'inotify-bridge-guest-'))
-  const boot = await obtain('no kernel for the guest', async () => {
-    const { image, modules } = await kernel('linux-image-cloud-amd64')
-    const initramfs = join(directory, 'initramfs')
-    await makeInitramfs(modules, MODULES, initramfs)
-    return { image, initramfs }
-  })
+  const boot = await obtain('no kernel for the guest', () =>
+    prepareBoot('linux-image-cloud-amd64', MODULES, join(directory, 'initramfs')),
+  )
+  const full = await obtain('no kernel with 9p', () =>
+    prepareBoot('linux-image-amd64', [...MODULES, ...MODULES_OF_9P], join(directory, 'initramfs-9p')),
+  )
   const rust = await obtain('no Rust virtiofsd', rustVirtiofsd)
-  project.provide('guest', { boot, rust, directory })
+  project.provide('guest', { boot, full, rust, directory })
   // An interrupt ends vitest without the teardown.
   process.once('exit', () => removeTraces(directory))
   return () => removeTraces(directory)
@@ -51,6 +60,12 @@ function removeTraces(directory: string): void {
   for (const name of existsSync(LOCKS) ? readdirSync(LOCKS) : []) {
     if (name.startsWith(`${directory.replaceAll('/', '.')}.`)) rmSync(join(LOCKS, name), { force: true })
   }
+}
+
+async function prepareBoot(metapackage: string, names: string[], initramfs: string): Promise<Boot> {
+  const { image, modules } = await kernel(metapackage)
+  await makeInitramfs(modules, names, initramfs)
+  return { image, initramfs }
 }
 
 /** No network, or no package lists, are no failure: then there are no tests, as where QEMU is missing. */

@@ -7,7 +7,8 @@ export type Run = <T>(scenario: string, parameters: object, deadline?: number) =
 /** A suite with a guest of its own, which boots for the first of its tests that runs. */
 export function withGuest(name: string, options: MachineOptions, tests: (run: Run) => void): void {
   const prepared = inject('guest')
-  const missing = prepared.boot.missing || (options.rust ? prepared.rust.missing : '')
+  const kernel = options.ninep ? prepared.full : prepared.boot
+  const missing = kernel.missing || (options.rust ? prepared.rust.missing : '')
   describe.skipIf(missing !== '')(missing === '' ? name : `${name} (${missing})`, () => {
     let booting: Promise<Machine> | undefined
     afterAll(async () => (await booting?.catch(() => undefined))?.close())
