@@ -1,26 +1,30 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PROGRAMS } from './requirements.ts'
+import type { Launcher } from './rust_virtiofsd.ts'
 
-export type CacheMode = 'none' | 'auto' | 'always'
+/** `never` and `metadata` are the Rust daemon's, `none` is the C one's. */
+export type CacheMode = 'none' | 'auto' | 'always' | 'never' | 'metadata'
 
 export interface DaemonOptions {
   source: string
   cache: CacheMode
   socket: string
   log: string
+  /** The Rust daemon; without it, the C one. */
+  rust?: Launcher | undefined
   /** Writes a line for each request to `log`, which makes it slower. */
   verbose?: boolean
 }
 
 /** Starts a program that ends with this process, even if that is killed. */
-export function spawnBound(path: string, argv: string[], log: string): ChildProcess {
+export function spawnBound(argv: readonly string[], log: string): ChildProcess {
   const output = openSync(log, 'a')
   try {
-    return spawn(PROGRAMS.setpriv.path, ['--pdeathsig', 'KILL', path, ...argv], {
+    return spawn(PROGRAMS.setpriv.path, ['--pdeathsig', 'KILL', ...argv], {
       stdio: ['ignore', output, output],
     })
   } finally {
@@ -36,6 +40,16 @@ export async function end(child: ChildProcess): Promise<void> {
   await exited
 }
 
+function commandLine({ source, cache, socket, rust, verbose }: DaemonOptions): string[] {
+  if (rust !== undefined) {
+    // seccomp: with a C library that is not the system's, other system calls are made than it lets through.
+    const options = ['--socket-path', socket, '--shared-dir', source, '--cache', cache, '--seccomp', 'none']
+    return [...rust, ...options, '--sandbox', 'chroot']
+  }
+  const options = [`source=${source}`, `cache=${cache}`, 'sandbox=chroot'].flatMap((option) => ['-o', option])
+  return [PROGRAMS.virtiofsd.path, `--socket-path=${socket}`, ...(verbose ? ['-d'] : []), ...options]
+}
+
 /** A virtiofsd: serves one directory to one guest. */
 export class Daemon {
   readonly #child: ChildProcess
@@ -48,10 +62,8 @@ export class Daemon {
 
   /** Resolves when it can be connected to. */
   static async start(options: DaemonOptions): Promise<Daemon> {
-    const { source, cache, socket, log, verbose } = options
-    const argv = [`--socket-path=${socket}`, ...(verbose ? ['-d'] : [])]
-    for (const option of [`source=${source}`, `cache=${cache}`, 'sandbox=chroot']) argv.push('-o', option)
-    const child = spawnBound(PROGRAMS.virtiofsd.path, argv, log)
+    const { socket, log } = options
+    const child = spawnBound(commandLine(options), log)
     const daemon = new Daemon(child, options)
     while (!existsSync(socket)) {
       if (child.exitCode !== null) throw new Error(`virtiofsd: ${await readFile(log, 'utf8')}`)
@@ -74,12 +86,7 @@ export class Daemon {
     return readFile(this.#options.log, 'utf8')
   }
 
-  async close(): Promise<void> {
-    await end(this.#child)
-    // It leaves the file by which it makes sure that it is alone.
-    const lock = `${this.#options.socket.replaceAll('/', '.')}.pid`
-    for (const directory of ['/run', '/var/run', '/var/lib', '/usr/var/run']) {
-      await rm(`${directory}/virtiofsd/${lock}`, { force: true })
-    }
+  close(): Promise<void> {
+    return end(this.#child)
   }
 }

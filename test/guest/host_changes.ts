@@ -79,8 +79,8 @@ const CHANGES: Record<string, Change> = {
   async rewrites({ path, count, pause, size, burst }) {
     let longest = 0
     for (let n = 1; n <= count; n++) {
-      const file = await open(path, 'w')
       let last = performance.now()
+      const file = await open(path, 'w')
       for (let part = 0; part < 8; part++) {
         await file.write(version(n, size / 8))
         const now = performance.now()

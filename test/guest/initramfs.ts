@@ -4,7 +4,6 @@ import { createWriteStream } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { Kernel } from './packages.ts'
 import { PROGRAMS } from './requirements.ts'
 
 /**
@@ -22,19 +21,24 @@ export const MODULES = [
   'overlay',
 ]
 
-/** Writes the file system that the guest starts from: busybox, the modules and init.sh. */
-export async function makeInitramfs(kernel: Kernel, modules: string[], path: string): Promise<void> {
+/** Of 9p; the kernel for virtual machines has none. */
+export const MODULES_OF_9P = ['netfs', 'fscache', '9pnet', '9pnet_virtio', '9p']
+
+/**
+ * Writes the file system that the guest starts from: busybox, init.sh and modules, which lie somewhere in the kernel's `directory`.
+ */
+export async function makeInitramfs(directory: string, modules: string[], path: string): Promise<void> {
   const root = await mkdtemp(`${path}-`)
   try {
     for (const directory of ['bin', 'dev', 'host', 'modules', 'proc']) await mkdir(join(root, directory))
     await copyFile(PROGRAMS.busybox.path, join(root, 'bin/busybox'))
     await copyFile(join(import.meta.dirname, 'guest/init.sh'), join(root, 'init'))
     await chmod(join(root, 'init'), 0o755)
-    const paths = await readdir(kernel.modules, { recursive: true })
+    const paths = await readdir(directory, { recursive: true })
     for (const name of modules) {
       const file = paths.find((each) => each.endsWith(`/${name}.ko`))
       if (file === undefined) throw new Error(`the kernel has no module ${name}`)
-      await copyFile(join(kernel.modules, file), join(root, `modules/${name}.ko`))
+      await copyFile(join(directory, file), join(root, `modules/${name}.ko`))
     }
     await writeFile(join(root, 'modules/order'), modules.map((name) => `${name}\n`).join(''))
     await archive(root, path)

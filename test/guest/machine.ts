@@ -5,9 +5,9 @@ import { copyFile, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Channel } from './channel.ts'
-import { type CacheMode, Daemon, end, spawnBound } from './daemon.ts'
+import { type CacheMode, Daemon, type DaemonOptions, end, spawnBound } from './daemon.ts'
 import { hostChanges } from './host_changes.ts'
-import type { Prepared } from './prepare.ts'
+import type { Boot, Prepared } from './prepare.ts'
 import { PROGRAMS } from './requirements.ts'
 
 /** ms; a boot takes 4 s, several times that when the machine is busy. */
@@ -16,6 +16,10 @@ const BOOT_DEADLINE = 90_000
 export interface MachineOptions {
   /** Of the share; the root directory is `auto`. */
   cache: CacheMode
+  /** Whether the share's daemon is the Rust one. */
+  rust?: boolean
+  /** Whether there is a 9p device with the tag `nine` as well, for the same directory. */
+  ninep?: boolean
   /** Whether the share's daemon writes down each request. */
   verbose?: boolean
 }
@@ -28,6 +32,7 @@ export class Machine {
   #daemons: Daemon[] = []
   #channel: Channel | undefined
   #runs = 0
+  #isLost = false
 
   private constructor(directory: string) {
     this.#directory = directory
@@ -65,6 +70,11 @@ export class Machine {
     }
   }
 
+  /** Whether it cannot run another scenario: it has ended, or hangs in the last. */
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
   /** Ends the guest, then its daemons: a guest whose file system is gone cannot even be switched off. */
   async close(): Promise<void> {
     if (this.#qemu !== undefined) await end(this.#qemu)
@@ -72,7 +82,10 @@ export class Machine {
     for (const daemon of this.#daemons) await daemon.close()
   }
 
-  async #boot({ image, initramfs }: Prepared, { cache, verbose = false }: MachineOptions): Promise<void> {
+  async #boot(prepared: Prepared, options: MachineOptions): Promise<void> {
+    const { cache, rust = false, ninep = false, verbose = false } = options
+    const { got, missing } = ninep ? prepared.full : prepared.boot
+    if (got === undefined) throw new Error(missing)
     const path = (name: string) => join(this.#directory, name)
     await mkdir(this.#share)
     await writeFile(
@@ -80,26 +93,34 @@ export class Machine {
       `${process.execPath}\n${join(import.meta.dirname, 'scenarios')}\n`,
     )
 
-    const root = await Daemon.start({
-      source: '/',
-      cache: 'auto',
-      socket: path('root.sock'),
-      log: path('root.log'),
-    })
-    this.#daemons.push(root)
-    const log = path('share.log')
-    const daemon = await Daemon.start({
-      source: this.#share,
+    const serve = async (
+      name: string,
+      source: string,
+      how: Pick<DaemonOptions, 'cache' | 'rust' | 'verbose'>,
+    ) => {
+      const daemon = await Daemon.start({
+        source,
+        socket: path(`${name}.sock`),
+        log: path(`${name}.log`),
+        ...how,
+      })
+      this.#daemons.push(daemon)
+      return daemon
+    }
+    await serve('host', '/', { cache: 'auto' })
+    const daemon = await serve('share', this.#share, {
       cache,
-      socket: path('share.sock'),
-      log,
       verbose,
+      rust: rust ? prepared.rust.got : undefined,
     })
-    this.#daemons.push(daemon)
     this.#channel = await Channel.listen(path('channel.sock'), hostChanges(this.#share, daemon))
 
     const ready = this.#channel.ready()
-    this.#qemu = spawnBound(PROGRAMS.qemu.path, qemuArguments(path, image, initramfs), path('qemu.log'))
+    const command = qemuCommand(path, got)
+    // QEMU itself serves it, as the user that may do all that the host's writers may.
+    const nine = `local,path=${this.#share},mount_tag=nine,security_model=none`
+    if (ninep) command.push('-virtfs', nine)
+    this.#qemu = spawnBound(command, path('qemu.log'))
     try {
       await this.#within(BOOT_DEADLINE, 'boot', ready)
     } catch (error) {
@@ -126,6 +147,9 @@ export class Machine {
     for (const each of [late, gone]) each.catch(() => {})
     try {
       return await Promise.race([promise, late, gone])
+    } catch (error) {
+      this.#isLost = true
+      throw error
     } finally {
       over.abort()
     }
@@ -150,19 +174,17 @@ export class Machine {
 }
 
 /** No KVM, which does not work in most machines that are virtual themselves: QEMU interprets (TCG). */
-function qemuArguments(path: (name: string) => string, image: string, initramfs: string): string[] {
-  const argv = ['-machine', 'q35,accel=tcg,memory-backend=mem', '-cpu', 'max', '-smp', '1', '-m', '512']
+function qemuCommand(path: (name: string) => string, { image, initramfs }: Boot): string[] {
+  const argv = [PROGRAMS.qemu.path]
+  argv.push('-machine', 'q35,accel=tcg,memory-backend=mem', '-cpu', 'max', '-smp', '1', '-m', '512')
   // The daemons read requests from the guest's memory.
   argv.push('-object', 'memory-backend-memfd,id=mem,size=512M,share=on')
   argv.push('-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot')
   argv.push('-kernel', image, '-initrd', initramfs, '-append', 'console=ttyS0 panic=-1 quiet')
   argv.push('-serial', `file:${path('serial.log')}`)
   argv.push('-chardev', `socket,id=channel,path=${path('channel.sock')}`, '-serial', 'chardev:channel')
-  for (const [tag, socket] of [
-    ['host', 'root.sock'],
-    ['share', 'share.sock'],
-  ]) {
-    argv.push('-chardev', `socket,id=${tag},path=${path(socket ?? '')}`)
+  for (const tag of ['host', 'share']) {
+    argv.push('-chardev', `socket,id=${tag},path=${path(`${tag}.sock`)}`)
     argv.push('-device', `vhost-user-fs-pci,chardev=${tag},tag=${tag}`)
   }
   return argv

@@ -7,13 +7,22 @@ export type Run = <T>(scenario: string, parameters: object, deadline?: number) =
 /** A suite with a guest of its own, which boots for the first of its tests that runs. */
 export function withGuest(name: string, options: MachineOptions, tests: (run: Run) => void): void {
   const prepared = inject('guest')
-  const { missing } = prepared
+  const kernel = options.ninep ? prepared.full : prepared.boot
+  const missing = kernel.missing || (options.rust ? prepared.rust.missing : '')
   describe.skipIf(missing !== '')(missing === '' ? name : `${name} (${missing})`, () => {
     let booting: Promise<Machine> | undefined
     afterAll(async () => (await booting?.catch(() => undefined))?.close())
     tests(async (scenario, parameters, deadline = 60_000) => {
       booting ??= Machine.boot(prepared, options)
-      return (await booting).run(scenario, parameters, deadline)
+      const machine = await booting
+      try {
+        return await machine.run(scenario, parameters, deadline)
+      } finally {
+        if (machine.isLost) {
+          booting = undefined
+          await machine.close()
+        }
+      }
     })
   })
 }

@@ -1,102 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import type { CacheMode } from './daemon.ts'
-import { record, summary } from './results.ts'
-import { awaitsThreads, type Run, withGuest } from './suite.ts'
+import { changes, overlay, readers, swaps } from './promised.ts'
+import { withGuest } from './suite.ts'
 
 /** What is promised of a share that the host changes, whatever the guest's kernel remembers of it. */
-export function virtiofs(cache: CacheMode): void {
-  withGuest(`virtiofs, cache=${cache}`, { cache }, (run) => {
+export function virtiofs(cache: CacheMode, { rust = false } = {}): void {
+  withGuest(`virtiofs${rust ? ' of Rust' : ''}, cache=${cache}`, { cache, rust }, (run) => {
     describe("the kubelet's swap", () => swaps(cache, run))
     describe('watch()', () => changes(cache, run))
     describe('a reader that does nothing else', () => readers(cache, run))
     test("flat files in an overlay's lower: what overlay shows arrives, what it cannot is said", () =>
       overlay(cache, run))
   })
-}
-
-function swaps(cache: CacheMode, run: Run): void {
-  interface Swaps {
-    latencies: number[]
-    events: string[]
-    right: number
-    error: number
-  }
-  for (const interval of [50, 250, 1000]) {
-    // A pass in JavaScript takes 90 ms where every instruction is interpreted.
-    const define = interval === 50 ? awaitsThreads : test
-    define(`is one IN_MOVED_TO ..data in the target, within ${interval} ms and 50`, async () => {
-      const { latencies, events, right, error } = await run<Swaps>('swaps', { interval, swaps: 15 })
-      const measured = summary(latencies)
-      record(cache, `swap at ${interval} ms`, { ...measured, clock: Math.round(error * 10) / 10 })
-      expect(events).toEqual(Array(15).fill('IN_MOVED_TO'))
-      expect(right, 'contents that were right in the event').toBe(15)
-      expect(measured.median).toBeLessThanOrEqual(interval + 50)
-    })
-  }
-}
-
-function changes(cache: CacheMode, run: Run): void {
-  const interval = 250
-  const operations = ['in-place', 'same-times', 'rename-over', 'chmod', 'create', 'unlink', 'to-symlink']
-  interface Told {
-    latencies: number[]
-    types: string[]
-    backend: string
-  }
-  // One process for all of them: its start takes longer than a kind of change.
-  let played: Promise<Record<string, Told>> | undefined
-  for (const operation of operations) {
-    test(`tells of ${operation} within ${interval} ms and 100`, async () => {
-      played ??= run('changes', { operations, interval, rounds: 5 })
-      const told = (await played)[operation]
-      const measured = summary(told?.latencies ?? [])
-      record(cache, `watch, ${operation}`, { ...measured, types: told?.types })
-      expect(told?.backend).toBe('inotify+poll')
-      expect(measured.n).toBe(5)
-      expect(measured.max).toBeLessThanOrEqual(interval + 100)
-    })
-  }
-}
-
-function readers(cache: CacheMode, run: Run): void {
-  interface Seen {
-    reads: number
-    missing: number
-    torn: number
-    changes: number
-    updates: number
-    longest: number
-    seconds: number
-  }
-
-  /** Bursts are faster than any pass, and the pauses between them long enough for one. */
-  async function read(operation: string, key: string, changes: { burst: number; pause: number }) {
-    const parameters = { operation, key, interval: 50, changes: { count: 2000, size: 4096, ...changes } }
-    const seen = await run<Seen>('reading', parameters, 150_000)
-    record(cache, `reader, 2000 ${operation}`, seen)
-    return seen
-  }
-
-  test('meets nothing torn and nothing missing while the host swaps 2,000 times', async () => {
-    const seen = await read('swaps', 'a', { burst: 40, pause: 250 })
-    expect(seen).toMatchObject({ torn: 0, missing: 0 })
-    expect(seen.changes).toBeGreaterThan(10)
-  })
-
-  test('nor while the host empties and writes one file 2,000 times', async ({ skip }) => {
-    const seen = await read('rewrites', 'flat', { burst: 100, pause: 400 })
-    // A writer that pauses for longer than `quiet` cannot be told from one that is done.
-    if (seen.longest >= 100) skip(`the writer was held up for ${Math.round(seen.longest)} ms`)
-    expect(seen).toMatchObject({ torn: 0, missing: 0 })
-    expect(seen.changes).toBeGreaterThan(10)
-  })
-}
-
-async function overlay(cache: CacheMode, run: Run): Promise<void> {
-  const seen = await run<{ content: string[]; skipped: unknown }>('overlay', { interval: 250 })
-  record(cache, 'overlay', { content: seen.content, skipped: seen.skipped })
-  expect(seen).toMatchObject({ type: 'overlay', remote: 'silent' })
-  // A look-up through overlay does not make the layer below forget, so what that remembers for ever is shown for ever.
-  const inPlace = cache === 'always' ? expect.stringMatching(/^(one|two)$/) : 'two'
-  expect(seen.content).toEqual([inPlace, 'two', expect.stringMatching(/^(one|two)$/)])
 }

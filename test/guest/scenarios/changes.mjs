@@ -1,7 +1,7 @@
 // Kinds of change on the host, each some times over, and when watch() tells of each.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, clockOffset, library, now, parameters, report, share } from './host.mjs'
+import { ask, clockOffset, library, now, parameters, phase, report, share } from './host.mjs'
 
 /** @type {{ operations: string[], interval: number, rounds: number }} */
 const { operations, interval, rounds } = parameters
@@ -35,8 +35,7 @@ async function play(operation, offset) {
   /** @type {number[]} */
   const latencies = []
   for (let n = 0; n < rounds; n++) {
-    // At any point of the interval.
-    await sleep(Math.random() * interval)
+    await sleep(phase(n) * interval)
     told = 0
     path = join(directory, String(n))
     /** @type {Promise<void>} */

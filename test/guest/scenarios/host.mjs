@@ -1,23 +1,40 @@
 // What a scenario has of the machine around it: the host, by the second serial port, and its directory on the share.
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ReadStream, WriteStream } from 'node:tty'
 
 const [, , directory = ''] = process.argv
 
-/** This run's own directory on the share, and its name for the host. */
-export const share = directory
+/** This run's name for the host. */
 export const name = basename(directory)
 
-/** A directory of this run's on the guest's tmpfs. @param {string} name */
-export function memory(name) {
-  const path = join('/mnt/memory', basename(directory), name)
+/** @type {any} what the test has given to this scenario */
+export const parameters = JSON.parse(readFileSync(`${directory}.parameters`, 'utf8'))
+
+/** A directory of this run's on the guest's tmpfs. @param {string} entry */
+export function memory(entry) {
+  const path = join('/mnt/memory', name, entry)
   mkdirSync(path, { recursive: true })
   return path
 }
 
-/** @type {any} what the test has given to this scenario */
-export const parameters = JSON.parse(readFileSync(`${directory}.parameters`, 'utf8'))
+/** This run's own directory on the share, by virtiofs or by the mount that the test has named. */
+export const share = parameters.mount === undefined ? directory : join(mountShare(parameters.mount), name)
+
+/**
+ * Once for all scenarios: a device of 9p serves one mount.
+ *
+ * @param {{ type: string, source: string, options: string }} mount
+ */
+function mountShare({ type, source, options }) {
+  const point = '/mnt/memory/front'
+  if (readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${point} `)) return point
+  mkdirSync(point)
+  const { status, stderr } = spawnSync('mount', ['-t', type, '-o', options, source, point])
+  if (status !== 0) throw new Error(`mount: ${stderr}`)
+  return point
+}
 
 /** The library, as it was built. @type {typeof import('../../../src/index.ts')} */
 export const library = await import(join(import.meta.dirname, '../../../dist/index.js'))
@@ -70,6 +87,14 @@ export async function ask(operation, parameters = {}) {
   if (answer.error !== undefined) throw new Error(`the host: ${answer.error}`)
   return answer
 }
+
+/**
+ * When in the interval the n-th change comes: all of it in turn. Right after an event all would meet the same instant, and
+ * by chance a few might meet the same part.
+ *
+ * @param {number} n
+ */
+export const phase = (n) => (n * 0.618034) % 1
 
 /** ms on this guest's clock. */
 export const now = () => performance.timeOrigin + performance.now()

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, clockOffset, library, memory, now, parameters, report, share } from './host.mjs'
+import { ask, clockOffset, library, memory, now, parameters, phase, report, share } from './host.mjs'
 
 const { formatMask, IN_ALL_EVENTS, Inotify, mirror } = library
 const { interval, swaps } = parameters
@@ -35,8 +35,7 @@ const { offset, error } = await clockOffset()
 const latencies = []
 let right = 0
 for (let n = 1; n <= swaps; n++) {
-  // At any point of the interval: right after an event all swaps would meet the same one.
-  await sleep(Math.random() * interval)
+  await sleep(phase(n) * interval)
   /** @type {Promise<void>} */
   const next = new Promise((resolve) => {
     arrived = resolve

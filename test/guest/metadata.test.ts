@@ -1,0 +1,3 @@
+import { virtiofs } from './virtiofs.ts'
+
+virtiofs('metadata', { rust: true })
