@@ -113,16 +113,14 @@ export class Follower {
   async #pass(): Promise<Outcome | undefined> {
     const { source } = this.#context
     this.#began = performance.now()
-    const watchdog = setInterval(() => this.#sayIfStalled(), PATIENCE / 5).unref()
     let outcome: Outcome
     try {
-      outcome = await this.#passes.run()
+      outcome = await this.#watchOver(this.#passes.run())
     } catch (error) {
       if (this.#ended) return undefined
       this.#listener.failed(error)
       return undefined
     } finally {
-      clearInterval(watchdog)
       this.#sayIfSlow(source.path)
     }
     if (!this.#ended) this.#listener.passed(outcome)
@@ -140,7 +138,7 @@ export class Follower {
       this.#wake = resolve
     })
     const complete = outcome?.found === 'source' ? outcome.complete : undefined
-    const sentinels = complete && (await Sentinels.place(this.#context.source, complete))
+    const sentinels = complete && (await this.#watchOver(Sentinels.place(this.#context.source, complete)))
     if (sentinels === undefined) {
       const pause = Math.max(this.#soon, 2 * took) - took
       const ends = new AbortController()
@@ -176,6 +174,16 @@ export class Follower {
       // Ended, or there is no memory: the next pass says what is to be said.
     } finally {
       clearTimeout(stalled)
+    }
+  }
+
+  /** Says meanwhile if the source does not answer. */
+  async #watchOver<T>(work: Promise<T>): Promise<T> {
+    const watchdog = setInterval(() => this.#sayIfStalled(), PATIENCE / 5).unref()
+    try {
+      return await work
+    } finally {
+      clearInterval(watchdog)
     }
   }
 
