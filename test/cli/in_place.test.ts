@@ -1,6 +1,15 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -205,6 +214,27 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     )
   })
 
+  test.skipIf(process.geteuid?.() !== 0)(
+    'root without CAP_SYS_ADMIN: the command can become another user (needs root)',
+    async () => {
+      const { source } = filled()
+      chmodSync(source, 0o755)
+      chownSync(source, 7, 8)
+      const become = [
+        'setpriv',
+        '--reuid=1000',
+        '--regid=1001',
+        '--clear-groups',
+        'sh',
+        '-c',
+        'id -u; id -g; stat -c %u:%g .',
+      ]
+      const without = ['--bounding-set=-sys_admin', '--inh-caps=-all']
+      const run = new Program('setpriv', [...without, ...here(source), ...become], { cwd: source })
+      expect(await run.ended()).toMatchObject({ code: 0, stdout: '1000\n1001\n7:8\n' })
+    },
+  )
+
   test('--ready-file is there when the command starts, and gone when it has ended', async () => {
     const ready = join(scratch(), 'ready')
     const run = runInPlace(filled().source, ['test', '-e', ready], { flags: ['--ready-file', ready] })
@@ -226,6 +256,7 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
 
   test('what waits for its parent ends with it, and the command is not run', async () => {
     const marks = scratch()
+    // With CAP_SYS_ADMIN: nothing is asked before 'ready'.
     const argv = ['-rm', findEnter(), scratch(), '1048576', '', 'touch', join(marks, 'ran')]
     const child = spawn('unshare', argv, { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
     const socket = child.stdio[3] as Duplex
