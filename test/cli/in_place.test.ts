@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  constants,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -169,6 +170,30 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     const { code, stdout, stderr } = await run.ended()
     expect([code, stdout]).toEqual([0, '$HOME|; exit 3|--json||--|'])
     expect(JSON.parse(stderr)).toEqual({ event: 'state', state: 'mirroring' })
+  })
+
+  test('the pipes that the command shares with inotify-bridge are as it expects them: writes wait', async () => {
+    const script = 'for fd in 1 2; do sed -n "s/^flags:[^0-9]*//p" /proc/$$/fdinfo/$fd; done; cat'
+    const run = runInPlace(filled().source, ['sh', '-c', script], { input: null })
+    await run.until('stdout', /\d+\n\d+\n/)
+    for (const flags of run.lines) expect(Number.parseInt(flags, 8) & constants.O_NONBLOCK, flags).toBe(0)
+  })
+
+  test('the mirror goes on when nobody reads what it reports', async () => {
+    const { source } = filled()
+    const script = 'exec 3>&1; "$@" 2>&1 >&3 | read -r first'
+    const argv = [...here(source), 'sh', '-c', 'while read -r line; do ls; done']
+    const options = { input: null, cwd: source, environment: { INOTIFY_BRIDGE_INTERVAL: '20' } }
+    const run = new Program('unshare', ['-rm', 'sh', '-c', script, 'sh', ...argv], options)
+    // Each is reported, to a pipe that has no reader any more; and the next is copied all the same.
+    for (const name of ['one', 'two', 'three']) {
+      mkdirSync(join(source, name))
+      const listed = async () => {
+        await run.write('\n')
+        return run.stdout
+      }
+      await expect.poll(listed, PATIENCE).toContain(name)
+    }
   })
 
   test('more than may be copied: the command is not started', async () => {
