@@ -141,7 +141,8 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
       ['no-such-program', 127, "'no-such-program' was not found"],
       [file, 126, `'${file}' cannot be executed`],
     ] as const) {
-      const ended = await runInPlace(source, [program]).ended()
+      // Of a name that is in none of these: where one cannot be searched, execvp(3) says EACCES.
+      const ended = await runInPlace(source, [program], { environment: { PATH: '/usr/bin:/bin' } }).ended()
       expect(ended.code).toBe(code)
       expect(ended.stderr).toMatch(
         new RegExp(`^(inotify-bridge mirror: state mirroring\n)?inotify-bridge mirror: ${words}.*\n$`),
