@@ -123,6 +123,8 @@ async function readVersion(
     hash.update(chunk)
     await take(chunk)
     left -= chunk.length
+    // Shorter than asked for is the end of a regular file: read(2).
+    if (left === 0 && chunk.length < CHUNK) break
   }
   await checkVersion(file, key)
   return hash.digest('base64')

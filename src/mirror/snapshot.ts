@@ -12,6 +12,9 @@ const MAX_DEPTH = 32
 /** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
 const MAX_ENTRIES = 65_536
 
+/** Names that are looked at at once. */
+const AT_ONCE = 64
+
 const DATA = Buffer.from('..data')
 
 /**
@@ -107,6 +110,20 @@ interface Reading {
   readonly depth: number
 }
 
+/** What an entry was seen to be; `to`: what it says if it is a symlink. */
+interface Look {
+  readonly stat: FileStat
+  readonly to: string | undefined
+}
+
+async function look({ held, key }: Reading, name: string): Promise<Look> {
+  let stat = await held.lstat(name)
+  // Again: it may also have gone between being looked up and being looked at.
+  if (wasRemoved(key, stat)) stat = await held.lstat(name)
+  const isLink = stat.isSymbolicLink() && !wasRemoved(key, stat)
+  return { stat, to: isLink ? await held.readlink(name) : undefined }
+}
+
 class Scanner {
   readonly skipped: Skipped[] = []
   over: string | undefined
@@ -123,27 +140,37 @@ class Scanner {
   }
 
   async read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
-    const { key, path } = directory
     const entries = new Map<string, SourceNode>()
-    for (const bytes of names.sort(Buffer.compare)) {
-      const name = bytes.toString()
-      const at = path === '' ? name : `${path}/${name}`
-      if (path === '' && this.#isInternal(name)) continue
-      // Nothing below the first level is of use any more, and it may be without end.
-      if (path !== '' && this.over !== undefined) break
-      // So may that be: a link for each of a million names would be the end of the target.
-      if (this.#entries > MAX_ENTRIES) {
-        this.endless = true
-        break
+    names.sort(Buffer.compare)
+    for (let first = 0; first < names.length; first += AT_ONCE) {
+      const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
+      // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
+      const looks = await Promise.allSettled(some.map((name) => look(directory, name)))
+      for (const [index, name] of some.entries()) {
+        if (!this.#hasRoom(directory.path)) return { kind: 'directory', key: directory.key, entries }
+        const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<Look>)
+        if (node !== undefined) entries.set(name, node)
       }
-      if (!isUtf8(bytes)) {
-        this.#skip(at, 'the name is not UTF-8')
-        continue
-      }
-      const node = await this.#entry(directory, name, at)
-      if (node !== undefined) entries.set(name, node)
     }
-    return { kind: 'directory', key, entries }
+    return { kind: 'directory', key: directory.key, entries }
+  }
+
+  #hasRoom(path: string): boolean {
+    // Nothing below the first level is of use any more, and it may be without end.
+    if (path !== '') return this.over === undefined
+    // So may that be: a link for each of a million names would be the end of the target.
+    this.endless = this.#entries > MAX_ENTRIES
+    return !this.endless
+  }
+
+  #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
+    return names.flatMap((bytes) => {
+      const name = bytes.toString()
+      if (path === '' && this.#isInternal(name)) return []
+      if (isUtf8(bytes)) return [name]
+      this.#skip(path === '' ? name : `${path}/${name}`, 'the name is not UTF-8')
+      return []
+    })
   }
 
   /**
@@ -155,16 +182,19 @@ class Scanner {
     return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
   }
 
-  async #entry(directory: Reading, name: string, at: string): Promise<SourceNode | undefined> {
-    const { held } = directory
+  async #entry(
+    directory: Reading,
+    name: string,
+    looked: PromiseSettledResult<Look>,
+  ): Promise<SourceNode | undefined> {
+    const at = directory.path === '' ? name : `${directory.path}/${name}`
     try {
-      let stat = await held.lstat(name)
-      // Again: it may also have gone between being looked up and being looked at.
-      if (wasRemoved(directory.key, stat)) stat = await held.lstat(name)
+      if (looked.status === 'rejected') throw looked.reason
+      const { stat, to } = looked.value
       if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
-      if (stat.isSymbolicLink()) return this.#link(at, await held.readlink(name))
+      if (to !== undefined) return this.#link(at, to)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
     } catch (error) {

@@ -27,6 +27,8 @@ export class Source {
   /** The name that a single file has in the target; undefined for a directory. */
   readonly alias: string | undefined
   #identity: Identity | undefined
+  // Of the mount that it was on when it was last opened.
+  #kind: { readonly mount: bigint; readonly revalidates: boolean } | undefined
 
   constructor(path: string, calls: Calls, alias: string | undefined) {
     this.path = path
@@ -38,12 +40,19 @@ export class Source {
   async open(): Promise<Opened> {
     const opened = await this.#reach()
     try {
-      await this.#recognize(opened, await opened.stat())
-      return opened
+      const stat = await opened.stat()
+      await this.#recognize(opened, stat)
+      const { mount } = stat
+      if (this.#kind === undefined) this.#kind = { mount, revalidates: opened.revalidates }
+      if (this.#kind.mount === mount) return opened
     } catch (error) {
       await opened[Symbol.asyncDispose]()
       throw error instanceof SourceLost ? error : new SourceLost(reasonOf(error))
     }
+    // Another mount may be one of another kind.
+    this.#kind = undefined
+    await opened[Symbol.asyncDispose]()
+    return await this.open()
   }
 
   /**
@@ -81,7 +90,8 @@ export class Source {
     // up again.
     await lookUpPath(this.calls, this.path)
     try {
-      if (this.alias === undefined) return await HeldDirectory.open(this.calls, this.path)
+      if (this.alias === undefined)
+        return await HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
       return await this.#reachFile(this.alias)
     } catch (error) {
       throw new SourceLost(reasonOf(error))

@@ -23,9 +23,14 @@ export class HeldDirectory implements AsyncDisposable {
     this.revalidates = revalidates
   }
 
-  /** Opens a directory by its path, symlinks followed. */
-  static async open(calls: Calls, path: string): Promise<HeldDirectory> {
+  /**
+   * Opens a directory by its path, symlinks followed.
+   *
+   * @param revalidates if that is known: asking is a request to the server
+   */
+  static async open(calls: Calls, path: string, revalidates?: boolean): Promise<HeldDirectory> {
     const fd = await calls.open(path, O_PATH | O_DIRECTORY)
+    if (revalidates !== undefined) return new HeldDirectory(calls, fd, revalidates)
     try {
       return new HeldDirectory(calls, fd, await mayBeStale(calls, fd))
     } catch (error) {
@@ -36,7 +41,7 @@ export class HeldDirectory implements AsyncDisposable {
 
   /** The directory itself, or an entry. A Buffer for a name that is not UTF-8. */
   at(name: string | Buffer = ''): At {
-    return { fd: this.fd, name }
+    return { fd: this.fd, name, revalidate: this.revalidates }
   }
 
   /** A path by which this very directory, whatever its name is by now, can be given to those who take paths. */
@@ -58,19 +63,16 @@ export class HeldDirectory implements AsyncDisposable {
     return this.calls.names(this.fd, most)
   }
 
-  async lstat(name: string | Buffer): Promise<FileStat> {
-    await this.#lookUpAgain(name)
+  lstat(name: string | Buffer): Promise<FileStat> {
     return this.calls.stat(this.at(name))
   }
 
-  async readlink(name: string): Promise<string> {
-    await this.#lookUpAgain(name)
+  readlink(name: string): Promise<string> {
     return this.calls.readlink(this.at(name))
   }
 
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
   async directory(name: string): Promise<HeldDirectory> {
-    await this.#lookUpAgain(name)
     const fd = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
     return new HeldDirectory(this.calls, fd, this.revalidates)
   }
@@ -101,14 +103,12 @@ export class HeldDirectory implements AsyncDisposable {
 
   /** Opens an entry of whatever type, O_PATH; a symlink itself. The descriptor is the caller's. */
   async hold(name: string): Promise<HeldFile> {
-    await this.#lookUpAgain(name)
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
 
   /** Opens a regular file for reading; an entry of another type is not opened at all: EPROTOTYPE. */
   async file(name: string): Promise<HeldFile> {
-    await this.#lookUpAgain(name)
-    return new HeldFile(this.calls, await this.calls.openRegular(this.at(name), this.revalidates))
+    return new HeldFile(this.calls, await this.calls.openRegular(this.at(name)))
   }
 
   /** Makes a file to be written. */
@@ -116,16 +116,13 @@ export class HeldDirectory implements AsyncDisposable {
     return new HeldFile(this.calls, await this.calls.create(this.at(name), mode))
   }
 
-  close(): Promise<void> {
-    return this.calls.close(this.fd)
+  /** Not waited for: what is asked of the thread later happens later, and of O_PATH there is no failure to be heard of. */
+  async close(): Promise<void> {
+    this.calls.close(this.fd).catch(() => {})
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  async #lookUpAgain(name: string | Buffer): Promise<void> {
-    if (this.revalidates) await this.calls.lookUpAgain(this.at(name))
   }
 }
 
@@ -151,8 +148,8 @@ export class HeldFile implements AsyncDisposable {
 /** Has every component of a path looked up anew, from the root down. */
 export async function lookUpPath(calls: Calls, path: string): Promise<void> {
   const parts = path.split('/')
-  for (let n = 2; n <= parts.length; n++)
-    await calls.lookUpAgain({ fd: AT_FDCWD, name: parts.slice(0, n).join('/') })
+  const paths = parts.slice(1).map((_, n) => parts.slice(0, n + 2).join('/'))
+  await Promise.all(paths.map((name) => calls.lookUpAgain({ fd: AT_FDCWD, name })))
 }
 
 async function mayBeStale(calls: Calls, fd: number): Promise<boolean> {
