@@ -74,9 +74,10 @@ int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   return fd;
 }
 
-int64_t StatInto(Call* call) {
+// Into the call's data. 0 or -errno.
+int64_t StatInto(Call* call, int directory, const char* name) {
   Facts facts;
-  int error = StatAt(Number(*call, 0), call->texts[0], &facts);
+  int error = StatAt(directory, name, &facts);
   if (error < 0) return error;
   const uint64_t fields[] = {
       facts.ino,   facts.mode,
@@ -89,6 +90,15 @@ int64_t StatInto(Call* call) {
   memcpy(call->data, fields, sizeof fields);
   call->bytes = sizeof fields;
   return 0;
+}
+
+// What has been opened is to be looked at next, most often: one turn to JavaScript and back for both.
+int64_t WithStat(Call* call, int64_t fd) {
+  if (fd < 0) return fd;
+  int64_t error = StatInto(call, static_cast<int>(fd), "");
+  if (error == 0) return fd;
+  close(static_cast<int>(fd));
+  return error;
 }
 
 int64_t ReadlinkInto(Call* call) {
@@ -187,13 +197,13 @@ void Perform(Call* call) {
   call->result = [&]() -> int64_t {
     switch (call->kind) {
       case Call::Kind::kOpen:
-        return Retry([&] { return openat(fd, name, second | O_CLOEXEC, third); });
+        return WithStat(call, Retry([&] { return openat(fd, name, second | O_CLOEXEC, third); }));
       case Call::Kind::kOpenBeneath:
-        return OpenBeneath(fd, name, second);
+        return WithStat(call, OpenBeneath(fd, name, second));
       case Call::Kind::kOpenRegular:
-        return OpenRegular(fd, name, call->may_be_stale());
+        return WithStat(call, OpenRegular(fd, name, call->may_be_stale()));
       case Call::Kind::kStat:
-        return StatInto(call);
+        return StatInto(call, fd, name);
       case Call::Kind::kFileSystem:
         return FileSystemOf(fd);
       case Call::Kind::kReadlink:

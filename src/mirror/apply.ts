@@ -85,9 +85,14 @@ async function carryOutIn(
 /** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
 async function swapData(parent: HeldDirectory, to: string): Promise<void> {
   const { calls } = parent
-  // One may be left from a mirror that was killed between these lines.
-  await removeTree(parent, '..data_tmp')
-  await calls.symlink(to, parent.at('..data_tmp'))
+  try {
+    await calls.symlink(to, parent.at('..data_tmp'))
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    // Left from a mirror that was killed between these lines.
+    await removeTree(parent, '..data_tmp')
+    await calls.symlink(to, parent.at('..data_tmp'))
+  }
   try {
     await calls.rename(parent.at('..data_tmp'), parent.at('..data'))
   } catch (error) {

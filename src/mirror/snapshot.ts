@@ -60,7 +60,7 @@ export async function readData(root: Opened): Promise<string | undefined> {
 
 /** Reads the whole source. Errors of single entries are part of the result; those thrown speak for the source. */
 export async function scan(root: Opened, rules: ScanRules): Promise<Snapshot> {
-  const key = statKey(await root.stat())
+  const key = statKey(root.opened)
   const names = await root.names(MAX_ENTRIES + 1)
   const data = names.some(isData) ? await readData(root) : undefined
   const scanner = new Scanner(rules, data)
@@ -81,17 +81,26 @@ function isData(name: Buffer): boolean {
  * directory made anew under the same name.
  */
 export async function verify(root: Opened, { tree, data }: Snapshot): Promise<void> {
-  if (wasRemoved(tree.key, await root.stat())) throw new SourceLost('it was removed while it was read')
-  const now =
-    data !== undefined || (await root.names(MAX_ENTRIES)).some(isData) ? await readData(root) : undefined
+  const [stat, now, ino] = await Promise.all([
+    root.stat(),
+    data === undefined ? findData(root) : readData(root),
+    data === undefined ? undefined : inodeOf(root, data),
+  ])
+  if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
   if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
-  if (data === undefined || generation?.kind !== 'directory') return
-  const ino = await root.lstat(data).then(
-    (stat) => stat.ino,
+  if (generation?.kind === 'directory' && ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+}
+
+async function findData(root: Opened): Promise<string | undefined> {
+  return (await root.names(MAX_ENTRIES)).some(isData) ? await readData(root) : undefined
+}
+
+async function inodeOf(root: Opened, name: string): Promise<bigint | undefined> {
+  return await root.lstat(name).then(
+    ({ ino }) => ino,
     () => undefined,
   )
-  if (ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
 }
 
 /**
@@ -232,7 +241,7 @@ class Scanner {
     if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
     await using child = await held.directory(name)
-    const key = statKey(await child.stat())
+    const key = statKey(child.opened)
     const tree = await this.read(
       { held: child, key, path: at, depth: depth + 1 },
       await child.names(MAX_ENTRIES + 1),

@@ -46,6 +46,12 @@ export interface At {
   readonly revalidate?: boolean
 }
 
+/** A descriptor, and what it referred to when it was opened. */
+export interface Opened {
+  readonly fd: number
+  readonly stat: FileStat
+}
+
 /** What ended a wait: a sentinel is not what it was, nothing happened for so long, or another call was wanted. */
 export interface Waited {
   readonly ended: 'changed' | 'quiet' | 'interrupted'
@@ -105,27 +111,27 @@ export class Calls {
   }
 
   /** open(2): symlinks are followed. */
-  open(path: string, flags: number): Promise<number> {
-    return this.#result('open', { numbers: [AT_FDCWD, flags], one: path })
+  open(path: string, flags: number): Promise<Opened> {
+    return this.#open('open', { numbers: [AT_FDCWD, flags], one: path })
   }
 
   /** open(2) of a name that must be new, to be written. */
-  create({ fd, name }: At, mode: number): Promise<number> {
+  create({ fd, name }: At, mode: number): Promise<Opened> {
     const flags = fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW
-    return this.#result('open', { numbers: [fd, flags, mode], one: name })
+    return this.#open('open', { numbers: [fd, flags, mode], one: name })
   }
 
   /** openat2(2) of a single name, RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS: ELOOP for a symlink. */
-  openBeneath({ fd, name, revalidate }: At, flags: number): Promise<number> {
-    return this.#result('openat2', { numbers: [fd, flags, Number(revalidate === true)], one: name })
+  openBeneath({ fd, name, revalidate }: At, flags: number): Promise<Opened> {
+    return this.#open('openat2', { numbers: [fd, flags, Number(revalidate === true)], one: name })
   }
 
   /**
    * Opens a regular file to be read; anything else is not opened at all: EPROTOTYPE. Where the name is looked up anew, what the page
    * cache has of the file is not trusted either.
    */
-  openRegular({ fd, name, revalidate }: At): Promise<number> {
-    return this.#result('open regular', { numbers: [fd, 0, Number(revalidate === true)], one: name })
+  openRegular({ fd, name, revalidate }: At): Promise<Opened> {
+    return this.#open('open regular', { numbers: [fd, 0, Number(revalidate === true)], one: name })
   }
 
   /** Of a descriptor that one of these calls gave: EBADF for any other. After {@link end} there is none left to be closed. */
@@ -237,8 +243,9 @@ export class Calls {
     this.#pending.clear()
   }
 
-  async #result(kind: Kind, asked: Arguments): Promise<number> {
-    return (await this.#ask(kind, asked)).result
+  async #open(kind: Kind, asked: Arguments): Promise<Opened> {
+    const { result, data } = await this.#ask(kind, asked)
+    return { fd: result, stat: new FileStat(data) }
   }
 
   async #ask(kind: Kind, asked: Arguments): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { AT_FDCWD, type At, type Calls, O_PATH } from './calls.ts'
+import { AT_FDCWD, type At, type Calls, O_PATH, type Opened } from './calls.ts'
 import type { FileStat } from './file_stat.ts'
 
 const { O_DIRECTORY } = constants
@@ -14,12 +14,15 @@ const NEVER_STALE = new Set([0xef53, 0x01021994, 0x858458f6, 0x58465342, 0x91236
 export class HeldDirectory implements AsyncDisposable {
   readonly calls: Calls
   readonly fd: number
+  /** What it was when it was opened. */
+  readonly opened: FileStat
   /** Whether names are looked up anew before they are used: FUSE and network file systems may answer from stale dentries. */
   readonly revalidates: boolean
 
-  private constructor(calls: Calls, fd: number, revalidates: boolean) {
+  private constructor(calls: Calls, { fd, stat }: Opened, revalidates: boolean) {
     this.calls = calls
     this.fd = fd
+    this.opened = stat
     this.revalidates = revalidates
   }
 
@@ -29,12 +32,12 @@ export class HeldDirectory implements AsyncDisposable {
    * @param revalidates if that is known: asking is a request to the server
    */
   static async open(calls: Calls, path: string, revalidates?: boolean): Promise<HeldDirectory> {
-    const fd = await calls.open(path, O_PATH | O_DIRECTORY)
-    if (revalidates !== undefined) return new HeldDirectory(calls, fd, revalidates)
+    const opened = await calls.open(path, O_PATH | O_DIRECTORY)
+    if (revalidates !== undefined) return new HeldDirectory(calls, opened, revalidates)
     try {
-      return new HeldDirectory(calls, fd, await mayBeStale(calls, fd))
+      return new HeldDirectory(calls, opened, await mayBeStale(calls, opened.fd))
     } catch (error) {
-      await calls.close(fd)
+      await calls.close(opened.fd)
       throw error
     }
   }
@@ -73,23 +76,18 @@ export class HeldDirectory implements AsyncDisposable {
 
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
   async directory(name: string): Promise<HeldDirectory> {
-    const fd = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
-    return new HeldDirectory(this.calls, fd, this.revalidates)
+    const opened = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
+    return new HeldDirectory(this.calls, opened, this.revalidates)
   }
 
   /** The directory above, or itself at the root. */
-  async parent(): Promise<HeldDirectory> {
-    const fd = await this.calls.open(`${this.path}/..`, O_PATH | O_DIRECTORY)
-    return new HeldDirectory(this.calls, fd, this.revalidates)
+  parent(): Promise<HeldDirectory> {
+    return HeldDirectory.open(this.calls, `${this.path}/..`, this.revalidates)
   }
 
   /** Opens the directory at a relative path beneath this one, '' for itself; no component may be a symlink. */
   async descend(path: string): Promise<HeldDirectory> {
-    let held = new HeldDirectory(
-      this.calls,
-      await this.calls.open(this.path, O_PATH | O_DIRECTORY),
-      this.revalidates,
-    )
+    let held = await HeldDirectory.open(this.calls, this.path, this.revalidates)
     for (const name of path === '' ? [] : path.split('/')) {
       const parent = held
       try {
@@ -101,7 +99,7 @@ export class HeldDirectory implements AsyncDisposable {
     return held
   }
 
-  /** Opens an entry of whatever type, O_PATH; a symlink itself. The descriptor is the caller's. */
+  /** Opens an entry of whatever type, O_PATH; a symlink itself. */
   async hold(name: string): Promise<HeldFile> {
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
@@ -130,18 +128,22 @@ export class HeldDirectory implements AsyncDisposable {
 export class HeldFile implements AsyncDisposable {
   readonly calls: Calls
   readonly fd: number
+  /** What it was when it was opened. */
+  readonly opened: FileStat
 
-  constructor(calls: Calls, fd: number) {
+  constructor(calls: Calls, { fd, stat }: Opened) {
     this.calls = calls
     this.fd = fd
+    this.opened = stat
   }
 
   stat(): Promise<FileStat> {
     return this.calls.stat({ fd: this.fd, name: '' })
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.calls.close(this.fd)
+  /** Not waited for, as a HeldDirectory's. What a network file system may say only now, that it could not write, is not of a tmpfs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.calls.close(this.fd).catch(() => {})
   }
 }
 
