@@ -22,6 +22,7 @@ const UNBORN_FOR = 60_000
  */
 export class Staging {
   readonly #target: HeldDirectory
+  readonly #held: HeldDirectory
   readonly #shown: string
   readonly #name: string
   readonly #owner: string
@@ -30,8 +31,15 @@ export class Staging {
   #recorded: ReadonlySet<string>
   readonly #works = new Map<number, Promise<Work>>()
 
-  private constructor(target: HeldDirectory, shown: string, name: string, ledger: Ledger) {
+  private constructor(
+    target: HeldDirectory,
+    held: HeldDirectory,
+    shown: string,
+    name: string,
+    ledger: Ledger,
+  ) {
     this.#target = target
+    this.#held = held
     this.#shown = shown
     this.#name = name
     this.#owner = ledger.owner
@@ -75,7 +83,8 @@ export class Staging {
     await onTarget('rmdir', shown, removeUnborn(target))
     // Only now: being killed before this line leaves what was inherited for the next.
     for (const leftover of left.keys()) await onTarget('rmdir', shown, removeTree(target, leftover))
-    return new Staging(target, shown, name, ledger)
+    const held = await onTarget('open', shown, target.directory(name))
+    return new Staging(target, held, shown, name, ledger)
   }
 
   /** Whether the target's directory is the mirror's to remove. */
@@ -105,7 +114,7 @@ export class Staging {
   work(source: number): Promise<Work> {
     const had = this.#works.get(source)
     if (had !== undefined) return had
-    const opening = Work.open(this.#target, this.#name, workName(source), this.#shown)
+    const opening = Work.open(this.#held, workName(source), this.#shown)
     const work = onTarget('mkdir', this.#shown, opening)
     this.#works.set(source, work)
     // Tried again by whoever asks next.
@@ -120,26 +129,26 @@ export class Staging {
   }
 
   async remove(): Promise<void> {
-    await this.#closeWorks()
+    await this.#closeAll()
     await onTarget('unlink', this.#shown, removeTree(this.#target, this.#name))
   }
 
   /** Leaves everything as if this process had been killed, to the mirror that comes next, this process's too. */
   async abandon(): Promise<void> {
     for (const source of [...this.#works.keys()]) await this.clear(source)
-    await this.#closeWorks()
     await this.#write('', [...this.#recorded])
+    await this.#closeAll()
   }
 
-  async #closeWorks(): Promise<void> {
+  async #closeAll(): Promise<void> {
     for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
     this.#works.clear()
+    await this.#held.close()
   }
 
   async #write(owner: string, made: readonly string[]): Promise<void> {
     const ledger = { owner, createdTarget: this.#createdTarget, only: this.#only, made }
-    await using staging = await onTarget('open', this.#shown, this.#target.directory(this.#name))
-    await onTarget('write', this.#shown, writeLedger(staging, ledger))
+    await onTarget('write', this.#shown, writeLedger(this.#held, ledger))
   }
 }
 
@@ -157,12 +166,11 @@ export class Work {
     this.shown = shown
   }
 
-  static async open(target: HeldDirectory, staging: string, name: string, shown: string): Promise<Work> {
-    await using parent = await target.directory(staging)
+  static async open(staging: HeldDirectory, name: string, shown: string): Promise<Work> {
     // A pass that could not clear up behind itself leaves it.
-    await removeTree(parent, name)
-    await parent.calls.mkdir(parent.at(name), 0o700)
-    return new Work(await parent.directory(name), shown)
+    await removeTree(staging, name)
+    await staging.calls.mkdir(staging.at(name), 0o700)
+    return new Work(await staging.directory(name), shown)
   }
 
   /** A name in the work directory that nothing has yet. */
