@@ -154,20 +154,21 @@ export class Follower {
       await Promise.race([woken, sleep(pause, undefined, options).catch(() => {})])
       ends.abort()
     } else {
-      await Promise.race([woken, this.#watch(sentinels)])
+      const isUnconfirmed = outcome?.found === 'source' && outcome.isUnconfirmed
+      await Promise.race([woken, this.#watch(sentinels, isUnconfirmed ? 2 * interval : THOROUGH)])
       await sentinels[Symbol.asyncDispose]().catch(() => {})
     }
     this.#wake = () => {}
   }
 
   /** Until something has changed, and without this thread being woken. */
-  async #watch(sentinels: Sentinels): Promise<void> {
+  async #watch(sentinels: Sentinels, limit: number): Promise<void> {
     const { config, source } = this.#context
     const { interval, persistent } = config
     const pace = {
       soon: Math.ceil(this.#soon),
       interval: Math.ceil(interval),
-      limit: Math.max(THOROUGH, interval),
+      limit: Math.ceil(Math.max(limit, interval)),
     }
     const stalled = setTimeout(
       () => this.#listener.stalled(`it has not answered for ${seconds(PATIENCE)}`),

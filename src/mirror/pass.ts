@@ -27,6 +27,8 @@ export type Outcome =
       readonly skipped: readonly Skipped[]
       /** What was seen, if nothing of it is wanting in the target. */
       readonly complete: Snapshot | undefined
+      /** Whether it is to be read once more to be sure of it. */
+      readonly isUnconfirmed: boolean
     } & Published)
 
 /** What the passes over one source work with. */
@@ -94,7 +96,8 @@ export class Passes {
       changed: published.changed,
       skipped: [...snapshot.skipped, ...staged.skipped],
       failures,
-      complete: this.#read?.isConfirmed === true ? snapshot : undefined,
+      complete: isWhole ? snapshot : undefined,
+      isUnconfirmed: this.#read?.isConfirmed === false,
     }
   }
 

@@ -86,12 +86,15 @@ export class Publisher {
     if (steps.length === 0) return { changed: undefined, failures }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
     const before = copyTree(target.tree)
+    const isKnown = (name: string) => isOfLayout(name, target.tree)
+    const names = [...target.tree.entries.keys(), ...tree.entries.keys()].filter((name) => !isKnown(name))
     try {
-      await this.#staging.record(new Set([...target.tree.entries.keys(), ...tree.entries.keys()]))
+      await this.#staging.record(new Set(names))
     } catch (error) {
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
-      steps = withoutNew(steps, new Set(this.#staging.made))
+      const recorded = new Set(this.#staging.made)
+      steps = withoutNew(steps, (name) => isKnown(name) || recorded.has(name))
     }
     const applied = await apply(steps, target, () => this.#staging.work(source))
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
@@ -109,10 +112,15 @@ export class Publisher {
  * What can be done if names that are new cannot be noted down, since the target is full: all the rest, which may make room.
  * A generation that is not placed must not be led to.
  */
-function withoutNew(steps: readonly Step[], recorded: ReadonlySet<string>): Step[] {
-  const isKnown = (step: Step) => recorded.has(step.path.split('/')[0] ?? '')
-  if (steps.some((step) => step.do === 'place' && step.essential && !isKnown(step))) return []
-  return steps.filter(isKnown)
+function withoutNew(steps: readonly Step[], isKnown: (name: string) => boolean): Step[] {
+  const isPossible = (step: Step) => isKnown(step.path.split('/')[0] ?? '')
+  if (steps.some((step) => step.do === 'place' && step.essential && !isPossible(step))) return []
+  return steps.filter(isPossible)
+}
+
+/** A generation's name: where there is a `..data` the next mirror knows it for one without a note, see inherit.ts. */
+function isOfLayout(name: string, { entries }: TargetTree): boolean {
+  return name !== '..data' && name.startsWith('..') && entries.get('..data')?.kind === 'link'
 }
 
 /** The tree of the target is changed step by step; its leaves are not. */
