@@ -12,8 +12,10 @@ struct Node {
   // A reference of its own on it; null for a request's own directory.
   Node* parent;
   size_t request;
+  // Record::kNoParent as long as JavaScript has not been told of it. Under the walk's lock.
   uint32_t id;
   Facts facts;
+  Digest place;
   // The device of the request's root.
   Device root_device;
   bool may_be_stale;

@@ -65,11 +65,13 @@ size_t CopyName(uint8_t* to, const char* name, bool* ascii) {
 
 }  // namespace
 
-void Record::Begin(uint32_t parent_id, const char* name) {
-  parent = parent_id;
+void Record::Begin(const char* name) {
+  parent = kNoParent;
   wd = 0;
   error = 0;
   facts = Facts();
+  place = digest = Digest();
+  is_known = false;
   files_.blob.Clear();
   files_.count = 0;
   subdirectories_.blob.Clear();
@@ -106,6 +108,42 @@ void Record::Finish() {
   size_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   // The head says it in 32 bits. No directory is so large (10 million names: 400 MB).
   if (files_.blob.failed() || subdirectories_.blob.failed() || size_ > UINT32_MAX) DropEntries();
+}
+
+// Another directory with the same name is another place, and so is all that lies in it: what is believed of a
+// place is believed of one directory.
+void Record::Sum(const Digest& above) {
+  Hasher where;
+  where.Add(above);
+  where.Add(facts.ino);
+  where.Add(facts.mount);
+  where.Add(uint64_t{facts.device.major} << 32 | facts.device.minor);
+  where.Add(name_, name_bytes_);
+  place = where.Finish();
+  if (!IsReliable()) return;
+  Hasher all;
+  all.Add(place);
+  all.Add(uint64_t{flags} << 32 | static_cast<uint32_t>(error));
+  all.Add(uint64_t{facts.mode} << 32 | facts.uid);
+  all.Add(uint64_t{facts.gid} << 32 | static_cast<uint32_t>(wd));
+  all.Add(files_.blob.size());
+  all.Add(files_.blob.data(), files_.blob.size());
+  all.Add(subdirectories_.blob.data(), subdirectories_.blob.size());
+  digest = all.Finish();
+}
+
+// A directory that may not be read stays so until its mode changes. Any other error may be gone the next
+// time.
+bool Record::IsReliable() const {
+  if ((flags & kVanished) != 0) return false;
+  return error == 0 || (error == -EACCES && files_.count + subdirectories_.count == 0);
+}
+
+void Record::MakeStub(const char* name, const Facts& of, const Device& root) {
+  Begin(name);
+  facts = of;
+  flags |= kUnchanged | (facts.device != root ? uint32_t{kOtherDevice} : 0);
+  Finish();
 }
 
 size_t Record::DropEntries() {

@@ -14,6 +14,7 @@ struct Request {
     kLook = 8,
     kNoFollowRoot = 16,
     kInParent = 32,
+    kCompare = 64,
   };
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }

@@ -74,12 +74,32 @@ class PathOf {
 Node* Visitor::Visit(const Job& job) {
   Node* node = Explore(job);
   record_.Finish();
+  const Request& request = (*plan_.requests)[job.request];
+  if (request.has(Request::kCompare)) Compare(job, request);
+  if (node != nullptr) node->place = record_.place;
   return node;
+}
+
+void Visitor::Compare(const Job& job, const Request& request) {
+  Digest above;
+  if (job.parent != nullptr) {
+    above = job.parent->place;
+  } else {
+    Hasher request_of;
+    request_of.Add(request.root, strlen(request.root) + 1);
+    const char* name = request.way;
+    for (size_t i = 0; i < request.way_names; i++) name += strlen(name) + 1;
+    request_of.Add(request.way, static_cast<size_t>(name - request.way));
+    request_of.Add(request.flags);
+    above = request_of.Finish();
+  }
+  record_.Sum(above);
+  record_.is_known = plan_.memory->Knows(record_.digest);
 }
 
 Node* Visitor::Explore(const Job& job) {
   const Request& request = (*plan_.requests)[job.request];
-  record_.Begin(job.parent != nullptr ? job.parent->id : Record::kNoParent, job.name);
+  record_.Begin(job.name);
   if (request.has(Request::kLook)) record_.flags |= Record::kLook;
   Origin origin;
   UniqueFd directory(opener_.OpenJob(job, &origin, &record_.facts));

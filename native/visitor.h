@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backlog.h"
+#include "memory.h"
 #include "opener.h"
 #include "record.h"
 #include "requests.h"
@@ -29,6 +30,8 @@ class Visitor {
     int queue;
     uint32_t mask;
     const std::atomic<bool>* cancelled;
+    // What need not be told again (kCompare).
+    const Memory* memory;
   };
 
   Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
@@ -41,6 +44,7 @@ class Visitor {
 
  private:
   Node* Explore(const Job& job);
+  void Compare(const Job& job, const Request& request);
   void Look(int directory, const Request& request, const Origin& origin);
   int Watch(int directory);
   int AddWatch(const char* path);

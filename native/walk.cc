@@ -30,7 +30,8 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask)
     queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
-  plan_ = {&requests_, queue_.get(), mask, &cancelled_};
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_};
+  memory_->Begin();
   backlog_.Begin(requests_.count());
   next_id_ = static_cast<uint32_t>(requests_.count());
   started_ = 1;
@@ -77,9 +78,9 @@ Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
   bool help;
   {
     Locked locked(&lock_);
-    uint32_t id = job->parent == nullptr ? static_cast<uint32_t>(job->request) : next_id_++;
+    if (!record->digest.is_none()) memory_->Find(record->digest);
     // Before its subdirectories can be taken, by whichever thread: a parent's record precedes theirs.
-    Append(record, id);
+    uint32_t id = record->is_known ? Record::kNoParent : Tell(record, *job);
     if (found != nullptr) {
       found->id = id;
       backlog_.Push(found);
@@ -94,6 +95,32 @@ Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
   // Without a thread to be had, this one does it all.
   if (help) StartOne();
   return turn;
+}
+
+// Under the lock. Returns its id.
+uint32_t Walk::Tell(Record* record, const Job& job) {
+  uint32_t id = static_cast<uint32_t>(job.request);
+  if (job.parent != nullptr) {
+    TellOf(job.parent);
+    record->parent = job.parent->id;
+    id = next_id_++;
+  }
+  Append(record, id);
+  return id;
+}
+
+// Under the lock. What lies below a directory that has not changed itself is told with those that it lies in,
+// the topmost first.
+void Walk::TellOf(Node* node) {
+  while (node->id == Record::kNoParent) {
+    Node* top = node;
+    while (top->parent != nullptr && top->parent->id == Record::kNoParent) top = top->parent;
+    Record stub;
+    stub.MakeStub(top->name(), top->facts, top->root_device);
+    stub.parent = top->parent != nullptr ? top->parent->id : Record::kNoParent;
+    top->id = top->parent != nullptr ? next_id_++ : static_cast<uint32_t>(top->request);
+    Append(&stub, top->id);
+  }
 }
 
 // Under the lock.
@@ -182,4 +209,5 @@ void Walk::Release() {
 Walk::~Walk() {
   pthread_cond_destroy(&changed_);
   pthread_mutex_destroy(&lock_);
+  memory_->Release();
 }

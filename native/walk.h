@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "backlog.h"
+#include "memory.h"
 #include "output.h"
 #include "requests.h"
 #include "unique_fd.h"
@@ -20,8 +21,8 @@
 class Walk {
  public:
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
-  // something to be taken.
-  explicit Walk(uv_async_t* wake) : wake_(wake) {
+  // something to be taken. `memory`: of the walks with kCompare; it is the caller's as well.
+  Walk(uv_async_t* wake, Memory* memory) : memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
     pthread_cond_init(&changed_, nullptr);
   }
@@ -51,6 +52,8 @@ class Walk {
   void Run();
   Turn HandIn(Visitor* visitor, Job* job, Node* found);
   void Append(Record* record, uint32_t id);
+  uint32_t Tell(Record* record, const Job& job);
+  void TellOf(Node* node);
   Turn NextTurn(Job* job);
   void End();
   int StartOne();
@@ -68,6 +71,7 @@ class Walk {
   pthread_cond_t changed_;
   // All from here on under the lock.
   Backlog backlog_;
+  Memory* memory_;
   Output output_;
   uv_async_t* wake_;
   uint32_t next_id_ = 0;

@@ -55,7 +55,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *
  *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
- *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink)
+ *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
+ *                     committed is not sent: see below)
  *     u32 rootBytes, u32 relBytes, u32 nameCount
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
  *     root            an absolute path; symlinks are followed
@@ -72,7 +73,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                         now), -ECANCELED, -ENOMEM (without entries). What was listed before is there
  *     20 u32 flags        1 BOUNDARY (another mount begins here: not watched, not listed), 2 LOOK, 4 the name is ASCII,
  *                         8 VANISHED (an entry went before its stat was taken: the listing may be of no one moment),
- *                         16 on another device than the request's root
+ *                         16 on another device than the request's root, 32 UNCHANGED (COMPARE: it is as it was, its entries are not
+ *                         sent, and something below it is not as it was)
  *     24 f64 ino          folded to 53 bits: (ino ^ (ino >> 53)) & (2^53 - 1)
  *     32 f64 mount id     0 where the kernel (before 5.8) does not say
  *     40 u32 dev major, u32 dev minor, u32 mode, u32 uid, u32 gid
@@ -91,6 +93,11 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
  *                     none). Missing where the stat failed, but not with ENOENT
  *     name
+ *
+ * **COMPARE**: of every directory the walker keeps a digest of 128 bits: of its place (the inode numbers and names from the request's root
+ * down to it) and of all that a record says, stat blocks included. A directory whose digest is known is left out; so of a tree in which nothing
+ * has changed no record comes at all. The digests of a walk are known once commit() says that its records have been taken in. What
+ * could not be read, or went while it was, is never known.
  */
 export interface NativeWalker {
   /**
@@ -107,6 +114,10 @@ export interface NativeWalker {
    * and a last call.
    */
   cancel(): void
+  /** The digests of the walk that is over are what is known from now on, in place of all others. 0, or -EBUSY during a walk. */
+  commit(): number
+  /** Nothing is known: the next walk sends everything. 0, or -EBUSY during a walk. */
+  forget(): number
   /** Ends all calls at once. Watches that were added, and not yet told of, stay with the queue. */
   close(): void
 }

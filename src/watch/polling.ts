@@ -5,11 +5,13 @@ import type { FileRoots } from './file_roots.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Lane } from './lane.ts'
 import type { Listing } from './listing.ts'
+import { keepsDirectories } from './partial.ts'
 import type { Root } from './root.ts'
 import type { SurveyTerms } from './survey.ts'
 import type { Surveyor } from './surveyor.ts'
 import type { Tree } from './tree.ts'
 import { Walker } from './walk.ts'
+import type { WalkRequest } from './walk_request.ts'
 
 export interface PollingParts {
   lane: Lane
@@ -25,6 +27,8 @@ export interface PollingParts {
   /** Resolves when more changes are wanted. */
   room(): Promise<void>
   recursive: boolean
+  /** Whether what a walk does not tell again is as it was. */
+  compares: boolean
 }
 
 // A listing during which names went is made again: what was renamed meanwhile may be in it twice, or not at all.
@@ -39,6 +43,8 @@ export class Polling {
   readonly #walker = new Walker()
   // What is listed is out of date when this has changed.
   #generation = 0
+  // What is believed is not, or may not be, what the last poll has found.
+  #isOvertaken = true
   // ms since the epoch: when the last poll began.
   #lastAt = Date.now()
 
@@ -54,6 +60,12 @@ export class Polling {
   /** A listing that is under way is out of date. */
   discard(): void {
     this.#generation++
+    this.#isOvertaken = true
+  }
+
+  /** What is believed of these directories was found out otherwise. */
+  overtake(directories: readonly Directory[]): void {
+    this.#isOvertaken ||= directories.some(({ territory }) => territory.isPolled)
   }
 
   /** Looks for what is lost, and at all that is polled. */
@@ -95,19 +107,30 @@ export class Polling {
     touched: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { lane, events, surveyor, inotify, recursive } = this.#parts
+    const { lane, events, surveyor, inotify, recursive, tree } = this.#parts
     const generation = this.#generation
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = Date.now()
     const territories = roots.flatMap((root) => [...root.territories])
     const bases = territories.flatMap(({ isPolled, base }) => (isPolled && base !== undefined ? [base] : []))
     const leftover = territories.flatMap(({ isPolled, leftover }) => (isPolled ? [] : [...leftover]))
-    const listings: Listing[] = []
     const requests = [
       ...bases.map((base) => surveyor.pollRequest(base, recursive)),
       ...leftover.map((directory) => surveyor.pollRequest(directory, false)),
     ]
-    await this.#walker.walk(requests, (listing) => listings.push(listing))
+    // Of what is polled for want of a watch no stat is kept: the time of the last poll tells what has changed since, and no digest.
+    const compares = this.#parts.compares && leftover.length === 0
+    let isPartial = compares && !this.#isOvertaken
+    let listings = await this.#list(requests, isPartial)
+    const isQuiet = isPartial && listings.length === 0
+    if (isQuiet && !this.#isOvertaken && generation === this.#generation) {
+      this.#lastAt = startedAt
+      return true
+    }
+    if (isPartial && (isQuiet || !keepsDirectories(listings, bases, tree))) {
+      isPartial = false
+      listings = await this.#list(requests, false)
+    }
     if (!isLastAttempt && listings.some(({ isMoving }) => isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
     // where it has one.
@@ -121,13 +144,31 @@ export class Polling {
       const replaced = this.#replaced(roots, bases, listings)
       for (const root of replaced) await this.#parts.replace(root)
       if (replaced.length > 0) return false
-      // Of what is polled for want of a watch no stat is kept: its filesystem has this machine's clock.
-      const terms = this.#parts.terms({ source: 'poll', since: leftover.length > 0 ? since : 0, touched })
-      await surveyor.takeListings([...bases, ...leftover], listings, terms)
+      // What was left out is believed no more: all of it is needed.
+      if (isPartial && (this.#isOvertaken || !keepsDirectories(listings, bases, tree))) return false
+      const isWatched = territories.some(({ isPolled, isWatched }) => isPolled && isWatched)
+      // Its filesystem has this machine's clock.
+      const terms = { source: 'poll', since: leftover.length > 0 ? since : 0, touched, isPartial } as const
+      await surveyor.takeListings([...bases, ...leftover], listings, this.#parts.terms(terms))
       await events.list()
+      const isBelieved = compares && touched.size === 0 && !(isWatched && events.isUnsettled)
+      if (isBelieved && !this.#isOvertaken) this.#walker.commit()
+      else this.#isOvertaken = true
       this.#lastAt = startedAt
       return true
     })
+  }
+
+  /** `isPartial`: without what is as it was when a poll was last taken in. */
+  async #list(requests: readonly WalkRequest[], isPartial: boolean): Promise<Listing[]> {
+    const listings: Listing[] = []
+    if (!isPartial) {
+      this.#walker.forget()
+      // From here on: what is overtaken while it is listed is not what has been listed.
+      this.#isOvertaken = false
+    }
+    await this.#walker.walk(requests, (listing) => listings.push(listing))
+    return listings
   }
 
   #replaced(roots: readonly Root[], bases: readonly Directory[], listings: readonly Listing[]): Root[] {

@@ -110,6 +110,7 @@ export class Roots implements Surroundings {
       trouble: (error: unknown) => listener.trouble(error),
       room: () => listener.room(),
       arm: () => this.#arm(),
+      overtaken: (directories: readonly Directory[]) => polling.overtake(directories),
     }
     const surveyor = new Surveyor({
       ...shared,
@@ -146,6 +147,8 @@ export class Roots implements Surroundings {
       files,
       replace: (root) => presence.replace(root, 'poll'),
       recursive: this.recursive && !this.hidesSome,
+      // What is not ignored is surveyed level by level, each time.
+      compares: !(this.recursive && this.hidesSome),
     })
     const presence = new Presence({
       ...shared,

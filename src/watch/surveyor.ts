@@ -48,6 +48,8 @@ export interface SurveyorParts {
   keeps(wd: number): boolean
   report(changes: Change[]): void
   trouble(error: unknown): void
+  /** What is believed of these may be otherwise from now on: not because a poll has found it so. */
+  overtaken(directories: readonly Directory[]): void
 }
 
 /** Sends the walker through directories, and into what comes up on its way: other mounts, and symlinks that are followed. */
@@ -79,6 +81,7 @@ export class Surveyor {
     told?: (changes: Change[]) => void,
   ): Promise<Map<Directory, RootFinding>> {
     const { tree, translator, around } = this.#parts
+    this.#parts.overtaken(directories)
     const survey = new Survey(tree, translator, around, terms)
     const take = (listing: Listing) => {
       survey.take(listing)
@@ -96,6 +99,7 @@ export class Surveyor {
     tops: readonly Directory[],
     terms: SurveyTerms,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
+    this.#parts.overtaken(tops)
     const reconciliation = this.#reconciliation(terms)
     await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
     const { roots, unlisted } = reconciliation
@@ -136,6 +140,7 @@ export class Surveyor {
   /** Holds what was seen in some directories against what is believed, and tells how it differs. */
   async takeIn(looks: readonly Look[], terms: SurveyTerms): Promise<void> {
     const { tree, translator, around } = this.#parts
+    this.#parts.overtaken(looks.map(({ directory }) => directory))
     const survey = new Survey(tree, translator, around, terms)
     for (const { directory, names, listing, spoken } of looks) {
       if (names === undefined) survey.takeWhole(directory, listing, spoken)
@@ -182,7 +187,7 @@ export class Surveyor {
 
   /** Where a poll finds a directory. */
   pollRequest(directory: Directory, recursive: boolean): WalkRequest {
-    return { ...this.#placeOf(directory), recursive, stat: true }
+    return { ...this.#placeOf(directory), recursive, stat: true, compare: true }
   }
 
   close(): Promise<void> {
@@ -212,6 +217,7 @@ export class Surveyor {
         if (survey instanceof Survey) await this.#extend(survey)
         next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
         if (next.length === 0) break
+        this.#parts.overtaken(next)
       }
     } catch (error) {
       // What has been taken in is believed from now on, and is not found again.

@@ -59,6 +59,16 @@ export class Walker {
     })
   }
 
+  /** What the walk that is over has found is believed: one that compares tells only what is otherwise. */
+  commit(): void {
+    this.#native?.commit()
+  }
+
+  /** What is believed is not, or may not be, what was found last: the next walk tells everything. */
+  forget(): void {
+    this.#native?.forget()
+  }
+
   /**
    * Gives up the walk under way, and waits for it to end (it has a descriptor of the inotify instance), but not for long: a thread that
    * hangs in a dead mount is left to itself.
