@@ -57,7 +57,10 @@ class Backlog {
   Backlog(const Backlog&) = delete;
   Backlog& operator=(const Backlog&) = delete;
 
-  void Begin(size_t requests) { requests_ = size_ = requests; }
+  void Begin(size_t requests) {
+    requests_ = size_ = requests;
+    next_request_ = 0;
+  }
 
   // How many directories wait.
   size_t size() const { return size_; }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "digest.h"
 
@@ -56,8 +57,13 @@ class Memory {
   // What JavaScript believes is no longer what a walk has found.
   void Forget();
 
+  // How long the last pass took. Written by a walk's thread, read by the loop's.
+  void NoteTime(uint64_t nanoseconds) { took_.store(nanoseconds, std::memory_order_relaxed); }
+  uint64_t took() const { return took_.load(std::memory_order_relaxed); }
+
  private:
   std::atomic<int> references_{1};
+  std::atomic<uint64_t> took_{0};
   DigestSet known_;
   DigestSet found_;
   // Not all that was found could be noted.

@@ -11,6 +11,7 @@ Napi::Function Walker::Define(Napi::Env env) {
                          InstanceMethod<&Walker::Cancel>("cancel"),
                          InstanceMethod<&Walker::Commit>("commit"),
                          InstanceMethod<&Walker::Forget>("forget"),
+                         InstanceMethod<&Walker::Took>("took"),
                          InstanceMethod<&Walker::Close>("close"),
                      });
 }
@@ -37,7 +38,14 @@ int Walker::Start(const Napi::CallbackInfo& info) {
       info.Env(), info[3].As<Napi::Function>(),
       [](void* self) { static_cast<Walker*>(self)->walk_ = nullptr; }, this);
   uint32_t mask = info[1].As<Napi::Number>().Uint32Value();
-  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_);
+  ::Walk::Repeat repeat;
+  bool persistent = true;
+  if (info[4].IsNumber() && info[5].IsNumber() && info[6].IsBoolean()) {
+    repeat.first = info[4].As<Napi::Number>().Uint32Value();
+    repeat.most = info[5].As<Napi::Number>().Uint32Value();
+    persistent = info[6].As<Napi::Boolean>().Value();
+  }
+  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, repeat, persistent);
   if (error == 0) return 0;
   walk_->Close();
   return error;
@@ -59,6 +67,10 @@ Napi::Value Walker::Forget(const Napi::CallbackInfo& info) {
   bool may = walk_ == nullptr && !closed_;
   if (may) memory_->Forget();
   return Napi::Number::New(info.Env(), may ? 0 : -EBUSY);
+}
+
+Napi::Value Walker::Took(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(memory_->took()) / 1e6);
 }
 
 void Walker::Close(const Napi::CallbackInfo&) {

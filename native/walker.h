@@ -16,6 +16,7 @@ class Walker : public Napi::ObjectWrap<Walker> {
   void Cancel(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
   Napi::Value Commit(const Napi::CallbackInfo& info);
+  Napi::Value Took(const Napi::CallbackInfo& info);
   Napi::Value Forget(const Napi::CallbackInfo& info);
 
   int Start(const Napi::CallbackInfo& info);

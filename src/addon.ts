@@ -107,8 +107,19 @@ export interface NativeWalker {
    * @param queue whose watches to add, with `mask`; null for none. It may be closed meanwhile.
    * @param onRecords called with whole records (about 128 KiB of them; the buffer is the callee's), at last with `done`, when there
    *   may be none. Another walk may be started from that call.
+   * @param first with `most`: while there is nothing to tell (COMPARE), the walk is made again `first` ms after its end, then after twice as
+   *   many, up to `most`, and never sooner than it has taken: JavaScript sleeps meanwhile. It ends with one that takes longer than `most`.
+   * @param persistent false: it does not keep the loop alive
    */
-  walk(queue: NativeQueue | null, mask: number, requests: Buffer, onRecords: RecordsCallback): number
+  walk(
+    queue: NativeQueue | null,
+    mask: number,
+    requests: Buffer,
+    onRecords: RecordsCallback,
+    first?: number,
+    most?: number,
+    persistent?: boolean,
+  ): number
   /**
    * Gives up between two system calls. What was found until then, and above all which directories are watched, still comes,
    * and a last call.
@@ -116,6 +127,8 @@ export interface NativeWalker {
   cancel(): void
   /** The digests of the walk that is over are what is known from now on, in place of all others. 0, or -EBUSY during a walk. */
   commit(): number
+  /** ms that the last pass has taken. */
+  took(): number
   /** Nothing is known: the next walk sends everything. 0, or -EBUSY during a walk. */
   forget(): number
   /** Ends all calls at once. Watches that were added, and not yet told of, stay with the queue. */

@@ -14,6 +14,7 @@ import { MountWatch } from './mount_watch.ts'
 import { MountsBelow } from './mounts_below.ts'
 import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
+import { Pace } from './pace.ts'
 import { Polling } from './polling.ts'
 import { Presence } from './presence.ts'
 import { Recovery } from './recovery.ts'
@@ -61,6 +62,7 @@ export class Roots implements Surroundings {
   readonly #files: FileRoots
   readonly #polling: Polling
   readonly #polls: Schedule
+  readonly #pace: Pace
   readonly #settling: Settling
   readonly #mounts: MountWatch
   readonly #attaching: Attaching
@@ -140,8 +142,11 @@ export class Roots implements Surroundings {
         if (root !== undefined) presence.lose(root, 'inotify')
       },
     })
+    const pace = new Pace(settings.interval, warnOfSlowPolls)
     const polling = new Polling({
       ...shared,
+      pace,
+      interval: settings.interval,
       events,
       surveyor,
       files,
@@ -161,11 +166,13 @@ export class Roots implements Surroundings {
     const mountsBelow = new MountsBelow({ ...shared, events, presence })
     const recovery = new Recovery({ ...shared, surveyor, events, files, presence, polling })
     this.#polls = new Schedule({
-      every: settings.interval,
+      every: () => pace.rest,
       persistent,
       failed,
       needed: () => polling.isNeeded(),
       run: () => polling.poll(),
+      linger: () => polling.linger(),
+      interrupt: (isRunDue) => polling.interrupt(isRunDue),
     })
     this.#settling = new Settling({ ...shared, events, presence, recovery, poll: () => this.#polls.now() })
     this.#surveyor = surveyor
@@ -174,6 +181,7 @@ export class Roots implements Surroundings {
     this.#attaching = attaching
     this.#events = events
     this.#polling = polling
+    this.#pace = pace
     this.#presence = presence
     this.#recovery = recovery
   }
@@ -248,7 +256,8 @@ export class Roots implements Surroundings {
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropTerritories(this.#tree)
-      return coverageOf(root, this.#tree, root.isPresent || root === this.#beginning)
+      const isThere = root.isPresent || root === this.#beginning
+      return coverageOf(root, this.#tree, isThere, this.#pace.slowness)
     })
   }
 
@@ -333,4 +342,12 @@ export class Roots implements Surroundings {
     this.#polls.arm()
     this.#settling.arm()
   }
+}
+
+function warnOfSlowPolls(slowness: string): void {
+  process.emitWarning(`what is watched is ${slowness}`, {
+    type: 'InotifyBridgeWarning',
+    code: 'INOTIFY_BRIDGE_SLOW_POLL',
+    detail: 'Changes are told late. A longer interval, or fewer directories, would take less of a processor.',
+  })
 }

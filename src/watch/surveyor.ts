@@ -106,16 +106,16 @@ export class Surveyor {
     return { roots, unlisted }
   }
 
-  /** Takes in what was listed elsewhere, and goes on from there. */
+  /** Takes in what was listed elsewhere, and goes on from there. The answer: whether there was anything to tell. */
   async takeListings(
     directories: readonly Directory[],
     listings: Iterable<Listing>,
     terms: SurveyTerms,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const survey = this.#reconciliation(terms)
     survey.begin(directories)
     for (const listing of listings) survey.take(listing)
-    await this.#complete(survey, [], (listing) => survey.take(listing))
+    return await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 
   /** What is there now. */
@@ -205,7 +205,7 @@ export class Surveyor {
     survey: Survey | Reconciliation,
     first: readonly Directory[],
     take: (listing: Listing) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { tree, report, trouble } = this.#parts
     const inotify = this.#parts.inotify()
     try {
@@ -224,9 +224,11 @@ export class Surveyor {
       if (survey instanceof Survey) report(survey.takeChanges())
       throw error
     }
-    report(survey.finish())
+    const changes = survey.finish()
+    report(changes)
     if (survey.shortage !== undefined) trouble(survey.shortage)
     this.retire()
+    return changes.length > 0
   }
 
   /** Removes the watches that nothing needs any more: not before it is known that what was dropped is found nowhere else. */

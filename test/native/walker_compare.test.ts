@@ -155,3 +155,51 @@ function rewrite(path: string): void {
   writeFileSync(path, 'z')
   utimesSync(path, atime, mtime)
 }
+
+test('a walk that is repeated says nothing until there is something to tell', async () => {
+  const { walker, root } = await known()
+  const requests = packRequests([{ flags: FLAGS, root }])
+  const calls: Array<[bytes: number, done: boolean]> = []
+  const over = new Promise<void>((resolve) => {
+    const onRecords = (records: Buffer, done: boolean) => {
+      calls.push([records.length, done])
+      if (done) resolve()
+    }
+    expect(walker.walk(null, 0, requests, onRecords, 1, 2, true)).toBe(0)
+  })
+  expect(walker.walk(null, 0, requests, () => {})).toBe(-constants.errno.EBUSY)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(calls).toEqual([])
+  writeFileSync(join(root, 'e/f/4'), 'yy')
+  await over
+  expect(calls.length).toBeGreaterThan(0)
+  expect(calls[0]?.[0]).toBeGreaterThan(0)
+  expect(walker.took()).toBeGreaterThan(0)
+})
+
+test.each([
+  ['cancelled', (walker: NativeWalker) => walker.cancel()],
+  ['closed', (walker: NativeWalker) => walker.close()],
+])('a walk that is repeated is over when it is %s, however long it rests', async (how, end) => {
+  const { walker, root } = await known()
+  const over = new Promise<number>((resolve) => {
+    const onRecords = (records: Buffer, done: boolean) => done && resolve(records.length)
+    walker.walk(null, 0, packRequests([{ flags: FLAGS, root }]), onRecords, 1_000_000, 1_000_000, true)
+  })
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  end(walker)
+  if (how === 'cancelled') expect(await over).toBe(0)
+})
+
+test('a walk that is repeated ends when it takes longer than it may', async () => {
+  const { walker, root } = await known()
+  const deep = Array.from({ length: 3000 }, () => ({ flags: FLAGS, root }))
+  await walk(walker, deep)
+  walker.commit()
+  const over = new Promise<number>((resolve) => {
+    const onRecords = (records: Buffer, done: boolean) => done && resolve(records.length)
+    walker.walk(null, 0, packRequests(deep), onRecords, 1, 1, true)
+  })
+  expect(await over).toBe(0)
+  expect(walker.took()).toBeGreaterThan(1)
+})

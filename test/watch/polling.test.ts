@@ -133,6 +133,32 @@ test('paths that come and go: nothing is known of what was not polled with them'
   expect(story(await told(), root)).toEqual(['delete file d1/1'])
 })
 
+test('what changes while nobody asks is told, and what is quiet wakes nobody up', async () => {
+  const counted = listings()
+  const root = scratch()
+  makeTree(root)
+  const lingers = vi.spyOn(Walker.prototype, 'linger')
+  onTestFinished(() => lingers.mockRestore())
+  const { changes, told, watcher } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
+  await expect.poll(() => lingers.mock.calls.length).toBe(1)
+  const walked = counted()
+  for (let i = 0; i < 20; i++) {
+    appendFileSync(join(root, 'd1/1'), 'y')
+    await expect.poll(() => changes.length, { interval: 1 }).toBe(1)
+    expect(story(changes.splice(0), root)).toEqual(['modify file d1/1'])
+    if (i % 5 === 0) expect(await told()).toEqual([])
+  }
+  expect(walked).toBe(31)
+  await expect.poll(() => lingers.mock.calls.length).toBeGreaterThan(20)
+  const before = lingers.mock.calls.length
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(lingers.mock.calls.length).toBe(before)
+  // A path that is not there is looked for, and so by JavaScript.
+  await watcher.add(join(root, 'absent'))
+  writeFileSync(join(root, 'absent'), '')
+  await expect.poll(() => story(changes.splice(0), root)).toContain('restored absent')
+})
+
 test('a root that is replaced is lost and restored', async () => {
   const base = scratch()
   const root = join(base, 'root')
