@@ -18,7 +18,7 @@ struct Node {
   Digest place;
   // The device of the request's root.
   Device root_device;
-  bool may_be_stale;
+  Cache cache;
 
   // O_PATH, for the subdirectories' openat(2); -1 while it is given back. The rest is Backlog's.
   int fd;

@@ -11,6 +11,7 @@
         'arena.cc',
         'backlog.cc',
         'callback.cc',
+        'content.cc',
         'delivery.cc',
         'digest.cc',
         'event_queue.cc',

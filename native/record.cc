@@ -13,9 +13,10 @@ constexpr size_t kAlignment = 8;
 constexpr size_t kEntryHeadBytes = 4;
 constexpr size_t kMaxInoBytes = 7;
 constexpr size_t kStatBytes = 56;
-constexpr size_t kMaxEntryBytes = kEntryHeadBytes + kMaxInoBytes + kStatBytes + kMaxNameBytes;
+constexpr size_t kMaxEntryBytes =
+    kEntryHeadBytes + kMaxInoBytes + kStatBytes + sizeof(Digest) + kMaxNameBytes;
 
-enum EntryFlags : uint8_t { kNameIsAscii = 1, kHasStat = 2 };
+enum EntryFlags : uint8_t { kNameIsAscii = 1, kHasStat = 2, kHasContent = 4 };
 
 uint8_t* Put32(uint8_t* to, size_t number) {
   uint32_t little = htole32(static_cast<uint32_t>(number));
@@ -82,7 +83,7 @@ void Record::Begin(const char* name) {
   flags = ascii ? uint32_t{kAscii} : 0;
 }
 
-void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat) {
+void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content) {
   Entries* entries = kind == Kind::kDirectory ? &subdirectories_ : &files_;
   uint8_t* entry = entries->blob.Room(kMaxEntryBytes);
   if (entry == nullptr) return;
@@ -93,12 +94,14 @@ void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat) {
   memcpy(to, &number, sizeof number);
   to += ino_bytes;
   if (stat != nullptr) to = PutStat(to, *stat);
+  if (content != nullptr) to = PutBytes(to, content, sizeof *content);
   bool ascii;
   size_t name_bytes = CopyName(to, name, &ascii);
   entry[0] = static_cast<uint8_t>(kind);
   entry[1] = static_cast<uint8_t>(ino_bytes);
   entry[2] = static_cast<uint8_t>(name_bytes);
-  entry[3] = static_cast<uint8_t>((ascii ? kNameIsAscii : 0) | (stat != nullptr ? kHasStat : 0));
+  entry[3] = static_cast<uint8_t>((ascii ? kNameIsAscii : 0) | (stat != nullptr ? kHasStat : 0) |
+                                  (content != nullptr ? kHasContent : 0));
   entries->blob.Add(static_cast<size_t>(to + name_bytes - entry));
   entries->count++;
 }
@@ -183,7 +186,8 @@ void Record::CopyTo(uint8_t* to, uint32_t id) const {
 }
 
 PackedEntry::PackedEntry(const uint8_t* at) {
-  const uint8_t* bytes = at + kEntryHeadBytes + at[1] + ((at[3] & kHasStat) != 0 ? kStatBytes : 0);
+  const uint8_t* bytes = at + kEntryHeadBytes + at[1] + ((at[3] & kHasStat) != 0 ? kStatBytes : 0) +
+                         ((at[3] & kHasContent) != 0 ? sizeof(Digest) : 0);
   name = reinterpret_cast<const char*>(bytes);
   name_bytes = at[2];
   next = bytes + name_bytes;

@@ -47,9 +47,9 @@ class Record {
   // Empties it for the next directory. The name is copied.
   void Begin(const char* name);
 
-  // Adds an entry, with its stat block if there is one. Without memory for it the record ends up without any
-  // entries, with an error.
-  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat);
+  // Adds an entry, with its stat block if there is one, and what stands for what it holds. Without memory for
+  // it the record ends up without any entries, with an error.
+  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content = nullptr);
 
   // No more entries come. Without it there is no record.
   void Finish();

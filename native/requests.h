@@ -15,6 +15,7 @@ struct Request {
     kNoFollowRoot = 16,
     kInParent = 32,
     kCompare = 64,
+    kHash = 128,
   };
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backlog.h"
+#include "content.h"
 #include "memory.h"
 #include "opener.h"
 #include "record.h"
@@ -35,7 +36,7 @@ class Visitor {
   };
 
   Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
-      : plan_(plan), opener_(plan.requests, lock, backlog) {}
+      : plan_(plan), opener_(plan.requests, lock, backlog), content_(&opener_, plan.cancelled) {}
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
   Node* Visit(const Job& job);
@@ -51,11 +52,15 @@ class Visitor {
   bool GoTo(int directory);
   int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
-  void AddListed(int directory, const ListedEntry& entry, bool stat, const Origin& origin);
+  void AddListed(int directory, const ListedEntry& entry, const Request& request, const Origin& origin);
+  int Ask(int directory, const char* name, const Origin& origin, Facts* facts);
+  void AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
+                const Facts& facts);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
 
   Plan plan_;
   Opener opener_;
+  Content content_;
   Record record_;
   bool asked_to_unshare_ = false;
   bool unshared_ = false;

@@ -56,7 +56,7 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
  *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
- *                     committed is not sent: see below)
+ *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read)
  *     u32 rootBytes, u32 relBytes, u32 nameCount
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
  *     root            an absolute path; symlinks are followed
@@ -87,7 +87,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u8 kind         0 file, 1 symlink, 2 other, 3 directory
  *     u8 inoBytes     0 to 7; 0: not known
  *     u8 nameBytes
- *     u8 flags        1 the name is ASCII, 2 a stat block follows
+ *     u8 flags        1 the name is ASCII, 2 a stat block follows, 4 and behind it 16 bytes that stand for the content (of this process
+ *                     alone: the key is its own). Missing where it could not be read
  *     inoBytes        the folded inode number
  *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
  *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has

@@ -8,6 +8,7 @@ import type { Entries, Entry } from './entries.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Listing } from './listing.ts'
 import { textOf } from './names.ts'
+import type { Settings } from './options.ts'
 import { Reconciliation } from './reconciliation.ts'
 import { type Boundary, findingOf, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
 import { Territory } from './territory.ts'
@@ -39,6 +40,7 @@ export interface SurveyorParts {
   tree: Tree
   translator: Translator
   around: Surroundings
+  settings: Pick<Settings, 'hash'>
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
   choose(path: string): Promise<Choice | { refused: Error }>
@@ -127,8 +129,8 @@ export class Surveyor {
       const names = questions.get(directory)
       const place = this.#placeOf(directory)
       return names === undefined
-        ? { ...place, watch: directory.territory.isWatched, stat: true }
-        : { ...place, names }
+        ? { ...place, watch: directory.territory.isWatched, stat: true, hash: this.#hashes(directory) }
+        : { ...place, hash: this.#hashes(directory), names }
     })
     const take = (listing: Listing) => {
       if (listing.parent === undefined) found.set(asked[listing.id] as Directory, listing)
@@ -164,7 +166,7 @@ export class Surveyor {
       if (directory === undefined) continue
       const list = [...some]
       asked.push([wd, directory, list])
-      requests.push({ ...this.#placeOf(directory), names: list })
+      requests.push({ ...this.#placeOf(directory), hash: this.#hashes(directory), names: list })
     }
     await this.#walker.walk(requests, (listing) => {
       const [wd, directory, list] = asked[listing.id] as [number, Directory, string[]]
@@ -187,11 +189,16 @@ export class Surveyor {
 
   /** Where a poll finds a directory. */
   pollRequest(directory: Directory, recursive: boolean): WalkRequest {
-    return { ...this.#placeOf(directory), recursive, stat: true, compare: true }
+    const hash = this.#hashes(directory)
+    return { ...this.#placeOf(directory), recursive, stat: true, compare: true, hash }
   }
 
   close(): Promise<void> {
     return this.#walker.close()
+  }
+
+  #hashes({ territory }: Directory): boolean {
+    return this.#parts.settings.hash && territory.isPolled
   }
 
   // Where something is ignored, what was found depends on the names that things have: a rename changes it.
@@ -247,6 +254,7 @@ export class Surveyor {
       recursive: recursive && !hidesSome,
       watch: territory.isWatched,
       stat: territory.isPolled || withStat,
+      hash: this.#hashes(directory),
     }
   }
 

@@ -103,7 +103,7 @@ class Line {
     node->request = 0;
     node->id = static_cast<uint32_t>(depth);
     node->root_device = origin.root_device;
-    node->may_be_stale = false;
+    node->cache = Cache::kTrue;
     backlog_.Push(node);
     Done(&job);
     return node;
