@@ -6,7 +6,7 @@
 
 #include "digest.h"
 
-// Digests, each at most once: 16 bytes in a table that is half full on the average.
+// Digests, each at most once: 16 bytes in a table of which between three and six of eight are in use.
 class DigestSet {
  public:
   DigestSet() = default;

@@ -102,6 +102,8 @@ bool Walk::Rest() {
   if (repeat_.most == 0 || has_told_ || took > repeat_.most * kMillisecond) return false;
   uint64_t rest = repeat_.first * kMillisecond;
   repeat_.first = 2 * repeat_.first < repeat_.most ? 2 * repeat_.first : repeat_.most;
+  // What was found is what was known: one of the two is enough meanwhile.
+  memory_->Begin();
   WaitUntil(now + (rest > took ? rest : took));
   if (cancelled_.load(std::memory_order_relaxed)) return false;
   Begin();

@@ -211,6 +211,8 @@ export class Polling {
     if (isQuiet && !this.#isOvertaken && generation === this.#generation) {
       this.#lastAt = startedAt
       pace.note(false, this.#walker.took)
+      // It is the same; but kept once.
+      this.#walker.commit()
       return true
     }
     if (isPartial && (isQuiet || !keepsDirectories(listings, bases, tree))) {

@@ -159,6 +159,23 @@ test('what changes while nobody asks is told, and what is quiet wakes nobody up'
   await expect.poll(() => story(changes.splice(0), root)).toContain('restored absent')
 })
 
+test('a poll that takes longer than it should is said', async () => {
+  const root = scratch()
+  for (let i = 0; i < 1000; i++) mkdirSync(join(root, `${i}/d`), { recursive: true })
+  const warnings: Error[] = []
+  const listener = (warning: Error) => warnings.push(warning)
+  process.on('warning', listener)
+  onTestFinished(() => void process.off('warning', listener))
+  const { watcher } = await watching(root, { backend: 'poll', interval: 1, recursive: true })
+  const why = () => watcher.coverage()[0]?.why
+  await expect.poll(why).toMatch(/; polled every 1 ms: the last pass took \d+ ms$/)
+  await expect
+    .poll(() => warnings)
+    .toMatchObject([{ name: 'InotifyBridgeWarning', code: 'INOTIFY_BRIDGE_SLOW_POLL' }])
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(warnings).toHaveLength(1)
+})
+
 test('a root that is replaced is lost and restored', async () => {
   const base = scratch()
   const root = join(base, 'root')
