@@ -185,8 +185,8 @@ export class Reconciliation {
       if (this.#matching.foundOf(directory) !== undefined) continue
       this.#kept.add(directory)
       const entry = entries.get(directory.name)
-      // Where another mount begins, or a link leads, its own listing tells.
-      const isOurs = directory.territory === match.territory
+      // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
+      const isOurs = directory.territory === match.territory && !this.#isTouched(match, directory.name)
       if (entry !== undefined && isOurs) this.#unlisted.push([directory, entry])
     }
   }
