@@ -35,6 +35,11 @@ export class Children {
     return this.#start(this.#programs.rawWalk, args)
   }
 
+  /** @param {(string | number)[]} args */
+  startRawPoll(...args) {
+    return this.#start(this.#programs.rawPoll, args)
+  }
+
   /**
    * Runs subject.mjs: the question's answer() with one of the ways to watch.
    * @param {string} question

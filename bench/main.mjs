@@ -6,13 +6,14 @@ import { blockedLoop } from './blocked_loop.mjs'
 import { capacity } from './capacity.mjs'
 import { idle } from './idle.mjs'
 import { latency } from './latency.mjs'
+import { poll } from './poll.mjs'
 import { ask } from './question.mjs'
 import { asData, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
 import { setUp } from './set_up.mjs'
 import { storm } from './storm.mjs'
 
-const QUESTIONS = [capacity, storm, latency, blockedLoop, idle, setUp]
+const QUESTIONS = [capacity, storm, latency, blockedLoop, idle, setUp, poll]
 
 const HELP = `Usage: npm run bench -- [options] [question ...]
 

@@ -1,5 +1,5 @@
 // What a question of the benchmark is, and how it is put: see capacity.mjs, storm.mjs, latency.mjs, blocked_loop.mjs,
-// idle.mjs and set_up.mjs, each of which has the parent's side (measure) and the child's (answer, called by subject.mjs).
+// idle.mjs, set_up.mjs and poll.mjs, each of which has the parent's side (measure) and the child's (answer, called by subject.mjs).
 import { Children } from './children.mjs'
 import { column, measureByTurns, median, ratio } from './rounds.mjs'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 /**
  * @typedef {object} Scratch
  * @property {string} path
- * @property {{ writer: string, rawReader: string, rawWalk: string }} programs
+ * @property {{ writer: string, rawReader: string, rawWalk: string, rawPoll: string }} programs
  * @property {() => string} newDirectory
  * @property {() => { go: string, done: string }} newFifos
  */
@@ -26,10 +26,12 @@ export function makeScratch() {
     writer: join(path, 'writer'),
     rawReader: join(path, 'raw_reader'),
     rawWalk: join(path, 'raw_walk'),
+    rawPoll: join(path, 'raw_poll'),
   }
   compile('writer.c', programs.writer)
   compile('raw_reader.c', programs.rawReader)
   compile('raw_walk.c', programs.rawWalk)
+  compile('raw_poll.c', programs.rawPoll)
   return {
     path,
     programs,

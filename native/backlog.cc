@@ -16,6 +16,7 @@ Node* Node::Make(const Record& record, Node* parent, int fd) {
   memcpy(text + name_bytes, entries.data(), entries.size());
   node->parent = parent;
   node->facts = record.facts;
+  node->id = Record::kNoParent;
   node->fd = fd;
   node->users = 0;
   node->references = 0;

@@ -12,11 +12,13 @@ struct Node {
   // A reference of its own on it; null for a request's own directory.
   Node* parent;
   size_t request;
+  // Record::kNoParent as long as JavaScript has not been told of it. Under the walk's lock.
   uint32_t id;
   Facts facts;
+  Digest place;
   // The device of the request's root.
   Device root_device;
-  bool may_be_stale;
+  Cache cache;
 
   // O_PATH, for the subdirectories' openat(2); -1 while it is given back. The rest is Backlog's.
   int fd;
@@ -55,7 +57,10 @@ class Backlog {
   Backlog(const Backlog&) = delete;
   Backlog& operator=(const Backlog&) = delete;
 
-  void Begin(size_t requests) { requests_ = size_ = requests; }
+  void Begin(size_t requests) {
+    requests_ = size_ = requests;
+    next_request_ = 0;
+  }
 
   // How many directories wait.
   size_t size() const { return size_; }

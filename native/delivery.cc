@@ -12,7 +12,8 @@ Delivery::Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, voi
   wake_.data = nullptr;
 }
 
-int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask) {
+int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, Memory* memory,
+                    const Walk::Repeat& repeat, bool persistent) {
   napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
   // The environment's own loop: uv_default_loop() is another thread's in a worker.
   uv_loop_t* loop;
@@ -20,8 +21,9 @@ int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t m
   int error = uv_async_init(loop, &wake_, OnWake);
   if (error < 0) return error;
   wake_.data = this;
-  walk_ = new Walk(&wake_);
-  return walk_->Start(requests, bytes, queue, mask);
+  walk_ = new Walk(&wake_, memory);
+  if (!persistent) uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
+  return walk_->Start(requests, bytes, queue, mask, repeat);
 }
 
 void Delivery::OnWake(uv_async_t* handle) {

@@ -18,7 +18,8 @@ class Delivery {
   Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, void* argument);
 
   // 0 or -errno. After a failure Close() is still to be called.
-  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask);
+  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, Memory* memory,
+            const Walk::Repeat& repeat, bool persistent);
 
   void Cancel() { walk_->Cancel(); }
 

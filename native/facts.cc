@@ -27,16 +27,15 @@ int OpenAt(int directory, const char* name, int flags) {
   return fd < 0 ? -errno : fd;
 }
 
-int StatAt(int directory, const char* name, Facts* facts) {
-  // FORCE_SYNC: a server is asked, whatever the kernel remembers; where there is none it costs nothing.
-  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC;
+int StatAt(int directory, const char* name, Facts* facts, bool anew) {
+  int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (anew ? AT_STATX_FORCE_SYNC : 0);
+  if (*name == '\0') flags |= AT_EMPTY_PATH;
   constexpr unsigned kMask = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;
   struct statx found;
   long status;
   do {
     // The raw call: glibc's statx() would demand a newer glibc than the rest of this file.
-    status =
-        syscall(SYS_statx, directory, name, *name == '\0' ? kFlags | AT_EMPTY_PATH : kFlags, kMask, &found);
+    status = syscall(SYS_statx, directory, name, flags, kMask, &found);
   } while (status < 0 && errno == EINTR);
   if (status < 0) return -errno;
   facts->device.major = found.stx_dev_major;
@@ -54,23 +53,26 @@ int StatAt(int directory, const char* name, Facts* facts) {
   return 0;
 }
 
-bool MayBeStale(int fd) {
+Cache CacheOf(int fd) {
   struct statfs found;
   int status;
   do {
     status = fstatfs(fd, &found);
   } while (status < 0 && errno == EINTR);
-  if (status < 0) return true;
-  // Their dentries are changed by this kernel alone.
+  if (status < 0) return Cache::kNamesAndAttributes;
   switch (static_cast<uint32_t>(found.f_type)) {
+    // Changed by this kernel alone. 9p may be among them, for it gives its host's number: there either every
+    // stat asks the host (cache=none, mmap), or none does, whatever is asked for (loose; measured).
     case 0xef53:      // ext2, ext3, ext4
     case 0x01021994:  // tmpfs
     case 0x858458f6:  // ramfs
     case 0x58465342:  // xfs
     case 0x9123683e:  // btrfs
-      return false;
+      return Cache::kTrue;
+    case 0x65735546:  // FUSE, virtiofs: FUSE_LOOKUP answers with the attributes, a second request is spared
+      return Cache::kNames;
     default:
-      return true;
+      return Cache::kNamesAndAttributes;
   }
 }
 

@@ -27,6 +27,7 @@ struct Facts {
   // 0 where the kernel (before 5.8) does not say.
   uint64_t mount = 0;
 
+  bool is_file() const { return (mode & 0170000) == 0100000; }
   bool is_directory() const { return (mode & 0170000) == 0040000; }
   // On another mount than that of `other`, as far as the kernel says.
   bool across_a_mount_from(const Facts& other) const {
@@ -39,11 +40,22 @@ struct Facts {
 // CLOEXEC is added.
 int OpenAt(int directory, const char* name, int flags);
 
-// Of an entry, no symlink followed and nothing mounted for it; with an empty name of the directory itself.
-int StatAt(int directory, const char* name, Facts* facts);
+// Whom to believe of what lies on a filesystem: what this kernel has cached of it may have been outdated by
+// another machine, or by a server.
+enum class Cache : uint8_t {
+  // It is what is there.
+  kTrue,
+  // Names: what they are looked up as anew comes with the attributes.
+  kNames,
+  // Names, and attributes that are asked for of themselves.
+  kNamesAndAttributes,
+};
 
-// Whether names beneath `fd` may be answered from dentries that another machine, or a server, has outdated.
-bool MayBeStale(int fd);
+// Of an entry, no symlink followed and nothing mounted for it; with an empty name of the directory itself.
+// `anew`: the server is asked, whatever is cached.
+int StatAt(int directory, const char* name, Facts* facts, bool anew = false);
+
+Cache CacheOf(int fd);
 
 // Has the file system look up a name anew.
 void LookUpAgain(int directory, const char* name);

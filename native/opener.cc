@@ -37,17 +37,17 @@ int Opener::Open(int directory, const char* name, int flags) {
 int Opener::OpenJob(const Job& job, Origin* origin, Facts* facts) {
   if (job.parent == nullptr) return OpenRequest((*requests_)[job.request], origin, facts);
   origin->root_device = job.parent->root_device;
-  origin->may_be_stale = job.parent->may_be_stale;
+  origin->cache = job.parent->cache;
   UniqueFd own;
   int parent = job.parent_fd >= 0 ? job.parent_fd : Reopen(job.parent, &own);
-  return parent < 0 ? parent : OpenChild(parent, job.name, facts);
+  return parent < 0 ? parent : OpenChild(parent, job.name, *origin, facts);
 }
 
 // Without O_DIRECTORY, which would have autofs mount what is only listed: so the kind is looked at here.
-int Opener::OpenChild(int parent, const char* name, Facts* facts) {
+int Opener::OpenChild(int parent, const char* name, const Origin& origin, Facts* facts) {
   UniqueFd fd(Open(parent, name, O_PATH | O_NOFOLLOW));
   if (!fd.is_open()) return fd.get();
-  int error = StatAt(fd.get(), "", facts);
+  int error = StatAt(fd.get(), "", facts, origin.may_be_stale());
   if (error < 0) return error;
   return facts->is_directory() ? fd.release() : -ENOTDIR;
 }
@@ -56,14 +56,14 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
   UniqueFd fd(Open(AT_FDCWD, request.root,
                    O_PATH | O_DIRECTORY | (request.has(Request::kNoFollowRoot) ? O_NOFOLLOW : 0)));
   if (!fd.is_open()) return fd.get();
-  int error = StatAt(fd.get(), "", facts);
+  bool looks = request.has(Request::kStat | Request::kLook);
+  if (looks) origin->cache = CacheOf(fd.get());
+  int error = StatAt(fd.get(), "", facts, origin->may_be_stale());
   if (error < 0) return error;
   origin->root_device = facts->device;
-  bool looks = request.has(Request::kStat | Request::kLook);
-  origin->may_be_stale = looks && MayBeStale(fd.get());
   const char* name = request.way;
   for (size_t i = 0; i < request.way_names; i++, name += strlen(name) + 1) {
-    if (origin->may_be_stale) LookUpAgain(fd.get(), name);
+    if (origin->may_be_stale()) LookUpAgain(fd.get(), name);
     Facts before = *facts;
     bool last = i + 1 == request.way_names;
     if (last && request.has(Request::kInParent)) {
@@ -71,12 +71,12 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
       if ((error = StatAt(fd.get(), "", facts)) < 0) return error;
       if (Fold(facts->ino) != request.parent_ino) return -ESTALE;
     }
-    fd.reset(last ? OpenChild(fd.get(), name, facts)
+    fd.reset(last ? OpenChild(fd.get(), name, *origin, facts)
                   : Open(fd.get(), name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
     if (!fd.is_open()) return fd.get();
     if (!looks) continue;
     if (!last && (error = StatAt(fd.get(), "", facts)) < 0) return error;
-    if (facts->across_a_mount_from(before)) origin->may_be_stale = MayBeStale(fd.get());
+    if (facts->across_a_mount_from(before)) origin->cache = CacheOf(fd.get());
   }
   return fd.release();
 }

@@ -9,7 +9,8 @@
 // What is known of a directory from the way to it.
 struct Origin {
   Device root_device;
-  bool may_be_stale = false;
+  Cache cache = Cache::kTrue;
+  bool may_be_stale() const { return cache != Cache::kTrue; }
 };
 
 // Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked.
@@ -36,7 +37,7 @@ class Opener {
   };
 
   int OpenRequest(const Request& request, Origin* origin, Facts* facts);
-  int OpenChild(int parent, const char* name, Facts* facts);
+  int OpenChild(int parent, const char* name, const Origin& origin, Facts* facts);
   int Reopen(Node* node, UniqueFd* own);
   int GoDown(Descent* descent, Node* from);
   int OpenBelow(Descent* descent, size_t index, int parent);

@@ -77,7 +77,7 @@ int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
 // Into the call's data. 0 or -errno.
 int64_t StatInto(Call* call, int directory, const char* name) {
   Facts facts;
-  int error = StatAt(directory, name, &facts);
+  int error = StatAt(directory, name, &facts, true);
   if (error < 0) return error;
   const uint64_t fields[] = {
       facts.ino,   facts.mode,

@@ -13,9 +13,10 @@ constexpr size_t kAlignment = 8;
 constexpr size_t kEntryHeadBytes = 4;
 constexpr size_t kMaxInoBytes = 7;
 constexpr size_t kStatBytes = 56;
-constexpr size_t kMaxEntryBytes = kEntryHeadBytes + kMaxInoBytes + kStatBytes + kMaxNameBytes;
+constexpr size_t kMaxEntryBytes =
+    kEntryHeadBytes + kMaxInoBytes + kStatBytes + sizeof(Digest) + kMaxNameBytes;
 
-enum EntryFlags : uint8_t { kNameIsAscii = 1, kHasStat = 2 };
+enum EntryFlags : uint8_t { kNameIsAscii = 1, kHasStat = 2, kHasContent = 4 };
 
 uint8_t* Put32(uint8_t* to, size_t number) {
   uint32_t little = htole32(static_cast<uint32_t>(number));
@@ -65,11 +66,13 @@ size_t CopyName(uint8_t* to, const char* name, bool* ascii) {
 
 }  // namespace
 
-void Record::Begin(uint32_t parent_id, const char* name) {
-  parent = parent_id;
+void Record::Begin(const char* name) {
+  parent = kNoParent;
   wd = 0;
   error = 0;
   facts = Facts();
+  place = digest = Digest();
+  is_known = false;
   files_.blob.Clear();
   files_.count = 0;
   subdirectories_.blob.Clear();
@@ -80,7 +83,7 @@ void Record::Begin(uint32_t parent_id, const char* name) {
   flags = ascii ? uint32_t{kAscii} : 0;
 }
 
-void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat) {
+void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content) {
   Entries* entries = kind == Kind::kDirectory ? &subdirectories_ : &files_;
   uint8_t* entry = entries->blob.Room(kMaxEntryBytes);
   if (entry == nullptr) return;
@@ -91,12 +94,14 @@ void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat) {
   memcpy(to, &number, sizeof number);
   to += ino_bytes;
   if (stat != nullptr) to = PutStat(to, *stat);
+  if (content != nullptr) to = PutBytes(to, content, sizeof *content);
   bool ascii;
   size_t name_bytes = CopyName(to, name, &ascii);
   entry[0] = static_cast<uint8_t>(kind);
   entry[1] = static_cast<uint8_t>(ino_bytes);
   entry[2] = static_cast<uint8_t>(name_bytes);
-  entry[3] = static_cast<uint8_t>((ascii ? kNameIsAscii : 0) | (stat != nullptr ? kHasStat : 0));
+  entry[3] = static_cast<uint8_t>((ascii ? kNameIsAscii : 0) | (stat != nullptr ? kHasStat : 0) |
+                                  (content != nullptr ? kHasContent : 0));
   entries->blob.Add(static_cast<size_t>(to + name_bytes - entry));
   entries->count++;
 }
@@ -106,6 +111,42 @@ void Record::Finish() {
   size_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   // The head says it in 32 bits. No directory is so large (10 million names: 400 MB).
   if (files_.blob.failed() || subdirectories_.blob.failed() || size_ > UINT32_MAX) DropEntries();
+}
+
+// Another directory with the same name is another place, and so is all that lies in it: what is believed of a
+// place is believed of one directory.
+void Record::Sum(const Digest& above) {
+  Hasher where;
+  where.Add(above);
+  where.Add(facts.ino);
+  where.Add(facts.mount);
+  where.Add(uint64_t{facts.device.major} << 32 | facts.device.minor);
+  where.Add(name_, name_bytes_);
+  place = where.Finish();
+  if (!IsReliable()) return;
+  Hasher all;
+  all.Add(place);
+  all.Add(uint64_t{flags} << 32 | static_cast<uint32_t>(error));
+  all.Add(uint64_t{facts.mode} << 32 | facts.uid);
+  all.Add(uint64_t{facts.gid} << 32 | static_cast<uint32_t>(wd));
+  all.Add(files_.blob.size());
+  all.Add(files_.blob.data(), files_.blob.size());
+  all.Add(subdirectories_.blob.data(), subdirectories_.blob.size());
+  digest = all.Finish();
+}
+
+// A directory that may not be read stays so until its mode changes. Any other error may be gone the next
+// time.
+bool Record::IsReliable() const {
+  if ((flags & kVanished) != 0) return false;
+  return error == 0 || (error == -EACCES && files_.count + subdirectories_.count == 0);
+}
+
+void Record::MakeStub(const char* name, const Facts& of, const Device& root) {
+  Begin(name);
+  facts = of;
+  flags |= kUnchanged | (facts.device != root ? uint32_t{kOtherDevice} : 0);
+  Finish();
 }
 
 size_t Record::DropEntries() {
@@ -145,7 +186,8 @@ void Record::CopyTo(uint8_t* to, uint32_t id) const {
 }
 
 PackedEntry::PackedEntry(const uint8_t* at) {
-  const uint8_t* bytes = at + kEntryHeadBytes + at[1] + ((at[3] & kHasStat) != 0 ? kStatBytes : 0);
+  const uint8_t* bytes = at + kEntryHeadBytes + at[1] + ((at[3] & kHasStat) != 0 ? kStatBytes : 0) +
+                         ((at[3] & kHasContent) != 0 ? sizeof(Digest) : 0);
   name = reinterpret_cast<const char*>(bytes);
   name_bytes = at[2];
   next = bytes + name_bytes;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bytes.h"
+#include "digest.h"
 #include "facts.h"
 
 // 53 bits of a number of 64, so that it is exact as JavaScript's.
@@ -25,6 +26,7 @@ class Record {
     kAscii = 4,
     kVanished = 8,
     kOtherDevice = 16,
+    kUnchanged = 32,
   };
   static constexpr uint32_t kNoParent = UINT32_MAX;
 
@@ -34,18 +36,32 @@ class Record {
   int32_t error;
   uint32_t flags;
   Facts facts;
+  // Where it was found (kCompare): which directory, and which ones it lies in, by name and inode.
+  Digest place;
+  // Of its place and of all that JavaScript is told of it. None: what was found is not to be relied on, and
+  // has to be told again the next time.
+  Digest digest;
+  // Nothing that JavaScript is to be told again.
+  bool is_known;
 
   // Empties it for the next directory. The name is copied.
-  void Begin(uint32_t parent_id, const char* name);
+  void Begin(const char* name);
 
-  // Adds an entry, with its stat block if there is one. Without memory for it the record ends up without any
-  // entries, with an error.
-  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat);
+  // Adds an entry, with its stat block if there is one, and what stands for what it holds. Without memory for
+  // it the record ends up without any entries, with an error.
+  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content = nullptr);
 
   // No more entries come. Without it there is no record.
   void Finish();
+
+  // After it: makes place and digest, in a directory (or for a request) with the place `above`.
+  void Sum(const Digest& above);
+
   size_t bytes() const { return size_; }
   void CopyTo(uint8_t* to, uint32_t id) const;
+
+  // Only that it is there, and as it was: what has changed lies below.
+  void MakeStub(const char* name, const Facts& of, const Device& root);
 
   // -ENOMEM in place of the entries. Returns how many bytes are left.
   size_t DropEntries();
@@ -61,6 +77,8 @@ class Record {
     Bytes blob;
     uint32_t count;
   };
+
+  bool IsReliable() const;
 
   Entries files_;
   Entries subdirectories_;

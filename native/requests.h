@@ -14,6 +14,8 @@ struct Request {
     kLook = 8,
     kNoFollowRoot = 16,
     kInParent = 32,
+    kCompare = 64,
+    kHash = 128,
   };
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }

@@ -35,7 +35,7 @@ int64_t Vigil::Look() const {
 bool Vigil::Differs(const Entry& entry) {
   if (entry.may_be_stale && *entry.name != '\0') LookUpAgain(entry.directory, entry.name);
   Facts now;
-  if (StatAt(entry.directory, entry.name, &now) < 0) return true;
+  if (StatAt(entry.directory, entry.name, &now, true) < 0) return true;
   const uint64_t fields[kFields] = {now.ino,  now.mode,  now.uid,   now.gid,
                                     now.size, now.mtime, now.ctime, now.nlink};
   return memcmp(fields, entry.key, sizeof fields) != 0;

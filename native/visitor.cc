@@ -74,12 +74,32 @@ class PathOf {
 Node* Visitor::Visit(const Job& job) {
   Node* node = Explore(job);
   record_.Finish();
+  const Request& request = (*plan_.requests)[job.request];
+  if (request.has(Request::kCompare)) Compare(job, request);
+  if (node != nullptr) node->place = record_.place;
   return node;
+}
+
+void Visitor::Compare(const Job& job, const Request& request) {
+  Digest above;
+  if (job.parent != nullptr) {
+    above = job.parent->place;
+  } else {
+    Hasher request_of;
+    request_of.Add(request.root, strlen(request.root) + 1);
+    const char* name = request.way;
+    for (size_t i = 0; i < request.way_names; i++) name += strlen(name) + 1;
+    request_of.Add(request.way, static_cast<size_t>(name - request.way));
+    request_of.Add(request.flags);
+    above = request_of.Finish();
+  }
+  record_.Sum(above);
+  record_.is_known = plan_.memory->Knows(record_.digest);
 }
 
 Node* Visitor::Explore(const Job& job) {
   const Request& request = (*plan_.requests)[job.request];
-  record_.Begin(job.parent != nullptr ? job.parent->id : Record::kNoParent, job.name);
+  record_.Begin(job.name);
   if (request.has(Request::kLook)) record_.flags |= Record::kLook;
   Origin origin;
   UniqueFd directory(opener_.OpenJob(job, &origin, &record_.facts));
@@ -109,7 +129,7 @@ Node* Visitor::Explore(const Job& job) {
   directory.release();
   node->request = job.request;
   node->root_device = origin.root_device;
-  node->may_be_stale = origin.may_be_stale;
+  node->cache = origin.cache;
   return node;
 }
 
@@ -120,15 +140,32 @@ void Visitor::Look(int directory, const Request& request, const Origin& origin) 
       record_.error = -ECANCELED;
       return;
     }
-    if (origin.may_be_stale) LookUpAgain(directory, name);
     Facts facts;
-    int error = StatAt(directory, name, &facts);
+    int error = Ask(directory, name, origin, &facts);
     if (error == 0) {
-      record_.Add(KindOfMode(facts.mode), facts.ino, name, &facts);
+      AddWhole(directory, name, request, origin, facts);
     } else if (!IsGone(error) && error != -ENAMETOOLONG) {
       record_.error = error;
     }
   }
+}
+
+int Visitor::Ask(int directory, const char* name, const Origin& origin, Facts* facts) {
+  if (origin.may_be_stale()) LookUpAgain(directory, name);
+  return StatAt(directory, name, facts, origin.cache == Cache::kNamesAndAttributes);
+}
+
+// With all that is asked for.
+void Visitor::AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
+                       const Facts& facts) {
+  Digest content;
+  if (request.has(Request::kHash) && facts.is_file()) {
+    int error = content_.Read(directory, name, facts, origin.may_be_stale(), &content);
+    // Another has its name by now. What cannot be read is known by its stat alone.
+    if (IsGone(error)) record_.flags |= Record::kVanished;
+    if (error == -ECANCELED) record_.error = error;
+  }
+  record_.Add(KindOfMode(facts.mode), facts.ino, name, &facts, content.is_none() ? nullptr : &content);
 }
 
 // A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
@@ -167,7 +204,6 @@ int Visitor::OpenToRead(int directory) {
 int Visitor::List(int directory, const Request& request, const Origin& origin) {
   UniqueFd readable(OpenToRead(directory));
   if (!readable.is_open()) return readable.get();
-  bool stat = request.has(Request::kStat);
   for (;;) {
     if (is_cancelled()) return -ECANCELED;
     ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);
@@ -176,22 +212,23 @@ int Visitor::List(int directory, const Request& request, const Origin& origin) {
       const auto* entry = reinterpret_cast<const ListedEntry*>(entries_ + at);
       at += entry->bytes;
       if (IsSelfOrParent(entry->name)) continue;
-      if (stat && is_cancelled()) return -ECANCELED;
-      AddListed(directory, *entry, stat, origin);
+      if (request.has(Request::kStat) && is_cancelled()) return -ECANCELED;
+      AddListed(directory, *entry, request, origin);
     }
   }
 }
 
-void Visitor::AddListed(int directory, const ListedEntry& entry, bool stat, const Origin& origin) {
+void Visitor::AddListed(int directory, const ListedEntry& entry, const Request& request,
+                        const Origin& origin) {
+  bool stat = request.has(Request::kStat);
   Kind kind = KindOfType(entry.type);
   uint64_t ino = entry.ino != kUnknownIno ? entry.ino : 0;
   if (!stat && entry.type != DT_UNKNOWN) {
     record_.Add(kind, ino, entry.name, nullptr);
     return;
   }
-  if (origin.may_be_stale) LookUpAgain(directory, entry.name);
   Facts facts;
-  int error = StatAt(directory, entry.name, &facts);
+  int error = Ask(directory, entry.name, origin, &facts);
   if (IsGone(error)) {
     record_.flags |= Record::kVanished;
     return;
@@ -199,7 +236,9 @@ void Visitor::AddListed(int directory, const ListedEntry& entry, bool stat, cons
   // What cannot be asked for (a directory that may be read but not searched) is listed all the same.
   if (error < 0) {
     record_.Add(kind, ino, entry.name, nullptr);
-    return;
+  } else if (stat) {
+    AddWhole(directory, entry.name, request, origin, facts);
+  } else {
+    record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, nullptr);
   }
-  record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, stat ? &facts : nullptr);
 }

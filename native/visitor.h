@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "backlog.h"
+#include "content.h"
+#include "memory.h"
 #include "opener.h"
 #include "record.h"
 #include "requests.h"
@@ -29,10 +31,12 @@ class Visitor {
     int queue;
     uint32_t mask;
     const std::atomic<bool>* cancelled;
+    // What need not be told again (kCompare).
+    const Memory* memory;
   };
 
   Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
-      : plan_(plan), opener_(plan.requests, lock, backlog) {}
+      : plan_(plan), opener_(plan.requests, lock, backlog), content_(&opener_, plan.cancelled) {}
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
   Node* Visit(const Job& job);
@@ -41,17 +45,22 @@ class Visitor {
 
  private:
   Node* Explore(const Job& job);
+  void Compare(const Job& job, const Request& request);
   void Look(int directory, const Request& request, const Origin& origin);
   int Watch(int directory);
   int AddWatch(const char* path);
   bool GoTo(int directory);
   int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
-  void AddListed(int directory, const ListedEntry& entry, bool stat, const Origin& origin);
+  void AddListed(int directory, const ListedEntry& entry, const Request& request, const Origin& origin);
+  int Ask(int directory, const char* name, const Origin& origin, Facts* facts);
+  void AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
+                const Facts& facts);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
 
   Plan plan_;
   Opener opener_;
+  Content content_;
   Record record_;
   bool asked_to_unshare_ = false;
   bool unshared_ = false;

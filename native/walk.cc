@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +14,8 @@
 namespace {
 
 constexpr int kMaxThreads = 2;
+constexpr uint64_t kSecond = 1000000000;
+constexpr uint64_t kMillisecond = 1000000;
 
 // fcntl(2) itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
 int Duplicate(int fd) {
@@ -20,9 +23,16 @@ int Duplicate(int fd) {
   return copy < 0 ? -errno : static_cast<int>(copy);
 }
 
+// ns. Not libuv's: its clock is the loop's.
+uint64_t Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace
 
-int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask) {
+int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, const Repeat& repeat) {
   int error = requests_.Parse(requests, bytes);
   if (error < 0) return error;
   if (queue >= 0) {
@@ -30,9 +40,9 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask)
     queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
-  plan_ = {&requests_, queue_.get(), mask, &cancelled_};
-  backlog_.Begin(requests_.count());
-  next_id_ = static_cast<uint32_t>(requests_.count());
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_};
+  repeat_ = repeat;
+  Begin();
   started_ = 1;
   return StartOne();
 }
@@ -64,9 +74,51 @@ void Walk::Run() {
     Locked locked(&lock_);
     turn = NextTurn(&job);
   }
-  while (turn == Turn::kVisit) turn = HandIn(visitor, &job, visitor->Visit(job));
-  if (turn == Turn::kEnd) End();
+  for (;;) {
+    while (turn == Turn::kVisit) turn = HandIn(visitor, &job, visitor->Visit(job));
+    if (turn == Turn::kLeave) break;
+    Locked locked(&lock_);
+    if (!Rest()) break;
+    turn = NextTurn(&job);
+  }
   delete visitor;
+  if (turn == Turn::kEnd) End();
+}
+
+// A pass. Under the lock, or before there are threads.
+void Walk::Begin() {
+  memory_->Begin();
+  backlog_.Begin(requests_.count());
+  next_id_ = static_cast<uint32_t>(requests_.count());
+  has_told_ = false;
+  began_ = Now();
+}
+
+// Under the lock, which it gives up while it waits. False: there is no other pass.
+bool Walk::Rest() {
+  uint64_t now = Now();
+  uint64_t took = now - began_;
+  memory_->NoteTime(took);
+  if (repeat_.most == 0 || has_told_ || took > repeat_.most * kMillisecond) return false;
+  uint64_t rest = repeat_.first * kMillisecond;
+  repeat_.first = 2 * repeat_.first < repeat_.most ? 2 * repeat_.first : repeat_.most;
+  // What was found is what was known: one of the two is enough meanwhile.
+  memory_->Begin();
+  WaitUntil(now + (rest > took ? rest : took));
+  if (cancelled_.load(std::memory_order_relaxed)) return false;
+  Begin();
+  busy_--;
+  return true;
+}
+
+// Under the lock. Or until the walk is cancelled.
+void Walk::WaitUntil(uint64_t moment) {
+  timespec until;
+  until.tv_sec = static_cast<time_t>(moment / kSecond);
+  until.tv_nsec = static_cast<long>(moment % kSecond);
+  int status = 0;
+  while (status != ETIMEDOUT && !cancelled_.load(std::memory_order_relaxed))
+    status = pthread_cond_timedwait(&changed_, &lock_, &until);
 }
 
 // Hands in what a visit found and takes the next job, under one lock.
@@ -77,9 +129,9 @@ Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
   bool help;
   {
     Locked locked(&lock_);
-    uint32_t id = job->parent == nullptr ? static_cast<uint32_t>(job->request) : next_id_++;
+    if (!record->digest.is_none()) memory_->Find(record->digest);
     // Before its subdirectories can be taken, by whichever thread: a parent's record precedes theirs.
-    Append(record, id);
+    uint32_t id = record->is_known ? Record::kNoParent : Tell(record, *job);
     if (found != nullptr) {
       found->id = id;
       backlog_.Push(found);
@@ -96,8 +148,35 @@ Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
   return turn;
 }
 
+// Under the lock. Returns its id.
+uint32_t Walk::Tell(Record* record, const Job& job) {
+  uint32_t id = static_cast<uint32_t>(job.request);
+  if (job.parent != nullptr) {
+    TellOf(job.parent);
+    record->parent = job.parent->id;
+    id = next_id_++;
+  }
+  Append(record, id);
+  return id;
+}
+
+// Under the lock. What lies below a directory that has not changed itself is told with those that it lies in,
+// the topmost first.
+void Walk::TellOf(Node* node) {
+  while (node->id == Record::kNoParent) {
+    Node* top = node;
+    while (top->parent != nullptr && top->parent->id == Record::kNoParent) top = top->parent;
+    Record stub;
+    stub.MakeStub(top->name(), top->facts, top->root_device);
+    stub.parent = top->parent != nullptr ? top->parent->id : Record::kNoParent;
+    top->id = top->parent != nullptr ? next_id_++ : static_cast<uint32_t>(top->request);
+    Append(&stub, top->id);
+  }
+}
+
 // Under the lock.
 void Walk::Append(Record* record, uint32_t id) {
+  has_told_ = true;
   bool was_empty = output_.empty();
   uint8_t* to = output_.Append(record->bytes());
   if (to == nullptr) to = output_.Append(record->DropEntries());
@@ -182,4 +261,5 @@ void Walk::Release() {
 Walk::~Walk() {
   pthread_cond_destroy(&changed_);
   pthread_mutex_destroy(&lock_);
+  memory_->Release();
 }

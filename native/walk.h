@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "backlog.h"
+#include "memory.h"
 #include "output.h"
 #include "requests.h"
 #include "unique_fd.h"
@@ -19,17 +20,29 @@
 // holds in a system call, which not even SIGKILL ends, is waited for by nobody.
 class Walk {
  public:
+  // A walk that is made again and again until there is something to tell: the loop sleeps meanwhile.
+  struct Repeat {
+    // ms from the end of a pass to the next, doubled each time up to `most`; at least as long as a pass took.
+    uint64_t first = 0;
+    // 0: once. A pass that takes longer than this is the last.
+    uint64_t most = 0;
+  };
+
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
-  // something to be taken.
-  explicit Walk(uv_async_t* wake) : wake_(wake) {
+  // something to be taken. `memory`: of the walks with kCompare; it is the caller's as well.
+  Walk(uv_async_t* wake, Memory* memory) : memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
-    pthread_cond_init(&changed_, nullptr);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed_, &attributes);
+    pthread_condattr_destroy(&attributes);
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
   // Starts it: 0 or -errno. `queue` is an inotify fd, which may be closed meanwhile, or -1.
-  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask);
+  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, const Repeat& repeat);
 
   // Gives up between two system calls. What was found, and above all what is watched, is still to be taken.
   void Cancel();
@@ -51,7 +64,12 @@ class Walk {
   void Run();
   Turn HandIn(Visitor* visitor, Job* job, Node* found);
   void Append(Record* record, uint32_t id);
+  uint32_t Tell(Record* record, const Job& job);
+  void TellOf(Node* node);
   Turn NextTurn(Job* job);
+  void Begin();
+  bool Rest();
+  void WaitUntil(uint64_t moment);
   void End();
   int StartOne();
   void Wake();
@@ -68,8 +86,12 @@ class Walk {
   pthread_cond_t changed_;
   // All from here on under the lock.
   Backlog backlog_;
+  Memory* memory_;
   Output output_;
   uv_async_t* wake_;
+  Repeat repeat_;
+  uint64_t began_ = 0;
+  bool has_told_ = false;
   uint32_t next_id_ = 0;
   int started_ = 0;
   int busy_ = 0;

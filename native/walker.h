@@ -15,10 +15,14 @@ class Walker : public Napi::ObjectWrap<Walker> {
   Napi::Value Walk(const Napi::CallbackInfo& info);
   void Cancel(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
+  Napi::Value Commit(const Napi::CallbackInfo& info);
+  Napi::Value Took(const Napi::CallbackInfo& info);
+  Napi::Value Forget(const Napi::CallbackInfo& info);
 
   int Start(const Napi::CallbackInfo& info);
 
   // Null while there is no walk. It frees itself.
   Delivery* walk_ = nullptr;
+  Memory* memory_ = new Memory();
   bool closed_ = false;
 };

@@ -56,7 +56,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *
  *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
- *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink)
+ *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
+ *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read)
  *     u32 rootBytes, u32 relBytes, u32 nameCount
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
  *     root            an absolute path; symlinks are followed
@@ -73,7 +74,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                         now), -ECANCELED, -ENOMEM (without entries). What was listed before is there
  *     20 u32 flags        1 BOUNDARY (another mount begins here: not watched, not listed), 2 LOOK, 4 the name is ASCII,
  *                         8 VANISHED (an entry went before its stat was taken: the listing may be of no one moment),
- *                         16 on another device than the request's root
+ *                         16 on another device than the request's root, 32 UNCHANGED (COMPARE: it is as it was, its entries are not
+ *                         sent, and something below it is not as it was)
  *     24 f64 ino          folded to 53 bits: (ino ^ (ino >> 53)) & (2^53 - 1)
  *     32 f64 mount id     0 where the kernel (before 5.8) does not say
  *     40 u32 dev major, u32 dev minor, u32 mode, u32 uid, u32 gid
@@ -86,12 +88,18 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u8 kind         0 file, 1 symlink, 2 other, 3 directory
  *     u8 inoBytes     0 to 7; 0: not known
  *     u8 nameBytes
- *     u8 flags        1 the name is ASCII, 2 a stat block follows
+ *     u8 flags        1 the name is ASCII, 2 a stat block follows, 4 and behind it 16 bytes that stand for the content (of this process
+ *                     alone: the key is its own). Missing where it could not be read
  *     inoBytes        the folded inode number
  *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
  *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
  *                     none). Missing where the stat failed, but not with ENOENT
  *     name
+ *
+ * **COMPARE**: of every directory the walker keeps a digest of 128 bits: of its place (the inode numbers and names from the request's root
+ * down to it) and of all that a record says, stat blocks included. A directory whose digest is known is left out; so of a tree in which nothing
+ * has changed no record comes at all. The digests of a walk are known once commit() says that its records have been taken in. What
+ * could not be read, or went while it was, is never known.
  */
 export interface NativeWalker {
   /**
@@ -101,13 +109,30 @@ export interface NativeWalker {
    * @param queue whose watches to add, with `mask`; null for none. It may be closed meanwhile.
    * @param onRecords called with whole records (about 128 KiB of them; the buffer is the callee's), at last with `done`, when there
    *   may be none. Another walk may be started from that call.
+   * @param first with `most`: while there is nothing to tell (COMPARE), the walk is made again `first` ms after its end, then after twice as
+   *   many, up to `most`, and never sooner than it has taken: JavaScript sleeps meanwhile. It ends with one that takes longer than `most`.
+   * @param persistent false: it does not keep the loop alive
    */
-  walk(queue: NativeQueue | null, mask: number, requests: Buffer, onRecords: RecordsCallback): number
+  walk(
+    queue: NativeQueue | null,
+    mask: number,
+    requests: Buffer,
+    onRecords: RecordsCallback,
+    first?: number,
+    most?: number,
+    persistent?: boolean,
+  ): number
   /**
    * Gives up between two system calls. What was found until then, and above all which directories are watched, still comes,
    * and a last call.
    */
   cancel(): void
+  /** The digests of the walk that is over are what is known from now on, in place of all others. 0, or -EBUSY during a walk. */
+  commit(): number
+  /** ms that the last pass has taken. */
+  took(): number
+  /** Nothing is known: the next walk sends everything. 0, or -EBUSY during a walk. */
+  forget(): number
   /** Ends all calls at once. Watches that were added, and not yet told of, stay with the queue. */
   close(): void
 }

@@ -15,8 +15,16 @@ export interface Coverage {
   uncovered: Array<{ path: string; error: Error }>
 }
 
-/** @param isThere whether the root is present, or its first listing under way: how far that has come is told as well */
-export function coverageOf(root: Root, tree: Tree, isThere: boolean): Coverage[] {
+/**
+ * @param isThere whether the root is present, or its first listing under way: how far that has come is told as well
+ * @param slowness what is to be said of the polls
+ */
+export function coverageOf(
+  root: Root,
+  tree: Tree,
+  isThere: boolean,
+  slowness: string | undefined,
+): Coverage[] {
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
   const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
@@ -36,7 +44,7 @@ export function coverageOf(root: Root, tree: Tree, isThere: boolean): Coverage[]
     return {
       path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
       backend: territory.backend,
-      why: territory.why,
+      why: slowness && territory.isPolled ? `${territory.why}; ${slowness}` : territory.why,
       directories: isThere ? territory.directories : 0,
       uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
     }

@@ -14,6 +14,8 @@ export interface Stat {
   ctimeMs: number
   /** When the file was made; 0 where the filesystem does not say. */
   btimeMs: number
+  /** What stands for what a file holds, where that is asked for and could be read: 16 bytes as latin1. */
+  content?: string
 }
 
 /** What is believed of one name in a directory. */
@@ -65,10 +67,17 @@ export function alteration(
   if (replaced) return 'modify'
   if (now === undefined) return undefined
   if (old === undefined) return now.ctimeMs >= since ? 'modify' : undefined
-  if (old.size !== now.size || old.mtime !== now.mtime) return 'modify'
+  if (old.size !== now.size || old.mtime !== now.mtime || holdsOther(old, now)) return 'modify'
+  // The name has been given to another, and what is cached here has not (overlay, FUSE): so it was replaced.
+  if (now.nlink === 0 && old.nlink > 0) return 'modify'
   if (!sameOwner(old, now) || old.nlink !== now.nlink) return 'attrib'
   // Only the ctime: an mtime was put back behind a write of the same size, for all we can tell.
   return old.ctime !== now.ctime ? 'modify' : undefined
+}
+
+/** What could not be read is not known to be otherwise. */
+function holdsOther(a: Stat, b: Stat): boolean {
+  return a.content !== undefined && b.content !== undefined && a.content !== b.content
 }
 
 function sameOwner(a: Stat, b: Stat): boolean {
@@ -94,5 +103,6 @@ export function alterationOfMoved(before: Entry, after: Entry): 'modify' | 'attr
   if (after.kind === 'directory') return a && b && !sameOwner(a, b) ? 'attrib' : undefined
   // Without a stat to compare with, it may have been written before or after it moved.
   if (a === undefined || b === undefined || a.size !== b.size || a.mtime !== b.mtime) return 'modify'
+  if (holdsOther(a, b)) return 'modify'
   return sameOwner(a, b) ? undefined : 'attrib'
 }

@@ -26,6 +26,8 @@ export interface EventsParts {
   /** The top of a root is gone, moved or unmounted. */
   lost(top: Directory): void
   trouble(error: unknown): void
+  /** What is believed of these is otherwise from now on: no poll has found it so. */
+  overtaken(directories: readonly Directory[]): void
 }
 
 /**
@@ -60,8 +62,12 @@ export class Events {
   }
 
   async #take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { tree, translator, surveyor, report } = this.#parts
-    const index = new BatchIndex(batch, start, end, (wd) => tree.at(wd).some(keepsStat))
+    const { tree, translator, surveyor, report, overtaken } = this.#parts
+    const index = new BatchIndex(batch, start, end, (wd) => {
+      const polled = tree.at(wd).filter(keepsStat)
+      if (polled.length > 0) overtaken(polled)
+      return polled.length > 0
+    })
     const open = index.open()
     const seen = open.size === 0 ? undefined : await this.#unlessShort(() => surveyor.look(open))
     const looks: Looks = seen ?? new Map()

@@ -57,6 +57,12 @@ export class FileRoots {
     }
   }
 
+  /** Whether a poll looks at some of them. */
+  get arePolled(): boolean {
+    for (const { isPolled } of this.#territories.values()) if (isPolled) return true
+    return false
+  }
+
   /** Looks at each, whatever was told of it. */
   async lookAtAll(source: Source): Promise<void> {
     for (const [file, { isPolled }] of this.#territories) {

@@ -31,7 +31,7 @@ export class Found {
 
   /** What its parent's listing says of it. */
   get asEntry(): Entry | undefined {
-    return this.parent?.entries.get(this.name)
+    return this.parent?.listing.isUnchanged ? undefined : this.parent?.entries.get(this.name)
   }
 }
 

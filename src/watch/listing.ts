@@ -23,6 +23,7 @@ const NAME = 80
 const BOUNDARY = 1
 const NAME_IS_ASCII = 4
 const VANISHED = 8
+const UNCHANGED = 32
 
 const NO_PARENT = -1
 
@@ -114,6 +115,11 @@ export class Listing {
   /** A name went while it was looked at: where to, the listing may not show. */
   get isMoving(): boolean {
     return (this.#int(FLAGS) & VANISHED) !== 0
+  }
+
+  /** It is as it was when it was last taken in, and its entries are not told: something below it is otherwise. */
+  get isUnchanged(): boolean {
+    return (this.#int(FLAGS) & UNCHANGED) !== 0
   }
 
   get ino(): number {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { InotifyError, invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 import type { Kind } from './change.ts'
 
@@ -22,7 +22,7 @@ export interface WatchOptions {
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
   /** ms, 0. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. */
   settle?: number
-  /** Not supported yet. */
+  /** false. Polls read every file, all of it, and compare what it holds: for servers whose times and sizes are not to be relied on. */
   hash?: boolean
   /** 'utf8'. 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. */
   encoding?: 'utf8' | 'buffer'
@@ -42,6 +42,8 @@ export interface Settings {
   ignores: ((path: string, kind: Kind) => boolean) | undefined
   /** ms; 0: at once. */
   settle: number
+  /** Polls compare what files hold as well. */
+  hash: boolean
   encoding: 'utf8' | 'buffer'
   signal: AbortSignal | undefined
   persistent: boolean
@@ -58,14 +60,14 @@ export function rootPath(path: string): string {
   throw invalidArgument('path', path, 'a string, not empty and without a NUL byte')
 }
 
-/** Defaults, the environment, and what is wrong with the options. Throws TypeError, or InotifyError ENOSYS. */
+/** Defaults, the environment, and what is wrong with the options. Throws TypeError. */
 export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
   // Empty is as good as unset, as everywhere in the shell.
   const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
   const { recursive = false, initial = false, followSymlinks = false, settle = 0 } = options
-  const { signal, persistent = true, ignore, encoding = 'utf8' } = options
+  const { hash = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
@@ -74,7 +76,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   }
-  for (const [name, value] of Object.entries({ recursive, initial, followSymlinks, persistent })) {
+  for (const [name, value] of Object.entries({ recursive, initial, followSymlinks, hash, persistent })) {
     if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
   }
   if (encoding !== 'utf8' && encoding !== 'buffer') {
@@ -82,13 +84,6 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   }
   if (typeof settle !== 'number' || !(settle >= 0 && settle <= LONGEST_TIMER)) {
     throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
-  }
-  if (options.hash) {
-    throw new InotifyError({
-      errno: 'ENOSYS',
-      syscall: 'watch',
-      hint: 'options.hash is not supported yet',
-    })
   }
   const ignores = predicate(ignore)
   return {
@@ -99,6 +94,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     followSymlinks,
     ignores,
     settle,
+    hash,
     encoding,
     signal,
     persistent,

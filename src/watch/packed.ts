@@ -3,12 +3,14 @@ import type { Entries, Entry, Stat } from './entries.ts'
 import { keyOf, nameOf } from './names.ts'
 
 // An entry, as native/record.h packs it: kind, bytes of the inode number, bytes of the name, flags; the inode number without leading
-// zeros; a stat block if the flag says so; the name. Little-endian.
+// zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
 const HEAD = 4
 const STAT_BYTES = 56
+const CONTENT_BYTES = 16
 const IS_ASCII = 1
 const HAS_STAT = 2
-const LARGEST = HEAD + 7 + STAT_BYTES + 255
+const HAS_CONTENT = 4
+const LARGEST = HEAD + 7 + STAT_BYTES + CONTENT_BYTES + 255
 const KINDS: readonly Kind[] = ['file', 'symlink', 'other', 'directory']
 const NOT_ASCII = /[^\0-\x7f]/
 
@@ -29,6 +31,10 @@ export function unpack(
     at += inoBytes
     const stat = flags & HAS_STAT ? readStat(block, at) : undefined
     if (stat !== undefined) at += STAT_BYTES
+    if (stat !== undefined && flags & HAS_CONTENT) {
+      stat.content = block.toString('latin1', at, at + CONTENT_BYTES)
+      at += CONTENT_BYTES
+    }
     const name = nameAt(block, at, at + nameBytes, (flags & IS_ASCII) !== 0)
     at += nameBytes
     take(name, { kind, ino, stat })
@@ -107,12 +113,14 @@ function write(block: Buffer, start: number, name: string, { kind, ino, stat }: 
     block.writeDoubleLE(stat.ctimeMs, at + 40)
     block.writeDoubleLE(stat.btimeMs, at + 48)
     at += STAT_BYTES
+    if (stat.content !== undefined) at += block.write(stat.content, at, 'latin1')
   }
   const text = isAscii ? name : nameOf(name)
   const nameBytes = typeof text === 'string' ? block.write(text, at) : text.copy(block, at)
   block[start] = KINDS.indexOf(kind)
   block[start + 1] = inoBytes
   block[start + 2] = nameBytes
-  block[start + 3] = (isAscii ? IS_ASCII : 0) | (stat === undefined ? 0 : HAS_STAT)
+  const content = stat?.content === undefined ? 0 : HAS_CONTENT
+  block[start + 3] = (isAscii ? IS_ASCII : 0) | (stat === undefined ? 0 : HAS_STAT) | content
   return at + nameBytes
 }

@@ -25,6 +25,8 @@ export class Reconciliation {
   readonly #coverer: Coverer
   readonly #matching: DirectoryMatching
   readonly #all: Found[] = []
+  // Those of them of which their parent's listing tells all there is to tell.
+  readonly #unlisted: Array<[directory: Directory, entry: Entry]> = []
   #requested: readonly Directory[] = []
   #byId: Array<Found | undefined> = []
   #deeper: Directory[] = []
@@ -74,6 +76,7 @@ export class Reconciliation {
 
   /** When no more comes: the changes. */
   finish(): Change[] {
+    if (this.terms.isPartial) for (const found of this.#all) this.#keepUnlisted(found)
     for (const found of this.#all) this.#compare(found)
     const arrivals = [...this.#arrivals.values()].flat()
     if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
@@ -86,6 +89,8 @@ export class Reconciliation {
     for (const found of this.#all) this.#deleteLost(found, placing)
     for (const found of this.#all) this.#cover(found)
     for (const found of this.#all) this.#alterDirectory(found, placing)
+    for (const [directory, entry] of this.#unlisted)
+      placing.alterDirectory(directory, entry, this.terms.since)
     for (const [directory, name, before, after] of this.#altered)
       placing.alter(directory, name, before, after, this.terms.since)
     return placing.changes
@@ -173,11 +178,24 @@ export class Reconciliation {
     return this.terms.touched?.get(directory)?.has(name) ?? false
   }
 
+  /** What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it. */
+  #keepUnlisted({ match, listing, entries }: Found): void {
+    if (match === undefined || listing.isUnchanged) return
+    for (const directory of match.subdirectories()) {
+      if (this.#matching.foundOf(directory) !== undefined) continue
+      this.#kept.add(directory)
+      const entry = entries.get(directory.name)
+      // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
+      const isOurs = directory.territory === match.territory && !this.#isTouched(match, directory.name)
+      if (entry !== undefined && isOurs) this.#unlisted.push([directory, entry])
+    }
+  }
+
   /** What of a directory's entries is not where it was, and what is altered. */
   #compare(found: Found): void {
     const { match, listing } = found
     found.compared = match
-    if (listing.error !== 0) return
+    if (listing.error !== 0 || listing.isUnchanged) return
     if (match === undefined || !match.isListed) {
       for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
       return
@@ -257,7 +275,7 @@ export class Reconciliation {
   }
 
   #lostIn({ match, listing }: Found): Directory[] {
-    if (match === undefined || listing.error !== 0) return []
+    if (match === undefined || listing.error !== 0 || listing.isUnchanged) return []
     return [...match.subdirectories()].filter((directory) => {
       const isKnown = this.#matching.foundOf(directory) !== undefined || this.#kept.has(directory)
       const { name } = directory
@@ -266,6 +284,7 @@ export class Reconciliation {
   }
 
   #cover({ match, listing, boundaries }: Found): void {
+    if (listing.isUnchanged) return
     if (match === undefined || !this.#tree.isAttached(match)) {
       this.#tree.disown(listing.wd)
       return

@@ -14,6 +14,7 @@ import { Lane } from './lane.ts'
 import { MountsBelow } from './mounts_below.ts'
 import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
+import { Pace } from './pace.ts'
 import { Polling } from './polling.ts'
 import { Presence } from './presence.ts'
 import { Recovery } from './recovery.ts'
@@ -61,6 +62,7 @@ export class Roots implements Surroundings {
   readonly #files: FileRoots
   readonly #polling: Polling
   readonly #polls: Schedule
+  readonly #pace: Pace
   readonly #settling: Settling
   readonly #mounts: MountWatch
   readonly #attaching: Attaching
@@ -110,6 +112,7 @@ export class Roots implements Surroundings {
       trouble: (error: unknown) => listener.trouble(error),
       room: () => listener.room(),
       arm: () => this.#arm(),
+      overtaken: (directories: readonly Directory[]) => polling.overtake(directories),
     }
     const surveyor = new Surveyor({
       ...shared,
@@ -139,13 +142,18 @@ export class Roots implements Surroundings {
         if (root !== undefined) presence.lose(root, 'inotify')
       },
     })
+    const pace = new Pace(settings.interval, warnOfSlowPolls)
     const polling = new Polling({
       ...shared,
+      pace,
+      interval: settings.interval,
       events,
       surveyor,
       files,
       replace: (root) => presence.replace(root, 'poll'),
       recursive: this.recursive && !this.hidesSome,
+      // What is not ignored is surveyed level by level, each time.
+      compares: !(this.recursive && this.hidesSome),
     })
     const presence = new Presence({
       ...shared,
@@ -158,11 +166,13 @@ export class Roots implements Surroundings {
     const mountsBelow = new MountsBelow({ ...shared, events, presence })
     const recovery = new Recovery({ ...shared, surveyor, events, files, presence, polling })
     this.#polls = new Schedule({
-      every: settings.interval,
+      every: () => pace.rest,
       persistent,
       failed,
       needed: () => polling.isNeeded(),
       run: () => polling.poll(),
+      linger: () => polling.linger(),
+      interrupt: (isRunDue) => polling.interrupt(isRunDue),
     })
     this.#settling = new Settling({ ...shared, events, presence, recovery, poll: () => this.#polls.now() })
     this.#surveyor = surveyor
@@ -171,6 +181,7 @@ export class Roots implements Surroundings {
     this.#attaching = attaching
     this.#events = events
     this.#polling = polling
+    this.#pace = pace
     this.#presence = presence
     this.#recovery = recovery
   }
@@ -245,7 +256,8 @@ export class Roots implements Surroundings {
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropTerritories(this.#tree)
-      return coverageOf(root, this.#tree, root.isPresent || root === this.#beginning)
+      const isThere = root.isPresent || root === this.#beginning
+      return coverageOf(root, this.#tree, isThere, this.#pace.slowness)
     })
   }
 
@@ -330,4 +342,12 @@ export class Roots implements Surroundings {
     this.#polls.arm()
     this.#settling.arm()
   }
+}
+
+function warnOfSlowPolls(slowness: string): void {
+  process.emitWarning(`what is watched is ${slowness}`, {
+    type: 'InotifyBridgeWarning',
+    code: 'INOTIFY_BRIDGE_SLOW_POLL',
+    detail: 'Changes are told late. A longer interval, or fewer directories, would take less of a processor.',
+  })
 }

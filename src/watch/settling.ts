@@ -41,7 +41,7 @@ export class Settling {
     this.#parts = parts
     const { persistent, failed, events } = parts
     this.#schedule = new Schedule({
-      every: SETTLING_MS,
+      every: () => SETTLING_MS,
       persistent,
       failed,
       needed: () => events.isUnsettled,

@@ -23,6 +23,8 @@ export interface SurveyTerms {
   touched?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
   /** Where no watch is to be had, a poll does. */
   pollInstead: boolean
+  /** What was not listed is as it is believed to be: a poll has found no directory that has come, gone or moved. */
+  isPartial?: boolean
   /** Every entry is looked at: events have been lost, and its times must tell what has changed. */
   withStat: boolean
 }

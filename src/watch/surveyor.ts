@@ -8,6 +8,7 @@ import type { Entries, Entry } from './entries.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Listing } from './listing.ts'
 import { textOf } from './names.ts'
+import type { Settings } from './options.ts'
 import { Reconciliation } from './reconciliation.ts'
 import { type Boundary, findingOf, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
 import { Territory } from './territory.ts'
@@ -39,6 +40,7 @@ export interface SurveyorParts {
   tree: Tree
   translator: Translator
   around: Surroundings
+  settings: Pick<Settings, 'hash'>
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
   choose(path: string): Promise<Choice | { refused: Error }>
@@ -48,6 +50,8 @@ export interface SurveyorParts {
   keeps(wd: number): boolean
   report(changes: Change[]): void
   trouble(error: unknown): void
+  /** What is believed of these may be otherwise from now on: not because a poll has found it so. */
+  overtaken(directories: readonly Directory[]): void
 }
 
 /** Sends the walker through directories, and into what comes up on its way: other mounts, and symlinks that are followed. */
@@ -79,6 +83,7 @@ export class Surveyor {
     told?: (changes: Change[]) => void,
   ): Promise<Map<Directory, RootFinding>> {
     const { tree, translator, around } = this.#parts
+    this.#parts.overtaken(directories)
     const survey = new Survey(tree, translator, around, terms)
     const take = (listing: Listing) => {
       survey.take(listing)
@@ -96,22 +101,23 @@ export class Surveyor {
     tops: readonly Directory[],
     terms: SurveyTerms,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
+    this.#parts.overtaken(tops)
     const reconciliation = this.#reconciliation(terms)
     await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
     const { roots, unlisted } = reconciliation
     return { roots, unlisted }
   }
 
-  /** Takes in what was listed elsewhere, and goes on from there. */
+  /** Takes in what was listed elsewhere, and goes on from there. The answer: whether there was anything to tell. */
   async takeListings(
     directories: readonly Directory[],
     listings: Iterable<Listing>,
     terms: SurveyTerms,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const survey = this.#reconciliation(terms)
     survey.begin(directories)
     for (const listing of listings) survey.take(listing)
-    await this.#complete(survey, [], (listing) => survey.take(listing))
+    return await this.#complete(survey, [], (listing) => survey.take(listing))
   }
 
   /** What is there now. */
@@ -123,8 +129,8 @@ export class Surveyor {
       const names = questions.get(directory)
       const place = this.#placeOf(directory)
       return names === undefined
-        ? { ...place, watch: directory.territory.isWatched, stat: true }
-        : { ...place, names }
+        ? { ...place, watch: directory.territory.isWatched, stat: true, hash: this.#hashes(directory) }
+        : { ...place, hash: this.#hashes(directory), names }
     })
     const take = (listing: Listing) => {
       if (listing.parent === undefined) found.set(asked[listing.id] as Directory, listing)
@@ -136,6 +142,7 @@ export class Surveyor {
   /** Holds what was seen in some directories against what is believed, and tells how it differs. */
   async takeIn(looks: readonly Look[], terms: SurveyTerms): Promise<void> {
     const { tree, translator, around } = this.#parts
+    this.#parts.overtaken(looks.map(({ directory }) => directory))
     const survey = new Survey(tree, translator, around, terms)
     for (const { directory, names, listing, spoken } of looks) {
       if (names === undefined) survey.takeWhole(directory, listing, spoken)
@@ -159,7 +166,7 @@ export class Surveyor {
       if (directory === undefined) continue
       const list = [...some]
       asked.push([wd, directory, list])
-      requests.push({ ...this.#placeOf(directory), names: list })
+      requests.push({ ...this.#placeOf(directory), hash: this.#hashes(directory), names: list })
     }
     await this.#walker.walk(requests, (listing) => {
       const [wd, directory, list] = asked[listing.id] as [number, Directory, string[]]
@@ -182,11 +189,16 @@ export class Surveyor {
 
   /** Where a poll finds a directory. */
   pollRequest(directory: Directory, recursive: boolean): WalkRequest {
-    return { ...this.#placeOf(directory), recursive, stat: true }
+    const hash = this.#hashes(directory)
+    return { ...this.#placeOf(directory), recursive, stat: true, compare: true, hash }
   }
 
   close(): Promise<void> {
     return this.#walker.close()
+  }
+
+  #hashes({ territory }: Directory): boolean {
+    return this.#parts.settings.hash && territory.isPolled
   }
 
   // Where something is ignored, what was found depends on the names that things have: a rename changes it.
@@ -200,7 +212,7 @@ export class Surveyor {
     survey: Survey | Reconciliation,
     first: readonly Directory[],
     take: (listing: Listing) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { tree, report, trouble } = this.#parts
     const inotify = this.#parts.inotify()
     try {
@@ -212,15 +224,18 @@ export class Surveyor {
         if (survey instanceof Survey) await this.#extend(survey)
         next = survey.takeDeeper().filter((directory) => tree.isAttached(directory))
         if (next.length === 0) break
+        this.#parts.overtaken(next)
       }
     } catch (error) {
       // What has been taken in is believed from now on, and is not found again.
       if (survey instanceof Survey) report(survey.takeChanges())
       throw error
     }
-    report(survey.finish())
+    const changes = survey.finish()
+    report(changes)
     if (survey.shortage !== undefined) trouble(survey.shortage)
     this.retire()
+    return changes.length > 0
   }
 
   /** Removes the watches that nothing needs any more: not before it is known that what was dropped is found nowhere else. */
@@ -239,6 +254,7 @@ export class Surveyor {
       recursive: recursive && !hidesSome,
       watch: territory.isWatched,
       stat: territory.isPolled || withStat,
+      hash: this.#hashes(directory),
     }
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { loadAddon, type NativeWalker } from '../addon.ts'
+import { loadAddon, type NativeWalker, type RecordsCallback } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { type Inotify, nativeQueue } from '../inotify/inotify.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
@@ -27,10 +27,52 @@ export class Walker {
     taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return
+    const queue = watching?.inotify[nativeQueue] ?? null
+    await this.#walk(requests, take, taker, (native, packed, onRecords) =>
+      native.walk(queue, watching?.mask ?? 0, packed, onRecords),
+    )
+  }
+
+  /**
+   * Walks again and again until there is something to tell, which it answers: nothing when the walks were cancelled, or one took longer than
+   * they may be apart. JavaScript sleeps meanwhile.
+   *
+   * @param first ms from one to the next; then twice as many
+   * @param most up to so many
+   */
+  async linger(
+    requests: readonly WalkRequest[],
+    first: number,
+    most: number,
+    persistent: boolean,
+  ): Promise<Listing[]> {
+    const found: Listing[] = []
+    const take = (listing: Listing) => void found.push(listing)
+    await this.#walk(requests, take, undefined, (native, packed, onRecords) =>
+      native.walk(null, 0, packed, onRecords, Math.ceil(first), Math.ceil(most), persistent),
+    )
+    return found
+  }
+
+  /** Ends the walk under way before its time. */
+  cancel(): void {
+    this.#native?.cancel()
+  }
+
+  /** ms that the last walk has taken. */
+  get took(): number {
+    return this.#native?.took() ?? 0
+  }
+
+  async #walk(
+    requests: readonly WalkRequest[],
+    take: (listing: Listing) => void,
+    taker: Taker | undefined,
+    start: (native: NativeWalker, packed: Buffer, onRecords: RecordsCallback) => number,
+  ): Promise<void> {
     if (this.#closed) throw closedError()
     this.#native ??= new (loadAddon().Walker)()
     const native = this.#native
-    const queue = watching?.inotify[nativeQueue] ?? null
     await new Promise<void>((resolve, reject) => {
       this.#abandon = reject
       let end = () => {}
@@ -53,10 +95,20 @@ export class Walker {
         if (failure === undefined) resolve()
         else reject(failure.error)
       }
-      const error = native.walk(queue, watching?.mask ?? 0, encodeRequests(requests), onRecords)
+      const error = start(native, encodeRequests(requests), onRecords)
       if (error === 0) this.#ended = ended
       else reject(new InotifyError({ errno: -error, syscall: 'walk' }))
     })
+  }
+
+  /** What the walk that is over has found is believed: one that compares tells only what is otherwise. */
+  commit(): void {
+    this.#native?.commit()
+  }
+
+  /** What is believed is not, or may not be, what was found last: the next walk tells everything. */
+  forget(): void {
+    this.#native?.forget()
   }
 
   /**

@@ -5,6 +5,8 @@ const WATCH = 2
 const STAT = 4
 const LOOK = 8
 const IN_PARENT = 32
+const COMPARE = 64
+const HASH = 128
 
 const HEAD = 16
 const LONGEST_NAME = 255
@@ -23,6 +25,10 @@ export interface WalkRequest {
   watch?: boolean
   /** Every entry is looked at, not only listed. */
   stat?: boolean
+  /** What is known to be as it was is not told: see {@link Walker.commit}. */
+  compare?: boolean
+  /** Every file is read through: what it holds is part of its stat. */
+  hash?: boolean
   /** Only these are looked at, and nothing is listed. */
   names?: readonly string[]
 }
@@ -45,7 +51,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
     end += bytes
     return bytes
   }
-  for (const { root, rel, parentIno, recursive, watch, stat, names } of requests) {
+  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, names } of requests) {
     reserve(HEAD)
     const head = end
     end += HEAD
@@ -54,6 +60,8 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       (recursive ? RECURSIVE : 0) |
       (watch ? WATCH : 0) |
       (stat ? STAT : 0) |
+      (compare ? COMPARE : 0) |
+      (hash ? HASH : 0) |
       (names === undefined ? 0 : LOOK)
     if (parentIno !== undefined) {
       reserve(8)

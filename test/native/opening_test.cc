@@ -92,7 +92,7 @@ class Line {
   Node* Visit(Job job, size_t depth) {
     Record record;
     Origin origin;
-    record.Begin(depth == 0 ? Record::kNoParent : job.parent->id, job.name);
+    record.Begin(job.name);
     int fd = opener_.OpenJob(job, &origin, &record.facts);
     Check(fd >= 0, "a directory is opened", fd);
     Check(mkdirat(fd, "d", 0777) == 0 && mkdirat(fd, "other", 0777) == 0, "mkdir", errno);
@@ -103,7 +103,7 @@ class Line {
     node->request = 0;
     node->id = static_cast<uint32_t>(depth);
     node->root_device = origin.root_device;
-    node->may_be_stale = false;
+    node->cache = Cache::kTrue;
     backlog_.Push(node);
     Done(&job);
     return node;

@@ -42,7 +42,8 @@ void CheckNames() {
   for (size_t length = 1; length <= kMaxNameBytes; length++) {
     std::string name(length, 'n'), other(length - 1, 'm');
     other += '\xff';
-    record.Begin(7, name.c_str());
+    record.Begin(name.c_str());
+    record.parent = 7;
     Facts stat;
     stat.ino = length;
     record.Add(Kind::kDirectory, uint64_t{1} << (length % 64), name.c_str(), nullptr);
@@ -73,7 +74,7 @@ void CheckFold() {
 void CheckNoMemory() {
   Record record;
   for (Kind kind : {Kind::kFile, Kind::kDirectory}) {
-    record.Begin(Record::kNoParent, "name");
+    record.Begin("name");
     record.wd = 3;
     for (int i = 0; i < 100000; i++) {
       no_memory = i > 50000;
@@ -85,7 +86,7 @@ void CheckNoMemory() {
     Check(record.error == -ENOMEM && copy.size() == 88, "the head and the name are left", copy.size());
     Check(Number(copy, 12) == 3, "and the watch", Number(copy, 12));
     Check(Number(copy, 64) + Number(copy, 68) + Number(copy, 72) + Number(copy, 76) == 0, "no entries", 0);
-    record.Begin(Record::kNoParent, "name");
+    record.Begin("name");
     record.Add(kind, 1, "an entry", nullptr);
     record.Finish();
     Check(record.error == 0 && record.bytes() > 88, "the next is whole", record.bytes());

@@ -5,11 +5,13 @@ export const WATCH = 2
 export const STAT = 4
 export const LOOK = 8
 export const NO_FOLLOW_ROOT = 16
+export const COMPARE = 64
 
 export const BOUNDARY = 1
 export const ASCII = 4
 export const VANISHED = 8
 export const OTHER_DEVICE = 16
+export const UNCHANGED = 32
 
 export const NO_PARENT = 0xffffffff
 export const KINDS = ['file', 'symlink', 'other', 'directory']

@@ -23,6 +23,21 @@ describe('alteration, between two looks', () => {
     ['the owner', seen('file', 1), seen('file', 1, { uid: 7 }), 'attrib'],
     ['the group', seen('file', 1), seen('file', 1, { gid: 7 }), 'attrib'],
     ['the links', seen('file', 1), seen('file', 1, { nlink: 2 }), 'attrib'],
+    [
+      'the last link: what is shown here was replaced',
+      seen('file', 1),
+      seen('file', 1, { nlink: 0 }),
+      'modify',
+    ],
+    ['the content alone', seen('file', 1, { content: 'a' }), seen('file', 1, { content: 'b' }), 'modify'],
+    [
+      'content and mode',
+      seen('file', 1, { content: 'a' }),
+      seen('file', 1, { content: 'b', mode: 1 }),
+      'modify',
+    ],
+    ['content that could not be read', seen('file', 1, { content: 'a' }), seen('file', 1), undefined],
+    ['content that can be read again', seen('file', 1), seen('file', 1, { content: 'a' }), undefined],
     ['the mode and the size', seen('file', 1), seen('file', 1, { mode: 0o600, size: 6 }), 'modify'],
     [
       'a directory by its entries',

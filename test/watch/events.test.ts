@@ -28,6 +28,7 @@ function settling(w: World) {
     },
     report() {},
     lost() {},
+    overtaken() {},
     trouble: () => {},
   })
   const settle = async () => {

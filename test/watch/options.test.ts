@@ -54,16 +54,11 @@ test.each([
   )
 })
 
-test('hash is not supported yet, and says so', () => {
-  expect(bad({ hash: true })).toThrow(
-    expect.objectContaining({ code: 'ENOSYS', hint: 'options.hash is not supported yet' }),
-  )
-})
-
 test.each<WatchOptions>([
   { recursive: true },
   { followSymlinks: true },
   { settle: 5 },
+  { hash: true },
   { settle: 2 ** 31 - 1 },
   { encoding: 'buffer' },
 ])('%j is taken as it is', (options) => {

@@ -39,6 +39,7 @@ test('without an inode number an entry takes its name and four bytes; each byte 
 
 test('the largest of everything that a stat holds', () => {
   const largest = stat({
+    content: '\xff\0'.repeat(8),
     mode: 2 ** 32 - 1,
     uid: 2 ** 32 - 1,
     gid: 2 ** 32 - 1,
