@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "locked.h"
 #include "perform.h"
 #include "thread.h"
 #include "vigil.h"
@@ -13,15 +14,6 @@
 namespace {
 
 constexpr uint64_t kMillisecond = 1000 * 1000;
-
-class Locked {
- public:
-  explicit Locked(uv_mutex_t* lock) : lock_(lock) { uv_mutex_lock(lock_); }
-  ~Locked() { uv_mutex_unlock(lock_); }
-
- private:
-  uv_mutex_t* lock_;
-};
 
 void Drop(Call* list) {
   while (list != nullptr) {

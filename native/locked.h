@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-// Holds a lock for as long as it lives.
+// Holds a lock for as long as it lives: libuv's too, which is the same on Linux.
 class Locked {
  public:
   explicit Locked(pthread_mutex_t* lock) : lock_(lock) { pthread_mutex_lock(lock_); }

@@ -92,6 +92,12 @@ int64_t StatInto(Call* call, int directory, const char* name) {
   return 0;
 }
 
+bool IsSymlink(const Call& call) {
+  uint64_t mode;
+  memcpy(&mode, call.data + sizeof mode, sizeof mode);
+  return (mode & S_IFMT) == S_IFLNK;
+}
+
 // What has been opened is to be looked at next, most often: one turn to JavaScript and back for both.
 int64_t WithStat(Call* call, int64_t fd) {
   if (fd < 0) return fd;
@@ -99,6 +105,21 @@ int64_t WithStat(Call* call, int64_t fd) {
   if (error == 0) return fd;
   close(static_cast<int>(fd));
   return error;
+}
+
+// What a symlink says comes behind its stat.
+int64_t StatOrLinkInto(Call* call, int directory, const char* name) {
+  int64_t error = StatInto(call, directory, name);
+  if (error < 0 || !IsSymlink(*call)) return error;
+  auto* larger = static_cast<uint8_t*>(realloc(call->data, call->bytes + PATH_MAX));
+  if (larger == nullptr) return -ENOMEM;
+  call->data = larger;
+  auto* text = reinterpret_cast<char*>(call->data + call->bytes);
+  int64_t bytes = Retry([&] { return readlinkat(directory, name, text, PATH_MAX); });
+  // It is none any more, or it has gone.
+  if (bytes < 0) return bytes;
+  call->bytes += static_cast<size_t>(bytes);
+  return 0;
 }
 
 int64_t ReadlinkInto(Call* call) {
@@ -203,7 +224,7 @@ void Perform(Call* call) {
       case Call::Kind::kOpenRegular:
         return WithStat(call, OpenRegular(fd, name, call->may_be_stale()));
       case Call::Kind::kStat:
-        return StatInto(call, fd, name);
+        return StatOrLinkInto(call, fd, name);
       case Call::Kind::kFileSystem:
         return FileSystemOf(fd);
       case Call::Kind::kReadlink:

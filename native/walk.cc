@@ -14,20 +14,12 @@
 namespace {
 
 constexpr int kMaxThreads = 2;
-constexpr uint64_t kSecond = 1000000000;
 constexpr uint64_t kMillisecond = 1000000;
 
 // fcntl(2) itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
 int Duplicate(int fd) {
   long copy = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
   return copy < 0 ? -errno : static_cast<int>(copy);
-}
-
-// ns. Not libuv's: its clock is the loop's.
-uint64_t Now() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -91,12 +83,12 @@ void Walk::Begin() {
   backlog_.Begin(requests_.count());
   next_id_ = static_cast<uint32_t>(requests_.count());
   has_told_ = false;
-  began_ = Now();
+  began_ = uv_hrtime();
 }
 
 // Under the lock, which it gives up while it waits. False: there is no other pass.
 bool Walk::Rest() {
-  uint64_t now = Now();
+  uint64_t now = uv_hrtime();
   uint64_t took = now - began_;
   memory_->NoteTime(took);
   if (repeat_.most == 0 || has_told_ || took > repeat_.most * kMillisecond) return false;
@@ -113,12 +105,9 @@ bool Walk::Rest() {
 
 // Under the lock. Or until the walk is cancelled.
 void Walk::WaitUntil(uint64_t moment) {
-  timespec until;
-  until.tv_sec = static_cast<time_t>(moment / kSecond);
-  until.tv_nsec = static_cast<long>(moment % kSecond);
-  int status = 0;
-  while (status != ETIMEDOUT && !cancelled_.load(std::memory_order_relaxed))
-    status = pthread_cond_timedwait(&changed_, &lock_, &until);
+  for (uint64_t now = uv_hrtime(); now < moment && !cancelled_.load(std::memory_order_relaxed);
+       now = uv_hrtime())
+    uv_cond_timedwait(&changed_, &lock_, moment - now);
 }
 
 // Hands in what a visit found and takes the next job, under one lock.
@@ -188,12 +177,12 @@ void Walk::Append(Record* record, uint32_t id) {
 
 // Under the lock, which it gives up while it waits.
 Walk::Turn Walk::NextTurn(Job* job) {
-  for (;; waiting_++, pthread_cond_wait(&changed_, &lock_), waiting_--) {
+  for (;; waiting_++, uv_cond_wait(&changed_, &lock_), waiting_--) {
     if (over_) return Turn::kLeave;
     bool cancelled = cancelled_.load(std::memory_order_relaxed);
     if (!cancelled && !output_.full() && backlog_.Take(job)) {
       busy_++;
-      if (waiting_ > 0 && backlog_.size() > 0) pthread_cond_signal(&changed_);
+      if (waiting_ > 0 && backlog_.size() > 0) uv_cond_signal(&changed_);
       return Turn::kVisit;
     }
     if (busy_ == 0 && (cancelled || backlog_.size() == 0)) {
@@ -218,7 +207,7 @@ void Walk::End() {
   over_ = true;
   output_.Flush();
   Wake();
-  pthread_cond_broadcast(&changed_);
+  uv_cond_broadcast(&changed_);
 }
 
 void Walk::Wake() {
@@ -228,7 +217,7 @@ void Walk::Wake() {
 void Walk::Cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
   Locked locked(&lock_);
-  pthread_cond_broadcast(&changed_);
+  uv_cond_broadcast(&changed_);
 }
 
 Block* Walk::Take(bool* over) {
@@ -236,7 +225,7 @@ Block* Walk::Take(bool* over) {
   bool was_full = output_.full();
   Block* block = output_.Take();
   *over = over_ && output_.empty();
-  if (was_full && !output_.full()) pthread_cond_broadcast(&changed_);
+  if (was_full && !output_.full()) uv_cond_broadcast(&changed_);
   return block;
 }
 
@@ -259,7 +248,7 @@ void Walk::Release() {
 }
 
 Walk::~Walk() {
-  pthread_cond_destroy(&changed_);
+  uv_cond_destroy(&changed_);
   pthread_mutex_destroy(&lock_);
   memory_->Release();
 }

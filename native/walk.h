@@ -32,11 +32,9 @@ class Walk {
   // something to be taken. `memory`: of the walks with kCompare; it is the caller's as well.
   Walk(uv_async_t* wake, Memory* memory) : memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&changed_, &attributes);
-    pthread_condattr_destroy(&attributes);
+    // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
+    // a newer system.
+    uv_cond_init(&changed_);
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
@@ -83,7 +81,7 @@ class Walk {
 
   pthread_mutex_t lock_;
   // Work has come, or room for more output, or the end.
-  pthread_cond_t changed_;
+  uv_cond_t changed_;
   // All from here on under the lock.
   Backlog backlog_;
   Memory* memory_;

@@ -120,8 +120,12 @@ async function build(node: TargetNode, work: Work, shown: string, from: Target |
     await onTarget('symlink', shown, calls.symlink(node.to, held.at(name)))
     return name
   }
-  await onTarget('mkdir', shown, calls.mkdir(held.at(name), 0o700))
-  await using made = await onTarget('open', shown, held.directory(name))
+  // The thread keeps the order.
+  const making = onTarget('mkdir', shown, calls.mkdir(held.at(name), 0o700))
+  const opening = onTarget('open', shown, held.directory(name))
+  await Promise.allSettled([making, opening])
+  await making
+  await using made = await opening
   await leavesAtOnce(node.entries, async (child, of) => {
     const built = await build(of, work, `${shown}/${child}`, from)
     await onTarget('rename', shown, calls.rename(held.at(built), made.at(child)))

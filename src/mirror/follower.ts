@@ -139,7 +139,7 @@ export class Follower {
       outcome?.found === 'torn' ||
       (outcome?.found === 'source' && outcome.changed !== undefined)
     this.#soon = isChanging
-      ? Math.max(TWO_TICKS, Math.min(took, interval / 2))
+      ? Math.max(TWO_TICKS, interval / 16, Math.min(took, interval / 2))
       : Math.min(interval, 2 * this.#soon)
     this.#wasDisturbed = false
     const woken = new Promise<void>((resolve) => {

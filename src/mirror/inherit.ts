@@ -26,7 +26,7 @@ export async function readBack(
 
 async function isOfLayout(target: HeldDirectory, name: string): Promise<boolean> {
   if (name.startsWith('..')) return true
-  const to = await target.readlink(name).catch(() => '')
+  const to = (await target.lstat(name)).link
   return to.startsWith('..data/')
 }
 
@@ -34,7 +34,7 @@ async function isOfLayout(target: HeldDirectory, name: string): Promise<boolean>
 async function readNode(parent: HeldDirectory, name: string): Promise<TargetNode | undefined> {
   const stat = await parent.lstat(name)
   const key = statKey(stat)
-  if (stat.isSymbolicLink()) return { kind: 'link', to: await parent.readlink(name) }
+  if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link }
   if (stat.isFile()) {
     // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
     return { kind: 'file', key, digest: await digestFile(parent, name, key).catch(() => '') }

@@ -89,8 +89,10 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
         }),
     )
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
-    this.#mounts = new MountWatch(() => {
-      for (const follower of this.#followers) follower.disturb()
+    this.#mounts = new MountWatch((points) => {
+      for (const [index, { rules }] of prepared.passes.entries())
+        if (rules.sources.some((path) => points.some((point) => concerns(point, path))))
+          this.#followers[index]?.disturb()
     })
   }
 
@@ -226,6 +228,12 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       this.emit('close')
     }
   }
+}
+
+/** Whether a path leads through the mount point, or to where it is. */
+function concerns(point: string, path: string): boolean {
+  const isBeneath = (a: string, b: string) => `${a}/`.startsWith(b === '/' ? b : `${b}/`)
+  return isBeneath(path, point) || isBeneath(point, path)
 }
 
 /** Makes an error that nobody awaits an uncaught exception, as in any EventEmitter. */

@@ -12,7 +12,6 @@ export interface Opened extends AsyncDisposable {
   /** The first `most` names. */
   names(most: number): Promise<Buffer[]>
   lstat(name: string | Buffer): Promise<FileStat>
-  readlink(name: string): Promise<string>
   directory(name: string): Promise<HeldDirectory>
   /** Opens a regular file for reading; EPROTOTYPE for what is none. */
   file(name: string): Promise<HeldFile>
@@ -52,10 +51,6 @@ export class SoleFile implements Opened {
 
   lstat(): Promise<FileStat> {
     return this.stat()
-  }
-
-  async readlink(): Promise<string> {
-    throw new CallError(constants.errno.EINVAL, 'readlink')
   }
 
   async directory(): Promise<HeldDirectory> {

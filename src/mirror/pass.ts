@@ -77,7 +77,7 @@ export class Passes {
   async #attempt(): Promise<Outcome> {
     const { source, index, publisher, rules } = this.#context
     await using root = await source.open()
-    const snapshot = await scan(root, rules)
+    const snapshot = await scan(root, rules, this.#read?.data !== undefined)
     const staged = await this.#stage(root, snapshot)
     this.#emptied = staged.emptied
     await verify(root, snapshot)

@@ -134,15 +134,15 @@ async function readVersion(
   for (let left = Number(key.size); ; ) {
     const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
     if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
-    if (chunk.length === 0) break
     hash.update(chunk)
-    await take(chunk)
     left -= chunk.length
     // Shorter than asked for is the end of a regular file: read(2).
-    if (left === 0 && chunk.length < CHUNK) break
+    const isLast = left === 0 && chunk.length < CHUNK
+    const [now] = await Promise.all([isLast ? file.stat() : undefined, take(chunk)])
+    if (now === undefined) continue
+    checkVersion(now, key)
+    return hash.digest('base64')
   }
-  checkVersion(await file.stat(), key)
-  return hash.digest('base64')
 }
 
 function checkVersion(now: FileStat, key: StatKey): void {

@@ -49,20 +49,24 @@ export interface Snapshot {
 /** Where `..data` leads, if it is a symlink to an entry beside it; undefined if this is no AtomicWriter's directory. */
 export async function readData(root: Opened): Promise<string | undefined> {
   try {
-    const to = await root.readlink('..data')
+    const to = (await root.lstat('..data')).link
     return to.includes('/') || to === '.' || to === '..' || to === '' ? undefined : to
   } catch (error) {
-    // EINVAL: an entry of that name which is no symlink.
-    if (['ENOENT', 'EINVAL'].includes(codeOf(error))) return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** Reads the whole source. Errors of single entries are part of the result; those thrown speak for the source. */
-export async function scan(root: Opened, rules: ScanRules): Promise<Snapshot> {
+/**
+ * Reads the whole source. `hadData`: whether there was a `..data` the last time, which is then asked for without waiting for the names.
+ * Errors of single entries are part of the result; those thrown speak for the source. */
+export async function scan(root: Opened, rules: ScanRules, hadData: boolean): Promise<Snapshot> {
   const key = statKey(root.opened)
-  const names = await root.names(MAX_ENTRIES + 1)
-  const data = names.some(isData) ? await readData(root) : undefined
+  const [names, early] = await Promise.all([
+    root.names(MAX_ENTRIES + 1),
+    hadData ? readData(root) : undefined,
+  ])
+  const data = !names.some(isData) ? undefined : hadData ? early : await readData(root)
   const scanner = new Scanner(rules, data)
   const tree = await scanner.read({ held: root, key, path: '', depth: 0 }, names)
   return { tree, data, over: scanner.over, endless: scanner.endless, skipped: scanner.skipped }
@@ -119,18 +123,10 @@ interface Reading {
   readonly depth: number
 }
 
-/** What an entry was seen to be; `to`: what it says if it is a symlink. */
-interface Look {
-  readonly stat: FileStat
-  readonly to: string | undefined
-}
-
-async function look({ held, key }: Reading, name: string): Promise<Look> {
-  let stat = await held.lstat(name)
+async function look({ held, key }: Reading, name: string): Promise<FileStat> {
+  const stat = await held.lstat(name)
   // Again: it may also have gone between being looked up and being looked at.
-  if (wasRemoved(key, stat)) stat = await held.lstat(name)
-  const isLink = stat.isSymbolicLink() && !wasRemoved(key, stat)
-  return { stat, to: isLink ? await held.readlink(name) : undefined }
+  return wasRemoved(key, stat) ? await held.lstat(name) : stat
 }
 
 class Scanner {
@@ -157,7 +153,7 @@ class Scanner {
       const looks = await Promise.allSettled(some.map((name) => look(directory, name)))
       for (const [index, name] of some.entries()) {
         if (!this.#hasRoom(directory.path)) return { kind: 'directory', key: directory.key, entries }
-        const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<Look>)
+        const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
         if (node !== undefined) entries.set(name, node)
       }
     }
@@ -194,16 +190,16 @@ class Scanner {
   async #entry(
     directory: Reading,
     name: string,
-    looked: PromiseSettledResult<Look>,
+    looked: PromiseSettledResult<FileStat>,
   ): Promise<SourceNode | undefined> {
     const at = directory.path === '' ? name : `${directory.path}/${name}`
     try {
       if (looked.status === 'rejected') throw looked.reason
-      const { stat, to } = looked.value
+      const stat = looked.value
       if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
-      if (to !== undefined) return this.#link(at, to)
+      if (stat.isSymbolicLink()) return this.#link(at, stat.link)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
     } catch (error) {

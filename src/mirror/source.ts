@@ -87,10 +87,14 @@ export class Source {
   async #reach(): Promise<Opened> {
     // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
     // up again.
-    await lookUpPath(this.calls, this.path)
+    const lookingUp = lookUpPath(this.calls, this.path)
     try {
-      if (this.alias === undefined)
-        return await HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
+      if (this.alias === undefined) {
+        // The thread keeps the order.
+        const opening = HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
+        return (await Promise.all([opening, lookingUp]))[0]
+      }
+      await lookingUp
       return await this.#reachFile(this.alias)
     } catch (error) {
       throw new SourceLost(reasonOf(error))
@@ -105,7 +109,7 @@ export class Source {
       let stat = await parent.lstat(name)
       for (let links = 0; stat.isSymbolicLink(); links++) {
         if (links === MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
-        const to = await parent.readlink(name)
+        const to = stat.link
         const before = parent
         parent = await this.#directoryOf(before, to)
         await before.close()

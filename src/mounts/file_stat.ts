@@ -16,8 +16,10 @@ export class FileStat {
   /** Its mount's id; 0 where the kernel (before 5.8) does not say. Device numbers do not tell bind mounts apart. */
   readonly mount: bigint
   readonly dev: bigint
+  /** What a symlink says, where it was asked for by its name; else ''. */
+  readonly link: string
 
-  /** @param packed ten u64, see StatInto in native/perform.cc */
+  /** @param packed ten u64 and a symlink's text, see StatInto in native/perform.cc */
   constructor(packed: Buffer) {
     const field = (index: number) => packed.readBigUInt64LE(8 * index)
     this.ino = field(0)
@@ -30,6 +32,7 @@ export class FileStat {
     this.nlink = field(7)
     this.mount = field(8)
     this.dev = field(9)
+    this.link = packed.toString('utf8', 80)
   }
 
   isFile(): boolean {

@@ -70,10 +70,6 @@ export class HeldDirectory implements AsyncDisposable {
     return this.calls.stat(this.at(name))
   }
 
-  readlink(name: string): Promise<string> {
-    return this.calls.readlink(this.at(name))
-  }
-
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
   async directory(name: string): Promise<HeldDirectory> {
     const opened = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)

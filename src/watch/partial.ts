@@ -35,10 +35,8 @@ function hasSameDirectories(listing: Listing, known: Directory, tree: Tree): boo
   const found = listing.subdirectories()
   let left = found.size
   for (const [name, entry] of tree.entriesOf(known)) {
-    if (entry instanceof Directory && isLinkBase(entry)) {
-      if (found.has(name)) return false
-      continue
-    }
+    // The link that leads there may have gone, or lead elsewhere.
+    if (entry instanceof Directory && isLinkBase(entry)) return false
     if (entry.kind !== 'directory' || found.get(name)?.ino !== entry.ino) {
       if (entry.kind === 'directory' || found.has(name)) return false
     } else left--
