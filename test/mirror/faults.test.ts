@@ -204,7 +204,7 @@ test('a directory that is replaced while it is read loses no entry in the target
 test('nor does a source that is replaced before anything is removed from the target', async () => {
   const { source, target, start } = fixture()
   for (const name of ['a', 'b']) await writeFile(join(source, name), 'one')
-  const mirror = await start({ quiet: 50 })
+  const mirror = await start({ quiet: 500 })
   using inotify = new Inotify()
   inotify.add(target, IN_DELETE | IN_CREATE)
   await unlink(join(source, 'a'))
