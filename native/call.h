@@ -41,6 +41,12 @@ struct Call {
   // Whether the texts are there that its kind reads.
   bool HasWhatItNeeds() const;
 
+  // Whether the name is to be looked up anew before.
+  bool may_be_stale() const {
+    bool can_be = kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular || kind == Kind::kStat ||
+                  kind == Kind::kReadlink;
+    return can_be && numbers[2] != 0;
+  }
   bool gives_descriptor() const {
     return kind == Kind::kOpen || kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular;
   }

@@ -4,9 +4,10 @@
 //
 // A process of its own, since unshare(CLONE_NEWUSER) is refused to one with several threads, as Node is.
 // Descriptor 3 is a socket to whoever started it: 'ready FD' is written to it when the tmpfs is there, at its
-// root the descriptor FD; a byte that comes back starts the command, and its end ends this. What fails is
-// told as 'failed CALL ERRNO' instead. WORKING-DIRECTORY is entered anew before the command starts, unless it
-// is ''.
+// root the descriptor FD; a byte that comes back starts the command, and its end ends this. Before that 'map'
+// may be written, which asks for the id maps of a user namespace; the byte that comes back says which were
+// made (kUsersMapped, kGroupsMapped). What fails is told as 'failed CALL ERRNO' instead. WORKING-DIRECTORY is
+// entered anew before the command starts, unless it is ''.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,27 +59,50 @@ bool WriteFile(const char* path, const char* text) {
   return write(file.get(), text, length) == static_cast<ssize_t>(length);
 }
 
-// user_namespaces(7): without rights in the namespace above, a process may map its own ids alone, and its
-// group only once it has given up setgroups(2).
-bool MapOwnIds(uid_t user, gid_t group) {
+// What a user namespace that was made here knows of ids.
+struct Ids {
+  bool all_users = true;
+  bool all_groups = true;
+};
+
+constexpr char kUsersMapped = 1, kGroupsMapped = 2;
+
+// One byte from whoever started this; false if it is gone.
+bool Answer(char* byte) {
+  ssize_t length;
+  do {
+    length = read(kParent, byte, 1);
+  } while (length < 0 && errno == EINTR);
+  return length == 1;
+}
+
+// user_namespaces(7): all ids can be mapped by one with CAP_SETUID (CAP_SETGID) in the namespace above, which
+// this process has left. Without, a process may map its own ids alone, and its group only once it has given
+// up setgroups(2).
+bool MapIds(uid_t user, gid_t group, Ids* ids) {
+  char mapped;
+  Tell("map\n", 4);
+  if (!Answer(&mapped)) return false;
+  ids->all_users = (mapped & kUsersMapped) != 0;
+  ids->all_groups = (mapped & kGroupsMapped) != 0;
   char map[64];
+  snprintf(map, sizeof map, "%u %u 1", user, user);
+  if (!ids->all_users && !WriteFile("/proc/self/uid_map", map)) return Failed("uid_map");
+  if (ids->all_groups) return true;
   // ENOENT: Linux before 3.19 has no such condition.
   if (!WriteFile("/proc/self/setgroups", "deny") && errno != ENOENT) return Failed("setgroups");
-  snprintf(map, sizeof map, "%u %u 1", user, user);
-  if (!WriteFile("/proc/self/uid_map", map)) return Failed("uid_map");
   snprintf(map, sizeof map, "%u %u 1", group, group);
   return WriteFile("/proc/self/gid_map", map) || Failed("gid_map");
 }
 
-// `is_user` becomes true where a user namespace was needed, too: there is no CAP_SYS_ADMIN then.
-bool LeaveNamespace(bool* is_user) {
+// Without CAP_SYS_ADMIN by way of a user namespace, in which there is one.
+bool LeaveNamespace(Ids* ids) {
   if (unshare(CLONE_NEWNS) == 0) return true;
   if (errno != EPERM) return Failed("unshare(CLONE_NEWNS)");
   const uid_t user = geteuid();
   const gid_t group = getegid();
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return Failed("unshare(CLONE_NEWUSER|CLONE_NEWNS)");
-  *is_user = true;
-  return MapOwnIds(user, group);
+  return MapIds(user, group, ids);
 }
 
 bool Configure(int filesystem, const char* key, const char* value) {
@@ -86,12 +110,12 @@ bool Configure(int filesystem, const char* key, const char* value) {
 }
 
 // Sets the owner and mode of the tmpfs's root to what `covered` has.
-bool Resemble(int filesystem, const struct stat& covered, bool is_user) {
+bool Resemble(int filesystem, const struct stat& covered, const Ids& ids) {
   char number[32];
   // An owner that a user namespace does not know is shown as the overflow id, and cannot be given to
   // anything.
-  const bool foreign_user = is_user && covered.st_uid != geteuid();
-  const bool foreign_group = is_user && covered.st_gid != getegid();
+  const bool foreign_user = !ids.all_users && covered.st_uid != geteuid();
+  const bool foreign_group = !ids.all_groups && covered.st_gid != getegid();
   const uid_t owner = foreign_user ? geteuid() : covered.st_uid;
   mode_t mode = covered.st_mode & 07777;
   // Whoever started this writes there, as this user. As the owner it could take that right at any time.
@@ -108,29 +132,20 @@ bool Resemble(int filesystem, const struct stat& covered, bool is_user) {
 
 // Mounts a tmpfs on the directory that is held, so on that one whatever its path leads to by now, and opens
 // its root.
-bool Cover(const char* directory, const char* size, bool is_user, UniqueFd* root) {
+bool Cover(const char* directory, const char* size, const Ids& ids, UniqueFd* root) {
   UniqueFd held(open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat covered;
   if (!held.is_open() || fstat(held.get(), &covered) != 0) return Failed("open");
   UniqueFd filesystem(static_cast<int>(syscall(kFsopen, "tmpfs", kFsopenCloexec)));
   if (!filesystem.is_open()) return Failed("fsopen");
   if (!Configure(filesystem.get(), "size", size)) return Failed("fsconfig");
-  if (!Resemble(filesystem.get(), covered, is_user)) return Failed("fsconfig");
+  if (!Resemble(filesystem.get(), covered, ids)) return Failed("fsconfig");
   if (syscall(kFsconfig, filesystem.get(), kCreate, nullptr, nullptr, 0) != 0) return Failed("fsconfig");
   root->reset(static_cast<int>(syscall(kFsmount, filesystem.get(), kFsmountCloexec, kNosuid | kNodev)));
   if (!root->is_open()) return Failed("fsmount");
   if (syscall(kMoveMount, root->get(), "", held.get(), "", kFromEmptyPath | kToEmptyPath) != 0)
     return Failed("move_mount");
   return true;
-}
-
-bool AwaitGo() {
-  char go;
-  ssize_t length;
-  do {
-    length = read(kParent, &go, 1);
-  } while (length < 0 && errno == EINTR);
-  return length == 1;
 }
 
 }  // namespace
@@ -144,20 +159,21 @@ int main(int argc, char** argv) {
   // The command must not have it: its end tells that the command has started.
   if (fcntl(kParent, F_SETFD, FD_CLOEXEC) != 0) return 2;
 
-  bool is_user = false;
-  if (!LeaveNamespace(&is_user)) return 1;
+  Ids ids;
+  if (!LeaveNamespace(&ids)) return 1;
   // Slave, not private: nothing that is mounted from now on gets out, and what a node mounts into the pod
   // later (HostToContainer, an automount) still gets in.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return Failed("mount(MS_SLAVE)"), 1;
   UniqueFd root;
-  if (!Cover(argv[1], argv[2], is_user, &root)) return 1;
+  if (!Cover(argv[1], argv[2], ids, &root)) return 1;
   // Left alone, the command would go on with a directory that nobody keeps up to date. prctl(2): execve keeps
   // it. Before the read, which finds out if that has happened by now.
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return Failed("prctl"), 1;
 
   char line[32];
   Tell(line, snprintf(line, sizeof line, "ready %d\n", root.get()));
-  if (!AwaitGo()) return 1;
+  char go;
+  if (!Answer(&go)) return 1;
   // A working directory in what is covered is still the covered one: mounting moves nobody.
   if (argv[3][0] != '\0' && chdir(argv[3]) != 0) return Failed("chdir"), 1;
   // libuv has given back every signal's default action and unblocked them all.

@@ -59,7 +59,7 @@ int64_t OpenBeneath(int directory, const char* name, int flags) {
 
 // The type is that of the inode held, not of whatever the name stands for by the time that it is opened for
 // reading: no FIFO is ever waited for, and no device set off.
-int64_t OpenRegular(int directory, const char* name, bool drop_cache) {
+int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   UniqueFd inode(static_cast<int>(OpenBeneath(directory, name, O_PATH)));
   if (!inode.is_open()) return inode.get();
   Facts facts;
@@ -70,13 +70,14 @@ int64_t OpenRegular(int directory, const char* name, bool drop_cache) {
   // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
   int64_t fd = Retry([&] { return open(PathOf(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
   // virtiofs in cache=always shows what it has read before for ever, whatever has become of the file.
-  if (fd >= 0 && drop_cache) posix_fadvise(static_cast<int>(fd), 0, 0, POSIX_FADV_DONTNEED);
+  if (fd >= 0 && may_be_stale) posix_fadvise(static_cast<int>(fd), 0, 0, POSIX_FADV_DONTNEED);
   return fd;
 }
 
-int64_t StatInto(Call* call) {
+// Into the call's data. 0 or -errno.
+int64_t StatInto(Call* call, int directory, const char* name) {
   Facts facts;
-  int error = StatAt(Number(*call, 0), call->texts[0], &facts);
+  int error = StatAt(directory, name, &facts);
   if (error < 0) return error;
   const uint64_t fields[] = {
       facts.ino,   facts.mode,
@@ -89,6 +90,15 @@ int64_t StatInto(Call* call) {
   memcpy(call->data, fields, sizeof fields);
   call->bytes = sizeof fields;
   return 0;
+}
+
+// What has been opened is to be looked at next, most often: one turn to JavaScript and back for both.
+int64_t WithStat(Call* call, int64_t fd) {
+  if (fd < 0) return fd;
+  int64_t error = StatInto(call, static_cast<int>(fd), "");
+  if (error == 0) return fd;
+  close(static_cast<int>(fd));
+  return error;
 }
 
 int64_t ReadlinkInto(Call* call) {
@@ -182,16 +192,18 @@ void Perform(Call* call) {
   int fd = Number(*call, 0);
   int second = Number(*call, 1);
   int third = Number(*call, 2);
+  // With what is to be done: one turn to JavaScript and back for both.
+  if (call->may_be_stale() && *name != '\0') LookUpAgain(fd, name);
   call->result = [&]() -> int64_t {
     switch (call->kind) {
       case Call::Kind::kOpen:
-        return Retry([&] { return openat(fd, name, second | O_CLOEXEC, third); });
+        return WithStat(call, Retry([&] { return openat(fd, name, second | O_CLOEXEC, third); }));
       case Call::Kind::kOpenBeneath:
-        return OpenBeneath(fd, name, second);
+        return WithStat(call, OpenBeneath(fd, name, second));
       case Call::Kind::kOpenRegular:
-        return OpenRegular(fd, name, second != 0);
+        return WithStat(call, OpenRegular(fd, name, call->may_be_stale()));
       case Call::Kind::kStat:
-        return StatInto(call);
+        return StatInto(call, fd, name);
       case Call::Kind::kFileSystem:
         return FileSystemOf(fd);
       case Call::Kind::kReadlink:

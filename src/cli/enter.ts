@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants } from 'node:fs'
+import { constants, readFileSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { constants as os } from 'node:os'
 import type { Duplex } from 'node:stream'
@@ -78,7 +78,11 @@ export class Entrant implements AsyncDisposable {
    * was ended before. Rejects with one line that says what the kernel or a policy forbids.
    */
   async covered(): Promise<string | undefined> {
-    const [word, ...rest] = await nextLine(this.#socket)
+    let [word, ...rest] = await nextLine(this.#socket)
+    if (word === 'map') {
+      this.#socket.write(Uint8Array.of(mapIds(this.child.pid as number)))
+      ;[word, ...rest] = await nextLine(this.#socket)
+    }
     if (word === undefined) return undefined
     if (word !== 'ready') throw failure(this.#request, rest)
     // By way of its descriptor, which leads to this very mount: a path would be looked up, links and all, in our own tree.
@@ -102,6 +106,28 @@ export class Entrant implements AsyncDisposable {
   }
 }
 
+/**
+ * Gives a new user namespace all ids that there are here, so that the command can become another user, as far as this process has the
+ * rights to: CAP_SETUID, CAP_SETGID, CAP_SETFCAP, which root in a container usually has. Returns enter.cc's answer.
+ */
+function mapIds(pid: number): number {
+  return (mapAll(pid, 'uid_map') ? 1 : 0) | (mapAll(pid, 'gid_map') ? 2 : 0)
+}
+
+function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
+  try {
+    const ours = readFileSync(`/proc/self/${map}`, 'utf8').trim().split('\n')
+    // Each line has the first id here, the first above, how many. What is here is what is above from there.
+    const lines = ours
+      .map((line) => line.trim().split(/\s+/))
+      .map(([first, , count]) => `${first} ${first} ${count}\n`)
+    writeFileSync(`/proc/${pid}/${map}`, lines.join(''))
+    return true
+  } catch {
+    return false
+  }
+}
+
 async function endOf(child: ChildProcess): Promise<Ending> {
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   return { code, signal }
@@ -119,7 +145,8 @@ async function nextLine(socket: Duplex): Promise<string[]> {
       text += data
       if (text.includes('\n')) finish()
     }
-    socket.on('data', onData).on('close', finish)
+    // Whoever paused a stream must also resume it: a listener alone does not.
+    socket.on('data', onData).on('close', finish).resume()
     if (socket.closed) finish()
   })
 }

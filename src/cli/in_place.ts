@@ -27,6 +27,9 @@ export async function runInPlace(
   command: readonly [string, ...string[]],
   reaper: Reaper,
 ): Promise<number> {
+  // Before the command is started: libuv makes a pipe non-blocking when it is first used, for all who share it, and makes it blocking
+  // again for a child. And a report that nobody reads is no reason to end the command.
+  process.stderr.on('error', () => {})
   try {
     const { code, signal } = await supervise(settings, command, reaper)
     return signal === null ? (code ?? 1) : dieOf(signal)

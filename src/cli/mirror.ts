@@ -29,6 +29,7 @@ entries that cannot be copied are not to be seen; --over-limit is hold, and what
                             not while the source is lost, is over the limits under hold, or TARGET cannot be written
       --listen [HOST:]PORT  HTTP: /healthz (it answers), /readyz (503 and the reason when FILE would not be there), /metrics
                             (Prometheus); port 0 is any that is free
+      --in-place            see above
       --json                an object a line
   -h, --help
 

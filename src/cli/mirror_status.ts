@@ -11,7 +11,6 @@ export class MirrorStatus extends EventEmitter<StatusEvents> {
   readonly #hold: boolean
   #mirror: Mirror | undefined
   #reason = ''
-  #error: string | undefined
   /** Times that the target has changed since the first pass. */
   updates = 0
   errors = 0
@@ -47,7 +46,7 @@ export class MirrorStatus extends EventEmitter<StatusEvents> {
         // Links go on showing the source; the last version gets older and older.
         if (this.#hold) return `over-limit: ${this.#reason}`
     }
-    return this.#error
+    return this.#mirror?.errors[0]?.message
   }
 
   /** Called when the first pass is over. */
@@ -61,15 +60,11 @@ export class MirrorStatus extends EventEmitter<StatusEvents> {
     mirrored.on('update', () => {
       this.updates++
       this.changedAt = Date.now()
-      // Something could be written again. Of what still cannot be there is no event: an error is told once.
-      this.#error = undefined
-      this.#tell()
     })
-    mirrored.on('error', (error) => {
+    mirrored.on('error', () => {
       this.errors++
-      this.#error = error.message
-      this.#tell()
     })
+    mirrored.on('pass', () => this.#tell())
     this.#tell()
   }
 

@@ -1,6 +1,7 @@
 import { InotifyError } from '../errors.ts'
 import { RENAME_EXCHANGE } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { leavesAtOnce } from './at_once.ts'
 import { currentGeneration } from './generation.ts'
 import { codeOf } from './interrupted.ts'
 import type { Step } from './plan.ts'
@@ -52,9 +53,21 @@ export async function apply(
 async function carryOut(step: Step, target: Target, openWork: () => Promise<Work>): Promise<void> {
   if (step.do === 'remember') return
   const shown = `${target.shown}/${step.path}`
-  const directory = step.path.slice(0, Math.max(0, step.path.lastIndexOf('/')))
-  await using parent = await onTarget('open', shown, target.held.descend(directory))
-  const name = step.path.slice(step.path.lastIndexOf('/') + 1)
+  const at = step.path.lastIndexOf('/')
+  const name = step.path.slice(at + 1)
+  if (at < 0) return await carryOutIn(target.held, name, step, target, openWork)
+  await using parent = await onTarget('open', shown, target.held.descend(step.path.slice(0, at)))
+  return await carryOutIn(parent, name, step, target, openWork)
+}
+
+async function carryOutIn(
+  parent: HeldDirectory,
+  name: string,
+  step: Exclude<Step, { do: 'remember' }>,
+  target: Target,
+  openWork: () => Promise<Work>,
+): Promise<void> {
+  const shown = `${target.shown}/${step.path}`
   if (step.do === 'remove') return await onTarget('unlink', shown, removeTree(parent, name))
   if (step.do === 'attributes') {
     // By a descriptor: chmod(2) follows symlinks, and one that took the entry's place must not be followed.
@@ -72,9 +85,14 @@ async function carryOut(step: Step, target: Target, openWork: () => Promise<Work
 /** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
 async function swapData(parent: HeldDirectory, to: string): Promise<void> {
   const { calls } = parent
-  // One may be left from a mirror that was killed between these lines.
-  await removeTree(parent, '..data_tmp')
-  await calls.symlink(to, parent.at('..data_tmp'))
+  try {
+    await calls.symlink(to, parent.at('..data_tmp'))
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    // Left from a mirror that was killed between these lines.
+    await removeTree(parent, '..data_tmp')
+    await calls.symlink(to, parent.at('..data_tmp'))
+  }
   try {
     await calls.rename(parent.at('..data_tmp'), parent.at('..data'))
   } catch (error) {
@@ -104,10 +122,10 @@ async function build(node: TargetNode, work: Work, shown: string, from: Target |
   }
   await onTarget('mkdir', shown, calls.mkdir(held.at(name), 0o700))
   await using made = await onTarget('open', shown, held.directory(name))
-  for (const [child, of] of node.entries) {
+  await leavesAtOnce(node.entries, async (child, of) => {
     const built = await build(of, work, `${shown}/${child}`, from)
     await onTarget('rename', shown, calls.rename(held.at(built), made.at(child)))
-  }
+  })
   await copyAttributes(made, shown, node.key)
   return name
 }

@@ -39,6 +39,8 @@ export class Follower {
   // performance.now() of the beginning of the last pass, and ms from there to the next.
   #began = 0
   #soon: number
+  // A sentinel was not what it had been.
+  #wasDisturbed = false
 
   constructor(context: PassContext, listener: FollowerListener) {
     this.#context = context
@@ -113,16 +115,14 @@ export class Follower {
   async #pass(): Promise<Outcome | undefined> {
     const { source } = this.#context
     this.#began = performance.now()
-    const watchdog = setInterval(() => this.#sayIfStalled(), PATIENCE / 5).unref()
     let outcome: Outcome
     try {
-      outcome = await this.#passes.run()
+      outcome = await this.#watchOver(this.#passes.run())
     } catch (error) {
       if (this.#ended) return undefined
       this.#listener.failed(error)
       return undefined
     } finally {
-      clearInterval(watchdog)
       this.#sayIfSlow(source.path)
     }
     if (!this.#ended) this.#listener.passed(outcome)
@@ -132,15 +132,21 @@ export class Follower {
   async #rest(outcome: Outcome | undefined): Promise<void> {
     const { interval, persistent } = this.#context.config
     const took = performance.now() - this.#began
-    // What has changed often changes again, and is to be read once more: soon, but for no more than half of the time.
+    // A writer who has begun goes on (the directory of an AtomicWriter changes five times in an update), and what was read once is to
+    // be read once more. Soon, then, but not at the cost of all the time there is.
     const isChanging =
-      outcome?.found === 'torn' || (outcome?.found === 'source' && outcome.changed !== undefined)
-    this.#soon = isChanging ? Math.max(TWO_TICKS, interval / 5) : Math.min(interval, 2 * this.#soon)
+      this.#wasDisturbed ||
+      outcome?.found === 'torn' ||
+      (outcome?.found === 'source' && outcome.changed !== undefined)
+    this.#soon = isChanging
+      ? Math.max(TWO_TICKS, Math.min(took, interval / 2))
+      : Math.min(interval, 2 * this.#soon)
+    this.#wasDisturbed = false
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
     const complete = outcome?.found === 'source' ? outcome.complete : undefined
-    const sentinels = complete && (await Sentinels.place(this.#context.source, complete))
+    const sentinels = complete && (await this.#watchOver(Sentinels.place(this.#context.source, complete)))
     if (sentinels === undefined) {
       const pause = Math.max(this.#soon, 2 * took) - took
       const ends = new AbortController()
@@ -170,12 +176,23 @@ export class Follower {
     try {
       const { ended, longest } = await source.calls.awaitChange(sentinels.all, pace, persistent)
       if (longest > interval) this.#saySlow(source.path, longest)
+      this.#wasDisturbed = ended === 'changed'
       // A quiet source is at its full interval when it is looked at thoroughly.
-      this.#soon = ended === 'changed' ? this.#soon : interval
+      if (ended === 'quiet') this.#soon = interval
     } catch {
       // Ended, or there is no memory: the next pass says what is to be said.
     } finally {
       clearTimeout(stalled)
+    }
+  }
+
+  /** Says meanwhile if the source does not answer. */
+  async #watchOver<T>(work: Promise<T>): Promise<T> {
+    const watchdog = setInterval(() => this.#sayIfStalled(), PATIENCE / 5).unref()
+    try {
+      return await work
+    } finally {
+      clearInterval(watchdog)
     }
   }
 

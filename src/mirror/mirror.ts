@@ -26,6 +26,8 @@ export interface MirrorEvents {
    */
   error: [error: Error]
   close: []
+  /** @internal A look at a source is over, and all that it found has been told. */
+  pass: []
 }
 
 /**
@@ -75,8 +77,14 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     this.#followers = prepared.passes.map(
       (context) =>
         new Follower(context, {
-          passed: (outcome) => this.#take(context.index, outcome),
-          failed: (error) => this.#fail(context.index, error),
+          passed: (outcome) => {
+            this.#take(context.index, outcome)
+            this.emit('pass')
+          },
+          failed: (error) => {
+            this.#fail(context.index, error)
+            this.emit('pass')
+          },
           stalled: (reason) => this.#enter(context.index, 'source-lost', reason),
         }),
     )
@@ -114,6 +122,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   /** What of the sources is not in the target, as of the last pass. */
   get skipped(): readonly Skipped[] {
     return this.#known.flatMap(({ skipped }) => skipped)
+  }
+
+  /** @internal What keeps the target from being what the sources are, as of the last pass. */
+  get errors(): readonly InotifyError[] {
+    return this.#known.flatMap(({ errors }) => errors)
   }
 
   /** Runs a pass now. If one is running, that one may have looked too early: resolves after the next. */

@@ -6,6 +6,8 @@ import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 /** A source, or a directory of it, while it is read. */
 export interface Opened extends AsyncDisposable {
   readonly revalidates: boolean
+  /** What it was when it was opened. */
+  readonly opened: FileStat
   stat(): Promise<FileStat>
   /** The first `most` names. */
   names(most: number): Promise<Buffer[]>
@@ -23,12 +25,14 @@ export interface Opened extends AsyncDisposable {
  * lies when all symlinks have been followed.
  */
 export class SoleFile implements Opened {
+  readonly opened: FileStat
   readonly #parent: HeldDirectory
   readonly #name: string
   /** As it is called in the target. */
   readonly #alias: string
 
-  constructor(parent: HeldDirectory, name: string, alias: string) {
+  constructor(parent: HeldDirectory, name: string, opened: FileStat, alias: string) {
+    this.opened = opened
     this.#parent = parent
     this.#name = name
     this.#alias = alias

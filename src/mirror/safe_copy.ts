@@ -1,4 +1,5 @@
 import { InotifyError } from '../errors.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 import { codeOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
@@ -19,9 +20,15 @@ export interface Place {
  * the copy cannot be written.
  */
 export async function copyFile(from: Opened, name: string, key: StatKey, to: Place): Promise<string> {
-  await using source = await openVersion(from, name, key)
-  // Nobody but the owner may read it while its owner and mode are not yet those of the source.
-  await using copy = await onTarget('open', to.shown, to.directory.create(to.name, 0o600))
+  const [opened, created] = await Promise.allSettled([
+    openVersion(from, name, key),
+    // Nobody but the owner may read it while its owner and mode are not yet those of the source.
+    onTarget('open', to.shown, to.directory.create(to.name, 0o600)),
+  ])
+  // Closed again, whichever failed.
+  await using source = ifFulfilled(opened)
+  await using copy = ifFulfilled(created)
+  if (source === undefined || copy === undefined) throw reasonFor(opened, created)
   const digest = await readVersion(source, key, (chunk) =>
     onTarget('write', to.shown, copy.calls.write(copy.fd, chunk)),
   )
@@ -39,7 +46,7 @@ export async function digestFile(from: Opened, name: string, key: StatKey): Prom
 export async function copyAttributes(file: HeldFile, shown: string, key: StatKey): Promise<void> {
   const { calls, fd } = file
   const { uid, gid, mode } = key
-  const had = await onTarget('stat', shown, file.stat())
+  const had = file.opened
   let owned = had.uid === uid && had.gid === gid
   if (!owned) {
     try {
@@ -89,12 +96,20 @@ function targetError(syscall: string, path: string, error: unknown): InotifyErro
 async function openVersion(from: Opened, name: string, key: StatKey): Promise<HeldFile> {
   const file = await openRegular(from, name)
   try {
-    await checkVersion(file, key)
+    checkVersion(file.opened, key)
     return file
   } catch (error) {
     await file[Symbol.asyncDispose]()
     throw error
   }
+}
+
+function ifFulfilled<T>(settled: PromiseSettledResult<T>): T | undefined {
+  return settled.status === 'fulfilled' ? settled.value : undefined
+}
+
+function reasonFor(...settled: Array<PromiseSettledResult<unknown>>): unknown {
+  return settled.find((each) => each.status === 'rejected')?.reason
 }
 
 async function openRegular(from: Opened, name: string): Promise<HeldFile> {
@@ -123,11 +138,13 @@ async function readVersion(
     hash.update(chunk)
     await take(chunk)
     left -= chunk.length
+    // Shorter than asked for is the end of a regular file: read(2).
+    if (left === 0 && chunk.length < CHUNK) break
   }
-  await checkVersion(file, key)
+  checkVersion(await file.stat(), key)
   return hash.digest('base64')
 }
 
-async function checkVersion(file: HeldFile, key: StatKey): Promise<void> {
-  if (!sameKey(statKey(await file.stat()), key)) throw new Torn('the file changed while it was read')
+function checkVersion(now: FileStat, key: StatKey): void {
+  if (!sameKey(statKey(now), key)) throw new Torn('the file changed while it was read')
 }

@@ -114,8 +114,7 @@ async function findSource(path: string): Promise<Found> {
   const calls = new Calls()
   try {
     await lookUpPath(calls, path)
-    const fd = await calls.open(path, O_PATH)
-    const stat = await calls.stat({ fd, name: '' })
+    const { fd, stat } = await calls.open(path, O_PATH)
     await calls.close(fd)
     const isFile = stat.isFile()
     // Anything else is ENOTDIR here.

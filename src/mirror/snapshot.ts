@@ -12,6 +12,9 @@ const MAX_DEPTH = 32
 /** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
 const MAX_ENTRIES = 65_536
 
+/** Names that are looked at at once. */
+const AT_ONCE = 64
+
 const DATA = Buffer.from('..data')
 
 /**
@@ -57,7 +60,7 @@ export async function readData(root: Opened): Promise<string | undefined> {
 
 /** Reads the whole source. Errors of single entries are part of the result; those thrown speak for the source. */
 export async function scan(root: Opened, rules: ScanRules): Promise<Snapshot> {
-  const key = statKey(await root.stat())
+  const key = statKey(root.opened)
   const names = await root.names(MAX_ENTRIES + 1)
   const data = names.some(isData) ? await readData(root) : undefined
   const scanner = new Scanner(rules, data)
@@ -78,17 +81,26 @@ function isData(name: Buffer): boolean {
  * directory made anew under the same name.
  */
 export async function verify(root: Opened, { tree, data }: Snapshot): Promise<void> {
-  if (wasRemoved(tree.key, await root.stat())) throw new SourceLost('it was removed while it was read')
-  const now =
-    data !== undefined || (await root.names(MAX_ENTRIES)).some(isData) ? await readData(root) : undefined
+  const [stat, now, ino] = await Promise.all([
+    root.stat(),
+    data === undefined ? findData(root) : readData(root),
+    data === undefined ? undefined : inodeOf(root, data),
+  ])
+  if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
   if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
-  if (data === undefined || generation?.kind !== 'directory') return
-  const ino = await root.lstat(data).then(
-    (stat) => stat.ino,
+  if (generation?.kind === 'directory' && ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+}
+
+async function findData(root: Opened): Promise<string | undefined> {
+  return (await root.names(MAX_ENTRIES)).some(isData) ? await readData(root) : undefined
+}
+
+async function inodeOf(root: Opened, name: string): Promise<bigint | undefined> {
+  return await root.lstat(name).then(
+    ({ ino }) => ino,
     () => undefined,
   )
-  if (ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
 }
 
 /**
@@ -107,6 +119,20 @@ interface Reading {
   readonly depth: number
 }
 
+/** What an entry was seen to be; `to`: what it says if it is a symlink. */
+interface Look {
+  readonly stat: FileStat
+  readonly to: string | undefined
+}
+
+async function look({ held, key }: Reading, name: string): Promise<Look> {
+  let stat = await held.lstat(name)
+  // Again: it may also have gone between being looked up and being looked at.
+  if (wasRemoved(key, stat)) stat = await held.lstat(name)
+  const isLink = stat.isSymbolicLink() && !wasRemoved(key, stat)
+  return { stat, to: isLink ? await held.readlink(name) : undefined }
+}
+
 class Scanner {
   readonly skipped: Skipped[] = []
   over: string | undefined
@@ -123,27 +149,37 @@ class Scanner {
   }
 
   async read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
-    const { key, path } = directory
     const entries = new Map<string, SourceNode>()
-    for (const bytes of names.sort(Buffer.compare)) {
-      const name = bytes.toString()
-      const at = path === '' ? name : `${path}/${name}`
-      if (path === '' && this.#isInternal(name)) continue
-      // Nothing below the first level is of use any more, and it may be without end.
-      if (path !== '' && this.over !== undefined) break
-      // So may that be: a link for each of a million names would be the end of the target.
-      if (this.#entries > MAX_ENTRIES) {
-        this.endless = true
-        break
+    names.sort(Buffer.compare)
+    for (let first = 0; first < names.length; first += AT_ONCE) {
+      const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
+      // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
+      const looks = await Promise.allSettled(some.map((name) => look(directory, name)))
+      for (const [index, name] of some.entries()) {
+        if (!this.#hasRoom(directory.path)) return { kind: 'directory', key: directory.key, entries }
+        const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<Look>)
+        if (node !== undefined) entries.set(name, node)
       }
-      if (!isUtf8(bytes)) {
-        this.#skip(at, 'the name is not UTF-8')
-        continue
-      }
-      const node = await this.#entry(directory, name, at)
-      if (node !== undefined) entries.set(name, node)
     }
-    return { kind: 'directory', key, entries }
+    return { kind: 'directory', key: directory.key, entries }
+  }
+
+  #hasRoom(path: string): boolean {
+    // Nothing below the first level is of use any more, and it may be without end.
+    if (path !== '') return this.over === undefined
+    // So may that be: a link for each of a million names would be the end of the target.
+    this.endless = this.#entries > MAX_ENTRIES
+    return !this.endless
+  }
+
+  #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
+    return names.flatMap((bytes) => {
+      const name = bytes.toString()
+      if (path === '' && this.#isInternal(name)) return []
+      if (isUtf8(bytes)) return [name]
+      this.#skip(path === '' ? name : `${path}/${name}`, 'the name is not UTF-8')
+      return []
+    })
   }
 
   /**
@@ -155,16 +191,19 @@ class Scanner {
     return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
   }
 
-  async #entry(directory: Reading, name: string, at: string): Promise<SourceNode | undefined> {
-    const { held } = directory
+  async #entry(
+    directory: Reading,
+    name: string,
+    looked: PromiseSettledResult<Look>,
+  ): Promise<SourceNode | undefined> {
+    const at = directory.path === '' ? name : `${directory.path}/${name}`
     try {
-      let stat = await held.lstat(name)
-      // Again: it may also have gone between being looked up and being looked at.
-      if (wasRemoved(directory.key, stat)) stat = await held.lstat(name)
+      if (looked.status === 'rejected') throw looked.reason
+      const { stat, to } = looked.value
       if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
-      if (stat.isSymbolicLink()) return this.#link(at, await held.readlink(name))
+      if (to !== undefined) return this.#link(at, to)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
     } catch (error) {
@@ -202,7 +241,7 @@ class Scanner {
     if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
     await using child = await held.directory(name)
-    const key = statKey(await child.stat())
+    const key = statKey(child.opened)
     const tree = await this.read(
       { held: child, key, path: at, depth: depth + 1 },
       await child.names(MAX_ENTRIES + 1),

@@ -2,7 +2,6 @@ import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { CallError } from '../mounts/call_error.ts'
 import { AT_FDCWD, type Calls } from '../mounts/calls.ts'
-import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
 import { Replaced, reasonOf, SourceLost } from './interrupted.ts'
 import { type Opened, SoleFile } from './opened.ts'
@@ -27,6 +26,8 @@ export class Source {
   /** The name that a single file has in the target; undefined for a directory. */
   readonly alias: string | undefined
   #identity: Identity | undefined
+  // Of the mount that it was on when it was last opened.
+  #kind: { readonly mount: bigint; readonly revalidates: boolean } | undefined
 
   constructor(path: string, calls: Calls, alias: string | undefined) {
     this.path = path
@@ -38,12 +39,18 @@ export class Source {
   async open(): Promise<Opened> {
     const opened = await this.#reach()
     try {
-      await this.#recognize(opened, await opened.stat())
-      return opened
+      await this.#recognize(opened)
+      const { mount } = opened.opened
+      if (this.#kind === undefined) this.#kind = { mount, revalidates: opened.revalidates }
+      if (this.#kind.mount === mount) return opened
     } catch (error) {
       await opened[Symbol.asyncDispose]()
       throw error instanceof SourceLost ? error : new SourceLost(reasonOf(error))
     }
+    // Another mount may be one of another kind.
+    this.#kind = undefined
+    await opened[Symbol.asyncDispose]()
+    return await this.open()
   }
 
   /**
@@ -52,7 +59,7 @@ export class Source {
    */
   async confirm(read: Opened): Promise<void> {
     await using now = await this.#reach()
-    const [here, there] = [await now.stat(), await read.stat()]
+    const [here, there] = [now.opened, await read.stat()]
     if (here.dev !== there.dev || here.ino !== there.ino)
       throw new Replaced('it was replaced while it was read')
   }
@@ -67,7 +74,8 @@ export class Source {
    * light, and taking that for the source would delete everything. An empty directory on the same mount is one that
    * somebody emptied or made anew.
    */
-  async #recognize(opened: Opened, { dev, ino, mount }: FileStat): Promise<void> {
+  async #recognize(opened: Opened): Promise<void> {
+    const { dev, ino, mount } = opened.opened
     const known = this.#identity
     if (known?.dev === dev && known.ino === ino && known.mount === mount) return
     if (known !== undefined && known.mount !== mount && (await opened.names(1)).length === 0) {
@@ -81,7 +89,8 @@ export class Source {
     // up again.
     await lookUpPath(this.calls, this.path)
     try {
-      if (this.alias === undefined) return await HeldDirectory.open(this.calls, this.path)
+      if (this.alias === undefined)
+        return await HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
       return await this.#reachFile(this.alias)
     } catch (error) {
       throw new SourceLost(reasonOf(error))
@@ -93,15 +102,17 @@ export class Source {
     let parent = await HeldDirectory.open(this.calls, dirname(this.path))
     let name = basename(this.path)
     try {
-      for (let links = 0; (await parent.lstat(name)).isSymbolicLink(); links++) {
+      let stat = await parent.lstat(name)
+      for (let links = 0; stat.isSymbolicLink(); links++) {
         if (links === MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
         const to = await parent.readlink(name)
         const before = parent
         parent = await this.#directoryOf(before, to)
         await before.close()
         name = basename(to)
+        stat = await parent.lstat(name)
       }
-      return new SoleFile(parent, name, alias)
+      return new SoleFile(parent, name, stat, alias)
     } catch (error) {
       await parent.close()
       throw error

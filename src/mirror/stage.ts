@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
+import { atOnce, leavesAtOnce } from './at_once.ts'
 import { losesSource, reasonOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
@@ -138,6 +139,7 @@ class Stager {
   readonly #quiet: number
   readonly #emptiedBefore: Emptied
   #unsettled: Unsettled[] = []
+  #alone: Promise<unknown> = Promise.resolve()
 
   constructor(work: () => Promise<Work>, quiet: number, emptiedBefore: Emptied) {
     this.#work = work
@@ -157,13 +159,14 @@ class Stager {
     path: string,
   ): Promise<TargetTree> {
     const entries = new Map<string, TargetNode>()
-    for (const [name, node] of source.entries) {
+    await leavesAtOnce(source.entries, async (name, node) => {
       const had = before?.entries.get(name)
       const made = await this.#attempt(`${path}${name}`, had, () =>
         this.#entry(held, name, node, had, path, entries),
       )
       if (made !== undefined) entries.set(name, made)
-    }
+    })
+    sortAs(source.entries, entries)
     return { kind: 'directory', key: source.key, entries }
   }
 
@@ -176,7 +179,7 @@ class Stager {
     this.#unsettled = []
     if (unsettled.length === 0) return
     await sleep(Math.max(this.#quiet, TWO_TICKS))
-    for (const { directory, name, siblings, copy, before } of unsettled) {
+    await atOnce(unsettled, async ({ directory, name, siblings, copy, before }) => {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
         const digest = await digestBeneath(root, directory, name, copy.key)
         if (digest !== copy.digest) throw new Torn('the content changed under the same stat key')
@@ -184,14 +187,14 @@ class Stager {
       })
       if (settled === undefined) siblings.delete(name)
       else siblings.set(name, settled)
-    }
+    })
   }
 
   /** Copies a generation, which its writer does not touch any more: no need to settle. undefined if not all of it could be. */
   async generation(held: Opened, source: SourceTree, path: string): Promise<TargetTree | undefined> {
     const entries = new Map<string, TargetNode>()
     let complete = true
-    for (const [name, node] of source.entries) {
+    await leavesAtOnce(source.entries, async (name, node) => {
       const at = `${path}/${name}`
       const made = await this.#attemptExactly(at, async () => {
         if (node.kind === 'link') return node
@@ -202,7 +205,8 @@ class Stager {
       })
       if (made === undefined) complete = false
       else entries.set(name, made)
-    }
+    })
+    sortAs(source.entries, entries)
     return complete ? { kind: 'directory', key: source.key, entries } : undefined
   }
 
@@ -237,16 +241,25 @@ class Stager {
     if (performance.now() - since < this.#quiet * EMPTY_PATIENCE) throw new Torn('it has been emptied')
   }
 
-  async #copy(held: Opened, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
+  async #copy(held: Opened, name: string, file: SourceFile, at: string): Promise<TargetFile> {
+    try {
+      return await this.#copyOnce(held, name, file, at)
+    } catch (error) {
+      if (!(error instanceof InotifyError && ['ENOSPC', 'EDQUOT'].includes(error.code))) throw error
+    }
+    // What is copied beside it may have taken the room, and not fit itself: one after another what fits does.
+    const alone = this.#alone.then(() => this.#copyOnce(held, name, file, at))
+    this.#alone = alone.catch(() => {})
+    return await alone
+  }
+
+  async #copyOnce(held: Opened, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
     const work = await this.#work()
     const place = work.next()
     let digest: string
     try {
-      digest = await copyFile(held, name, key, {
-        directory: work.held,
-        name: place,
-        shown: `${work.shown}/${at}`,
-      })
+      const to = { directory: work.held, name: place, shown: `${work.shown}/${at}` }
+      digest = await copyFile(held, name, key, to)
     } catch (error) {
       // What was written so far would take the room on a full tmpfs from the files that still fit. If even this fails, the
       // end of the pass clears it.
@@ -283,6 +296,16 @@ class Stager {
       else this.skip(path, reasonOf(error))
       return undefined
     }
+  }
+}
+
+/** The order is that of the names, whatever was ready first: it is also the one in which a watcher of the target hears of them. */
+function sortAs(order: ReadonlyMap<string, unknown>, entries: Map<string, TargetNode>): void {
+  const found = new Map(entries)
+  entries.clear()
+  for (const name of order.keys()) {
+    const node = found.get(name)
+    if (node !== undefined) entries.set(name, node)
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { InotifyError } from '../errors.ts'
 import { AT_REMOVEDIR } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { atOnce } from './at_once.ts'
 import { codeOf } from './interrupted.ts'
 import { identify, isAlive, type Ledger, readLedger, writeLedger } from './ledger.ts'
 import { onTarget } from './safe_copy.ts'
@@ -21,16 +22,24 @@ const UNBORN_FOR = 60_000
  */
 export class Staging {
   readonly #target: HeldDirectory
+  readonly #held: HeldDirectory
   readonly #shown: string
   readonly #name: string
   readonly #owner: string
   readonly #createdTarget: boolean
   readonly #only: string
   #recorded: ReadonlySet<string>
-  readonly #works = new Map<number, Work>()
+  readonly #works = new Map<number, Promise<Work>>()
 
-  private constructor(target: HeldDirectory, shown: string, name: string, ledger: Ledger) {
+  private constructor(
+    target: HeldDirectory,
+    held: HeldDirectory,
+    shown: string,
+    name: string,
+    ledger: Ledger,
+  ) {
     this.#target = target
+    this.#held = held
     this.#shown = shown
     this.#name = name
     this.#owner = ledger.owner
@@ -74,7 +83,8 @@ export class Staging {
     await onTarget('rmdir', shown, removeUnborn(target))
     // Only now: being killed before this line leaves what was inherited for the next.
     for (const leftover of left.keys()) await onTarget('rmdir', shown, removeTree(target, leftover))
-    return new Staging(target, shown, name, ledger)
+    const held = await onTarget('open', shown, target.directory(name))
+    return new Staging(target, held, shown, name, ledger)
   }
 
   /** Whether the target's directory is the mirror's to remove. */
@@ -100,52 +110,49 @@ export class Staging {
     }
   }
 
-  /** The place for what a pass over one of the sources makes ready, made when it is first asked for. */
-  async work(source: number): Promise<Work> {
+  /** The place for what a pass over one of the sources makes ready, made when it is first asked for and kept. */
+  work(source: number): Promise<Work> {
     const had = this.#works.get(source)
     if (had !== undefined) return had
-    const work = await onTarget(
-      'mkdir',
-      this.#shown,
-      Work.open(this.#target, this.#name, workName(source), this.#shown),
-    )
+    const opening = Work.open(this.#held, workName(source), this.#shown)
+    const work = onTarget('mkdir', this.#shown, opening)
     this.#works.set(source, work)
+    // Tried again by whoever asks next.
+    work.catch(() => this.#works.delete(source))
     return work
   }
 
   /** Ends a pass: what was staged and not published is removed. */
   async clear(source: number): Promise<void> {
-    const work = this.#works.get(source)
-    if (work === undefined) return
-    this.#works.delete(source)
-    await work.held.close()
-    await using staging = await onTarget('open', this.#shown, this.#target.directory(this.#name))
-    await onTarget('unlink', this.#shown, removeTree(staging, workName(source)))
+    const work = await this.#works.get(source)?.catch(() => undefined)
+    if (work !== undefined) await onTarget('unlink', this.#shown, work.clear())
   }
 
   async remove(): Promise<void> {
-    await this.#clearAll()
+    await this.#closeAll()
     await onTarget('unlink', this.#shown, removeTree(this.#target, this.#name))
   }
 
   /** Leaves everything as if this process had been killed, to the mirror that comes next, this process's too. */
   async abandon(): Promise<void> {
-    await this.#clearAll()
+    for (const source of [...this.#works.keys()]) await this.clear(source)
     await this.#write('', [...this.#recorded])
+    await this.#closeAll()
   }
 
-  async #clearAll(): Promise<void> {
-    for (const source of [...this.#works.keys()]) await this.clear(source)
+  async #closeAll(): Promise<void> {
+    for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
+    this.#works.clear()
+    await this.#held.close()
   }
 
   async #write(owner: string, made: readonly string[]): Promise<void> {
     const ledger = { owner, createdTarget: this.#createdTarget, only: this.#only, made }
-    await using staging = await onTarget('open', this.#shown, this.#target.directory(this.#name))
-    await onTarget('write', this.#shown, writeLedger(staging, ledger))
+    await onTarget('write', this.#shown, writeLedger(this.#held, ledger))
   }
 }
 
-/** What one pass has staged. */
+/** What a pass has staged. */
 export class Work {
   readonly held: HeldDirectory
   /** How the target is called in messages. */
@@ -159,17 +166,24 @@ export class Work {
     this.shown = shown
   }
 
-  static async open(target: HeldDirectory, staging: string, name: string, shown: string): Promise<Work> {
-    await using parent = await target.directory(staging)
+  static async open(staging: HeldDirectory, name: string, shown: string): Promise<Work> {
     // A pass that could not clear up behind itself leaves it.
-    await removeTree(parent, name)
-    await parent.calls.mkdir(parent.at(name), 0o700)
-    return new Work(await parent.directory(name), shown)
+    await removeTree(staging, name)
+    await staging.calls.mkdir(staging.at(name), 0o700)
+    return new Work(await staging.directory(name), shown)
   }
 
   /** A name in the work directory that nothing has yet. */
   next(): string {
     return String(this.#count++)
+  }
+
+  /** Removes what is left in it. */
+  async clear(): Promise<void> {
+    if (this.#count === 0) return
+    this.files.clear()
+    for (const name of await this.held.names()) await removeTree(this.held, name.toString())
+    this.#count = 0
   }
 }
 
@@ -185,7 +199,7 @@ export async function removeTree(parent: HeldDirectory, name: string): Promise<v
   }
   {
     await using held = await parent.directory(name)
-    for (const child of await held.names()) await removeTree(held, child.toString())
+    await atOnce(await held.names(), (child) => removeTree(held, child.toString()))
   }
   await parent.calls.unlink(parent.at(name), AT_REMOVEDIR)
 }

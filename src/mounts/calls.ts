@@ -42,6 +42,14 @@ type Kind = (typeof KINDS)[number]
 export interface At {
   readonly fd: number
   readonly name: string | Buffer
+  /** Whether the name is looked up anew before it is stat'ed, read or opened beneath: see LookUpAgain in native/facts.cc. */
+  readonly revalidate?: boolean
+}
+
+/** A descriptor, and what it referred to when it was opened. */
+export interface Opened {
+  readonly fd: number
+  readonly stat: FileStat
 }
 
 /** What ended a wait: a sentinel is not what it was, nothing happened for so long, or another call was wanted. */
@@ -103,28 +111,27 @@ export class Calls {
   }
 
   /** open(2): symlinks are followed. */
-  open(path: string, flags: number): Promise<number> {
-    return this.#result('open', { numbers: [AT_FDCWD, flags], one: path })
+  open(path: string, flags: number): Promise<Opened> {
+    return this.#open('open', { numbers: [AT_FDCWD, flags], one: path })
   }
 
   /** open(2) of a name that must be new, to be written. */
-  create({ fd, name }: At, mode: number): Promise<number> {
+  create({ fd, name }: At, mode: number): Promise<Opened> {
     const flags = fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW
-    return this.#result('open', { numbers: [fd, flags, mode], one: name })
+    return this.#open('open', { numbers: [fd, flags, mode], one: name })
   }
 
   /** openat2(2) of a single name, RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS: ELOOP for a symlink. */
-  openBeneath({ fd, name }: At, flags: number): Promise<number> {
-    return this.#result('openat2', { numbers: [fd, flags], one: name })
+  openBeneath({ fd, name, revalidate }: At, flags: number): Promise<Opened> {
+    return this.#open('openat2', { numbers: [fd, flags, Number(revalidate === true)], one: name })
   }
 
   /**
-   * Opens a regular file to be read; anything else is not opened at all: EPROTOTYPE.
-   *
-   * @param drop whether what the page cache has of it is not to be trusted
+   * Opens a regular file to be read; anything else is not opened at all: EPROTOTYPE. Where the name is looked up anew, what the page
+   * cache has of the file is not trusted either.
    */
-  openRegular({ fd, name }: At, drop: boolean): Promise<number> {
-    return this.#result('open regular', { numbers: [fd, Number(drop)], one: name })
+  openRegular({ fd, name, revalidate }: At): Promise<Opened> {
+    return this.#open('open regular', { numbers: [fd, 0, Number(revalidate === true)], one: name })
   }
 
   /** Of a descriptor that one of these calls gave: EBADF for any other. After {@link end} there is none left to be closed. */
@@ -133,8 +140,9 @@ export class Calls {
   }
 
   /** statx(2): no symlink is followed, and the server asked whatever the kernel remembers. */
-  async stat({ fd, name }: At): Promise<FileStat> {
-    return new FileStat((await this.#ask('statx', { numbers: [fd], one: name })).data)
+  async stat({ fd, name, revalidate }: At): Promise<FileStat> {
+    const asked = { numbers: [fd, 0, Number(revalidate === true)], one: name }
+    return new FileStat((await this.#ask('statx', asked)).data)
   }
 
   /** The magic number of a descriptor's file system: statfs(2). */
@@ -142,8 +150,9 @@ export class Calls {
     return (await this.#ask('fstatfs', { numbers: [fd] })).result
   }
 
-  async readlink({ fd, name }: At): Promise<string> {
-    return (await this.#ask('readlink', { numbers: [fd], one: name })).data.toString()
+  async readlink({ fd, name, revalidate }: At): Promise<string> {
+    const asked = { numbers: [fd, 0, Number(revalidate === true)], one: name }
+    return (await this.#ask('readlink', asked)).data.toString()
   }
 
   /** The first `most` names in a directory, as bytes: a name need not be UTF-8. */
@@ -157,7 +166,7 @@ export class Calls {
     return names
   }
 
-  /** Has the file system look a name up anew: see LookUpAgain in native/facts.cc. */
+  /** Has the file system look a name up anew. */
   async lookUpAgain({ fd, name }: At): Promise<void> {
     await this.#ask('look up', { numbers: [fd], one: name })
   }
@@ -234,8 +243,9 @@ export class Calls {
     this.#pending.clear()
   }
 
-  async #result(kind: Kind, asked: Arguments): Promise<number> {
-    return (await this.#ask(kind, asked)).result
+  async #open(kind: Kind, asked: Arguments): Promise<Opened> {
+    const { result, data } = await this.#ask(kind, asked)
+    return { fd: result, stat: new FileStat(data) }
   }
 
   async #ask(kind: Kind, asked: Arguments): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { AT_FDCWD, type At, type Calls, O_PATH } from './calls.ts'
+import { AT_FDCWD, type At, type Calls, O_PATH, type Opened } from './calls.ts'
 import type { FileStat } from './file_stat.ts'
 
 const { O_DIRECTORY } = constants
@@ -14,29 +14,37 @@ const NEVER_STALE = new Set([0xef53, 0x01021994, 0x858458f6, 0x58465342, 0x91236
 export class HeldDirectory implements AsyncDisposable {
   readonly calls: Calls
   readonly fd: number
+  /** What it was when it was opened. */
+  readonly opened: FileStat
   /** Whether names are looked up anew before they are used: FUSE and network file systems may answer from stale dentries. */
   readonly revalidates: boolean
 
-  private constructor(calls: Calls, fd: number, revalidates: boolean) {
+  private constructor(calls: Calls, { fd, stat }: Opened, revalidates: boolean) {
     this.calls = calls
     this.fd = fd
+    this.opened = stat
     this.revalidates = revalidates
   }
 
-  /** Opens a directory by its path, symlinks followed. */
-  static async open(calls: Calls, path: string): Promise<HeldDirectory> {
-    const fd = await calls.open(path, O_PATH | O_DIRECTORY)
+  /**
+   * Opens a directory by its path, symlinks followed.
+   *
+   * @param revalidates if that is known: asking is a request to the server
+   */
+  static async open(calls: Calls, path: string, revalidates?: boolean): Promise<HeldDirectory> {
+    const opened = await calls.open(path, O_PATH | O_DIRECTORY)
+    if (revalidates !== undefined) return new HeldDirectory(calls, opened, revalidates)
     try {
-      return new HeldDirectory(calls, fd, await mayBeStale(calls, fd))
+      return new HeldDirectory(calls, opened, await mayBeStale(calls, opened.fd))
     } catch (error) {
-      await calls.close(fd)
+      await calls.close(opened.fd)
       throw error
     }
   }
 
   /** The directory itself, or an entry. A Buffer for a name that is not UTF-8. */
   at(name: string | Buffer = ''): At {
-    return { fd: this.fd, name }
+    return { fd: this.fd, name, revalidate: this.revalidates }
   }
 
   /** A path by which this very directory, whatever its name is by now, can be given to those who take paths. */
@@ -58,36 +66,28 @@ export class HeldDirectory implements AsyncDisposable {
     return this.calls.names(this.fd, most)
   }
 
-  async lstat(name: string | Buffer): Promise<FileStat> {
-    await this.#lookUpAgain(name)
+  lstat(name: string | Buffer): Promise<FileStat> {
     return this.calls.stat(this.at(name))
   }
 
-  async readlink(name: string): Promise<string> {
-    await this.#lookUpAgain(name)
+  readlink(name: string): Promise<string> {
     return this.calls.readlink(this.at(name))
   }
 
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
   async directory(name: string): Promise<HeldDirectory> {
-    await this.#lookUpAgain(name)
-    const fd = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
-    return new HeldDirectory(this.calls, fd, this.revalidates)
+    const opened = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
+    return new HeldDirectory(this.calls, opened, this.revalidates)
   }
 
   /** The directory above, or itself at the root. */
-  async parent(): Promise<HeldDirectory> {
-    const fd = await this.calls.open(`${this.path}/..`, O_PATH | O_DIRECTORY)
-    return new HeldDirectory(this.calls, fd, this.revalidates)
+  parent(): Promise<HeldDirectory> {
+    return HeldDirectory.open(this.calls, `${this.path}/..`, this.revalidates)
   }
 
   /** Opens the directory at a relative path beneath this one, '' for itself; no component may be a symlink. */
   async descend(path: string): Promise<HeldDirectory> {
-    let held = new HeldDirectory(
-      this.calls,
-      await this.calls.open(this.path, O_PATH | O_DIRECTORY),
-      this.revalidates,
-    )
+    let held = await HeldDirectory.open(this.calls, this.path, this.revalidates)
     for (const name of path === '' ? [] : path.split('/')) {
       const parent = held
       try {
@@ -99,16 +99,14 @@ export class HeldDirectory implements AsyncDisposable {
     return held
   }
 
-  /** Opens an entry of whatever type, O_PATH; a symlink itself. The descriptor is the caller's. */
+  /** Opens an entry of whatever type, O_PATH; a symlink itself. */
   async hold(name: string): Promise<HeldFile> {
-    await this.#lookUpAgain(name)
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
 
   /** Opens a regular file for reading; an entry of another type is not opened at all: EPROTOTYPE. */
   async file(name: string): Promise<HeldFile> {
-    await this.#lookUpAgain(name)
-    return new HeldFile(this.calls, await this.calls.openRegular(this.at(name), this.revalidates))
+    return new HeldFile(this.calls, await this.calls.openRegular(this.at(name)))
   }
 
   /** Makes a file to be written. */
@@ -116,16 +114,13 @@ export class HeldDirectory implements AsyncDisposable {
     return new HeldFile(this.calls, await this.calls.create(this.at(name), mode))
   }
 
-  close(): Promise<void> {
-    return this.calls.close(this.fd)
+  /** Not waited for: what is asked of the thread later happens later, and of O_PATH there is no failure to be heard of. */
+  async close(): Promise<void> {
+    this.calls.close(this.fd).catch(() => {})
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  async #lookUpAgain(name: string | Buffer): Promise<void> {
-    if (this.revalidates) await this.calls.lookUpAgain(this.at(name))
   }
 }
 
@@ -133,26 +128,30 @@ export class HeldDirectory implements AsyncDisposable {
 export class HeldFile implements AsyncDisposable {
   readonly calls: Calls
   readonly fd: number
+  /** What it was when it was opened. */
+  readonly opened: FileStat
 
-  constructor(calls: Calls, fd: number) {
+  constructor(calls: Calls, { fd, stat }: Opened) {
     this.calls = calls
     this.fd = fd
+    this.opened = stat
   }
 
   stat(): Promise<FileStat> {
     return this.calls.stat({ fd: this.fd, name: '' })
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.calls.close(this.fd)
+  /** Not waited for, as a HeldDirectory's. What a network file system may say only now, that it could not write, is not of a tmpfs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.calls.close(this.fd).catch(() => {})
   }
 }
 
 /** Has every component of a path looked up anew, from the root down. */
 export async function lookUpPath(calls: Calls, path: string): Promise<void> {
   const parts = path.split('/')
-  for (let n = 2; n <= parts.length; n++)
-    await calls.lookUpAgain({ fd: AT_FDCWD, name: parts.slice(0, n).join('/') })
+  const paths = parts.slice(1).map((_, n) => parts.slice(0, n + 2).join('/'))
+  await Promise.all(paths.map((name) => calls.lookUpAgain({ fd: AT_FDCWD, name })))
 }
 
 async function mayBeStale(calls: Calls, fd: number): Promise<boolean> {

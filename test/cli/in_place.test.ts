@@ -1,6 +1,16 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -131,7 +141,8 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
       ['no-such-program', 127, "'no-such-program' was not found"],
       [file, 126, `'${file}' cannot be executed`],
     ] as const) {
-      const ended = await runInPlace(source, [program]).ended()
+      // Of a name that is in none of these: where one cannot be searched, execvp(3) says EACCES.
+      const ended = await runInPlace(source, [program], { environment: { PATH: '/usr/bin:/bin' } }).ended()
       expect(ended.code).toBe(code)
       expect(ended.stderr).toMatch(
         new RegExp(`^(inotify-bridge mirror: state mirroring\n)?inotify-bridge mirror: ${words}.*\n$`),
@@ -160,6 +171,30 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     const { code, stdout, stderr } = await run.ended()
     expect([code, stdout]).toEqual([0, '$HOME|; exit 3|--json||--|'])
     expect(JSON.parse(stderr)).toEqual({ event: 'state', state: 'mirroring' })
+  })
+
+  test('the pipes that the command shares with inotify-bridge are as it expects them: writes wait', async () => {
+    const script = 'for fd in 1 2; do sed -n "s/^flags:[^0-9]*//p" /proc/$$/fdinfo/$fd; done; cat'
+    const run = runInPlace(filled().source, ['sh', '-c', script], { input: null })
+    await run.until('stdout', /\d+\n\d+\n/)
+    for (const flags of run.lines) expect(Number.parseInt(flags, 8) & constants.O_NONBLOCK, flags).toBe(0)
+  })
+
+  test('the mirror goes on when nobody reads what it reports', async () => {
+    const { source } = filled()
+    const script = 'exec 3>&1; "$@" 2>&1 >&3 | read -r first'
+    const argv = [...here(source), 'sh', '-c', 'while read -r line; do ls; done']
+    const options = { input: null, cwd: source, environment: { INOTIFY_BRIDGE_INTERVAL: '20' } }
+    const run = new Program('unshare', ['-rm', 'sh', '-c', script, 'sh', ...argv], options)
+    // Each is reported, to a pipe that has no reader any more; and the next is copied all the same.
+    for (const name of ['one', 'two', 'three']) {
+      mkdirSync(join(source, name))
+      const listed = async () => {
+        await run.write('\n')
+        return run.stdout
+      }
+      await expect.poll(listed, PATIENCE).toContain(name)
+    }
   })
 
   test('more than may be copied: the command is not started', async () => {
@@ -205,6 +240,27 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     )
   })
 
+  test.skipIf(process.geteuid?.() !== 0)(
+    'root without CAP_SYS_ADMIN: the command can become another user (needs root)',
+    async () => {
+      const { source } = filled()
+      chmodSync(source, 0o755)
+      chownSync(source, 7, 8)
+      const become = [
+        'setpriv',
+        '--reuid=1000',
+        '--regid=1001',
+        '--clear-groups',
+        'sh',
+        '-c',
+        'id -u; id -g; stat -c %u:%g .',
+      ]
+      const without = ['--bounding-set=-sys_admin', '--inh-caps=-all']
+      const run = new Program('setpriv', [...without, ...here(source), ...become], { cwd: source })
+      expect(await run.ended()).toMatchObject({ code: 0, stdout: '1000\n1001\n7:8\n' })
+    },
+  )
+
   test('--ready-file is there when the command starts, and gone when it has ended', async () => {
     const ready = join(scratch(), 'ready')
     const run = runInPlace(filled().source, ['test', '-e', ready], { flags: ['--ready-file', ready] })
@@ -226,6 +282,7 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
 
   test('what waits for its parent ends with it, and the command is not run', async () => {
     const marks = scratch()
+    // With CAP_SYS_ADMIN: nothing is asked before 'ready'.
     const argv = ['-rm', findEnter(), scratch(), '1048576', '', 'touch', join(marks, 'ran')]
     const child = spawn('unshare', argv, { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
     const socket = child.stdio[3] as Duplex

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { scratch } from '../support/scratch.ts'
@@ -7,6 +16,16 @@ import { MAIN, Program } from './command.ts'
 import { childrenOf } from './pid_namespace.ts'
 
 export const hasInotifywait = spawnSync('inotifywait', ['--help']).error === undefined
+
+/** Whether this user may open /dev/fuse, which is enough to mount in a namespace. */
+export const mayServeFuse = (() => {
+  try {
+    accessSync('/dev/fuse', constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+})()
 
 /** A command that prints 'up', then each signal that it gets, and runs until one ends it, or its stdin does: at the latest with the test. */
 export const TELLS_SIGNALS = [

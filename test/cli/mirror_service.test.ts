@@ -134,14 +134,25 @@ test('not ready while the target cannot be written, and again when it can', asyn
   // Stands in for the mirror: a target that fails is made in test/mirror/faults.test.ts.
   const status = new MirrorStatus(false)
   const { EventEmitter } = await import('node:events')
-  const mirrored = Object.assign(new EventEmitter(), { state: 'mirroring', skipped: [] })
+  const mirrored = Object.assign(new EventEmitter(), {
+    state: 'mirroring',
+    skipped: [],
+    errors: [] as Error[],
+  })
   const told: boolean[] = []
   status.on('ready', (ready) => told.push(ready))
   expect(status.unready).toBe('the first pass is not over')
   status.follow(mirrored as never)
-  mirrored.emit('error', new Error(`ENOSPC ${source}`))
+  mirrored.errors = [new Error(`ENOSPC ${source}`)]
+  mirrored.emit('error', mirrored.errors[0])
+  mirrored.emit('pass')
   expect([status.unready, status.errors]).toEqual([`ENOSPC ${source}`, 1])
+  // Something could be written, and something still cannot.
   mirrored.emit('update', { changed: ['a'], generation: 2 })
+  mirrored.emit('pass')
+  expect(status.unready).toBe(`ENOSPC ${source}`)
+  mirrored.errors = []
+  mirrored.emit('pass')
   expect(status.unready).toBeUndefined()
   expect(told).toEqual([true, false, true])
 })

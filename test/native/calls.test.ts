@@ -36,7 +36,7 @@ function open(): Calls {
 
 async function openDirectory(calls = open()) {
   const path = scratch()
-  const fd = await calls.open(path, O_PATH | O_DIRECTORY)
+  const { fd } = await calls.open(path, O_PATH | O_DIRECTORY)
   return { calls, path, fd, at: (name: string) => ({ fd, name }) }
 }
 
@@ -60,7 +60,7 @@ async function stuck(calls: Calls, path: string) {
 test('what the calls do and give is what the system calls do and give', async () => {
   const { calls, path, fd, at } = await openDirectory()
   await calls.mkdir(at('sub'), 0o700)
-  const file = await calls.create(at('file'), 0o640)
+  const { fd: file } = await calls.create(at('file'), 0o640)
   await calls.write(file, Buffer.from('content'))
   await calls.chmod(file, 0o604)
   await calls.chown(file, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
@@ -85,7 +85,7 @@ test('what the calls do and give is what the system calls do and give', async ()
   expect((await calls.stat(at('link'))).isSymbolicLink()).toBe(true)
   expect((await calls.stat(at(''))).isDirectory()).toBe(true)
 
-  const regular = await calls.openRegular(at('sub'), true)
+  const { fd: regular } = await calls.openRegular({ ...at('sub'), revalidate: true })
   expect((await calls.read(regular, 4)).toString()).toBe('cont')
   expect((await calls.read(regular, 100)).toString()).toBe('ent')
   expect(await calls.read(regular, 100)).toHaveLength(0)
@@ -118,7 +118,7 @@ test('nothing outside the directory is opened, and no symlink followed', async (
   symlinkSync('file', join(path, 'inside'))
   symlinkSync('/etc/passwd', join(path, 'outside'))
   for (const name of ['inside', 'outside']) {
-    await expect(calls.openRegular(at(name), false)).rejects.toMatchObject({ code: 'EPROTOTYPE' })
+    await expect(calls.openRegular(at(name))).rejects.toMatchObject({ code: 'EPROTOTYPE' })
     await expect(calls.openBeneath(at(name), O_RDONLY)).rejects.toMatchObject({ code: 'ELOOP' })
   }
   for (const name of ['..', '../x', 'sub/file', '/etc/passwd', 'file/.'])
@@ -129,7 +129,7 @@ test('a FIFO is never opened to be read', async () => {
   const { calls, path, at } = await openDirectory()
   makeFifo(join(path, 'fifo'))
   // Were it open for reading at any moment, this would have gone through.
-  const writer = calls.openRegular(at('fifo'), false)
+  const writer = calls.openRegular(at('fifo'))
   await expect(writer).rejects.toMatchObject({ code: 'EPROTOTYPE' })
   expect(() => openSync(join(path, 'fifo'), constants.O_WRONLY | constants.O_NONBLOCK)).toThrow('ENXIO')
 })
@@ -148,7 +148,8 @@ describe('waiting for a change', () => {
     writeFileSync(join(path, 'file'), 'one')
     utimesSync(join(path, 'file'), 1, 1)
     const key = await calls.stat(at('file'))
-    const held = await calls.openBeneath(at('file'), O_PATH)
+    const { fd: held, stat } = await calls.openBeneath(at('file'), O_PATH)
+    expect(stat.ctimeNs).toBe(key.ctimeNs)
     for (const watched of [sentinel(fd, key, 'file'), sentinel(held, key)]) {
       const waited = calls.awaitChange([watched], PACE, true)
       const early = await Promise.race([waited, new Promise((resolve) => setTimeout(resolve, 30, 'waits'))])
@@ -181,7 +182,7 @@ describe('a call that is not answered', () => {
     const { calls, path, at } = await openDirectory()
     const before = { threads: threads(), descriptors: openDescriptors() }
     const dead = open()
-    const held = await dead.open(path, O_PATH)
+    const { fd: held } = await dead.open(path, O_PATH)
     const { opened, release } = await stuck(dead, join(path, 'fifo'))
     const behind = dead.stat({ fd: held, name: '' })
     expect((await calls.stat(at(''))).isDirectory()).toBe(true)
@@ -201,12 +202,12 @@ describe('a call that is not answered', () => {
     const { path } = await openDirectory()
     const before = openDescriptors()
     const calls = open()
-    const fds = await Promise.all(Array.from({ length: 20 }, () => calls.open(path, O_PATH)))
+    const opened = await Promise.all(Array.from({ length: 20 }, () => calls.open(path, O_PATH)))
     // Answered by the thread, and not yet heard of.
     const late = calls.open(path, O_PATH)
     late.catch(() => {})
     calls.end()
-    await Promise.all(fds.map((fd) => calls.close(fd)))
+    await Promise.all(opened.map(({ fd }) => calls.close(fd)))
     await vi.waitFor(() => expect(openDescriptors()).toBe(before), PATIENCE)
   })
 })

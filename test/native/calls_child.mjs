@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const { Calls, O_PATH } = await import(join(import.meta.dirname, '../../dist/mounts/calls.js'))
 
 const calls = new Calls()
-const fd = await calls.open(process.argv[2] ?? '', O_PATH)
+const { fd } = await calls.open(process.argv[2] ?? '', O_PATH)
 const key = await calls.stat({ fd, name: '' })
 const pace = { soon: 10, interval: 10, limit: 3_600_000 }
 void calls

@@ -15,7 +15,7 @@ const calling = `
   const dead = new Calls()
   dead.open(fifo, 0).catch(() => {})
   const calls = new Calls()
-  const fd = await calls.open(directory, O_PATH)
+  const { fd } = await calls.open(directory, O_PATH)
   const key = await calls.stat({ fd, name: '' })
   for (let n = 1; ; n++) {
     await Promise.all([calls.stat({ fd, name: '' }), calls.names(fd, 100)])
