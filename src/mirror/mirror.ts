@@ -88,6 +88,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
           stalled: (reason) => this.#enter(context.index, 'source-lost', reason),
         }),
     )
+    prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
     this.#mounts = new MountWatch(() => {
       for (const follower of this.#followers) follower.disturb()
