@@ -204,7 +204,8 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   #report(known: Known, errors: readonly InotifyError[]): void {
     const keyOf = ({ code, path }: InotifyError) => `${code} ${path}`
-    const before = new Set(known.errors.map(keyOf))
+    // Of any: two sources have an error in common where both have an entry.
+    const before = new Set(this.errors.map(keyOf))
     known.errors = errors
     for (const error of errors) if (!before.has(keyOf(error))) this.emit('error', error)
   }
