@@ -7,7 +7,7 @@ import { codeOf } from './interrupted.ts'
 import type { Step } from './plan.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
 import { removeTree, type Work } from './staging.ts'
-import type { TargetNode, TargetTree } from './tree.ts'
+import type { TargetFile, TargetNode, TargetTree } from './tree.ts'
 
 /** A target: its directory, how people call it, and what the mirror has put there. */
 export interface Target {
@@ -109,7 +109,7 @@ async function build(node: TargetNode, work: Work, shown: string, from: Target |
   const { held } = work
   const { calls } = held
   if (node.kind === 'file') {
-    const staged = work.files.get(node)
+    const staged = await onTarget('rename', shown, work.take(node))
     if (staged !== undefined) return staged
     const name = work.next()
     await onTarget('link', shown, linkPublished(node, from, held, name))
@@ -148,6 +148,22 @@ async function linkPublished(
   const at = path.lastIndexOf('/')
   await using directory = await target.held.descend([current.name, ...path.split('/').slice(0, -1)].join('/'))
   await held.calls.link(directory.at(path.slice(at + 1)), held.at(name))
+}
+
+/**
+ * Whether the content of a node to be placed can be had. That of another source cannot where its pass had nothing to publish it for,
+ * as an entry of the same name stood in its way.
+ */
+export async function isAtHand(
+  node: TargetNode,
+  isStaged: (file: TargetFile) => Promise<boolean>,
+  current: TargetTree | undefined,
+): Promise<boolean> {
+  if (node.kind === 'link') return true
+  if (node.kind === 'file')
+    return (current !== undefined && pathIn(current, node) !== undefined) || (await isStaged(node))
+  for (const child of node.entries.values()) if (!(await isAtHand(child, isStaged, current))) return false
+  return true
 }
 
 function pathIn(tree: TargetTree, node: TargetNode): string | undefined {

@@ -88,6 +88,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
           stalled: (reason) => this.#enter(context.index, 'source-lost', reason),
         }),
     )
+    prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
     this.#mounts = new MountWatch((points) => {
       for (const [index, { rules }] of prepared.passes.entries())
@@ -205,7 +206,8 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   #report(known: Known, errors: readonly InotifyError[]): void {
     const keyOf = ({ code, path }: InotifyError) => `${code} ${path}`
-    const before = new Set(known.errors.map(keyOf))
+    // Of any: two sources have an error in common where both have an entry.
+    const before = new Set(this.errors.map(keyOf))
     known.errors = errors
     for (const error of errors) if (!before.has(keyOf(error))) this.emit('error', error)
   }

@@ -6,7 +6,7 @@ import type { Contribution } from './merge.ts'
 import type { Opened } from './opened.ts'
 import type { MirrorConfig } from './options.ts'
 import { linked } from './plan.ts'
-import type { Published, Publisher } from './publisher.ts'
+import { NOTHING, type Published, type Publisher } from './publisher.ts'
 import { type ScanRules, type Snapshot, scan, verify } from './snapshot.ts'
 import type { Source } from './source.ts'
 import { type Emptied, type Staged, type StagedGeneration, stage, TWO_TICKS } from './stage.ts'
@@ -88,12 +88,14 @@ export class Passes {
         : { source: source.path, entries: staged.entries, generation: staged.generation }
     const published = contribution === undefined ? NOTHING : await this.#publish(root, contribution)
     const failures = [...staged.failures, ...published.failures]
-    const isWhole = staged.skipped.length + failures.length === 0 && snapshot.over === undefined
+    const isWhole =
+      staged.skipped.length + failures.length === 0 && snapshot.over === undefined && !published.isDeferred
     this.#read = isWhole ? readAgain(snapshot.data, this.#read) : undefined
     return {
       found: 'source',
       over: snapshot.over,
       changed: published.changed,
+      isDeferred: published.isDeferred,
       skipped: [...snapshot.skipped, ...staged.skipped],
       failures,
       complete: isWhole ? snapshot : undefined,
@@ -151,5 +153,3 @@ function readAgain(data: string | undefined, before: Reading | undefined): Readi
   if (before?.data !== data) return { data, since: now, isConfirmed: false }
   return before.isConfirmed ? before : { ...before, isConfirmed: now - before.since >= TWO_TICKS }
 }
-
-const NOTHING: Published = { changed: undefined, failures: [] }

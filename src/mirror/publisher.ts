@@ -1,6 +1,7 @@
 import { InotifyError } from '../errors.ts'
-import { apply, type Target } from './apply.ts'
+import { apply, isAtHand, type Target } from './apply.ts'
 import { changedNames } from './changed.ts'
+import { currentGeneration } from './generation.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
 import type { Staging } from './staging.ts'
@@ -10,15 +11,19 @@ export interface Published {
   /** Names that have changed for consumers; undefined if nothing was published. */
   readonly changed: string[] | undefined
   readonly failures: readonly InotifyError[]
+  /** Whether more is to be published of the source than was: another has to be looked at first. */
+  readonly isDeferred: boolean
 }
 
-const NOTHING: Published = { changed: undefined, failures: [] }
+export const NOTHING: Published = { changed: undefined, failures: [], isDeferred: false }
 
 /** Brings the target up to what the sources have, for one of them at a time. */
 export class Publisher {
   readonly #target: Target
   readonly #staging: Staging
   readonly #contributions: Array<Contribution | undefined>
+  /** Called to have another pass over a source. */
+  lookAgain: (source: number) => void = () => {}
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(target: Target, staging: Staging, sources: number) {
@@ -46,8 +51,14 @@ export class Publisher {
       const contributions = this.#contributions.with(source, contribution)
       const known = contributions.filter((each) => each !== undefined)
       const isComplete = known.length === contributions.length
-      const published = isComplete ? await this.#bringUp(known, source, mayRemove) : NOTHING
-      if (published !== undefined) this.#contributions[source] = contribution
+      const published = isComplete
+        ? await this.#bringUp(known, source, mayRemove)
+        : { ...NOTHING, isDeferred: true }
+      if (published === undefined) return undefined
+      // What is not published now will be by another source's pass, which needs the files.
+      if (!published.isDeferred) await this.#staging.release()
+      else if (contribution !== this.#contributions[source]) await this.#staging.keep(source)
+      this.#contributions[source] = contribution
       return published
     })
   }
@@ -83,8 +94,15 @@ export class Publisher {
         }),
     )
     let steps = plan(target.tree, tree)
-    if (steps.length === 0) return { changed: undefined, failures }
+    if (steps.length === 0) return { ...NOTHING, failures }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
+    const ready = await this.#atHand(steps)
+    if (ready.length < steps.length) {
+      for (const other of contributions.keys()) if (other !== source) this.lookAgain(other)
+      if (steps.some((step) => step.do === 'place' && step.essential && !ready.includes(step)))
+        return { ...NOTHING, failures, isDeferred: true }
+      steps = ready
+    }
     const before = copyTree(target.tree)
     const isKnown = (name: string) => isOfLayout(name, target.tree)
     const names = [...target.tree.entries.keys(), ...tree.entries.keys()].filter((name) => !isKnown(name))
@@ -98,7 +116,19 @@ export class Publisher {
     }
     const applied = await apply(steps, target, () => this.#staging.work(source))
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
-    return { changed, failures: [...failures, ...applied.failures] }
+    return { changed, failures: [...failures, ...applied.failures], isDeferred: false }
+  }
+
+  /** Those of the steps whose content is there. */
+  async #atHand(steps: readonly Step[]): Promise<Step[]> {
+    const current = currentGeneration(this.#target.tree)?.tree
+    const ready: Step[] = []
+    for (const step of steps) {
+      const from = step.do === 'place' && step.essential ? current : undefined
+      if (step.do !== 'place' || (await isAtHand(step.node, (file) => this.#staging.has(file), from)))
+        ready.push(step)
+    }
+    return ready
   }
 
   #inTurn<T>(run: () => Promise<T>): Promise<T> {

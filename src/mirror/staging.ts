@@ -114,7 +114,7 @@ export class Staging {
   work(source: number): Promise<Work> {
     const had = this.#works.get(source)
     if (had !== undefined) return had
-    const opening = Work.open(this.#held, workName(source), this.#shown)
+    const opening = Work.open(this.#held, workName(source), this.#shown, this.#works)
     const work = onTarget('mkdir', this.#shown, opening)
     this.#works.set(source, work)
     // Tried again by whoever asks next.
@@ -122,7 +122,25 @@ export class Staging {
     return work
   }
 
-  /** Ends a pass: what was staged and not published is removed. */
+  /** Whether a file is ready to be published, whichever source it is of. */
+  async has(file: TargetFile): Promise<boolean> {
+    for (const work of this.#works.values())
+      if ((await work.catch(() => undefined))?.files.has(file) === true) return true
+    return false
+  }
+
+  /** What a pass has staged stays beyond its end, in place of what has stayed of its source before. */
+  async keep(source: number): Promise<void> {
+    const work = await this.#works.get(source)?.catch(() => undefined)
+    work?.keep()
+  }
+
+  /** What has stayed goes with the next pass over its source. */
+  async release(): Promise<void> {
+    for (const work of this.#works.values()) (await work.catch(() => undefined))?.release()
+  }
+
+  /** Ends a pass: what was staged and neither published nor is to be kept is removed. */
   async clear(source: number): Promise<void> {
     const work = await this.#works.get(source)?.catch(() => undefined)
     if (work !== undefined) await onTarget('unlink', this.#shown, work.clear())
@@ -159,18 +177,27 @@ export class Work {
   readonly shown: string
   /** Names of files that are ready to be published, by the entries they are the content of. */
   readonly files = new Map<TargetFile, string>()
+  readonly #all: ReadonlyMap<number, Promise<Work>>
+  #kept: ReadonlySet<string> = new Set()
   #count = 0
 
-  private constructor(held: HeldDirectory, shown: string) {
+  private constructor(held: HeldDirectory, shown: string, all: ReadonlyMap<number, Promise<Work>>) {
     this.held = held
     this.shown = shown
+    this.#all = all
   }
 
-  static async open(staging: HeldDirectory, name: string, shown: string): Promise<Work> {
+  /** @param all those of all sources, by which one finds what another has kept */
+  static async open(
+    staging: HeldDirectory,
+    name: string,
+    shown: string,
+    all: ReadonlyMap<number, Promise<Work>>,
+  ): Promise<Work> {
     // A pass that could not clear up behind itself leaves it.
     await removeTree(staging, name)
     await staging.calls.mkdir(staging.at(name), 0o700)
-    return new Work(await staging.directory(name), shown)
+    return new Work(await staging.directory(name), shown, all)
   }
 
   /** A name in the work directory that nothing has yet. */
@@ -178,12 +205,38 @@ export class Work {
     return String(this.#count++)
   }
 
-  /** Removes what is left in it. */
+  /** The name here of a file that is ready to be published, brought from where another source's pass has made it. */
+  async take(file: TargetFile): Promise<string | undefined> {
+    const here = this.files.get(file)
+    if (here !== undefined) return here
+    for (const other of this.#all.values()) {
+      const work = await other.catch(() => undefined)
+      const there = work?.files.get(file)
+      if (work === undefined || there === undefined) continue
+      const name = this.next()
+      await this.held.calls.rename(work.held.at(there), this.held.at(name))
+      work.files.delete(file)
+      return name
+    }
+    return undefined
+  }
+
+  keep(): void {
+    this.#kept = new Set([...this.files.values()].filter((name) => !this.#kept.has(name)))
+  }
+
+  release(): void {
+    this.#kept = new Set()
+  }
+
+  /** Removes what is left in it and is not to be kept. */
   async clear(): Promise<void> {
     if (this.#count === 0) return
-    this.files.clear()
-    for (const name of await this.held.names()) await removeTree(this.held, name.toString())
-    this.#count = 0
+    for (const [file, name] of this.files) if (!this.#kept.has(name)) this.files.delete(file)
+    const names = (await this.held.names()).map(String)
+    for (const name of names) if (!this.#kept.has(name)) await removeTree(this.held, name)
+    // A name that is kept must not be given again.
+    if (this.#kept.size === 0) this.#count = 0
   }
 }
 

@@ -1,8 +1,9 @@
-import { chmod, mkdir, open, rename, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, open, rename, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../examples/kubelet.mjs'
+import { OPERATIONS } from '../mirror/scenarios/operations.mjs'
 import type { Answering, Request } from './channel.ts'
 import type { Daemon } from './daemon.ts'
 import { requestsIn } from './requests_log.ts'
@@ -28,6 +29,8 @@ const version = (n: number, size: number) => String.fromCharCode(65 + (n % 26)).
 
 /** What a guest can have changed behind its mount, by name. */
 const CHANGES: Record<string, Change> = {
+  ...OPERATIONS,
+
   /** Nothing: for calibrating the clock. */
   async ping() {},
 
@@ -49,8 +52,6 @@ const CHANGES: Record<string, Change> = {
     await writeFile(`${path}.staged~`, text)
     await rename(`${path}.staged~`, path)
   },
-
-  chmod: ({ path }) => chmod(path, 0o600),
 
   create: ({ path, text }) => writeFile(path, text, { flag: 'wx' }),
 

@@ -1,14 +1,18 @@
 // A FUSE server that shows a directory, read-only, and lets the kernel keep what it has learnt for SECONDS, as virtiofsd does
 // (bindfs, of which that cannot be had, forbids it). Mounts, serves until it is killed, prints 'ready' once it can be used.
 //
-//   node fuse_server.mjs BACK FRONT SECONDS [allow_other]
+//   node fuse_server.mjs BACK FRONT SECONDS [OPTION OF THE MOUNT [CONTROL]]
+//
+// While there is a file CONTROL it says what fails, [{ name, operation, errno }]: what is asked of an entry that was last looked up
+// by this name, where the operation is 'read' or 'any'.
 //
 // fuse(4) and the structures of <linux/fuse.h>, protocol 7.31, of which the mirror needs this much.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { constants as os } from 'node:os'
+import { basename } from 'node:path'
 
-const [, , back = '', front = '', seconds = '1', who = ''] = process.argv
+const [, , back = '', front = '', seconds = '1', option = '', control = ''] = process.argv
 const VALID = BigInt(seconds)
 const { O_RDONLY, O_RDWR, O_NOFOLLOW } = fs.constants
 const O_PATH = 0o10000000
@@ -16,7 +20,7 @@ const O_PATH = 0o10000000
 /**
  * What the kernel has a number for. The descriptor keeps showing the inode when the name has gone to another.
  *
- * @typedef {{ fd: number, key: string, link: string, lookups: bigint }} Node
+ * @typedef {{ fd: number, name: string, key: string, link: string, lookups: bigint }} Node
  */
 
 /** @type {Map<bigint, Node>} */
@@ -41,11 +45,13 @@ function remember(path) {
   if (known !== undefined && node !== undefined) {
     fs.closeSync(fd)
     node.lookups++
+    node.name = basename(path)
     return known
   }
   const number = ++last
   numbers.set(key, number)
-  nodes.set(number, { fd, key, link: stat.isSymbolicLink() ? fs.readlinkSync(path) : '', lookups: 1n })
+  const name = basename(path)
+  nodes.set(number, { fd, name, key, link: stat.isSymbolicLink() ? fs.readlinkSync(path) : '', lookups: 1n })
   return number
 }
 
@@ -170,7 +176,7 @@ const operations = {
 const device = fs.openSync('/dev/fuse', O_RDWR)
 last = 1n
 numbers.set('root', last)
-nodes.set(1n, { fd: fs.openSync(back, O_PATH), key: 'root', link: '', lookups: 1n })
+nodes.set(1n, { fd: fs.openSync(back, O_PATH), name: '', key: 'root', link: '', lookups: 1n })
 const { status } = spawnSync(
   'mount',
   [
@@ -178,7 +184,7 @@ const { status } = spawnSync(
     '-t',
     'fuse.silent',
     '-o',
-    `fd=3,rootmode=40000,user_id=0,group_id=0${who && `,${who}`}`,
+    `fd=3,rootmode=40000,user_id=0,group_id=0${option && `,${option}`}`,
     'silent',
     front,
   ],
@@ -198,6 +204,18 @@ function serve() {
 }
 serve()
 
+const [LOOKUP, READ] = [1, 15]
+
+/** The error that CONTROL wants, 0 if none. @param {number} opcode @param {bigint} number @param {Buffer} body */
+function wanted(opcode, number, body) {
+  if (control === '' || !fs.existsSync(control)) return 0
+  const name = opcode === LOOKUP ? body.toString('utf8', 0, body.indexOf(0)) : nodes.get(number)?.name
+  /** @type {Array<{ name: string, operation: 'read' | 'any', errno: keyof typeof os.errno }>} */
+  const rules = JSON.parse(fs.readFileSync(control, 'utf8'))
+  const rule = rules.find((each) => each.name === name && (each.operation === 'any' || opcode === READ))
+  return rule === undefined ? 0 : -os.errno[rule.errno]
+}
+
 /** @param {Buffer} request */
 function answer(request) {
   const [opcode, node, body] = [request.readUInt32LE(4), request.readBigUInt64LE(16), request.subarray(40)]
@@ -212,7 +230,8 @@ function answer(request) {
   let out = Buffer.alloc(0)
   try {
     const operation = operations[opcode]
-    if (operation === undefined) error = -os.errno.ENOSYS
+    error = operation === undefined ? -os.errno.ENOSYS : wanted(opcode, node, body)
+    if (operation === undefined || error !== 0) out = Buffer.alloc(0)
     else out = Buffer.from(operation(node, body))
   } catch (cause) {
     error = cause instanceof Error && 'errno' in cause ? Number(cause.errno) : -os.errno.EIO

@@ -7,14 +7,13 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../examples/kubelet.mjs'
+import { serve } from './fuse_mount.mjs'
+import { CHANGES, listenTo } from './listening.mjs'
 
-/** @type {typeof import('../../src/index.ts')} */
-const { diagnose, formatMask, IN_ALL_EVENTS, IN_CREATE, IN_MOVED_TO, Inotify, mirror, watch } = await import(
-  // Not a literal: dist is there only once it has been built.
-  join(import.meta.dirname, '../../dist/index.js')
-)
+/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
+const library = await import(join(import.meta.dirname, '../../dist/index.js'))
+const { diagnose, IN_MOVED_TO, mirror, watch } = library
 
 const INTERVAL = 100
 const [, , scenario = '', base = '', argument = ''] = process.argv
@@ -24,30 +23,15 @@ const [target, marks] = [join(base, 'target'), join(base, 'marks')]
 if (spawnSync('mount', ['-t', 'tmpfs', 'none', base]).status !== 0) throw new Error('mount -t tmpfs failed')
 for (const path of [back, front, marks]) fs.mkdirSync(path)
 
-/** A server that must not outlive this process, and has mounted `front` when this resolves. @param {string[]} argv */
-async function serve(argv) {
-  const server = spawn('setpriv', ['--pdeathsig', 'KILL', ...argv], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let failed = ''
-  server.stderr.on('data', (data) => {
-    failed += data
-  })
-  server.on('error', (error) => {
-    failed += error
-  })
-  while (!fs.readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${front} `)) {
-    if (server.exitCode !== null || server.pid === undefined) {
-      process.stdout.write(JSON.stringify({ unable: failed.trim() || `exit code ${server.exitCode}` }))
-      process.exit()
-    }
-    await sleep(2)
-  }
-  return server
-}
-
 /** bindfs, or with `seconds` the server that lets the kernel remember for as long. */
-function serveFuse() {
-  if (argument === 'bindfs') return serve(['bindfs', '-f', '--no-allow-other', back, front])
-  return serve([process.execPath, join(import.meta.dirname, 'fuse_server.mjs'), back, front, argument])
+async function serveFuse() {
+  const own = [process.execPath, join(import.meta.dirname, 'fuse_server.mjs'), back, front, argument]
+  try {
+    return await serve(argument === 'bindfs' ? ['bindfs', '-f', '--no-allow-other', back, front] : own, front)
+  } catch (error) {
+    process.stdout.write(JSON.stringify({ unable: String(error) }))
+    process.exit()
+  }
 }
 
 function mountOverlay() {
@@ -69,64 +53,9 @@ async function recognise() {
   return { type: mount.type, local, remote, backend, coverage }
 }
 
-/** An ordinary inotify user of a directory. @param {string} path @param {number} mask */
-function listen(path, mask) {
-  const inotify = new Inotify()
-  const wd = inotify.add(path, mask)
-  // Events come in order for all watches: once this one's has come there is none left of the other's.
-  const markWd = inotify.add(marks, IN_CREATE)
-  /** @type {Array<{ event: string, name: string }>} */
-  const events = []
-  /** @type {Set<() => void>} */
-  const waiting = new Set()
-  let mark = ''
-  /** Called in the event, before anything else can run. @type {(name: string) => void} */
-  let onEvent = () => {}
-  inotify.on('events', (batch) => {
-    for (const event of batch) {
-      if (event.wd === markWd) mark = event.name
-      if (event.wd !== wd) continue
-      events.push({ event: formatMask(event.mask), name: event.name })
-      onEvent(event.name)
-    }
-    for (const each of waiting) each()
-  })
-  /** @param {() => boolean} condition @returns {Promise<void>} */
-  const until = (condition) =>
-    new Promise((resolve) => {
-      const check = () => {
-        if (!condition()) return
-        waiting.delete(check)
-        resolve()
-      }
-      waiting.add(check)
-      check()
-    })
-  return {
-    events,
-    /** @param {typeof onEvent} listener */
-    onEvent(listener) {
-      onEvent = listener
-    },
-    /** @param {string} name */
-    async next(name) {
-      const count = () => events.filter((event) => event.name === name).length
-      const before = count()
-      await until(() => count() > before)
-    },
-    /** All events until now; listens no more. */
-    async end() {
-      const name = `mark-${process.hrtime.bigint()}`
-      fs.writeFileSync(join(marks, name), '')
-      await until(() => mark === name)
-      inotify.close()
-      return events
-    },
-  }
-}
+/** @param {string} path @param {number} mask */
+const listen = (path, mask) => listenTo(library, path, marks, mask)
 
-/** Whatever a change of the content would give, reading left out. */
-const CHANGES = IN_ALL_EVENTS & ~0x31
 const whole = (/** @type {number} */ n) => String.fromCharCode(65 + (n % 26)).repeat(65_536)
 const read = (/** @type {string} */ name) => fs.readFileSync(join(target, name), 'utf8')
 const options = { interval: INTERVAL, quiet: 5 }
@@ -155,7 +84,7 @@ const scenarios = {
     const right = []
     for (let n = 1; n <= 5; n++) {
       const swapped = onTarget.next('..data')
-      onTarget.onEvent((name) => {
+      onTarget.onEvent(({ name }) => {
         if (name === '..data') right.push(read('key') === whole(n))
       })
       const began = performance.now()

@@ -42,7 +42,7 @@ async function play(operation, offset) {
     const next = new Promise((resolve) => {
       arrived = resolve
     })
-    const { began } = await ask(operation, { path: join(operation, String(n)), text: 'two' })
+    const { began } = await ask(operation, { path: join(operation, String(n)), text: 'two', mode: 0o600 })
     await next
     latencies.push(told + offset - began)
   }

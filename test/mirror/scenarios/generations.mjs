@@ -1,0 +1,113 @@
+// Beyond Kata: the swap of an AtomicWriter arrives as the swap that it is.
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { whole } from './scene.mjs'
+
+/** @param {string} letter */
+const both = (letter) => ({ a: whole(letter), b: whole(letter) })
+
+/** @type {Record<string, (scene: import('./scene.mjs').Scene) => Promise<void>>} */
+export const generations = {
+  '14 a swap is exactly one MOVED_TO ..data; a tight reader meets nothing missing, dangling or torn': async (
+    scene,
+  ) => {
+    await scene.behind.atomic('source', both('A'))
+    const mirror = await scene.start()
+    const stop = await scene.readTightly('a')
+    const listener = scene.listen()
+    const letters = ['B', 'C', 'D', 'E', 'F']
+    for (const letter of letters) {
+      await scene.behind.atomic('source', both(letter))
+      await mirror.refresh()
+      assert.equal(scene.read('b'), whole(letter))
+    }
+    const { reads, missing, torn } = await stop()
+    assert.deepEqual({ missing, torn }, { missing: 0, torn: 0 })
+    assert.ok(reads > 10, `${reads} reads`)
+    const heard = (await listener.end()).filter(({ name }) => name === '..data')
+    assert.deepEqual(
+      heard,
+      letters.map(() => ({ event: 'IN_MOVED_TO', name: '..data' })),
+    )
+  },
+
+  '15 the new directory is complete before ..data moves, and the old one goes after it': async (scene) => {
+    await scene.behind.atomic('source', { a: 'one', goes: 'one' })
+    const mirror = await scene.start()
+    const old = fs.readlinkSync(join(scene.target, '..data'))
+    const listener = scene.listen()
+    /** @type {string[][]} */
+    const complete = []
+    listener.onEvent(({ event, name }) => {
+      if (event.startsWith('IN_MOVED_TO') && name.startsWith('..2')) complete.push(scene.names(name))
+    })
+    await scene.behind.atomic('source', { a: 'two', comes: 'two' })
+    await mirror.refresh()
+    const next = fs.readlinkSync(join(scene.target, '..data'))
+    const heard = (await listener.end()).map(({ event, name }) => `${event} ${name}`)
+    assert.deepEqual(complete, [['a', 'comes']])
+    // `a`'s link is not touched; that of the new key comes when it can be followed, that of the old one goes when it cannot.
+    assert.deepEqual(heard, [
+      `IN_MOVED_TO|IN_ISDIR ${next}`,
+      'IN_CREATE ..data_tmp',
+      'IN_MOVED_FROM ..data_tmp',
+      'IN_MOVED_TO ..data',
+      'IN_MOVED_TO comes',
+      'IN_DELETE goes',
+      `IN_DELETE|IN_ISDIR ${old}`,
+    ])
+  },
+
+  '23 two timestamped directories during an update never count towards the limits': async (scene) => {
+    await scene.behind.atomic('source', { a: 'one', b: 'one' })
+    const mirror = await scene.start({ limits: { files: 2, bytes: 6 } })
+    const said = scene.said(mirror)
+    await scene.behind.makeDirectory('source/..next')
+    for (const key of ['a', 'b']) await scene.behind.write(`source/..next/${key}`, 'two')
+    await mirror.refresh()
+    assert.deepEqual([mirror.state, scene.read('a')], ['mirroring', 'one'])
+    await scene.behind.symlink('source/..data_tmp', '..next')
+    await scene.behind.rename('source/..data_tmp', '..data')
+    await mirror.refresh()
+    assert.deepEqual([mirror.state, scene.read('a'), scene.read('b')], ['mirroring', 'two', 'two'])
+    assert.equal(
+      fs.lstatSync(join(scene.target, fs.readlinkSync(join(scene.target, '..data')))).isDirectory(),
+      true,
+    )
+    assert.deepEqual(said.states, [])
+  },
+
+  '27 a scan that races a swap is thrown away and done again': async (scene) => {
+    await scene.behind.atomic('source', both('A'))
+    const mirror = await scene.start()
+    const listener = scene.listen()
+    await scene.behind.atomic('source', both('B'))
+    const { HeldDirectory } = await heldOf()
+    const { file } = HeldDirectory.prototype
+    let copies = 0
+    scene.onEnd(() => {
+      HeldDirectory.prototype.file = file
+    })
+    // Between the copies of its two files.
+    HeldDirectory.prototype.file = async function (name) {
+      if (++copies === 2) await scene.behind.atomic('source', both('C'))
+      return await file.call(this, name)
+    }
+    await mirror.refresh()
+    assert.deepEqual([scene.read('a'), scene.read('b')], [whole('C'), whole('C')])
+    assert.ok(copies >= 4, `${copies} copies`)
+    const swaps = (await listener.end()).filter(({ name }) => name === '..data')
+    assert.deepEqual(swaps, [{ event: 'IN_MOVED_TO', name: '..data' }])
+    assert.deepEqual(mirror.skipped, [])
+  },
+}
+
+/**
+ * The module that the library reads sources with, as it was built.
+ *
+ * @returns {Promise<typeof import('../../../src/mounts/held.ts')>}
+ */
+function heldOf() {
+  return import(join(import.meta.dirname, '../../../dist/mounts/held.js'))
+}

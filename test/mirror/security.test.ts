@@ -1,0 +1,238 @@
+// Secrets are copied: what an attacker who may write in the source must not get by it, nor one who may look at the target.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { appendFileSync, renameSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { IN_OPEN } from '../../src/inotify/constants.ts'
+import { Inotify } from '../../src/inotify/inotify.ts'
+import { Calls } from '../../src/mounts/calls.ts'
+import { HeldDirectory } from '../../src/mounts/held.ts'
+import { eventsSoFar } from '../support/events.ts'
+import { directory, fixture } from './fixture.ts'
+import { said } from './said.ts'
+
+/** Runs `meanwhile` once, right before the mirror opens the entry `name` for the n-th time as a file or as a directory. */
+function before(kind: 'file' | 'directory', name: string, n: number, meanwhile: () => void): void {
+  const original = HeldDirectory.prototype[kind]
+  let opened = 0
+  const spy = vi.spyOn(HeldDirectory.prototype, kind)
+  spy.mockImplementation(async function (this: HeldDirectory, entry: string): Promise<never> {
+    if (entry === name && ++opened === n) meanwhile()
+    // What it resolves to is of the kind that was asked for.
+    return (await original.call(this, entry)) as never
+  })
+  onTestFinished(() => spy.mockRestore())
+}
+
+/** A directory outside of any source, with a file that must not be copied. */
+async function secretDirectory(): Promise<string> {
+  const outside = directory()
+  await writeFile(join(outside, 'key'), 'secret')
+  return outside
+}
+
+// openat2(2), RESOLVE_BENEATH: CVE-2017-1002101 and CVE-2021-25741 were this race.
+test('a directory that becomes a symlink between scan and copy leads nowhere', async () => {
+  const { source, target, start } = fixture()
+  const outside = await secretDirectory()
+  const sub = join(source, 'sub')
+  await mkdir(sub)
+  await writeFile(join(sub, 'key'), 'public')
+  const mirror = await start()
+  await writeFile(join(sub, 'key'), 'PUBLIC')
+  const swapped = vi.fn(() => {
+    renameSync(sub, join(source, '../away'))
+    symlinkSync(outside, sub)
+  })
+  // The scan is the first to open it, the copy the second.
+  before('directory', 'sub', 2, swapped)
+  await mirror.refresh()
+  expect(swapped).toHaveBeenCalledTimes(1)
+  expect(await readFile(join(target, 'sub/key'), 'utf8')).toBe('public')
+  expect(mirror.skipped).toMatchObject([{ path: 'sub', reason: expect.stringMatching(/ELOOP|ENOTDIR/) }])
+  await mirror.refresh()
+  expect(mirror.skipped).toEqual([{ path: 'sub', reason: `links outside the source: ${outside}` }])
+  expect(await readdir(target)).not.toContain('sub')
+})
+
+test('nor does a file that becomes one', async () => {
+  const { source, target, start } = fixture()
+  const outside = await secretDirectory()
+  await writeFile(join(source, 'key'), 'public')
+  const mirror = await start()
+  await writeFile(join(source, 'key'), 'PUBLIC')
+  const swapped = vi.fn(() => {
+    unlinkSync(join(source, 'key'))
+    symlinkSync(join(outside, 'key'), join(source, 'key'))
+  })
+  before('file', 'key', 1, swapped)
+  await mirror.refresh()
+  expect(swapped).toHaveBeenCalledTimes(1)
+  expect(await readFile(join(target, 'key'), 'utf8')).toBe('public')
+})
+
+test('a file that becomes a FIFO is not opened, let alone waited for', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'key'), 'public')
+  const mirror = await start()
+  await writeFile(join(source, 'key'), 'PUBLIC')
+  using inotify = new Inotify()
+  inotify.add(source, IN_OPEN)
+  const swapped = vi.fn(() => {
+    unlinkSync(join(source, 'key'))
+    execFileSync('mkfifo', [join(source, 'key')])
+  })
+  before('file', 'key', 1, swapped)
+  await mirror.refresh()
+  await mirror.refresh()
+  expect(swapped).toHaveBeenCalledTimes(1)
+  const opened = (await eventsSoFar(inotify, source)).filter(({ name }) => name === 'key')
+  expect(opened, 'O_PATH is no IN_OPEN').toEqual([])
+  expect(mirror.skipped).toEqual([{ path: 'key', reason: 'a FIFO, not a file, directory or symlink' }])
+  expect(await readdir(target)).not.toContain('key')
+})
+
+test('of a file that grows as fast as it is read no more is read than it was said to have', async () => {
+  const { source, target, start } = fixture()
+  const path = join(source, 'key')
+  const mirror = await start({ limits: { files: 1, bytes: 1_000_000 } })
+  await writeFile(path, 'x'.repeat(900_000))
+  const { read } = Calls.prototype
+  let bytes = 0
+  const reading = vi.spyOn(Calls.prototype, 'read')
+  reading.mockImplementation(async function (this: Calls, fd: number, most: number) {
+    appendFileSync(path, 'x'.repeat(300_000))
+    const chunk = await read.call(this, fd, most)
+    bytes += chunk.length
+    return chunk
+  })
+  onTestFinished(() => reading.mockRestore())
+  await mirror.refresh()
+  expect(bytes).toBeGreaterThan(0)
+  expect(bytes).toBeLessThanOrEqual(900_001)
+  expect(mirror.skipped).toMatchObject([{ path: 'key', reason: expect.stringContaining('held still') }])
+  expect(await readdir(target)).not.toContain('key')
+  await mirror.refresh()
+  expect(mirror.state).toBe('over-limit')
+})
+
+test('until it is published nobody else can open a copy, whatever the umask', async () => {
+  const { source, target, start } = fixture()
+  const umask = process.umask(0)
+  onTestFinished(() => void process.umask(umask))
+  const mirror = await start()
+  /** Modes of the copy and of the directory that it is in, at each of the calls that make it. */
+  const seen: string[] = []
+  const look = async () => {
+    const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
+    const work = join(target, staging, 'work0')
+    for (const name of await readdir(work)) {
+      const [file, held] = [statSync(join(work, name)), statSync(work)]
+      seen.push(`${(file.mode & 0o7777).toString(8)} in ${(held.mode & 0o7777).toString(8)}`)
+      if (process.getuid?.() !== 0) continue
+      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', 'cat', join(work, name)]
+      expect(spawnSync('setpriv', nobody).status).not.toBe(0)
+    }
+  }
+  for (const call of ['write', 'chmod'] as const) {
+    const original = Calls.prototype[call] as (this: Calls, fd: number, what: never) => Promise<void>
+    const spy = vi.spyOn(Calls.prototype, call)
+    spy.mockImplementation(async function (this: Calls, fd: number, what: unknown) {
+      await look()
+      await original.call(this, fd, what as never)
+      await look()
+    })
+    onTestFinished(() => spy.mockRestore())
+  }
+  await writeFile(join(source, 'key'), 'secret')
+  await chmod(join(source, 'key'), 0o640)
+  await mirror.refresh()
+  // The fourth is behind chmod(2); then the names are noted down, before the rename.
+  expect(seen.slice(0, 4)).toEqual(['600 in 700', '600 in 700', '600 in 700', '640 in 700'])
+  expect(new Set(seen.slice(4))).toEqual(new Set(['640 in 700']))
+  expect((await stat(join(target, 'key'))).mode & 0o7777).toBe(0o640)
+})
+
+test('no mode is wider than that of the source, whatever the umask', async () => {
+  const { source, target, start } = fixture()
+  const umask = process.umask(0)
+  onTestFinished(() => void process.umask(umask))
+  const modes = [0o400, 0o600, 0o640, 0o644, 0o700, 0o750, 0o755]
+  for (const mode of modes) {
+    await writeFile(join(source, `f${mode}`), '')
+    await mkdir(join(source, `d${mode | 0o700}`), { recursive: true })
+    await chmod(join(source, `f${mode}`), mode)
+    await chmod(join(source, `d${mode | 0o700}`), mode | 0o700)
+  }
+  await start()
+  for (const name of await readdir(source)) {
+    const [has, had] = [await stat(join(target, name)), await stat(join(source, name))]
+    expect(has.mode, name).toBe(had.mode)
+  }
+})
+
+test('no program with the rights of its owner comes into the target: its mount may not be nosuid', async () => {
+  const { source, target, start } = fixture()
+  await copyFile('/bin/true', join(source, 'program'))
+  await chmod(join(source, 'program'), 0o6755)
+  const mirror = await start()
+  expect((await stat(join(target, 'program'))).mode & 0o7777).toBe(0o755)
+  mirror.on('update', () => expect.unreachable('nothing has changed'))
+  await mirror.refresh()
+})
+
+test('links lead out of the target by no way', async () => {
+  const { source, target, start } = fixture()
+  const outside = await secretDirectory()
+  await mkdir(join(source, 'sub/deep'), { recursive: true })
+  await writeFile(join(source, 'file'), 'public')
+  const links = {
+    // As they are, also where they lead nowhere.
+    inside: ['file', 'file'],
+    dangling: ['sub/missing', 'sub/missing'],
+    'sub/up': ['../file', '../file'],
+    'sub/deep/up': ['../../file', '../../file'],
+    // Relative from where they are.
+    absolute: [join(source, 'file'), 'file'],
+    'sub/absolute': [join(source, 'file'), '../file'],
+    // Not at all.
+    outside: [join(outside, 'key'), undefined],
+    above: ['..', undefined],
+    'sub/above': ['../../x', undefined],
+    named: ['sub/../../x', undefined],
+    dotted: [join(source, 'sub/../../x'), undefined],
+    // A chain whose last link is not there.
+    first: ['second', 'second'],
+    second: [outside, undefined],
+    through: ['second/key', 'second/key'],
+    // Where `sub/deep` may become a link itself, and `..` of it anything.
+    behind: ['sub/deep/../../file', undefined],
+  } as const
+  for (const [name, [to]] of Object.entries(links)) await symlink(to, join(source, name))
+  const mirror = await start()
+  for (const [name, [, to]] of Object.entries(links)) {
+    const has = await readlink(join(target, name)).catch(() => undefined)
+    expect(has, name).toBe(to)
+    const leads = await realpath(join(target, name)).catch(() => target)
+    expect(`${leads}/`.startsWith(`${await realpath(target)}/`), name).toBe(true)
+  }
+  const refused = Object.entries(links).filter(([, [, to]]) => to === undefined)
+  expect(mirror.skipped.map(({ path }) => path).sort()).toEqual(refused.map(([name]) => name).sort())
+  for (const { path, reason } of mirror.skipped)
+    expect(reason).toBe(`links outside the source: ${await readlink(join(source, path))}`)
+  const { updates } = said(mirror)
+  await mirror.refresh()
+  expect(updates).toEqual([])
+})
