@@ -1,7 +1,7 @@
 // What is promised of a share that the host changes, by the mode in which the guest's kernel remembers it.
 import { expect, test } from 'vitest'
 import { record, summary } from './results.ts'
-import { awaitsThreads, type Run } from './suite.ts'
+import type { Run } from './suite.ts'
 
 export function swaps(mode: string, run: Run): void {
   interface Swaps {
@@ -11,10 +11,7 @@ export function swaps(mode: string, run: Run): void {
     error: number
   }
   for (const interval of [50, 250, 1000]) {
-    // A pass in JavaScript takes 90 ms where every instruction is interpreted. In `metadata` most passes list the directory
-    // from what the kernel remembers, and the new one is not in it.
-    const define = interval === 50 || mode === 'metadata' ? awaitsThreads : test
-    define(`is one IN_MOVED_TO ..data in the target, within ${interval} ms and 50`, async () => {
+    test(`is one IN_MOVED_TO ..data in the target, within ${interval} ms and 50`, async () => {
       const { latencies, events, right, error } = await run<Swaps>('swaps', { interval, swaps: 15 })
       const measured = summary(latencies)
       record(mode, `swap at ${interval} ms`, { ...measured, clock: Math.round(error * 10) / 10 })

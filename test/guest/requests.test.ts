@@ -1,10 +1,10 @@
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Requests, total } from './requests_log.ts'
 import { median, record } from './results.ts'
-import { awaitsThreads, withGuest } from './suite.ts'
+import { withGuest } from './suite.ts'
 
 withGuest('what a virtiofsd is asked for', { cache: 'auto', verbose: true }, (run) => {
-  awaitsThreads('by a mirror of a ConfigMap at rest: once a pass', async () => {
+  test('by a mirror of a ConfigMap at rest: once a pass', async () => {
     const passes = await run<Requests[]>('requests', { interval: 250, keys: 8, passes: 32 })
     const totals = passes.map(total)
     record('auto', 'requests for a pass', {

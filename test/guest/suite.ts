@@ -1,4 +1,4 @@
-import { afterAll, describe, inject, test } from 'vitest'
+import { afterAll, describe, inject } from 'vitest'
 import { Machine, type MachineOptions } from './machine.ts'
 
 /** Runs a scenario in the guest of a suite, see `Machine.run`. */
@@ -25,13 +25,4 @@ export function withGuest(name: string, options: MachineOptions, tests: (run: Ru
       }
     })
   })
-}
-
-/**
- * A test of what is promised once polling and copying have threads of their own. Skipped until then, unless GUEST_PENDING is
- * set.
- */
-export function awaitsThreads(name: string, body: () => Promise<void>): void {
-  const define = process.env.GUEST_PENDING ? test : test.skip
-  define(`${name} (awaits native threads)`, body)
 }
