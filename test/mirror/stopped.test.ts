@@ -1,0 +1,70 @@
+// A FUSE server that does not answer for 3 s: what a process that mirrors from it can still do. stopped.mjs uses dist.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { mayUnshare } from '../mounts/namespace.ts'
+import { directory } from './fixture.ts'
+
+const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
+
+/** Runs a scenario; how long (ms) the process took to end behind its last output is `ending`. */
+async function run<T>(scenario: string): Promise<T & { ending: number }> {
+  const program = [process.execPath, join(import.meta.dirname, 'stopped.mjs'), scenario, directory()]
+  const child = spawn('unshare', ['-rm', ...program], { stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let said = 0
+  child.stdout.on('data', () => {
+    said = performance.now()
+  })
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  expect(code, output).toBe(0)
+  return { ...JSON.parse(output), ending: performance.now() - said }
+}
+
+describe.skipIf(!mayUnshare || !isBuilt)('a server that has stopped (needs unshare -rm and dist)', () => {
+  test('holds up nothing else, and what it had to tell is told when it goes on', async () => {
+    interface Resumed {
+      stall: number
+      pool: number
+      watched: number
+      mirrored: number
+      turns: number
+      early: string
+      changed: string[]
+      after: number
+      content: string
+      states: string[]
+    }
+    const seen = await run<Resumed>('resumed')
+    const { stall, pool, watched, mirrored, turns, after } = seen
+    const figures = { stall, pool, watched, mirrored, after }
+    console.log(
+      `  ${turns} turns; ms at most: ${JSON.stringify(figures, (_, value) => (typeof value === 'number' ? Math.round(value) : value))}`,
+    )
+    expect(stall, "the event loop's longest stall").toBeLessThan(50)
+    expect(pool, "reading by libuv's pool").toBeLessThan(500)
+    expect(watched, 'a watch()').toBeLessThan(500)
+    expect(mirrored, 'another mirror').toBeLessThan(1500)
+    expect(turns).toBeGreaterThan(5)
+    expect(seen).toMatchObject({ early: 'one', changed: ['key'], content: 'two' })
+    expect(after).toBeLessThan(2000)
+  })
+
+  test('does not hold up close(), which says what is left behind, nor the end of the process', async () => {
+    interface Closed {
+      took: number
+      code: string
+      message: string
+      isThere: boolean
+    }
+    const { took, code, message, isThere, ending } = await run<Closed>('closed')
+    expect(took).toBeLessThan(1000)
+    expect(code).toBe('INOTIFY_BRIDGE_LEFT_BEHIND')
+    expect(message).toMatch(/front has not answered for/)
+    expect(isThere, 'the target').toBe(false)
+    expect(ending).toBeLessThan(1000)
+  })
+})
