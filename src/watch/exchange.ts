@@ -65,10 +65,14 @@ function hasSwapped(
     return atOrigin.ino === displaced.ino
   }
   const there = atLast(leaving)
-  if (next === undefined) return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
-  const origin = atLast(back)
   const isDisplaced = (seen: Entry | null | undefined) =>
     Boolean(seen && seen.ino !== 0 && seen.ino === displaced.ino)
+  if (next === undefined) {
+    // What was displaced is there again: swapped, and moved back since, of which the next batch tells.
+    if (isDisplaced(there)) return true
+    return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
+  }
+  const origin = atLast(back)
   // Swapped, and whatever came then: it would be gone, had it been replaced.
   if (isDisplaced(there) || isDisplaced(origin)) return true
   // Swapped back and forth.

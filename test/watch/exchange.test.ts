@@ -74,6 +74,7 @@ describe('an exchange', () => {
     ['by the first, where the second was replaced unseen', { a: file(2), b: file(3) }],
     ['by the second, where nobody could look at the first', { b: file(1) }],
     ['by the second, where the first was replaced unseen', { a: file(3), b: file(1) }],
+    ['by what was displaced, which has been moved back since', { a: null, b: file(2) }],
     ['by its kind alone, where its number is not known', { b: file(1) }, file(0)],
     ['by its kind alone, where no number is', { a: file(0), b: file(0) }, file(0)],
   ])('%s', (_, now, came) => {
