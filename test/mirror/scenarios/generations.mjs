@@ -80,27 +80,48 @@ export const generations = {
 
   '27 a scan that races a swap is thrown away and done again': async (scene) => {
     await scene.behind.atomic('source', both('A'))
-    const mirror = await scene.start()
-    const listener = scene.listen()
-    await scene.behind.atomic('source', both('B'))
-    const { HeldDirectory } = await heldOf()
-    const { file } = HeldDirectory.prototype
-    let copies = 0
-    scene.onEnd(() => {
-      HeldDirectory.prototype.file = file
-    })
-    // Between the copies of its two files.
-    HeldDirectory.prototype.file = async function (name) {
-      if (++copies === 2) await scene.behind.atomic('source', both('C'))
-      return await file.call(this, name)
-    }
-    await mirror.refresh()
-    assert.deepEqual([scene.read('a'), scene.read('b')], [whole('C'), whole('C')])
-    assert.ok(copies >= 4, `${copies} copies`)
-    const swaps = (await listener.end()).filter(({ name }) => name === '..data')
-    assert.deepEqual(swaps, [{ event: 'IN_MOVED_TO', name: '..data' }])
-    assert.deepEqual(mirror.skipped, [])
+    await race(scene, () => scene.behind.atomic('source', both('C')))
   },
+
+  '27 so is one that could have read the old directory to its end': async (scene) => {
+    await scene.behind.atomic('source', both('A'))
+    await scene.behind.makeDirectory('source/..next')
+    for (const key of ['a', 'b']) await scene.behind.write(`source/..next/${key}`, whole('C'))
+    await scene.behind.symlink('source/..link', '..next')
+    await race(scene, () => scene.behind.rename('source/..link', '..data'))
+  },
+}
+
+/**
+ * Mirrors A, then swaps to B, and while that is copied to C.
+ *
+ * @param {import('./scene.mjs').Scene} scene
+ * @param {() => Promise<unknown>} swap
+ */
+async function race(scene, swap) {
+  const mirror = await scene.start()
+  const listener = scene.listen()
+  await scene.behind.atomic('source', both('B'))
+  const { HeldDirectory } = await heldOf()
+  const { file } = HeldDirectory.prototype
+  let copies = 0
+  /** @type {Promise<unknown> | undefined} */
+  let swapped
+  scene.onEnd(() => {
+    HeldDirectory.prototype.file = file
+  })
+  // Before the second of its two files is opened.
+  HeldDirectory.prototype.file = async function (name) {
+    if (++copies === 2) swapped = swap()
+    await swapped
+    return await file.call(this, name)
+  }
+  await mirror.refresh()
+  assert.deepEqual([scene.read('a'), scene.read('b')], [whole('C'), whole('C')])
+  assert.ok(copies >= 4, `${copies} copies`)
+  const swaps = (await listener.end()).filter(({ name }) => name === '..data')
+  assert.deepEqual(swaps, [{ event: 'IN_MOVED_TO', name: '..data' }])
+  assert.deepEqual(mirror.skipped, [])
 }
 
 /**
