@@ -71,7 +71,6 @@ test.skipIf(!isBuilt)(
     // One killed while it made its staging directory leaves that, which for a minute might be somebody's who is still making it.
     const left = existsSync(target) ? await readdir(target) : []
     expect(left.filter((name) => !name.startsWith('.inotify-bridge-new-'))).toEqual([])
-    if (left.length > 0) console.log('LEFT', left, existsSync(target))
   },
   KILLS * 1000,
 )

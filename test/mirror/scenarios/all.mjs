@@ -36,7 +36,7 @@ export const IMPOSSIBLE = {
   guest: {
     '19 a copy that failed with EIO': OWN_SERVER,
     '25 ESTALE': OWN_SERVER,
-    '25 ENOTCONN': "the guest's own root directory has virtiofsd, which serves one guest and ends with it",
+    '25 ENOTCONN': "the share's virtiofsd serves one mount of it, and none again once it has been killed",
   },
 }
 
