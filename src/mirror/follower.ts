@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { warnOfThreadLeftBehind } from '../mounts/left_behind.ts'
 import type { Outcome, PassContext } from './pass.ts'
 import { Passes } from './pass.ts'
 import { Sentinels } from './sentinels.ts'
@@ -76,17 +77,7 @@ export class Follower {
     const parting = new AbortController()
     await Promise.race([this.#loop, sleep(PARTING, undefined, { signal: parting.signal }).catch(() => {})])
     parting.abort()
-    if (calls.unanswered >= PARTING) {
-      process.emitWarning(
-        `a thread is left behind: ${path} has not answered for ${seconds(calls.unanswered)}`,
-        {
-          type: 'InotifyBridgeWarning',
-          code: 'INOTIFY_BRIDGE_LEFT_BEHIND',
-          detail:
-            'The server of its mount has stopped. The thread ends when it answers, or with the process.',
-        },
-      )
-    }
+    if (calls.unanswered >= PARTING) warnOfThreadLeftBehind(path, calls.unanswered)
     calls.end()
     await this.#loop
   }
@@ -123,7 +114,7 @@ export class Follower {
       this.#listener.failed(error)
       return undefined
     } finally {
-      this.#sayIfSlow(source.path)
+      if (!this.#ended) this.#sayIfSlow(source.path)
     }
     if (!this.#ended) this.#listener.passed(outcome)
     return outcome

@@ -100,14 +100,14 @@ export class Calls {
   #last = 0
   #keepingAlive = 0
   #ended = false
-  // performance.now() of when the first of those pending began to be so.
+  // Answers that are due: a wait for a change is, once there is another call behind it.
+  #owed = 0
+  // performance.now() of the last answer, or of the call that was the first to be owed one.
   #since = 0
 
   /** ms for which the thread has not answered; 0 where nothing is asked of it but to wait. */
   get unanswered(): number {
-    for (const { kind } of this.#pending.values())
-      return kind === 'await change' ? 0 : performance.now() - this.#since
-    return 0
+    return this.#owed === 0 ? 0 : performance.now() - this.#since
   }
 
   /** open(2): symlinks are followed. */
@@ -241,6 +241,7 @@ export class Calls {
     this.#native?.close()
     for (const { kind, reject } of this.#pending.values()) reject(new CallError(os.errno.ECANCELED, kind))
     this.#pending.clear()
+    this.#owed = 0
   }
 
   async #open(kind: Kind, asked: Arguments): Promise<Opened> {
@@ -262,7 +263,7 @@ export class Calls {
     const [a = 0, b = 0, c = 0] = numbers
     const error = native.push(id, KINDS.indexOf(kind), a, b, c, one ?? null, other ?? null)
     if (error < 0) return Promise.reject(new CallError(-error, kind))
-    if (this.#pending.size === 0) this.#since = performance.now()
+    if (kind !== 'await change' && this.#owed++ === 0) this.#since = performance.now()
     if (keepsAlive && this.#keepingAlive++ === 0) native.ref()
     return new Promise((resolve, reject) => this.#pending.set(id, { kind, keepsAlive, resolve, reject }))
   }
@@ -281,6 +282,7 @@ export class Calls {
     if (pending === undefined) return
     this.#pending.delete(id)
     this.#since = performance.now()
+    if (pending.kind !== 'await change') this.#owed--
     if (pending.keepsAlive && --this.#keepingAlive === 0) native.unref()
     pending.resolve(answer)
   }

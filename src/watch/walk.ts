@@ -2,7 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker, type RecordsCallback } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { type Inotify, nativeQueue } from '../inotify/inotify.ts'
+import { warnOfThreadLeftBehind } from '../mounts/left_behind.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
+import { textOf } from './names.ts'
 import { encodeRequests, type WalkRequest } from './walk_request.ts'
 import { closedError } from './watch_error.ts'
 
@@ -12,8 +14,9 @@ const PATIENCE_MS = 500
 export class Walker {
   #native: NativeWalker | undefined
   #abandon: ((reason: Error) => void) | undefined
-  // Settles when the native walk is over.
+  // Settles when the native walk is over, which begins with this root.
   #ended: Promise<void> | undefined
+  #root = ''
   #closed = false
 
   /**
@@ -96,6 +99,7 @@ export class Walker {
         else reject(failure.error)
       }
       const error = start(native, encodeRequests(requests), onRecords)
+      this.#root = requests[0]?.root ?? ''
       if (error === 0) this.#ended = ended
       else reject(new InotifyError({ errno: -error, syscall: 'walk' }))
     })
@@ -124,6 +128,7 @@ export class Walker {
       const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
       await Promise.race([this.#ended, tooLong])
       patience.abort()
+      if (this.#ended !== undefined) warnOfThreadLeftBehind(textOf(this.#root), PATIENCE_MS)
     }
     this.#native?.close()
   }

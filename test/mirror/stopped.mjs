@@ -58,6 +58,17 @@ async function elsewhere() {
   }
 }
 
+/** The next warning of a thread that is left behind; that looks are slow is warned of as well. @returns {Promise<NodeJS.ErrnoException>} */
+function leftBehind() {
+  return new Promise((resolve) => {
+    process.on('warning', function warned(/** @type {NodeJS.ErrnoException} */ warning) {
+      if (warning.code !== 'INOTIFY_BRIDGE_LEFT_BEHIND') return
+      process.off('warning', warned)
+      resolve(warning)
+    })
+  })
+}
+
 /** Stops the server, and returns when the mirror waits for it. */
 async function stop() {
   server.kill('SIGSTOP')
@@ -95,15 +106,20 @@ const scenarios = {
 
   // close() while it is stopped, and then this process ends while it still is.
   async closed() {
+    const watcher = watch(at('front'), { backend: 'poll', interval: INTERVAL })
+    await watcher.ready
     await stop()
-    const warned = once(process, 'warning')
+    const warned = leftBehind()
     const pass = blocked.refresh()
     await sleep(600)
     const began = performance.now()
     await blocked.close()
     const took = performance.now() - began
-    const [warning] = await warned
+    const warning = await warned
     await pass
+    const warnedAgain = leftBehind()
+    await watcher.close()
+    const ofWatch = await warnedAgain
     // It is not to be this that keeps the process.
     server.unref()
     server.stderr?.destroy()
@@ -111,6 +127,7 @@ const scenarios = {
       took,
       code: warning.code,
       message: warning.message,
+      ofWatch: { code: ofWatch.code, message: ofWatch.message },
       isThere: fs.existsSync(at('target')),
       pid: server.pid,
     }
