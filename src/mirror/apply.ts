@@ -5,9 +5,10 @@ import { leavesAtOnce } from './at_once.ts'
 import { currentGeneration } from './generation.ts'
 import { codeOf } from './interrupted.ts'
 import type { Step } from './plan.ts'
+import { removeTree } from './remove_tree.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
-import { removeTree, type Work } from './staging.ts'
 import type { TargetFile, TargetNode, TargetTree } from './tree.ts'
+import type { Work } from './work.ts'
 
 /** A target: its directory, how people call it, and what the mirror has put there. */
 export interface Target {

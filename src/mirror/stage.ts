@@ -5,7 +5,6 @@ import { losesSource, reasonOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
 import { type Snapshot, wasRemoved } from './snapshot.ts'
-import type { Work } from './staging.ts'
 import {
   isCopyOf,
   type Skipped,
@@ -18,6 +17,7 @@ import {
   type TargetNode,
   type TargetTree,
 } from './tree.ts'
+import type { Work } from './work.ts'
 
 /** What a source adds to the target, its new files ready in the staging directory. */
 export interface Staged {

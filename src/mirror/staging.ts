@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { InotifyError } from '../errors.ts'
-import { AT_REMOVEDIR } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
-import { atOnce } from './at_once.ts'
 import { codeOf } from './interrupted.ts'
 import { identify, isAlive, type Ledger, readLedger, writeLedger } from './ledger.ts'
+import { removeTree } from './remove_tree.ts'
 import { onTarget } from './safe_copy.ts'
 import type { TargetFile } from './tree.ts'
+import { Work } from './work.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
@@ -168,93 +168,6 @@ export class Staging {
     const ledger = { owner, createdTarget: this.#createdTarget, only: this.#only, made }
     await onTarget('write', this.#shown, writeLedger(this.#held, ledger))
   }
-}
-
-/** What a pass has staged. */
-export class Work {
-  readonly held: HeldDirectory
-  /** How the target is called in messages. */
-  readonly shown: string
-  /** Names of files that are ready to be published, by the entries they are the content of. */
-  readonly files = new Map<TargetFile, string>()
-  readonly #all: ReadonlyMap<number, Promise<Work>>
-  #kept: ReadonlySet<string> = new Set()
-  #count = 0
-
-  private constructor(held: HeldDirectory, shown: string, all: ReadonlyMap<number, Promise<Work>>) {
-    this.held = held
-    this.shown = shown
-    this.#all = all
-  }
-
-  /** @param all those of all sources, by which one finds what another has kept */
-  static async open(
-    staging: HeldDirectory,
-    name: string,
-    shown: string,
-    all: ReadonlyMap<number, Promise<Work>>,
-  ): Promise<Work> {
-    // A pass that could not clear up behind itself leaves it.
-    await removeTree(staging, name)
-    await staging.calls.mkdir(staging.at(name), 0o700)
-    return new Work(await staging.directory(name), shown, all)
-  }
-
-  /** A name in the work directory that nothing has yet. */
-  next(): string {
-    return String(this.#count++)
-  }
-
-  /** The name here of a file that is ready to be published, brought from where another source's pass has made it. */
-  async take(file: TargetFile): Promise<string | undefined> {
-    const here = this.files.get(file)
-    if (here !== undefined) return here
-    for (const other of this.#all.values()) {
-      const work = await other.catch(() => undefined)
-      const there = work?.files.get(file)
-      if (work === undefined || there === undefined) continue
-      const name = this.next()
-      await this.held.calls.rename(work.held.at(there), this.held.at(name))
-      work.files.delete(file)
-      return name
-    }
-    return undefined
-  }
-
-  keep(): void {
-    this.#kept = new Set([...this.files.values()].filter((name) => !this.#kept.has(name)))
-  }
-
-  release(): void {
-    this.#kept = new Set()
-  }
-
-  /** Removes what is left in it and is not to be kept. */
-  async clear(): Promise<void> {
-    if (this.#count === 0) return
-    for (const [file, name] of this.files) if (!this.#kept.has(name)) this.files.delete(file)
-    const names = (await this.held.names()).map(String)
-    for (const name of names) if (!this.#kept.has(name)) await removeTree(this.held, name)
-    // A name that is kept must not be given again.
-    if (this.#kept.size === 0) this.#count = 0
-  }
-}
-
-/** Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. */
-export async function removeTree(parent: HeldDirectory, name: string): Promise<void> {
-  try {
-    await parent.calls.unlink(parent.at(name))
-    return
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
-    // unlink(2) of a directory: EISDIR on Linux, EPERM by POSIX.
-    if (!['EISDIR', 'EPERM'].includes(codeOf(error))) throw error
-  }
-  {
-    await using held = await parent.directory(name)
-    await atOnce(await held.names(), (child) => removeTree(held, child.toString()))
-  }
-  await parent.calls.unlink(parent.at(name), AT_REMOVEDIR)
 }
 
 function workName(source: number): string {

@@ -1,0 +1,21 @@
+import { AT_REMOVEDIR } from '../mounts/calls.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { atOnce } from './at_once.ts'
+import { codeOf } from './interrupted.ts'
+
+/** Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. */
+export async function removeTree(parent: HeldDirectory, name: string): Promise<void> {
+  try {
+    await parent.calls.unlink(parent.at(name))
+    return
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return
+    // unlink(2) of a directory: EISDIR on Linux, EPERM by POSIX.
+    if (!['EISDIR', 'EPERM'].includes(codeOf(error))) throw error
+  }
+  {
+    await using held = await parent.directory(name)
+    await atOnce(await held.names(), (child) => removeTree(held, child.toString()))
+  }
+  await parent.calls.unlink(parent.at(name), AT_REMOVEDIR)
+}
