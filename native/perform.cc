@@ -84,7 +84,8 @@ int64_t StatInto(Call* call, int directory, const char* name) {
       facts.uid,   facts.gid,
       facts.size,  facts.mtime,
       facts.ctime, facts.nlink,
-      facts.mount, static_cast<uint64_t>(facts.device.major) << 32 | facts.device.minor};
+      facts.mount, static_cast<uint64_t>(facts.device.major) << 32 | facts.device.minor,
+      facts.btime};
   call->data = static_cast<uint8_t*>(malloc(sizeof fields));
   if (call->data == nullptr) return -ENOMEM;
   memcpy(call->data, fields, sizeof fields);

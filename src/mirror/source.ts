@@ -1,13 +1,9 @@
-import { constants } from 'node:os'
-import { basename, dirname } from 'node:path'
-import { CallError } from '../mounts/call_error.ts'
-import { AT_FDCWD, type Calls } from '../mounts/calls.ts'
+import { dirname } from 'node:path'
+import type { Calls } from '../mounts/calls.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
+import { reach } from '../mounts/reach.ts'
 import { Replaced, reasonOf, SourceLost } from './interrupted.ts'
 import { type Opened, SoleFile } from './opened.ts'
-
-/** As many as the kernel follows in one path: path_resolution(7). */
-const MAX_LINKS = 40
 
 /** Which inode stood at the source's path, and on which mount. */
 interface Identity {
@@ -87,50 +83,17 @@ export class Source {
   async #reach(): Promise<Opened> {
     // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
     // up again.
-    const lookingUp = lookUpPath(this.calls, this.path)
     try {
-      if (this.alias === undefined) {
-        // The thread keeps the order.
-        const opening = HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
-        return (await Promise.all([opening, lookingUp]))[0]
+      if (this.alias !== undefined) {
+        const { parent, name, stat } = await reach(this.calls, this.path)
+        return new SoleFile(parent, name, stat, this.alias)
       }
-      await lookingUp
-      return await this.#reachFile(this.alias)
+      // The thread keeps the order.
+      const lookingUp = lookUpPath(this.calls, this.path)
+      const opening = HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
+      return (await Promise.all([opening, lookingUp]))[0]
     } catch (error) {
       throw new SourceLost(reasonOf(error))
     }
-  }
-
-  /** The file that the path leads to: a key of a ConfigMap is a link to a link, and both are looked up anew. */
-  async #reachFile(alias: string): Promise<Opened> {
-    let parent = await HeldDirectory.open(this.calls, dirname(this.path))
-    let name = basename(this.path)
-    try {
-      let stat = await parent.lstat(name)
-      for (let links = 0; stat.isSymbolicLink(); links++) {
-        if (links === MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
-        const to = stat.link
-        const before = parent
-        parent = await this.#directoryOf(before, to)
-        await before.close()
-        name = basename(to)
-        stat = await parent.lstat(name)
-      }
-      return new SoleFile(parent, name, stat, alias)
-    } catch (error) {
-      await parent.close()
-      throw error
-    }
-  }
-
-  /** The directory of what a link in `from` leads to, each name on the way looked up anew. */
-  async #directoryOf(from: HeldDirectory, to: string): Promise<HeldDirectory> {
-    const parts = dirname(to).split('/')
-    let path = to.startsWith('/') ? '/' : from.path
-    for (const part of parts) {
-      path = `${path}/${part}`
-      await this.calls.lookUpAgain({ fd: AT_FDCWD, name: path })
-    }
-    return await HeldDirectory.open(this.calls, path)
   }
 }

@@ -16,10 +16,12 @@ export class FileStat {
   /** Its mount's id; 0 where the kernel (before 5.8) does not say. Device numbers do not tell bind mounts apart. */
   readonly mount: bigint
   readonly dev: bigint
+  /** When it was made; 0 where the file system does not say. */
+  readonly btimeNs: bigint
   /** What a symlink says, where it was asked for by its name; else ''. */
   readonly link: string
 
-  /** @param packed ten u64 and a symlink's text, see StatInto in native/perform.cc */
+  /** @param packed eleven u64 and a symlink's text, see StatInto in native/perform.cc */
   constructor(packed: Buffer) {
     const field = (index: number) => packed.readBigUInt64LE(8 * index)
     this.ino = field(0)
@@ -32,7 +34,8 @@ export class FileStat {
     this.nlink = field(7)
     this.mount = field(8)
     this.dev = field(9)
-    this.link = packed.toString('utf8', 80)
+    this.btimeNs = field(10)
+    this.link = packed.toString('utf8', 88)
   }
 
   isFile(): boolean {

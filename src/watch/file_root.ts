@@ -1,5 +1,9 @@
+import type { BigIntStats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../inotify/constants.ts'
+import type { Calls } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import { reach } from '../mounts/reach.ts'
 import type { Kind } from './change.ts'
 import { alteration, type Entry } from './entries.ts'
 import { codeOf, isShortage } from './watch_error.ts'
@@ -24,9 +28,9 @@ export class FileRoot {
     return this.#entry?.kind ?? 'file'
   }
 
-  /** Looks at what the path leads to, for the first time or after it was lost; then only what differs from before is news. */
-  async attach(): Promise<FileNews> {
-    const after = await this.#stat()
+  /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
+  async attach(calls: Calls | undefined): Promise<FileNews> {
+    const after = await this.#stat(calls)
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
     const before = this.#entry
@@ -35,10 +39,10 @@ export class FileRoot {
   }
 
   /** Looks again. `mask`: what an event has told of the file itself. Rejects for want of memory or descriptors alone. */
-  async look(mask: number): Promise<FileNews> {
+  async look(mask: number, calls: Calls | undefined): Promise<FileNews> {
     const before = this.#entry
     if (before === undefined || !this.isPresent) return undefined
-    const after = await this.#stat().catch((error) => {
+    const after = await this.#stat(calls).catch((error) => {
       if (isShortage(error)) throw error
       // Nobody can tell what is there any more (EACCES on the way).
       return undefined
@@ -50,30 +54,46 @@ export class FileRoot {
     return inFile(alteration(before, after, 0)) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
   }
 
-  async #stat(): Promise<Entry | undefined> {
+  async #stat(calls: Calls | undefined): Promise<Entry | undefined> {
     try {
-      const stats = await stat(this.path, { bigint: true })
-      // A directory is another kind of root.
-      if (stats.isDirectory()) return undefined
-      return {
-        kind: stats.isFile() ? 'file' : 'other',
-        ino: fold(stats.ino),
-        stat: {
-          mode: Number(stats.mode),
-          uid: Number(stats.uid),
-          gid: Number(stats.gid),
-          nlink: Number(stats.nlink),
-          size: Number(stats.size),
-          mtime: fold(stats.mtimeNs),
-          ctime: fold(stats.ctimeNs),
-          ctimeMs: Number(stats.ctimeMs),
-          btimeMs: Number(stats.birthtimeMs),
-        },
-      }
+      return calls === undefined ? await statHere(this.path) : await statThere(calls, this.path)
     } catch (error) {
       if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined
       throw error
     }
+  }
+}
+
+/** By libuv's pool: of a file system of this machine. */
+async function statHere(path: string): Promise<Entry | undefined> {
+  const stats = await stat(path, { bigint: true })
+  return entryOf(stats, stats.birthtimeNs)
+}
+
+/** By a thread that may be kept waiting, and of the server, whatever this kernel remembers. */
+async function statThere(calls: Calls, path: string): Promise<Entry | undefined> {
+  const { parent, stat } = await reach(calls, path)
+  await parent.close()
+  return entryOf(stat, stat.btimeNs)
+}
+
+/** undefined: a directory is another kind of root. */
+function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
+  if (stats.isDirectory()) return undefined
+  return {
+    kind: stats.isFile() ? 'file' : 'other',
+    ino: fold(stats.ino),
+    stat: {
+      mode: Number(stats.mode),
+      uid: Number(stats.uid),
+      gid: Number(stats.gid),
+      nlink: Number(stats.nlink),
+      size: Number(stats.size),
+      mtime: fold(stats.mtimeNs),
+      ctime: fold(stats.ctimeNs),
+      ctimeMs: Number(stats.ctimeNs / 1_000_000n),
+      btimeMs: Number(btimeNs / 1_000_000n),
+    },
   }
 }
 

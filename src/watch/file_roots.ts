@@ -1,5 +1,7 @@
 import type { EventBatch } from '../inotify/batch.ts'
 import type { Inotify } from '../inotify/inotify.ts'
+import { Calls } from '../mounts/calls.ts'
+import { warnOfThreadLeftBehind } from '../mounts/left_behind.ts'
 import type { Change, Source } from './change.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import { Hints } from './hints.ts'
@@ -7,6 +9,9 @@ import type { Territory } from './territory.ts'
 import { isAbsence } from './watch_error.ts'
 import { ABOUT_NAME, FILE_MASK, GONE } from './watch_mask.ts'
 import { watchWays } from './ways.ts'
+
+/** ms without an answer after which a thread is not waited for. */
+const PATIENCE_MS = 500
 
 export interface FileRootsParts {
   inotify(): Inotify | undefined
@@ -25,6 +30,7 @@ export class FileRoots {
   readonly #parts: FileRootsParts
   readonly #territories = new Map<FileRoot, Territory>()
   readonly #hints = new Hints<FileRoot>()
+  #calls: Calls | undefined
 
   constructor(parts: FileRootsParts) {
     this.#parts = parts
@@ -39,7 +45,7 @@ export class FileRoots {
     this.#territories.set(file, territory)
     // Before the look, so that nothing falls between the two.
     await this.#watch(file)
-    return await file.attach()
+    return await file.attach(this.#callsFor(territory))
   }
 
   remove(file: FileRoot): void {
@@ -70,8 +76,24 @@ export class FileRoots {
     }
   }
 
+  /** One that is left waiting is left behind, which is said. */
+  close(): void {
+    const { unanswered = 0 } = this.#calls ?? {}
+    const [file] = this.#territories.keys()
+    if (unanswered >= PATIENCE_MS && file !== undefined) warnOfThreadLeftBehind(file.path, unanswered)
+    this.#calls?.end()
+  }
+
+  /** A mount that is polled may stop answering. */
+  #callsFor(territory: Territory | undefined): Calls | undefined {
+    if (territory?.isPolled !== true) return undefined
+    this.#calls ??= new Calls()
+    return this.#calls
+  }
+
   async #look(file: FileRoot, own: number, mask: number, source: Source): Promise<void> {
-    const news = await file.look(own).catch(this.#parts.trouble)
+    const calls = this.#callsFor(this.#territories.get(file))
+    const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
     if (news === 'lost') this.#parts.lost(file)
     else if (news) this.#parts.report([{ type: news, path, kind, mask, source }])

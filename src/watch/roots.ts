@@ -267,6 +267,7 @@ export class Roots implements Surroundings {
     this.#telling.stop()
     this.#recovery.stop()
     this.#mounts.close()
+    this.#files.close()
     const walks = [this.#surveyor.close(), this.#polling.close()]
     const stopped = [...walks, this.#polls.stop(), this.#settling.stop()]
     await this.#inotify?.close()

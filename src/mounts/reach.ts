@@ -1,0 +1,53 @@
+import { constants } from 'node:os'
+import { basename, dirname } from 'node:path'
+import { CallError } from './call_error.ts'
+import { AT_FDCWD, type Calls } from './calls.ts'
+import type { FileStat } from './file_stat.ts'
+import { HeldDirectory, lookUpPath } from './held.ts'
+
+/** As many as the kernel follows in one path: path_resolution(7). */
+const MAX_LINKS = 40
+
+/** What a path leads to: no symlink. */
+export interface Reached {
+  /** Where it lies; the caller's to close. */
+  readonly parent: HeldDirectory
+  readonly name: string
+  readonly stat: FileStat
+}
+
+/**
+ * Follows a path whose last name may be a symlink, to another (a key of a ConfigMap leads over two), each name on the way looked
+ * up anew.
+ */
+export async function reach(calls: Calls, path: string): Promise<Reached> {
+  await lookUpPath(calls, path)
+  let parent = await HeldDirectory.open(calls, dirname(path))
+  let name = basename(path)
+  try {
+    let stat = await parent.lstat(name)
+    for (let links = 0; stat.isSymbolicLink(); links++) {
+      if (links === MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+      const to = stat.link
+      const before = parent
+      parent = await directoryOf(before, to)
+      await before.close()
+      name = basename(to)
+      stat = await parent.lstat(name)
+    }
+    return { parent, name, stat }
+  } catch (error) {
+    await parent.close()
+    throw error
+  }
+}
+
+/** The directory of what a link in `from` leads to. */
+async function directoryOf(from: HeldDirectory, to: string): Promise<HeldDirectory> {
+  let path = to.startsWith('/') ? '/' : from.path
+  for (const part of dirname(to).split('/')) {
+    path = `${path}/${part}`
+    await from.calls.lookUpAgain({ fd: AT_FDCWD, name: path })
+  }
+  return await HeldDirectory.open(from.calls, path)
+}
