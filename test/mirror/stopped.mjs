@@ -84,6 +84,11 @@ const scenarios = {
     // What is compiled and collected at first is no stall.
     for (let n = 0; n < 3; n++) await turn()
     Object.assign(seen, { mirrored: 0, watched: 0, pool: 0, turns: 3 })
+    // Roots that are files, more of them than libuv's pool has threads.
+    const files = Array.from({ length: 5 }, () =>
+      watch(at('front/key'), { backend: 'poll', interval: INTERVAL }),
+    )
+    await Promise.all(files.map((file) => file.ready))
     await stop()
     const began = performance.now()
     const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -93,15 +98,18 @@ const scenarios = {
     delay.disable()
     const early = fs.readFileSync(at('target/key'), 'utf8')
     const updated = once(blocked, 'update')
+    const told = Promise.all(files.map((file) => once(file, 'changes')))
     server.kill('SIGCONT')
     const resumed = performance.now()
     const [{ changed }] = await updated
     const after = performance.now() - resumed
     const content = fs.readFileSync(at('target/key'), 'utf8')
+    const types = (await told).map(([[{ type }]]) => type)
+    for (const file of files) await file.close()
     await end()
     await blocked.close()
     server.kill('SIGKILL')
-    return { ...seen, stall: delay.max / 1e6, early, changed, after, content, states }
+    return { ...seen, stall: delay.max / 1e6, early, changed, after, content, types, states }
   },
 
   // close() while it is stopped, and then this process ends while it still is.

@@ -36,6 +36,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('a server that has stopped (needs unsha
       changed: string[]
       after: number
       content: string
+      types: string[]
       states: string[]
     }
     const seen = await run<Resumed>('resumed')
@@ -51,6 +52,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('a server that has stopped (needs unsha
     expect(mirrored, 'another mirror').toBeLessThan(1500)
     expect(turns).toBeGreaterThan(5)
     expect(seen).toMatchObject({ early: 'one', changed: ['key'], content: 'two' })
+    expect(seen.types, 'five watchers of the file').toEqual(Array(5).fill('modify'))
     expect(after).toBeLessThan(2000)
   })
 
