@@ -21,7 +21,8 @@ int CopyText(const Napi::Value& value, char** text, size_t* length) {
   *text = static_cast<char*>(malloc(size + 1));
   if (*text == nullptr) return -ENOMEM;
   if (is_buffer) {
-    memcpy(*text, value.As<Napi::Buffer<char>>().Data(), size);
+    // An empty one has no memory.
+    if (size > 0) memcpy(*text, value.As<Napi::Buffer<char>>().Data(), size);
   } else {
     napi_get_value_string_utf8(value.Env(), value, *text, size + 1, &size);
   }
