@@ -28,6 +28,11 @@ export function missing(): string | undefined {
   return undefined
 }
 
+/** Why a program that one suite alone needs, and the guest has from the host, is not there; '' if it is. */
+export function lacking(program: string): string {
+  return existsSync(inPath(program)) ? '' : `needs Debian's ${program}`
+}
+
 function inPath(name: string): string {
   const directories = (process.env.PATH ?? '').split(delimiter)
   const found = directories.map((directory) => join(directory, name)).find((path) => existsSync(path))

@@ -1,8 +1,10 @@
-// What a scenario has of the machine around it: the host, by the second serial port, and its directory on the share.
-import { spawnSync } from 'node:child_process'
+// What a scenario has of the machine around it: its directory on a mount, and who makes changes behind that: the host, which is asked
+// by the second serial port, or this process.
 import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ReadStream, WriteStream } from 'node:tty'
+import { CHANGES } from '../behind.mjs'
+import { MEMORY, mounted } from './mounted.mjs'
 
 const [, , directory = ''] = process.argv
 
@@ -14,27 +16,16 @@ export const parameters = JSON.parse(readFileSync(`${directory}.parameters`, 'ut
 
 /** A directory of this run's on the guest's tmpfs. @param {string} entry */
 export function memory(entry) {
-  const path = join('/mnt/memory', name, entry)
+  const path = join(MEMORY, name, entry)
   mkdirSync(path, { recursive: true })
   return path
 }
 
-/** This run's own directory on the share, by virtiofs or by the mount that the test has named. */
-export const share = parameters.mount === undefined ? directory : join(mountShare(parameters.mount), name)
+/** What the test has had mounted. */
+const { front, behind } = mounted(parameters, directory, name)
 
-/**
- * Once for all scenarios: a device of 9p serves one mount.
- *
- * @param {{ type: string, source: string, options: string }} mount
- */
-function mountShare({ type, source, options }) {
-  const point = '/mnt/memory/front'
-  if (readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${point} `)) return point
-  mkdirSync(point)
-  const { status, stderr } = spawnSync('mount', ['-t', type, '-o', options, source, point])
-  if (status !== 0) throw new Error(`mount: ${stderr}`)
-  return point
-}
+/** This run's own directory, as the library sees it: on the share, or on the mount that the test has named. */
+export const share = front
 
 /** The library, as it was built. @type {typeof import('../../../src/index.ts')} */
 export const library = await import(join(import.meta.dirname, '../../../dist/index.js'))
@@ -52,7 +43,7 @@ const input = new ReadStream(port)
 input.setEncoding('utf8')
 input.unref()
 
-/** @typedef {{ began: number, ended: number, [name: string]: any }} Answer the times are the host's */
+/** @typedef {{ began: number, ended: number, [name: string]: any }} Answer the times are on the clock of who made the change */
 
 let requests = 0
 let rest = ''
@@ -69,13 +60,39 @@ input.on('data', (text) => {
 })
 
 /**
- * Has the host do something, see host_changes.ts; `path` is relative to this run's directory.
+ * Has something done behind the mount, see behind.mjs and host_changes.ts; `path` is relative to this run's directory.
  *
  * @param {string} operation
  * @param {{ path?: string, [parameter: string]: unknown }} [parameters]
  * @returns {Promise<Answer>}
  */
-export async function ask(operation, parameters = {}) {
+export function ask(operation, parameters = {}) {
+  return behind === undefined ? askHost(operation, parameters) : act(behind, operation, parameters)
+}
+
+/**
+ * @param {string} directory
+ * @param {string} operation
+ * @param {{ path?: string, [parameter: string]: unknown }} parameters
+ * @returns {Promise<Answer>}
+ */
+async function act(directory, operation, parameters) {
+  const change = CHANGES[operation]
+  if (change === undefined) throw new Error(`no such operation: ${operation}`)
+  const began = now()
+  const path = join(directory, parameters.path ?? '')
+  const said = await change(
+    /** @type {any} what the operation needs is the scenario's to give */ ({ ...parameters, path }),
+  )
+  return { ...Object(said), began, ended: now() }
+}
+
+/**
+ * @param {string} operation
+ * @param {{ path?: string, [parameter: string]: unknown }} parameters
+ * @returns {Promise<Answer>}
+ */
+async function askHost(operation, parameters) {
   const id = ++requests
   const answered = new Promise((resolve) => waiting.set(id, resolve))
   input.ref()

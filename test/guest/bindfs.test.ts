@@ -1,0 +1,12 @@
+import { describe } from 'vitest'
+import { changes, swaps } from './promised.ts'
+import { type Run, withGuest } from './suite.ts'
+
+// A file system of a server's in user space, which is another program than virtiofsd and answers in the guest itself. The guest's kernel
+// remembers for a second what it was told, and nothing tells it otherwise.
+withGuest('bindfs', { cache: 'auto', program: 'bindfs' }, (run) => {
+  const mount = { type: 'bindfs', options: '' }
+  const onBindfs: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)
+  describe("the kubelet's swap behind it", () => swaps('bindfs', onBindfs))
+  describe('watch()', () => changes('bindfs', onBindfs))
+})
