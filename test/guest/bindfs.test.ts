@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { changes, swaps } from './promised.ts'
+import { changes, remembered, swaps } from './promised.ts'
 import { type Run, withGuest } from './suite.ts'
 
 // A file system of a server's in user space, which is another program than virtiofsd and answers in the guest itself. The guest's kernel
@@ -7,6 +7,7 @@ import { type Run, withGuest } from './suite.ts'
 withGuest('bindfs', { cache: 'auto', program: 'bindfs' }, (run) => {
   const mount = { type: 'bindfs', options: '' }
   const onBindfs: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)
+  remembered('bindfs', onBindfs, 800)
   describe("the kubelet's swap behind it", () => swaps('bindfs', onBindfs))
   describe('watch()', () => changes('bindfs', onBindfs))
 })

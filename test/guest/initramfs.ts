@@ -24,6 +24,27 @@ export const MODULES = [
 /** Of 9p; the kernel for virtual machines has none. */
 export const MODULES_OF_9P = ['netfs', 'fscache', '9pnet', '9pnet_virtio', '9p']
 
+/** Of NFS 4, both its ends, and of what is exported. */
+export const MODULES_OF_NFS = [
+  'crc32c_generic',
+  'crc16',
+  'mbcache',
+  'jbd2',
+  'ext4',
+  'loop',
+  'sunrpc',
+  'grace',
+  'lockd',
+  'auth_rpcgss',
+  'nfs_acl',
+  'nfsd',
+  'netfs',
+  'fscache',
+  'nfs',
+  'dns_resolver',
+  'nfsv4',
+]
+
 /**
  * Writes the file system that the guest starts from: busybox, init.sh and modules, which lie somewhere in the kernel's `directory`.
  */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Channel } from './channel.ts'
 import { type CacheMode, Daemon, type DaemonOptions, end, spawnBound } from './daemon.ts'
 import { hostChanges } from './host_changes.ts'
-import type { Boot, Prepared } from './prepare.ts'
+import type { Boot, Obtained, Prepared } from './prepare.ts'
 import { PROGRAMS } from './requirements.ts'
 
 /** ms; a boot takes 4 s, several times that when the machine is busy. */
@@ -20,8 +20,16 @@ export interface MachineOptions {
   rust?: boolean
   /** Whether there is a 9p device with the tag `nine` as well, for the same directory. */
   ninep?: boolean
+  /** Whether the kernel is one that has NFS. */
+  nfs?: boolean
   /** Whether the share's daemon writes down each request. */
   verbose?: boolean
+}
+
+/** What a guest is started from that has what the options ask for. */
+export function bootOf({ boot, full, nfs }: Prepared, options: MachineOptions): Obtained<Boot> {
+  if (options.nfs) return nfs
+  return options.ninep ? full : boot
 }
 
 /** A running guest. */
@@ -84,7 +92,7 @@ export class Machine {
 
   async #boot(prepared: Prepared, options: MachineOptions): Promise<void> {
     const { cache, rust = false, ninep = false, verbose = false } = options
-    const { got, missing } = ninep ? prepared.full : prepared.boot
+    const { got, missing } = bootOf(prepared, options)
     if (got === undefined) throw new Error(missing)
     const path = (name: string) => join(this.#directory, name)
     await mkdir(this.#share)

@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { MODULES, MODULES_OF_9P, makeInitramfs } from './initramfs.ts'
+import { MODULES, MODULES_OF_9P, MODULES_OF_NFS, makeInitramfs } from './initramfs.ts'
 import { kernel } from './packages.ts'
 import { missing } from './requirements.ts'
 import { type Launcher, rustVirtiofsd } from './rust_virtiofsd.ts'
@@ -25,6 +25,8 @@ export interface Prepared {
   boot: Obtained<Boot>
   /** The kernel for all machines, with 9p. */
   full: Obtained<Boot>
+  /** The same kernel with NFS. */
+  nfs: Obtained<Boot>
   /** The daemon that Debian 12 does not have. */
   rust: Obtained<Launcher>
   /** For sockets, logs and shares. */
@@ -45,8 +47,11 @@ export default async function prepare(project: TestProject): Promise<() => void>
   const full = await obtain('no kernel with 9p', () =>
     prepareBoot('linux-image-amd64', [...MODULES, ...MODULES_OF_9P], join(directory, 'initramfs-9p')),
   )
+  const nfs = await obtain('no kernel with NFS', () =>
+    prepareBoot('linux-image-amd64', [...MODULES, ...MODULES_OF_NFS], join(directory, 'initramfs-nfs')),
+  )
   const rust = await obtain('no Rust virtiofsd', rustVirtiofsd)
-  project.provide('guest', { boot, full, rust, directory })
+  project.provide('guest', { boot, full, nfs, rust, directory })
   // An interrupt ends vitest without the teardown.
   process.once('exit', () => removeTraces(directory))
   return () => removeTraces(directory)

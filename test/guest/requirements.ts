@@ -30,7 +30,7 @@ export function missing(): string | undefined {
 
 /** Why a program that one suite alone needs, and the guest has from the host, is not there; '' if it is. */
 export function lacking(program: string): string {
-  return existsSync(inPath(program)) ? '' : `needs Debian's ${program}`
+  return existsSync(inPath(program)) ? '' : `needs ${program}`
 }
 
 function inPath(name: string): string {

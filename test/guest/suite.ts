@@ -1,19 +1,19 @@
 import { afterAll, describe, inject } from 'vitest'
-import { Machine, type MachineOptions } from './machine.ts'
+import { bootOf, Machine, type MachineOptions } from './machine.ts'
 import { lacking } from './requirements.ts'
 
 /** Runs a scenario in the guest of a suite, see `Machine.run`. */
 export type Run = <T>(scenario: string, parameters: object, deadline?: number) => Promise<T>
 
 export interface SuiteOptions extends MachineOptions {
-  /** A package of Debian's with a program of the same name, which the scenarios start. */
+  /** A program of the host's that the scenarios start. */
   program?: string
 }
 
 /** A suite with a guest of its own, which boots for the first of its tests that runs. */
 export function withGuest(name: string, options: SuiteOptions, tests: (run: Run) => void): void {
   const prepared = inject('guest')
-  const kernel = options.ninep ? prepared.full : prepared.boot
+  const kernel = bootOf(prepared, options)
   const missing =
     kernel.missing ||
     (options.rust ? prepared.rust.missing : '') ||

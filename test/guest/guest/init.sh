@@ -7,6 +7,8 @@ export PATH=/bin HOME=/
 mount -t proc none /proc
 mount -t devtmpfs none /dev
 while read -r module; do insmod "/modules/$module.ko"; done </modules/order
+# For a server in the guest itself.
+ifconfig lo 127.0.0.1 up
 
 mount -t virtiofs -o ro host /host
 mount -t proc none /host/proc

@@ -33,6 +33,8 @@ inotify.on('events', (batch) => {
 const { offset, error } = await clockOffset()
 /** @type {number[]} */
 const latencies = []
+/** How long the swaps themselves took. @type {number[]} */
+const took = []
 let right = 0
 for (let n = 1; n <= swaps; n++) {
   await sleep(phase(n) * interval)
@@ -41,13 +43,14 @@ for (let n = 1; n <= swaps; n++) {
     arrived = resolve
   })
   const text = `version ${n}`
-  const { began } = await ask('swap', { files: { a: text, b: text } })
+  const { began, ended } = await ask('swap', { files: { a: text, b: text } })
   await next
   latencies.push(at + offset - began)
+  took.push(ended - began)
   if (content === text) right++
 }
 // An event too many would have come by the end of this pass.
 await mirrored.refresh()
 inotify.close()
 await mirrored.close()
-report({ latencies, events, right, error })
+report({ latencies, took, events, right, error })
