@@ -197,7 +197,8 @@ export class Follower {
     const { interval, quiet } = this.#context.config
     const took = performance.now() - this.#began - Math.max(quiet, TWO_TICKS)
     if (took > Math.max(interval, SLOW)) this.#saySlow(path, took)
-    else this.#saidSlow = false
+    // One at the limit is not to say it again and again.
+    else if (took < interval / 2) this.#saidSlow = false
   }
 
   #saySlow(path: string, took: number): void {
