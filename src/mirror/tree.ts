@@ -1,20 +1,11 @@
 import type { FileStat } from '../mounts/file_stat.ts'
+import type { SentinelKey } from '../mounts/vigil.ts'
 
 /**
  * What tells one version of an inode from another. ctime cannot be set by a program, so it catches a restored mtime; the
  * others catch what a coarse clock (4 ms on older hosts) lets pass. Compared with !=, never with "newer than".
  */
-export interface StatKey {
-  readonly ino: bigint
-  /** Type and permission bits, as in st_mode. */
-  readonly mode: bigint
-  readonly uid: bigint
-  readonly gid: bigint
-  readonly size: bigint
-  readonly mtimeNs: bigint
-  readonly ctimeNs: bigint
-  readonly nlink: bigint
-}
+export type StatKey = SentinelKey
 
 export interface SourceFile {
   readonly kind: 'file'

@@ -1,14 +1,10 @@
-/** What tells one version of an inode from another, see FileStat. */
-export interface SentinelKey {
-  readonly ino: bigint
-  readonly mode: bigint
-  readonly uid: bigint
-  readonly gid: bigint
-  readonly size: bigint
-  readonly mtimeNs: bigint
-  readonly ctimeNs: bigint
-  readonly nlink: bigint
-}
+import type { FileStat } from './file_stat.ts'
+
+/** What tells one version of an inode from another. */
+export type SentinelKey = Pick<
+  FileStat,
+  'ino' | 'mode' | 'uid' | 'gid' | 'size' | 'mtimeNs' | 'ctimeNs' | 'nlink'
+>
 
 /** Something that is looked at until its key is another: a descriptor, or a name in the directory that one refers to. */
 export interface Sentinel {
