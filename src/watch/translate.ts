@@ -9,33 +9,15 @@ import {
   IN_MOVED_TO,
 } from '../inotify/constants.ts'
 import type { BatchIndex } from './batch_index.ts'
-import { append, type Change, type Kind } from './change.ts'
+import { append, type Change } from './change.ts'
 import { type Departure, Departures } from './departures.ts'
 import { Directory, isToEvents, isUnwatched, isWithin } from './directory.ts'
 import { alteration, type Entry, sameFile } from './entries.ts'
 import { findExchange, type Look, type WayBack } from './exchange.ts'
 import { LatelyListed } from './lately_listed.ts'
+import type { Surroundings } from './surroundings.ts'
 import type { Tree } from './tree.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
-
-/** What the translation asks of its surroundings. */
-export interface Surroundings {
-  /** Whether what would have this path is not to be reported. Paths are keys. */
-  hides(path: string, kind: Kind): boolean
-  readonly hidesSome: boolean
-  /** A directory whose entries are to be listed, for the first time or again. */
-  list(directory: Directory): void
-  /** A symlink has come up. True: where it leads is looked at, and it is told then. */
-  follow(directory: Directory, name: string): boolean
-  /** What an event said of this name does not fit what is believed: to be looked at when things have settled. */
-  doubt(directory: Directory, name: string): void
-  /** A directory has come into this one, or has left it. */
-  moved(directory: Directory): void
-  /** Whether directories within directories are watched. */
-  readonly recursive: boolean
-  /** Whether symlinks to directories are taken for them. */
-  readonly followsLinks: boolean
-}
 
 // In place of the number of an event that was read earlier.
 const NOT_INDEXED = -1

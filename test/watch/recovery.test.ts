@@ -6,7 +6,7 @@ import { Doubts } from '../../src/watch/doubts.ts'
 import { Lane } from '../../src/watch/lane.ts'
 import { Recovery, type RecoveryParts } from '../../src/watch/recovery.ts'
 import { Root } from '../../src/watch/root.ts'
-import type { RootFinding } from '../../src/watch/survey.ts'
+import type { RootFinding } from '../../src/watch/root_finding.ts'
 import { World } from './translating.ts'
 
 beforeEach(() => void vi.useFakeTimers())
