@@ -21,6 +21,7 @@
         'event_queue.cc',
         'facts.cc',
         'guard.cc',
+        'loop_bound.cc',
         'memory.cc',
         'mount_id.cc',
         'mount_table.cc',
