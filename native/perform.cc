@@ -149,6 +149,9 @@ int64_t NamesInto(Call* call) {
   UniqueFd directory(OpenAt(Number(*call, 0), ".", kFlags));
   if (directory.get() == -EACCES) directory.reset(OpenAt(AT_FDCWD, PathOf(Number(*call, 0)).c_str(), kFlags));
   if (!directory.is_open()) return directory.get();
+  // NFS goes on showing the listing that it has in its page cache until the directory's change attribute
+  // differs, and a server without a counter gives a time for that: for ever, of two changes at one time.
+  if (call->numbers[2] != 0) posix_fadvise(directory.get(), 0, 0, POSIX_FADV_DONTNEED);
   constexpr size_t kRoom = 32 * 1024;
   Bytes entries;
   uint8_t* room = entries.Room(kRoom);

@@ -204,6 +204,8 @@ int Visitor::OpenToRead(int directory) {
 int Visitor::List(int directory, const Request& request, const Origin& origin) {
   UniqueFd readable(OpenToRead(directory));
   if (!readable.is_open()) return readable.get();
+  // The kernel may have a listing that it will not doubt: NamesInto in perform.cc.
+  if (origin.may_be_stale()) posix_fadvise(readable.get(), 0, 0, POSIX_FADV_DONTNEED);
   for (;;) {
     if (is_cancelled()) return -ECANCELED;
     ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);

@@ -155,9 +155,13 @@ export class Calls {
     return (await this.#ask('readlink', asked)).data.toString()
   }
 
-  /** The first `most` names in a directory, as bytes: a name need not be UTF-8. */
-  async names(fd: number, most: number): Promise<Buffer[]> {
-    const { data } = await this.#ask('getdents64', { numbers: [fd, most] })
+  /**
+   * The first `most` names in a directory, as bytes: a name need not be UTF-8.
+   *
+   * @param revalidate whether the server is asked, whatever is remembered of an earlier listing
+   */
+  async names(fd: number, most: number, revalidate = false): Promise<Buffer[]> {
+    const { data } = await this.#ask('getdents64', { numbers: [fd, most, Number(revalidate)] })
     const names: Buffer[] = []
     for (let at = 0, end = 0; at < data.length; at = end + 1) {
       end = data.indexOf(0, at)

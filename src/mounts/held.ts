@@ -63,7 +63,7 @@ export class HeldDirectory implements AsyncDisposable {
 
   /** The names as bytes, the first `most` of them. */
   names(most = Number.MAX_SAFE_INTEGER): Promise<Buffer[]> {
-    return this.calls.names(this.fd, most)
+    return this.calls.names(this.fd, most, this.revalidates)
   }
 
   lstat(name: string | Buffer): Promise<FileStat> {
