@@ -20,6 +20,7 @@
         'digest.cc',
         'event_queue.cc',
         'facts.cc',
+        'glance.cc',
         'guard.cc',
         'memory.cc',
         'mount_id.cc',
