@@ -20,6 +20,7 @@
         'digest.cc',
         'event_queue.cc',
         'facts.cc',
+        'glance.cc',
         'guard.cc',
         'loop_bound.cc',
         'memory.cc',

@@ -176,7 +176,7 @@ export class Attaching {
     const { files, settings, report } = this.#parts
     const isNew = root.file === undefined
     this.#dropTop(root)
-    root.file ??= new FileRoot(root.path)
+    root.file ??= new FileRoot(root.path, settings.hash)
     const news = await files.attach(root.file, territory)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)

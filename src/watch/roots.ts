@@ -266,7 +266,9 @@ export class Roots implements Surroundings {
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropTerritories(this.#tree)
       const isThere = root.isPresent || root === this.#beginning
-      return coverageOf(root, this.#tree, isThere, this.#pace.slowness)
+      return coverageOf(root, this.#tree, isThere, this.#pace.slowness, (base) =>
+        this.#polling.glancesAt(base),
+      )
     })
   }
 
