@@ -29,10 +29,15 @@ export async function copyFile(from: Opened, name: string, key: StatKey, to: Pla
   await using source = ifFulfilled(opened)
   await using copy = ifFulfilled(created)
   if (source === undefined || copy === undefined) throw reasonFor(opened, created)
-  const digest = await readVersion(source, key, (chunk) =>
-    onTarget('write', to.shown, copy.calls.write(copy.fd, chunk)),
-  )
-  await copyAttributes(copy, to.shown, key)
+  let written: Promise<void> = Promise.resolve()
+  const digest = await readVersion(source, key, async (chunk) => {
+    await written
+    written = onTarget('write', to.shown, copy.calls.write(copy.fd, chunk))
+    // Heard of below, unless the source has failed before.
+    written.catch(() => {})
+  })
+  // The thread keeps the order.
+  await Promise.all([written, copyAttributes(copy, to.shown, key)])
   return digest
 }
 
@@ -47,7 +52,8 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
   const { calls, fd } = file
   const { uid, gid, mode } = key
   const had = file.opened
-  let owned = had.uid === uid && had.gid === gid
+  const wasOwned = had.uid === uid && had.gid === gid
+  let owned = wasOwned
   if (!owned) {
     try {
       await calls.chown(fd, Number(uid), Number(gid))
@@ -61,6 +67,7 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
   // On a directory the bits give no rights, but would those of another group. chown(2) clears them, hence the order.
   const bits = Number(mode) & (owned && had.isDirectory() ? 0o7777 : 0o777)
   const own = had.isDirectory() ? ownBits(Number(owned ? uid : had.uid)) : 0
+  if (wasOwned && (Number(had.mode) & 0o7777) === (bits | own)) return
   await onTarget('chmod', shown, calls.chmod(fd, bits | own))
 }
 
@@ -132,14 +139,18 @@ async function readVersion(
   const hash = createHash('sha256')
   // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.
   for (let left = Number(key.size); ; ) {
-    const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
+    // The thread keeps the order: what is expected to be the end is looked at behind the read, without waiting for that.
+    const mayBeLast = left < CHUNK
+    const [chunk, now] = await Promise.all([
+      file.calls.read(file.fd, Math.min(CHUNK, left + 1)),
+      mayBeLast ? file.stat() : undefined,
+    ])
     if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
     hash.update(chunk)
     left -= chunk.length
+    await take(chunk)
     // Shorter than asked for is the end of a regular file: read(2).
-    const isLast = left === 0 && chunk.length < CHUNK
-    const [now] = await Promise.all([isLast ? file.stat() : undefined, take(chunk)])
-    if (now === undefined) continue
+    if (left > 0 || now === undefined) continue
     checkVersion(now, key)
     return hash.digest('base64')
   }

@@ -54,8 +54,11 @@ export class Source {
    * from which names were missing, may be one on its way out; {@link SourceLost} if there is none.
    */
   async confirm(read: Opened): Promise<void> {
-    await using now = await this.#reach()
-    const [here, there] = [now.opened, await read.stat()]
+    const [reached, looked] = await Promise.allSettled([this.#reach(), read.stat()])
+    if (reached.status === 'rejected') throw reached.reason
+    await using now = reached.value
+    if (looked.status === 'rejected') throw looked.reason
+    const [here, there] = [now.opened, looked.value]
     if (here.dev !== there.dev || here.ino !== there.ino)
       throw new Replaced('it was replaced while it was read')
   }
