@@ -1,6 +1,6 @@
 import { InotifyError } from '../errors.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import type { HeldDirectory, HeldFile, ReadFile } from '../mounts/held.ts'
 import { codeOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { type StatKey, sameKey, statKey } from './tree.ts'
@@ -100,8 +100,8 @@ function targetError(syscall: string, path: string, error: unknown): InotifyErro
   return new InotifyError({ errno, syscall, path, hint })
 }
 
-async function openVersion(from: Opened, name: string, key: StatKey): Promise<HeldFile> {
-  const file = await openRegular(from, name)
+async function openVersion(from: Opened, name: string, key: StatKey): Promise<ReadFile> {
+  const file = await openRegular(from, name, mostOf(Number(key.size)))
   try {
     checkVersion(file.opened, key)
     return file
@@ -119,9 +119,14 @@ function reasonFor(...settled: Array<PromiseSettledResult<unknown>>): unknown {
   return settled.find((each) => each.status === 'rejected')?.reason
 }
 
-async function openRegular(from: Opened, name: string): Promise<HeldFile> {
+/** One byte more than there should be: it shows that somebody is writing. */
+function mostOf(left: number): number {
+  return Math.min(CHUNK, left + 1)
+}
+
+async function openRegular(from: Opened, name: string, most: number): Promise<ReadFile> {
   try {
-    return await from.file(name)
+    return await from.file(name, most)
   } catch (error) {
     if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${name} is no regular file any more`)
     throw error
@@ -130,7 +135,7 @@ async function openRegular(from: Opened, name: string): Promise<HeldFile> {
 
 /** Reads exactly the bytes that `key` announces: one more or one less means that somebody is writing. */
 async function readVersion(
-  file: HeldFile,
+  file: ReadFile,
   key: StatKey,
   take: (chunk: Buffer) => Promise<void>,
 ): Promise<string> {
@@ -138,22 +143,23 @@ async function readVersion(
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
   // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.
-  for (let left = Number(key.size); ; ) {
-    // The thread keeps the order: what is expected to be the end is looked at behind the read, without waiting for that.
-    const mayBeLast = left < CHUNK
-    const [chunk, now] = await Promise.all([
-      file.calls.read(file.fd, Math.min(CHUNK, left + 1)),
-      mayBeLast ? file.stat() : undefined,
-    ])
+  let left = Number(key.size)
+  for (let [chunk, now] = [file.content, file.after]; ; [chunk, now] = await readOn(file, mostOf(left))) {
+    // Shorter than asked for is the end of a regular file: read(2).
+    const isEnd = chunk.length === left && chunk.length < mostOf(left)
     if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
     hash.update(chunk)
     left -= chunk.length
     await take(chunk)
-    // Shorter than asked for is the end of a regular file: read(2).
-    if (left > 0 || now === undefined) continue
+    if (!isEnd || now === undefined) continue
     checkVersion(now, key)
     return hash.digest('base64')
   }
+}
+
+/** And what it is behind that: the thread keeps the order. */
+function readOn(file: HeldFile, most: number): Promise<[Buffer, FileStat]> {
+  return Promise.all([file.calls.read(file.fd, most), file.stat()])
 }
 
 function checkVersion(now: FileStat, key: StatKey): void {
