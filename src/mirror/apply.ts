@@ -102,6 +102,11 @@ async function swapData(parent: HeldDirectory, to: string): Promise<void> {
   }
 }
 
+/** Begins to make a directory whose files have all been copied, for {@link apply} to find it ready. */
+export function buildAhead(tree: TargetTree, work: Work, name: string): void {
+  work.begin(tree, build(tree, work, `${work.shown}/${name}`, undefined))
+}
+
 /**
  * Makes a node in the work directory and returns its name there. Files have been copied before; of a generation, those that
  * another source has added to the one before it are linked from there.
@@ -116,6 +121,8 @@ async function build(node: TargetNode, work: Work, shown: string, from: Target |
     await onTarget('link', shown, linkPublished(node, from, held, name))
     return name
   }
+  const begun = node.kind === 'directory' && work.begun(node)
+  if (begun) return await begun
   const name = work.next()
   if (node.kind === 'link') {
     await onTarget('symlink', shown, calls.symlink(node.to, held.at(name)))

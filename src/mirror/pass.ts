@@ -1,6 +1,7 @@
 import type { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { buildAhead } from './apply.ts'
 import { isShown } from './generation.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './interrupted.ts'
 import type { Contribution } from './merge.ts'
@@ -76,7 +77,7 @@ export class Passes {
   }
 
   async #attempt(): Promise<Outcome> {
-    const { source, index, publisher, rules } = this.#context
+    const { config, source, index, publisher, staging, rules } = this.#context
     await using root = await source.open()
     await using scan = new Scan(root, rules)
     const snapshot = await scan.read(this.#read?.data !== undefined)
@@ -84,11 +85,14 @@ export class Passes {
     const staged = await this.#stage(root, snapshot, held)
     this.#emptied = staged.emptied
     const had = publisher.contributionOf(index)
-    // What a swap leaves behind is removed: that it may be is asked with the rest.
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
+    // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
+    if (isSwapped && staged.generation !== undefined && config.sources.length === 1)
+      buildAhead(staged.generation.tree, await staging.work(index), staged.generation.from)
+    // What a swap leaves behind is removed: that it may be is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
       verify(root, snapshot, held),
-      isSwapped ? source.confirm(root) : undefined,
+      isSwapped ? source.confirm(root.opened) : undefined,
     ])
     for (const each of [verified, confirmed]) if (each.status === 'rejected') throw each.reason
     const contribution =
@@ -118,7 +122,7 @@ export class Passes {
     const published = await publisher.publish(index, contribution, isConfirmed)
     if (published !== undefined) return published
     // Not while it publishes: a source that has stopped answering must not hold up the others.
-    await source.confirm(root)
+    await source.confirm(await root.stat())
     return (await publisher.publish(index, contribution, true)) ?? NOTHING
   }
 
