@@ -152,7 +152,7 @@ export interface NativeCalls {
    * keep the loop alive until ref().
    */
   open(onDone: (id: number, result: number, data: Buffer) => void): number
-  /** 0, or -errno: it will not be made. EBADF while closed, EINVAL for what makes no sense, EAGAIN: no thread is to be had. */
+  /** 0, or -errno: it will not be made. With the id 0 onDone() is not called. EBADF while closed, EINVAL for what makes no sense, EAGAIN: no thread is to be had. */
   push(
     id: number,
     kind: number,
