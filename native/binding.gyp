@@ -28,6 +28,7 @@
         'output.cc',
         'packing.cc',
         'perform.cc',
+        'pidfd.cc',
         'queue.cc',
         'reap.cc',
         'record.cc',

@@ -186,6 +186,10 @@ export interface Addon {
   mountId(path: string | Buffer): number
   /** waitpid(2) for this child alone, with WNOHANG: its pid if it had ended, 0 if it has not, or -errno. */
   reap(pid: number): number
+  /** pidfd_open(2): a descriptor, the caller's to close (fs.closeSync), or -errno. ESRCH; ENOSYS before Linux 5.3. */
+  pidfdOpen(pid: number): number
+  /** pidfd_send_signal(2): 0 or -errno. */
+  pidfdSend(fd: number, signal: number): number
 }
 
 let addon: Addon | undefined
