@@ -7,6 +7,7 @@
 #include "pidfd.h"
 #include "queue.h"
 #include "reap.h"
+#include "unique_fd.h"
 #include "walker.h"
 
 namespace {
@@ -37,6 +38,12 @@ Napi::Value SendToPidfd(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), PidfdSend(fd, signal));
 }
 
+void ClosePidfd(const Napi::CallbackInfo& info) {
+  int32_t fd = -1;
+  napi_get_value_int32(info.Env(), info[0], &fd);
+  UniqueFd{fd};
+}
+
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Calls", Calls::Define(env));
@@ -47,6 +54,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("reap", Napi::Function::New<ReapChild>(env, "reap"));
   exports.Set("pidfdOpen", Napi::Function::New<OpenPidfd>(env, "pidfdOpen"));
   exports.Set("pidfdSend", Napi::Function::New<SendToPidfd>(env, "pidfdSend"));
+  exports.Set("pidfdClose", Napi::Function::New<ClosePidfd>(env, "pidfdClose"));
   return exports;
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { loadAddon } from '../addon.ts'
@@ -113,7 +113,7 @@ export function processCalled(name: string, processes: readonly Process[] = allP
  * @throws {InotifyError} ESRCH, EPERM; ENOSYS before Linux 5.3
  */
 export function signalProcess({ pid, start }: Process, signal: NodeJS.Signals): void {
-  const { pidfdOpen, pidfdSend } = loadAddon()
+  const { pidfdOpen, pidfdSend, pidfdClose } = loadAddon()
   const fd = pidfdOpen(pid)
   if (fd < 0) throw signalError(fd, 'pidfd_open', pid)
   try {
@@ -121,7 +121,7 @@ export function signalProcess({ pid, start }: Process, signal: NodeJS.Signals): 
     const error = pidfdSend(fd, constants.signals[signal])
     if (error < 0) throw signalError(error, 'pidfd_send_signal', pid)
   } finally {
-    closeSync(fd)
+    pidfdClose(fd)
   }
 }
 
