@@ -4,8 +4,10 @@
 #include "mount_id.h"
 #include "mount_table.h"
 #include "path.h"
+#include "pidfd.h"
 #include "queue.h"
 #include "reap.h"
+#include "unique_fd.h"
 #include "walker.h"
 
 namespace {
@@ -22,6 +24,26 @@ Napi::Value ReapChild(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), Reap(pid));
 }
 
+Napi::Value OpenPidfd(const Napi::CallbackInfo& info) {
+  int32_t pid = 0;
+  napi_get_value_int32(info.Env(), info[0], &pid);
+  return Napi::Number::New(info.Env(), PidfdOpen(pid));
+}
+
+Napi::Value SendToPidfd(const Napi::CallbackInfo& info) {
+  int32_t fd = -1;
+  int32_t signal = 0;
+  napi_get_value_int32(info.Env(), info[0], &fd);
+  napi_get_value_int32(info.Env(), info[1], &signal);
+  return Napi::Number::New(info.Env(), PidfdSend(fd, signal));
+}
+
+void ClosePidfd(const Napi::CallbackInfo& info) {
+  int32_t fd = -1;
+  napi_get_value_int32(info.Env(), info[0], &fd);
+  UniqueFd{fd};
+}
+
 // Called once for each environment that loads the addon; nothing here or below is static.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Calls", Calls::Define(env));
@@ -30,6 +52,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("MountTable", MountTable::Define(env));
   exports.Set("mountId", Napi::Function::New<MountIdOf>(env, "mountId"));
   exports.Set("reap", Napi::Function::New<ReapChild>(env, "reap"));
+  exports.Set("pidfdOpen", Napi::Function::New<OpenPidfd>(env, "pidfdOpen"));
+  exports.Set("pidfdSend", Napi::Function::New<SendToPidfd>(env, "pidfdSend"));
+  exports.Set("pidfdClose", Napi::Function::New<ClosePidfd>(env, "pidfdClose"));
   return exports;
 }
 

@@ -30,6 +30,7 @@
         'output.cc',
         'packing.cc',
         'perform.cc',
+        'pidfd.cc',
         'queue.cc',
         'reap.cc',
         'record.cc',

@@ -46,6 +46,7 @@ const RUNS = {
       'test/inotify',
       'test/native/walker',
       'test/native/calls',
+      'test/native/pidfd',
       ...['watcher', 'lifecycle', 'overflow', 'dual'].map((name) => `test/watch/${name}.test.ts`),
     ],
   },

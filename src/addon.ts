@@ -188,6 +188,12 @@ export interface Addon {
   mountId(path: string | Buffer): number
   /** waitpid(2) for this child alone, with WNOHANG: its pid if it had ended, 0 if it has not, or -errno. */
   reap(pid: number): number
+  /** pidfd_open(2): a descriptor or -errno. ESRCH; ENOSYS before Linux 5.3. */
+  pidfdOpen(pid: number): number
+  /** pidfd_send_signal(2): 0 or -errno. */
+  pidfdSend(fd: number, signal: number): number
+  /** What pidfdOpen() gave. In a worker Node warns of descriptors that fs.closeSync() closes and its own calls have not opened. */
+  pidfdClose(fd: number): void
 }
 
 let addon: Addon | undefined

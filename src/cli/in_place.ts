@@ -5,12 +5,13 @@ import { printable } from '../errors.ts'
 import { type Mirror, mirror } from '../mirror/mirror.ts'
 import { CommandError, type Ending, Entrant } from './enter.ts'
 import type { MirrorArguments } from './mirror_options.ts'
-import { reportMirror, reportOnStderr } from './mirror_report.ts'
-import { MirrorService } from './mirror_service.ts'
+import { reportMirror } from './mirror_report.ts'
+import { startMirrorService } from './mirror_service.ts'
 import { MirrorStatus } from './mirror_status.ts'
 import { tell } from './output.ts'
 import { passSignals } from './pass_signals.ts'
 import type { Reaper } from './reaper.ts'
+import { reportOnStderr } from './report.ts'
 
 /**
  * How often what the first pass skipped is looked at again before the command starts: a file that was being written, a swap
@@ -47,8 +48,8 @@ async function supervise(
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
   const status = new MirrorStatus(true)
-  const report = reportOnStderr(settings.json)
-  await using service = await MirrorService.start(settings, status)
+  const report = reportOnStderr('mirror', settings.json)
+  await using service = await startMirrorService(settings, status)
   if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
 
   const size = sizeFor(settings.options.limits)

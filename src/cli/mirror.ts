@@ -1,11 +1,13 @@
 import { mirror } from '../mirror/mirror.ts'
+import { aborted } from './aborted.ts'
 import type { Command } from './command.ts'
 import { runInPlace } from './in_place.ts'
 import { type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
-import { reportMirror, reportOnStdout } from './mirror_report.ts'
-import { MirrorService } from './mirror_service.ts'
+import { reportMirror } from './mirror_report.ts'
+import { startMirrorService } from './mirror_service.ts'
 import { MirrorStatus } from './mirror_status.ts'
 import { Reaper } from './reaper.ts'
+import { reportOnStdout } from './report.ts'
 
 const HELP = `usage: inotify-bridge mirror [OPTIONS] SOURCE... TARGET
        inotify-bridge mirror [OPTIONS] SOURCE --in-place -- COMMAND ARG...
@@ -56,7 +58,7 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   const { sources, target, options, once, json } = settings
   const report = reportOnStdout(json)
   const status = new MirrorStatus(options.overLimit === 'hold')
-  await using service = await MirrorService.start(settings, status)
+  await using service = await startMirrorService(settings, status)
   if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
 
   const mirrored = await mirror([...sources], target, options)
@@ -67,9 +69,4 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   await service[Symbol.asyncDispose]()
   await mirrored.close({ keep: true })
   return 0
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

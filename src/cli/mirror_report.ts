@@ -1,22 +1,6 @@
-import { printable } from '../errors.ts'
 import type { Mirror } from '../mirror/mirror.ts'
-import { jsonLine, printJson, printLine, tell } from './output.ts'
-
-/** Tells what has happened: as words, or as one object with `--json`. */
-export type Report = (event: string, fields: object, text: string) => void
-
-/** To stdout, a line each. */
-export function reportOnStdout(json: boolean): Report {
-  return (event, fields, text) => (json ? printJson({ event, ...fields }) : printLine(text))
-}
-
-/** To stderr, where stdout is another program's. */
-export function reportOnStderr(json: boolean): Report {
-  return (event, fields, text) => {
-    if (json) process.stderr.write(jsonLine({ event, ...fields }))
-    else tell('mirror', printable(text))
-  }
-}
+import { tell } from './output.ts'
+import type { Report } from './report.ts'
 
 /**
  * Reports what a mirror does, from the end of its first pass.

@@ -1,13 +1,8 @@
-import { EventEmitter } from 'node:events'
 import type { Mirror, MirrorState } from '../mirror/mirror.ts'
+import { Status } from './status.ts'
 
-interface StatusEvents {
-  /** Ready, or not any more. */
-  ready: [ready: boolean]
-}
-
-/** How a mirror fares, from before it starts until after it has ended: what probes and metrics tell. */
-export class MirrorStatus extends EventEmitter<StatusEvents> {
+/** How a mirror fares. */
+export class MirrorStatus extends Status {
   readonly #hold: boolean
   #mirror: Mirror | undefined
   #reason = ''
@@ -16,7 +11,6 @@ export class MirrorStatus extends EventEmitter<StatusEvents> {
   errors = 0
   /** When it last changed, or the first pass was over; ms since the epoch, 0 before that. */
   changedAt = 0
-  #wasReady = false
 
   /** @param hold whether a source beyond the limits leaves the last version standing */
   constructor(hold: boolean) {
@@ -55,7 +49,7 @@ export class MirrorStatus extends EventEmitter<StatusEvents> {
     this.changedAt = Date.now()
     mirrored.on('state', (_, reason) => {
       this.#reason = reason
-      this.#tell()
+      this.told()
     })
     mirrored.on('update', () => {
       this.updates++
@@ -64,14 +58,7 @@ export class MirrorStatus extends EventEmitter<StatusEvents> {
     mirrored.on('error', () => {
       this.errors++
     })
-    mirrored.on('pass', () => this.#tell())
-    this.#tell()
-  }
-
-  #tell(): void {
-    const ready = this.unready === undefined
-    if (ready === this.#wasReady) return
-    this.#wasReady = ready
-    this.emit('ready', ready)
+    mirrored.on('pass', () => this.told())
+    this.told()
   }
 }

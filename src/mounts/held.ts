@@ -71,7 +71,7 @@ export class HeldDirectory implements AsyncDisposable {
   }
 
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
-  async directory(name: string): Promise<HeldDirectory> {
+  async directory(name: string | Buffer): Promise<HeldDirectory> {
     const opened = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
     return new HeldDirectory(this.calls, opened, this.revalidates)
   }
@@ -101,7 +101,7 @@ export class HeldDirectory implements AsyncDisposable {
   }
 
   /** Opens a regular file and reads up to `most` bytes; an entry of another type is not opened at all: EPROTOTYPE. */
-  async file(name: string, most = 0): Promise<ReadFile> {
+  async file(name: string | Buffer, most = 0): Promise<ReadFile> {
     return new ReadFile(this.calls, await this.calls.openRegular(this.at(name), most))
   }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
-const COMMANDS = ['watch', 'mirror', 'diagnose']
+const COMMANDS = ['watch', 'mirror', 'reload', 'diagnose']
 
 test.each([['--help'], ['-h'], ['help']])('%s lists every command', async (flag) => {
   const { code, stdout, stderr } = await new Run([flag]).ended()
@@ -136,6 +136,55 @@ describe('one line on stderr, and the exit code', () => {
     ['no such source', ['mirror', '/no/such', '/tmp/target'], 1, 'ENOENT'],
     ['a source that is a device', ['mirror', '/dev/null', '/tmp/target'], 1, 'ENOTDIR'],
     ['a file as a source, and a directory as its target', ['mirror', '/etc/passwd', '/tmp'], 1, 'EISDIR'],
+    ['reload without a path', ['reload', '--', 'true'], 2, 'name at least one PATH'],
+    ['reload without an action', ['reload', '/tmp'], 2, 'name one thing to be done'],
+    ['two actions', ['reload', '/tmp', '--http', 'http://a', '--', 'true'], 2, 'name one thing to be done'],
+    ['no command behind --', ['reload', '/tmp', '--'], 2, 'no COMMAND behind --'],
+    [
+      'a signal to nobody',
+      ['reload', '/tmp', '--signal', 'HUP'],
+      2,
+      'one of --pid, --pid-file and --process',
+    ],
+    [
+      'a signal to two',
+      ['reload', '/tmp', '--signal', 'HUP', '--pid', '1', '--process', 'a'],
+      2,
+      'one of --pid',
+    ],
+    ['an unknown signal', ['reload', '/tmp', '--signal', 'HOP', '--pid', '1'], 2, "got 'HOP'"],
+    ['a pid of a group', ['reload', '/tmp', '--signal', 'HUP', '--pid=-1'], 2, '--pid takes a whole number'],
+    ['a pid without a signal', ['reload', '/tmp', '--pid', '1', '--', 'true'], 2, '--pid needs --signal'],
+    [
+      'a path as a process',
+      ['reload', '/tmp', '--signal', 'HUP', '--process', '/bin/a'],
+      2,
+      'process must be an',
+    ],
+    ['an URL that is none', ['reload', '/tmp', '--http', 'localhost:80'], 2, 'http.url must be an URL'],
+    [
+      'a rollout of nothing',
+      ['reload', '/tmp', '--rollout', 'web', '--namespace', 'a'],
+      2,
+      'Deployment/NAME',
+    ],
+    ['a rollout of a pod', ['reload', '/tmp', '--rollout', 'Pod/a', '--namespace', 'a'], 2, "got 'Pod'"],
+    ['a rollout nowhere', ['reload', '/tmp', '--rollout', 'Deployment/a'], 2, '--rollout needs --namespace'],
+    ['a namespace for nothing', ['reload', '/tmp', '--namespace', 'a', '--', 'true'], 2, 'needs --rollout'],
+    ['--validate-arg alone', ['reload', '/tmp', '--validate-arg', 'a', '--', 'true'], 2, 'needs --validate'],
+    [
+      '--once and --listen to reload',
+      ['reload', '--once', '--listen', '0', '/a', '--', 'true'],
+      2,
+      'does not go with',
+    ],
+    ['a delay that is no number', ['reload', '--delay', '1s', '/a', '--', 'true'], 2, "got '1s'"],
+    [
+      'a pid that nobody has',
+      ['reload', '/tmp', '--signal', 'HUP', '--pid', '2147483646'],
+      1,
+      'no process has the pid 2147483646',
+    ],
     ['nothing to diagnose', ['diagnose', '/no/such'], 1, 'ENOENT'],
     ['ESC in a name', ['diagnose', '/no/\x1b[31msuch'], 1, '\\x1b[31m'],
   ])('%s', async (_, args, expected, words) => {

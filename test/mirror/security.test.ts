@@ -25,10 +25,10 @@ import { said } from './said.ts'
 
 /** Runs `meanwhile` once, right before the mirror opens the entry `name` for the n-th time as a file or as a directory. */
 function before(kind: 'file' | 'directory', name: string, n: number, meanwhile: () => void): void {
-  const original: (name: string, most?: number) => Promise<unknown> = HeldDirectory.prototype[kind]
+  const original: (name: string | Buffer, most?: number) => Promise<unknown> = HeldDirectory.prototype[kind]
   let opened = 0
   const spy = vi.spyOn(HeldDirectory.prototype, kind)
-  spy.mockImplementation(async function (this: HeldDirectory, entry: string, most?: number): Promise<never> {
+  spy.mockImplementation(async function (this: HeldDirectory, entry: string | Buffer, most?: number): Promise<never> {
     if (entry === name && ++opened === n) meanwhile()
     // What it resolves to is of the kind that was asked for.
     return (await original.call(this, entry, most)) as never

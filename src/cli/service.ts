@@ -1,0 +1,95 @@
+import { printable } from '../errors.ts'
+import { type Answer, type ListenAddress, Listener } from './listen.ts'
+import { METRICS_TYPE } from './metrics.ts'
+import { tell } from './output.ts'
+import { ReadyFile } from './ready_file.ts'
+import type { Status } from './status.ts'
+
+export interface ServiceOptions {
+  /** The command that it is part of. */
+  readonly command: string
+  readonly readyFile?: string | undefined
+  readonly listen: ListenAddress | undefined
+  readonly status: Status
+  /** What `GET /metrics` answers. */
+  metrics(): string
+}
+
+/** What tells others how a command fares: `--ready-file` and `--listen`. Both are there, or have failed, before it begins. */
+export class Service implements AsyncDisposable {
+  readonly #command: string
+  readonly #status: Status
+  readonly #file: ReadyFile | undefined
+  readonly #listener: Listener | undefined
+  readonly #onReady = (ready: boolean) => this.#setFile(ready)
+
+  private constructor(
+    { command, status }: ServiceOptions,
+    file: ReadyFile | undefined,
+    listener: Listener | undefined,
+  ) {
+    this.#command = command
+    this.#status = status
+    this.#file = file
+    this.#listener = listener
+    status.on('ready', this.#onReady)
+  }
+
+  static async start(options: ServiceOptions): Promise<Service> {
+    const { readyFile, listen } = options
+    const file = readyFile === undefined ? undefined : readyFileAt(readyFile)
+    try {
+      const listener = listen && (await Listener.start(listen, routes(options)))
+      return new Service(options, file, listener)
+    } catch (error) {
+      file?.[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  /** Where it listens, if it does. */
+  get url(): string | undefined {
+    return this.#listener?.url
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#status.off('ready', this.#onReady)
+    this.#file?.[Symbol.dispose]()
+    await this.#listener?.[Symbol.asyncDispose]()
+  }
+
+  #setFile(ready: boolean): void {
+    try {
+      this.#file?.set(ready)
+    } catch (error) {
+      // The command goes on: it is tried again when the state is another.
+      tell(this.#command, `--ready-file: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+}
+
+function routes({ status, metrics }: ServiceOptions): ReadonlyMap<string, () => Answer> {
+  return new Map<string, () => Answer>([
+    // That it answers is all: to be restarted helps a process that is stuck. What fails is tried again anyhow, and /readyz tells of it.
+    ['/healthz', () => ({ status: 200, body: 'ok\n' })],
+    [
+      '/readyz',
+      () => {
+        const { unready } = status
+        return unready === undefined ? { status: 200, body: 'ok\n' } : { status: 503, body: `${unready}\n` }
+      },
+    ],
+    ['/metrics', () => ({ status: 200, type: METRICS_TYPE, body: metrics() })],
+  ])
+}
+
+function readyFileAt(path: string): ReadyFile {
+  try {
+    return new ReadyFile(path)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`--ready-file: ${printable(why)}; name a file in a directory that can be written`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,51 @@
+/** When it is time to look, in ms. */
+export interface Pace {
+  readonly delay: number
+  readonly interval: number
+  readonly retry: number
+}
+
+/** The clocks of a reloader: the trailing edge of a burst, the look without an event, the next try. */
+export class Alarms {
+  readonly #pace: Pace
+  readonly #ring: () => void
+  #quiet: NodeJS.Timeout | undefined
+  #latest: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(pace: Pace, ring: () => void) {
+    this.#pace = pace
+    this.#ring = ring
+  }
+
+  /** Something has changed: time when nothing has for `delay`. A burst that has no end is looked at in its midst, after `interval`. */
+  changed(): void {
+    if (this.#closed) return
+    if (this.#quiet === undefined) this.#lookWithin(this.#pace.interval)
+    clearTimeout(this.#quiet)
+    this.#quiet = setTimeout(this.#ring, this.#pace.delay)
+  }
+
+  /** A look begins: what was to come before is part of it. */
+  reset(): void {
+    clearTimeout(this.#quiet)
+    clearTimeout(this.#latest)
+    this.#quiet = undefined
+  }
+
+  /** A look is over. `isGood` is false where something is to be tried again. */
+  looked(isGood: boolean): void {
+    // A change in the meantime has set it.
+    if (this.#quiet === undefined) this.#lookWithin(isGood ? this.#pace.interval : this.#pace.retry)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.reset()
+  }
+
+  #lookWithin(ms: number): void {
+    clearTimeout(this.#latest)
+    if (!this.#closed) this.#latest = setTimeout(this.#ring, ms)
+  }
+}

@@ -1,0 +1,276 @@
+import { constants } from 'node:fs'
+import { basename, join } from 'node:path'
+import { InotifyError } from '../errors.ts'
+import { CallError } from '../mounts/call_error.ts'
+import type { Calls } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import { HeldDirectory, type HeldFile } from '../mounts/held.ts'
+import { type Reached, reach } from '../mounts/reach.ts'
+import { type Contents, contentsOf, isInternal, leadsOutward } from './contents.ts'
+
+const CHUNK = 256 * 1024
+/** Each level holds a descriptor while what is below it is read. */
+const MAX_DEPTH = 32
+const MAX_ENTRIES = 65_536
+/** How often what changes while it is read is read again at once. */
+const ATTEMPTS = 5
+
+/** The content did not hold still while it was read. */
+export class Unsettled extends Error {
+  override readonly name = 'Unsettled'
+}
+
+/** A key: the version that was looked at, and what stands for its content. */
+interface Found {
+  readonly version: string
+  readonly content: string
+}
+
+/** A directory while it is read. */
+interface Place {
+  readonly held: HeldDirectory
+  readonly path: string
+  /** Of its keys, latin1. */
+  readonly prefix: string
+  /** The directories that lead to it, itself included. */
+  readonly above: ReadonlySet<string>
+}
+
+/** Reads what the paths hold: whole, and of one moment. Nothing that is no regular file is ever opened for reading. */
+export class ContentReader {
+  readonly #calls: Calls
+  readonly #paths: readonly string[]
+  // The mount that each was on when it last had something to show.
+  readonly #mounts = new Map<string, bigint>()
+
+  constructor(calls: Calls, paths: readonly string[]) {
+    this.#calls = calls
+    this.#paths = paths
+  }
+
+  /**
+   * @throws {InotifyError} a path, or something below it, is not there or cannot be read
+   * @throws {Unsettled}
+   */
+  async read(): Promise<Contents> {
+    let torn = new Unsettled()
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      try {
+        return await this.#readOnce()
+      } catch (error) {
+        if (!(error instanceof Unsettled)) throw error
+        torn = error
+      }
+    }
+    throw torn
+  }
+
+  async #readOnce(): Promise<Contents> {
+    const read = await this.#walk(true)
+    // Whatever changed meanwhile, a swap of `..data` between two keys for one, shows in what is there now.
+    const now = await this.#walk(false)
+    const isSame =
+      read.found.size === now.found.size &&
+      [...read.found].every(([key, { version }]) => now.found.get(key)?.version === version)
+    if (!isSame) throw new Unsettled('it changed while it was read')
+    return await contentsOf(
+      new Map([...read.found].map(([key, { content }]) => [key, content])),
+      read.outward,
+    )
+  }
+
+  async #walk(reads: boolean): Promise<Walk> {
+    const walk = new Walk(this.#calls, reads)
+    for (const path of this.#paths) {
+      // Where there are several, two may have a key of one name.
+      const named = this.#paths.length === 1 ? undefined : path
+      try {
+        await this.#root(walk, path, named)
+      } catch (error) {
+        throw error instanceof CallError ? readError(error, path) : error
+      }
+    }
+    return walk
+  }
+
+  async #root(walk: Walk, path: string, named: string | undefined): Promise<void> {
+    const reached = await reach(this.#calls, path)
+    await using parent = reached.parent
+    const { name, stat } = reached
+    if (stat.isFile()) return await walk.file(parent, name, stat, latin1(named ?? basename(path)), path)
+    if (!stat.isDirectory()) {
+      const hint = 'it is neither a file nor a directory'
+      throw new InotifyError({ errno: 'EINVAL', syscall: 'read', path, hint })
+    }
+    await using held = await HeldDirectory.open(this.#calls, `${parent.path}/${name}`)
+    await this.#requireMount(held, path)
+    await walk.directory({
+      held,
+      path,
+      prefix: named === undefined ? '' : `${latin1(named)}/`,
+      above: new Set(),
+    })
+  }
+
+  /** Once a mount is gone the empty directory below it comes to light: that is no content. */
+  async #requireMount(held: HeldDirectory, path: string): Promise<void> {
+    const { mount } = held.opened
+    const isEmpty = (await held.names(1)).length === 0
+    const before = this.#mounts.get(path)
+    if (isEmpty && before !== undefined && before !== mount) {
+      const hint = 'its mount is gone, and an empty directory is left'
+      throw new InotifyError({ errno: 'ENOENT', syscall: 'read', path, hint })
+    }
+    if (!isEmpty) this.#mounts.set(path, mount)
+  }
+}
+
+/** One look at everything. */
+class Walk {
+  readonly found = new Map<string, Found>()
+  readonly outward: string[] = []
+  readonly #calls: Calls
+  readonly #reads: boolean
+  #entries = 0
+
+  /** @param reads whether the content is read, too */
+  constructor(calls: Calls, reads: boolean) {
+    this.#calls = calls
+    this.#reads = reads
+  }
+
+  async directory(place: Place): Promise<void> {
+    const { held, path } = place
+    const here = identityOf(held.opened)
+    if (place.above.has(here)) return
+    if (place.above.size === MAX_DEPTH) {
+      throw new InotifyError({
+        errno: 'E2BIG',
+        syscall: 'read',
+        path,
+        hint: `it lies more than ${MAX_DEPTH} directories deep`,
+      })
+    }
+    const above = new Set([...place.above, here])
+    const names = await held.names(MAX_ENTRIES + 1)
+    const hasData = names.some((name) => name.toString() === '..data')
+    for (const name of names.sort(Buffer.compare)) {
+      if (isInternal(name.toString(), hasData)) continue
+      if (++this.#entries > MAX_ENTRIES) {
+        const hint = `more than ${MAX_ENTRIES} entries: name the files, or a directory with fewer`
+        throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path, hint })
+      }
+      await this.#entry({ ...place, above }, name)
+    }
+  }
+
+  /** @param shown the path by which people know it */
+  async file(
+    parent: HeldDirectory,
+    name: string | Buffer,
+    stat: FileStat,
+    key: string,
+    shown: string,
+  ): Promise<void> {
+    if (!this.#reads) return this.#add(key, versionOf(stat), '')
+    try {
+      await using file = await parent.file(name)
+      this.#add(key, versionOf(file.opened), await hash(file))
+    } catch (error) {
+      throw asMet(error, shown)
+    }
+  }
+
+  async #entry(place: Place, bytes: Buffer): Promise<void> {
+    const { held, path, prefix } = place
+    const key = prefix + bytes.toString('latin1')
+    const shown = join(path, bytes.toString())
+    try {
+      const stat = await held.lstat(bytes)
+      if (stat.isSymbolicLink()) return await this.#link(place, bytes, stat, key)
+      if (stat.isFile()) return await this.file(held, bytes, stat, key, shown)
+      if (!stat.isDirectory()) return this.#add(key, versionOf(stat), 'neither a file nor a directory')
+      await using below = await held.directory(bytes)
+      await this.directory({ ...place, held: below, path: shown, prefix: `${key}/` })
+    } catch (error) {
+      throw asMet(error, shown)
+    }
+  }
+
+  /** A link is what it leads to. */
+  async #link(place: Place, bytes: Buffer, stat: FileStat, key: string): Promise<void> {
+    const shown = join(place.path, bytes.toString())
+    if (leadsOutward(stat.link)) this.outward.push(shown)
+    let reached: Reached
+    try {
+      reached = await reach(this.#calls, `${place.held.path}/${bytes}`)
+    } catch (error) {
+      if (!isNowhere(error)) throw error
+      // A link that leads nowhere is something that can stay so; where it leads is what there is to know of it.
+      return this.#add(key, versionOf(stat), `nowhere: ${stat.link}`)
+    }
+    await using parent = reached.parent
+    const { name, stat: target } = reached
+    if (target.isFile()) return await this.file(parent, name, target, key, shown)
+    if (!target.isDirectory()) return this.#add(key, versionOf(target), 'neither a file nor a directory')
+    await using held = await HeldDirectory.open(this.#calls, `${parent.path}/${name}`)
+    await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
+  }
+
+  #add(key: string, version: string, content: string): void {
+    this.found.set(key, { version, content })
+  }
+}
+
+/** Reads the file as long as it was when it was opened. */
+async function hash(file: HeldFile): Promise<string> {
+  // Loaded here: see contentsOf().
+  const { createHash } = await import('node:crypto')
+  const digest = createHash('sha256')
+  // What is appended without end is not read without end: one byte more than there should be is enough.
+  for (let left = Number(file.opened.size); ; ) {
+    const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
+    if (chunk.length > left || (chunk.length === 0 && left > 0))
+      throw new Unsettled('its length is not its size')
+    if (chunk.length === 0) return digest.digest('base64')
+    digest.update(chunk)
+    left -= chunk.length
+  }
+}
+
+function versionOf({ dev, ino, mode, size, mtimeNs, ctimeNs }: FileStat): string {
+  return `${dev} ${ino} ${Number(mode) & constants.S_IFMT} ${size} ${mtimeNs} ${ctimeNs}`
+}
+
+function identityOf({ dev, ino }: FileStat): string {
+  return `${dev} ${ino}`
+}
+
+function latin1(path: string): string {
+  return Buffer.from(path).toString('latin1')
+}
+
+function isNowhere(error: unknown): boolean {
+  return error instanceof CallError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)
+}
+
+/** An error met below a root: what has gone since it was listed, or become something else, is a change. */
+function asMet(error: unknown, path: string): unknown {
+  if (!(error instanceof CallError)) return error
+  const isChange = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'EPROTOTYPE'].includes(error.code)
+  return isChange ? new Unsettled(`${path}: ${error.code}`) : readError(error, path)
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'nothing is done until it is there',
+  ENOTDIR: 'a file is where a directory should be on the way to it; nothing is done until it is there',
+  EACCES: 'what it holds cannot be compared, and nothing is done until it can be read',
+  ENOTCONN: 'the server of its mount is gone; nothing is done until it is back',
+}
+
+function readError({ code, errno, syscall }: CallError, path: string): Error {
+  // Not of the path, but of this process: close().
+  if (code === 'ECANCELED') return new CallError(-errno, syscall)
+  const hint = HINTS[code] ?? 'nothing is done until it can be read'
+  return new InotifyError({ errno: -errno, syscall, path, hint })
+}

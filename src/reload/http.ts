@@ -1,0 +1,58 @@
+import type { Action } from './action.ts'
+import { ActionError, OUTPUT_BYTES } from './failure.ts'
+
+export interface HttpRequest {
+  url: string
+  method?: string
+  headers?: Record<string, string>
+}
+
+/** Asks for an URL. Only a status of 200 to 299 is success: a POST that is redirected would go on as a GET. */
+export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest): Action {
+  // Whatever else is in it may be a secret.
+  const { origin, pathname } = new URL(url)
+  const asked = `${method} ${origin}${pathname}`
+  return async ({ timeout, signal }) => {
+    const cut = AbortSignal.any([AbortSignal.timeout(timeout), signal])
+    try {
+      const response = await fetch(url, { method, headers, redirect: 'manual', signal: cut })
+      const body = await beginningOf(response)
+      if (response.ok) return
+      const to = response.headers.get('location')
+      const hint = to === null ? '' : `, to ${to}: name that URL`
+      throw new ActionError(
+        `${asked} was answered with ${response.status} ${response.statusText}${hint}`,
+        body,
+      )
+    } catch (error) {
+      if (error instanceof ActionError) throw error
+      if (cut.aborted && !signal.aborted) throw new ActionError(`${asked} timed out after ${timeout} ms`)
+      throw new ActionError(`${asked} failed: ${causeOf(error)}`)
+    }
+  }
+}
+
+/** What the body begins with; the rest is not waited for. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // The iterator's end, early too, cancels the rest.
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= OUTPUT_BYTES) break
+  }
+  return Buffer.concat(chunks).subarray(0, OUTPUT_BYTES).toString()
+}
+
+/** fetch says 'fetch failed', and why it did in the cause. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  if (!(cause instanceof Error)) return error.message
+  const code = 'code' in cause ? String(cause.code) : ''
+  // Of several addresses that were tried there is no message but theirs.
+  const message =
+    cause.message || (cause instanceof AggregateError ? cause.errors.map(String).join('; ') : '')
+  return message.includes(code) ? message : `${code}: ${message}`
+}

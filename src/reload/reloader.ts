@@ -1,0 +1,283 @@
+import { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { InotifyError } from '../errors.ts'
+import { Calls } from '../mounts/calls.ts'
+import { warnOfThreadLeftBehind } from '../mounts/left_behind.ts'
+import { type Action, actionOf } from './action.ts'
+import { Alarms } from './alarms.ts'
+import { ContentReader, Unsettled } from './content_reader.ts'
+import type { Contents } from './contents.ts'
+import { ActionError, type Failure } from './failure.ts'
+import { Hints } from './hints.ts'
+import { Ledger } from './ledger.ts'
+import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
+import { runProgram } from './program.ts'
+import { Turns } from './turns.ts'
+
+/** ms after which a mount that does not answer is said. */
+const PATIENCE = 5000
+
+export interface ReloaderEvents {
+  /** The action is done. `changed` names the keys as their readers know them: `app.yaml`. */
+  reload: [reload: { changed: string[]; digest: string }]
+  /** The content is not good, or the action could not be done: at each try. */
+  failed: [failure: Failure]
+  /** The content that failed is gone, and what is there is what the action was last done for: there was nothing to do. */
+  recovered: []
+  /** A path is not there, or cannot be read or watched: once while that lasts. A process warning where nobody listens. */
+  error: [error: Error]
+  close: []
+  /** @internal A program runs; `ended` resolves when it has been waited for. */
+  child: [pid: number, ended: Promise<void>]
+  /** @internal A look is over, and all that it found has been told. */
+  look: []
+}
+
+/** A running reload, see {@link reload}. */
+export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDisposable {
+  /** Resolves when the paths are watched and their content is known: changes from then on count. Rejects with EBADF if it is closed before. */
+  readonly ready: Promise<void>
+  readonly #config: ReloadConfig
+  readonly #isWatched: boolean
+  readonly #calls = new Calls()
+  readonly #reader: ContentReader
+  readonly #action: Action
+  readonly #hints: Hints
+  readonly #alarms: Alarms
+  readonly #turns = new Turns(() => this.#look())
+  readonly #ending = new AbortController()
+  #ledger: Ledger | undefined
+  #trouble: Error | undefined
+  #closing: Promise<void> | undefined
+
+  /** @internal Use {@link reload}. `once`: nothing is watched, and what the first {@link trigger} finds is acted upon whatever it is. */
+  constructor(config: ReloadConfig, once = false) {
+    super()
+    this.#config = config
+    this.#isWatched = !once
+    this.#reader = new ContentReader(this.#calls, config.paths)
+    this.#action = actionOf(config.action, this.#calls)
+    this.#alarms = new Alarms(config, () => void this.#turns.take())
+    this.#hints = new Hints(config.paths, {
+      hint: () => this.#alarms.changed(),
+      trouble: (error) => this.#tellOf(error),
+    })
+    if (once) this.#ledger = new Ledger(undefined)
+    this.ready = this.#start()
+    this.ready.catch(() => {})
+  }
+
+  /** What keeps the content that is there now from being used: the last 'failed', until it has passed. */
+  get failing(): Failure | undefined {
+    return this.#ledger?.failing
+  }
+
+  /** @internal Why the content is not known. */
+  get trouble(): Error | undefined {
+    return this.#trouble
+  }
+
+  /**
+   * Looks now, and tries again what has failed. Resolves when that is over, and with it the reload that it caused; a failure is told by
+   * 'failed'.
+   */
+  async trigger(): Promise<void> {
+    await this.ready
+    this.#requireOpen()
+    await this.#turns.take()
+  }
+
+  /** Ends all of it, a program that runs as well. Idempotent. Nothing is done or told after the call. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #start(): Promise<void> {
+    if (this.#isWatched) {
+      // Before it is read, so that no change falls between; but a mount that has stopped answering is not waited for.
+      await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
+      const contents = await this.#read()
+      // What is not there is not in use: when it comes, it is a change.
+      this.#ledger = new Ledger(contents)
+      if (contents !== undefined) this.#hints.follow(contents.outward)
+      this.#alarms.looked(contents !== undefined)
+    }
+    this.#requireOpen()
+    this.#tell('look')
+  }
+
+  async #look(): Promise<void> {
+    const ledger = this.#ledger
+    // What was to be looked at before the first look is part of that.
+    if (ledger === undefined || this.#ending.signal.aborted) return
+    this.#alarms.reset()
+    try {
+      const now = await this.#read()
+      if (this.#isWatched) this.#hints.follow(now?.outward ?? [])
+      if (now !== undefined) await this.#take(ledger, now)
+    } finally {
+      this.#alarms.looked(this.#trouble === undefined && ledger.failing === undefined)
+      this.#tell('look')
+    }
+  }
+
+  async #take(ledger: Ledger, found: Contents): Promise<void> {
+    for (let now = found; !this.#ending.signal.aborted; ) {
+      const verdict = ledger.judge(now)
+      if (verdict === 'recover') {
+        ledger.recovered()
+        this.#tell('recovered')
+      }
+      if (verdict !== 'act') return
+      if (!(await this.#isValid(ledger, now))) return
+      const after = this.#config.validate === undefined ? now : await this.#read()
+      // It is not known any more, which has been said.
+      if (after === undefined) return
+      if (after.digest === now.digest) return await this.#act(ledger, now)
+      // What was found good is not what is there now: a burst of its own, with a trailing edge of its own.
+      await this.#pause(this.#config.delay)
+      const settled = await this.#read()
+      if (settled === undefined) return
+      now = settled
+    }
+  }
+
+  async #isValid(ledger: Ledger, now: Contents): Promise<boolean> {
+    const { validate } = this.#config
+    return (
+      validate === undefined ||
+      (await this.#attempt('validate', ledger, now, (context) => runProgram(validate, context)))
+    )
+  }
+
+  async #act(ledger: Ledger, now: Contents): Promise<void> {
+    if (!(await this.#attempt('action', ledger, now, this.#action))) return
+    this.#tell('reload', { changed: ledger.succeeded(now), digest: now.digest })
+  }
+
+  async #attempt(stage: Failure['stage'], ledger: Ledger, now: Contents, action: Action): Promise<boolean> {
+    const { signal } = this.#ending
+    if (signal.aborted) return false
+    try {
+      const onChild = (pid: number, ended: Promise<void>) => this.emit('child', pid, ended)
+      await action({ digest: now.digest, timeout: this.#config.timeout, signal, onChild })
+      return !signal.aborted
+    } catch (error) {
+      if (signal.aborted) return false
+      const failure = failureOf(stage, error)
+      ledger.failed(now, failure)
+      this.#tell('failed', failure)
+      return false
+    }
+  }
+
+  /** What the paths hold; undefined, and an 'error' that says why, if that cannot be known. */
+  async #read(): Promise<Contents | undefined> {
+    const stalled = setInterval(() => this.#checkAnswers(), PATIENCE / 5)
+    try {
+      const contents = await this.#readSettled()
+      this.#trouble = undefined
+      return contents
+    } catch (error) {
+      if (!this.#ending.signal.aborted) this.#enterTrouble(error as Error)
+      return undefined
+    } finally {
+      clearInterval(stalled)
+    }
+  }
+
+  async #readSettled(): Promise<Contents> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#reader.read()
+      } catch (error) {
+        if (!(error instanceof Unsettled)) throw error
+        if (tries === 5) {
+          const [path] = this.#config.paths
+          const hint = `it changes faster than it can be read: ${error.message}`
+          this.#enterTrouble(new InotifyError({ errno: 'EAGAIN', syscall: 'read', path, hint }))
+        }
+      }
+      await this.#pause(this.#config.delay)
+      this.#ending.signal.throwIfAborted()
+    }
+  }
+
+  #checkAnswers(): void {
+    if (this.#calls.unanswered < PATIENCE) return
+    const [path] = this.#config.paths
+    const hint = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
+    this.#enterTrouble(new InotifyError({ errno: 'ETIMEDOUT', syscall: 'read', path, hint }))
+  }
+
+  #enterTrouble(error: Error): void {
+    const isKnown = this.#trouble?.message === error.message
+    this.#trouble = error
+    if (!isKnown) this.#tellOf(error)
+  }
+
+  #tellOf(error: Error): void {
+    if (this.listenerCount('error') > 0) this.#tell('error', error)
+    else if (!this.#ending.signal.aborted)
+      process.emitWarning(`reload: ${error.message}`, {
+        type: 'InotifyBridgeWarning',
+        code: 'INOTIFY_BRIDGE_RELOAD',
+      })
+  }
+
+  // A listener that throws is an uncaught exception, not a failure of the work that this is part of.
+  #tell<K extends keyof ReloaderEvents>(event: K, ...values: ReloaderEvents[K]): void {
+    queueMicrotask(() => {
+      if (event === 'close' || !this.#ending.signal.aborted)
+        EventEmitter.prototype.emit.call(this, event, ...values)
+    })
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#ending.signal }).catch(() => {})
+  }
+
+  #requireOpen(): void {
+    if (!this.#ending.signal.aborted) return
+    throw new InotifyError({ errno: 'EBADF', syscall: 'reload', hint: 'this reloader is closed' })
+  }
+
+  async #close(): Promise<void> {
+    this.#ending.abort()
+    this.#alarms.close()
+    const { unanswered } = this.#calls
+    this.#calls.end()
+    if (unanswered > PATIENCE / 5) warnOfThreadLeftBehind(this.#config.paths.join(', '), unanswered)
+    await Promise.all([this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
+    this.#tell('close')
+  }
+}
+
+function failureOf(stage: Failure['stage'], error: unknown): Failure {
+  const reason = error instanceof Error ? error.message : String(error)
+  return { stage, reason, output: error instanceof ActionError ? error.output : '' }
+}
+
+/**
+ * Turns changes of files into a signal, a command, a HTTP request or a rollout: validated, once for a burst, only where the content is
+ * another, and tried again until it has worked. What is there at the start is taken to be in use already.
+ *
+ * @example
+ * const reloader = reload({
+ *   paths: ['/etc/nginx'],
+ *   validate: ['nginx', '-t'],
+ *   action: { signal: 'SIGHUP', process: 'nginx' },
+ * })
+ * reloader.on('failed', ({ stage, reason, output }) => console.error(stage, reason, output))
+ *
+ * @throws {TypeError} an option is wrong
+ * @throws {InotifyError} ESRCH: the pid is nobody's
+ */
+export function reload(options: ReloadOptions): Reloader {
+  return new Reloader(readOptions(options))
+}

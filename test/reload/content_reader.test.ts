@@ -1,0 +1,138 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+import { Calls } from '../../src/mounts/calls.ts'
+import { ContentReader, Unsettled } from '../../src/reload/content_reader.ts'
+import { scratch } from '../support/scratch.ts'
+
+function reading(...paths: string[]) {
+  const calls = new Calls()
+  onTestFinished(() => calls.end())
+  return new ContentReader(calls, paths)
+}
+
+/** Does something right after the n-th chunk was read. */
+function whileReading(n: number, meanwhile: () => void) {
+  const { read } = Calls.prototype
+  let chunks = 0
+  const spy = vi.spyOn(Calls.prototype, 'read').mockImplementation(async function (this: Calls, fd, most) {
+    const chunk = await read.call(this, fd, most)
+    if (++chunks === n) meanwhile()
+    return chunk
+  })
+  onTestFinished(() => spy.mockRestore())
+  return () => chunks
+}
+
+const keysOf = async (reader: ContentReader) => [...(await reader.read()).keys.keys()]
+
+test('names and content count, and nothing else: not the times, not the mode, not the inode', async () => {
+  const directory = scratch()
+  const path = join(directory, 'a')
+  writeFileSync(path, 'one')
+  const reader = reading(directory)
+  const { digest } = await reader.read()
+  chmodSync(path, 0o600)
+  writeFileSync(`${path}~`, 'one')
+  spawnSync('mv', [`${path}~`, path])
+  mkdirSync(join(directory, 'empty'))
+  expect((await reader.read()).digest).toBe(digest)
+  writeFileSync(join(directory, 'empty/b'), '')
+  expect((await reader.read()).digest).not.toBe(digest)
+})
+
+test('a file that is written while it is read is read again, and never taken in part', async () => {
+  const path = join(scratch(), 'a')
+  writeFileSync(path, Buffer.alloc(600_000, 'a'))
+  const chunks = whileReading(1, () => writeFileSync(path, Buffer.alloc(600_000, 'b')))
+  const { digest } = await reading(path).read()
+  expect(chunks()).toBeGreaterThan(4)
+  vi.restoreAllMocks()
+  expect((await reading(path).read()).digest).toBe(digest)
+})
+
+test('a swap between two keys is read again: they are of one version', async () => {
+  const directory = scratch()
+  await atomicWrite(directory, { a: 'one', b: 'one' })
+  let swapped: Promise<unknown> | undefined
+  whileReading(1, () => {
+    swapped = atomicWrite(directory, { a: 'two', b: 'two' })
+  })
+  const { digest } = await reading(directory).read()
+  await swapped
+  vi.restoreAllMocks()
+  expect((await reading(directory).read()).digest).toBe(digest)
+})
+
+test('what never holds still is said to do so', async () => {
+  const path = join(scratch(), 'log')
+  writeFileSync(path, 'one')
+  const fd = openSync(path, 'a')
+  onTestFinished(() => closeSync(fd))
+  const calls = new Calls()
+  onTestFinished(() => calls.end())
+  const { read } = calls
+  calls.read = async (...asked) => {
+    writeSync(fd, 'more')
+    return await read.apply(calls, asked)
+  }
+  await expect(new ContentReader(calls, [path]).read()).rejects.toThrow(Unsettled)
+})
+
+test('a FIFO, a socket and a device are never opened, nor waited for', async () => {
+  const directory = scratch()
+  spawnSync('mkfifo', [join(directory, 'fifo')])
+  symlinkSync('fifo', join(directory, 'link'))
+  symlinkSync('/dev/zero', join(directory, 'zero'))
+  writeFileSync(join(directory, 'a'), '')
+  expect(await keysOf(reading(directory))).toEqual(['a', 'fifo', 'link', 'zero'])
+  await expect(reading(join(directory, 'fifo')).read()).rejects.toMatchObject({
+    code: 'EINVAL',
+    hint: 'it is neither a file nor a directory',
+  })
+})
+
+test('links to nowhere, and in circles, are what they are', async () => {
+  const directory = scratch()
+  symlinkSync('nowhere', join(directory, 'dangling'))
+  symlinkSync('b', join(directory, 'a'))
+  symlinkSync('a', join(directory, 'b'))
+  symlinkSync('.', join(directory, 'self'))
+  mkdirSync(join(directory, 'sub'))
+  symlinkSync('..', join(directory, 'sub/up'))
+  const reader = reading(join(directory, 'sub'))
+  expect(await keysOf(reading(directory))).toEqual(['a', 'b', 'dangling'])
+  expect((await reader.read()).outward).toEqual([join(directory, 'sub/up')])
+})
+
+test('a large file is read in chunks', async () => {
+  const path = join(scratch(), 'large')
+  writeFileSync(path, '')
+  truncateSync(path, 20 * 1024 * 1024)
+  const read = vi.spyOn(Calls.prototype, 'read')
+  onTestFinished(() => read.mockRestore())
+  await reading(path).read()
+  expect(Math.max(...read.mock.calls.map(([, most]) => most))).toBe(256 * 1024)
+  expect(read.mock.calls.length).toBeGreaterThanOrEqual(80)
+})
+
+test.skipIf(process.getuid?.() === 0)('what cannot be read is said: its content is not known', async () => {
+  const directory = scratch()
+  writeFileSync(join(directory, 'secret'), '', { mode: 0 })
+  await expect(reading(directory).read()).rejects.toMatchObject({
+    code: 'EACCES',
+    path: join(directory, 'secret'),
+    hint: expect.stringContaining('until it can be read'),
+  })
+})

@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { scratch } from '../support/scratch.ts'
+import { PATIENCE, reloading } from './fixture.ts'
+
+async function serve(answer: RequestListener) {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  return { server, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` }
+}
+
+async function attempt(
+  http: { url: string; method?: string; headers?: Record<string, string> },
+  timeout = 5000,
+) {
+  const path = join(scratch(), 'a')
+  writeFileSync(path, 'one')
+  const { reloader, told } = await reloading({ paths: [path], timeout, action: { http } })
+  writeFileSync(path, 'two')
+  await reloader.trigger()
+  await reloader.close()
+  return told.failures[0] ?? told.events[0]
+}
+
+test('a POST, or what was asked for, that is answered with 2xx', async () => {
+  const seen: unknown[] = []
+  const { url } = await serve(({ method, url, headers }, response) => {
+    seen.push([method, url, headers.authorization])
+    response.writeHead(204).end()
+  })
+  expect(await attempt({ url: `${url}/-/reload` })).toBe('reload')
+  expect(await attempt({ url: `${url}/x`, method: 'PUT', headers: { authorization: 'Bearer x' } })).toBe(
+    'reload',
+  )
+  expect(seen).toEqual([
+    ['POST', '/-/reload', undefined],
+    ['PUT', '/x', 'Bearer x'],
+  ])
+})
+
+test('any other status is a failure that tells what was answered, and of the query nothing', async () => {
+  const { url } = await serve((request, response) => {
+    if (request.url === '/moved') response.writeHead(301, { location: '/here' }).end()
+    else response.writeHead(500).end(`bad config\n${'x'.repeat(100_000)}`)
+  })
+  const failure = await attempt({ url: `${url}/-/reload?token=secret` })
+  expect(failure).toEqual({
+    stage: 'action',
+    reason: `POST ${url}/-/reload was answered with 500 Internal Server Error`,
+    output: expect.stringMatching(/^bad config\nx+$/),
+  })
+  expect((failure as { output: string }).output).toHaveLength(64 * 1024)
+  // A redirected POST would be a GET.
+  expect(await attempt({ url: `${url}/moved` })).toMatchObject({
+    reason: expect.stringMatching(/301.*to \/here: name that URL/),
+  })
+})
+
+test('refused, no such host, and no answer in time', async () => {
+  const { url, server } = await serve(() => {})
+  expect(await attempt({ url }, 100)).toMatchObject({ reason: `POST ${url}/ timed out after 100 ms` })
+  server.closeAllConnections()
+  server.close()
+  expect(await attempt({ url })).toMatchObject({ reason: expect.stringMatching(/failed: .*ECONNREFUSED/) })
+})
+
+test('a body that never ends is cut off by the timeout as well', async () => {
+  const { url } = await serve((_, response) => void response.writeHead(200).write('x'))
+  expect(await attempt({ url }, 200)).toMatchObject({ reason: expect.stringContaining('timed out') })
+})
+
+test('close() does not wait for an answer', async () => {
+  const asked: unknown[] = []
+  const { url } = await serve((request) => void asked.push(request))
+  const path = join(scratch(), 'a')
+  writeFileSync(path, 'one')
+  const { reloader, told } = await reloading({ paths: [path], action: { http: { url } } })
+  writeFileSync(path, 'two')
+  await expect.poll(() => asked, PATIENCE).toHaveLength(1)
+  await reloader.close()
+  expect(told.events).toEqual(['close'])
+})

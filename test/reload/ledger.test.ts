@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { type Contents, contentsOf, isInternal, leadsOutward } from '../../src/reload/contents.ts'
+import { Ledger } from '../../src/reload/ledger.ts'
+import { Turns } from '../../src/reload/turns.ts'
+
+const holding = (keys: Record<string, string>): Promise<Contents> =>
+  contentsOf(new Map(Object.entries(keys)), [])
+const [one, two, three] = [
+  await holding({ a: '1', b: '1' }),
+  await holding({ a: '2', b: '1' }),
+  await holding({ a: '1', b: '3', c: '1' }),
+]
+const failed = (stage: 'validate' | 'action') => ({ stage, reason: '', output: '' })
+
+test('what is in use already is not acted upon, and what is another is', () => {
+  const ledger = new Ledger(one)
+  expect(ledger.judge(one)).toBe('rest')
+  expect(ledger.judge(two)).toBe('act')
+  expect(ledger.succeeded(two)).toEqual(['a'])
+  expect(ledger.judge(two)).toBe('rest')
+  expect(ledger.judge(one)).toBe('act')
+})
+
+test('going back after a failed action is a reload, of all that has been tried', () => {
+  const ledger = new Ledger(one)
+  ledger.failed(two, failed('action'))
+  expect(ledger.judge(two)).toBe('act')
+  expect(ledger.judge(one)).toBe('act')
+  ledger.failed(three, failed('action'))
+  // What it fails in now says nothing of what was tried before.
+  ledger.failed(two, failed('validate'))
+  expect(ledger.judge(one)).toBe('act')
+  expect(ledger.succeeded(one)).toEqual(['a', 'b', 'c'])
+  expect([ledger.judge(one), ledger.failing]).toEqual(['rest', undefined])
+})
+
+test('going back after a failed validation is the end of the failure, and nothing else', () => {
+  const ledger = new Ledger(one)
+  ledger.failed(two, failed('validate'))
+  expect([ledger.judge(two), ledger.judge(one), ledger.failing?.stage]).toEqual([
+    'act',
+    'recover',
+    'validate',
+  ])
+  ledger.recovered()
+  expect([ledger.judge(one), ledger.failing]).toEqual(['rest', undefined])
+})
+
+test('where nothing was in use, all that comes is a change', () => {
+  const ledger = new Ledger(undefined)
+  expect(ledger.judge(one)).toBe('act')
+  expect(ledger.succeeded(one)).toEqual(['a', 'b'])
+})
+
+test('the digest is of names and what they hold, and of nothing that lies between them', async () => {
+  const digests = await Promise.all(
+    [{ a: 'bc' }, { ab: 'c' }, { a: 'b', c: '' }, {}, { a: 'bc' }].map(holding),
+  )
+  expect(new Set(digests.map(({ digest }) => digest)).size).toBe(4)
+  expect(digests[0]?.digest).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test("which names are the AtomicWriter's own", () => {
+  const names = ['..data', '..data_tmp', '..2026_08_01_10_00_00.123456', '..x', '..', '.x', 'a', '..2026']
+  expect(names.filter((name) => isInternal(name, true))).toEqual(
+    names.filter((name) => name.startsWith('..')),
+  )
+  expect(names.filter((name) => isInternal(name, false))).toEqual(names.slice(0, 3))
+  expect(['..data/a', 'a', '/a', '../a', 'a/../b', '..'].filter(leadsOutward)).toEqual([
+    '/a',
+    '../a',
+    'a/../b',
+    '..',
+  ])
+})
+
+test('one turn at a time, and one more for all who ask meanwhile', async () => {
+  const begun: Array<() => void> = []
+  const turns = new Turns(() => new Promise((resolve) => void begun.push(resolve)))
+  let over = 0
+  const asked = Array.from({ length: 3 }, () => turns.take().then(() => over++))
+  expect(begun).toHaveLength(1)
+  begun[0]?.()
+  await asked[0]
+  await expect.poll(() => begun.length).toBe(2)
+  expect(over).toBe(1)
+  begun[1]?.()
+  await Promise.all(asked)
+  await turns.idle()
+  expect([over, begun.length]).toEqual([3, 2])
+})
