@@ -14,6 +14,9 @@ bool Call::HasWhatItNeeds() const {
     case Kind::kNames:
     case Kind::kChangeMode:
     case Kind::kChangeOwner:
+    case Kind::kSync:
+    case Kind::kLock:
+    case Kind::kCopyTimes:
       return true;
     case Kind::kRead:
       return numbers[1] >= 0 && numbers[1] <= kLongestRead;
