@@ -22,6 +22,9 @@ bool Call::HasWhatItNeeds() const {
     case Kind::kNames:
     case Kind::kChangeMode:
     case Kind::kChangeOwner:
+    case Kind::kSync:
+    case Kind::kLock:
+    case Kind::kCopyTimes:
       return true;
     case Kind::kRead:
       return IsReadable(numbers[1]);

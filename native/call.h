@@ -26,6 +26,9 @@ struct Call {
     kUnlink,
     kChangeMode,
     kChangeOwner,
+    kSync,
+    kLock,
+    kCopyTimes,
     kAwaitChange,
   };
   static constexpr uint32_t kKinds = static_cast<uint32_t>(Kind::kAwaitChange) + 1;

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -247,6 +248,22 @@ int64_t WriteAll(const Call& call) {
   return static_cast<int64_t>(done);
 }
 
+timespec TimeOf(const statx_timestamp& time) {
+  return {time.tv_sec, static_cast<long>(time.tv_nsec)};
+}
+
+// The time of the last access, too, unless `modified_only`.
+int64_t CopyTimes(int from, int to, bool modified_only) {
+  struct statx found;
+  // The raw call: glibc has statx() since 2.28 only, and fstat() by that name since 2.33.
+  int64_t error =
+      Retry([&] { return syscall(SYS_statx, from, "", AT_EMPTY_PATH, STATX_ATIME | STATX_MTIME, &found); });
+  if (error < 0) return error;
+  timespec times[] = {TimeOf(found.stx_atime), TimeOf(found.stx_mtime)};
+  if (modified_only) times[0].tv_nsec = UTIME_OMIT;
+  return Retry([&] { return futimens(to, times); });
+}
+
 int64_t FileSystemOf(int fd) {
   struct statfs found;
   int64_t error = Retry([&] { return fstatfs(fd, &found); });
@@ -305,6 +322,12 @@ void Perform(Call* call) {
           return fchownat(fd, "", static_cast<uid_t>(call->numbers[1]), static_cast<gid_t>(call->numbers[2]),
                           AT_EMPTY_PATH);
         });
+      case Call::Kind::kSync:
+        return Retry([&] { return fsync(fd); });
+      case Call::Kind::kLock:
+        return Retry([&] { return flock(fd, second); });
+      case Call::Kind::kCopyTimes:
+        return CopyTimes(fd, second, third != 0);
       case Call::Kind::kClose:
       case Call::Kind::kAwaitChange:
         break;

@@ -7,12 +7,14 @@ import { diagnoseCommand } from './diagnose.ts'
 import { mirrorCommand } from './mirror.ts'
 import { tell } from './output.ts'
 import { eraseProgress } from './progress.ts'
+import { publishCommand } from './publish.ts'
 import { reloadCommand } from './reload.ts'
 import { watchCommand } from './watch.ts'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['watch', watchCommand],
   ['mirror', mirrorCommand],
+  ['publish', publishCommand],
   ['reload', reloadCommand],
   ['diagnose', diagnoseCommand],
 ])

@@ -1,3 +1,7 @@
+import { codeOf } from '../mounts/call_error.ts'
+
+export { codeOf }
+
 /** The source cannot be reached, or what stands at its path is not it. Nothing may be concluded about its entries. */
 export class SourceLost extends Error {
   override readonly name = 'SourceLost'
@@ -11,11 +15,6 @@ export class Torn extends Error {
 /** The path leads to another directory than the one that was read: what that one lacks need not be gone. */
 export class Replaced extends Error {
   override readonly name = 'Replaced'
-}
-
-/** The errno name of an error, '' if it has none. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
 /** The sentence of an error without the call and the path in it: 'EACCES: permission denied'. */

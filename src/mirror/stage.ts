@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
+import { atOnce, leavesAtOnce } from '../mounts/at_once.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
-import { atOnce, leavesAtOnce } from './at_once.ts'
 import { losesSource, reasonOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { copyFile, digestFile } from './safe_copy.ts'

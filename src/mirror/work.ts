@@ -1,5 +1,5 @@
 import type { HeldDirectory } from '../mounts/held.ts'
-import { removeTree } from './remove_tree.ts'
+import { removeTree } from '../mounts/remove_tree.ts'
 import type { TargetFile, TargetTree } from './tree.ts'
 
 /** What a pass has staged. */

@@ -16,3 +16,8 @@ export class CallError extends Error {
     this.syscall = syscall
   }
 }
+
+/** The errno name of an error, '' if it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

@@ -11,6 +11,9 @@ export const AT_FDCWD = -100
 export const AT_REMOVEDIR = 0x200
 /** renameat2(2). */
 export const RENAME_EXCHANGE = 2
+/** flock(2). */
+export const LOCK_EX = 2
+export const LOCK_NB = 4
 /** open(2): a reference to the inode only. Opens no device, waits for no FIFO, needs no permission to read. Not in node:fs. */
 export const O_PATH = 0o10000000
 
@@ -34,6 +37,9 @@ const KINDS = [
   'unlink',
   'chmod',
   'chown',
+  'fsync',
+  'flock',
+  'utimensat',
   'await change',
 ] as const
 type Kind = (typeof KINDS)[number]
@@ -118,7 +124,7 @@ export class Calls {
   }
 
   /** open(2): symlinks are followed. */
-  open(path: string, flags: number): Promise<Opened> {
+  open(path: string | Buffer, flags: number): Promise<Opened> {
     return this.#open('open', { numbers: [AT_FDCWD, flags], one: path })
   }
 
@@ -168,9 +174,13 @@ export class Calls {
     return (await this.#ask('fstatfs', { numbers: [fd] })).result
   }
 
-  async readlink({ fd, name, revalidate }: At): Promise<string> {
-    const asked = { numbers: [fd, 0, Number(revalidate === true)], one: name }
-    return (await this.#ask('readlink', asked)).data.toString()
+  async readlink(at: At): Promise<string> {
+    return (await this.readlinkBytes(at)).toString()
+  }
+
+  /** What a symlink says, byte by byte. */
+  async readlinkBytes({ fd, name, revalidate }: At): Promise<Buffer> {
+    return (await this.#ask('readlink', { numbers: [fd, 0, Number(revalidate === true)], one: name })).data
   }
 
   /**
@@ -207,7 +217,7 @@ export class Calls {
     await this.#ask('mkdir', { numbers: [fd, mode], one: name })
   }
 
-  async symlink(to: string, { fd, name }: At): Promise<void> {
+  async symlink(to: string | Buffer, { fd, name }: At): Promise<void> {
     await this.#ask('symlink', { numbers: [fd], one: to, other: name })
   }
 
@@ -232,6 +242,21 @@ export class Calls {
 
   async chown(fd: number, uid: number, gid: number): Promise<void> {
     await this.#ask('chown', { numbers: [fd, uid, gid] })
+  }
+
+  /** fsync(2): not of a descriptor of O_PATH. */
+  async sync(fd: number): Promise<void> {
+    await this.#ask('fsync', { numbers: [fd] })
+  }
+
+  /** flock(2), until the descriptor is closed: not of one of O_PATH. Without LOCK_NB the thread waits, and with it what is asked of it. */
+  async lock(fd: number, operation: number): Promise<void> {
+    await this.#ask('flock', { numbers: [fd, operation] })
+  }
+
+  /** Gives a file the time of the last change of another, and of the last access too unless `modifiedOnly`. */
+  async copyTimes(from: number, to: number, modifiedOnly = false): Promise<void> {
+    await this.#ask('utimensat', { numbers: [from, to, Number(modifiedOnly)] })
   }
 
   /**

@@ -31,7 +31,7 @@ export class HeldDirectory implements AsyncDisposable {
    *
    * @param revalidates if that is known: asking is a request to the server
    */
-  static async open(calls: Calls, path: string, revalidates?: boolean): Promise<HeldDirectory> {
+  static async open(calls: Calls, path: string | Buffer, revalidates?: boolean): Promise<HeldDirectory> {
     const opened = await calls.open(path, O_PATH | O_DIRECTORY)
     if (revalidates !== undefined) return new HeldDirectory(calls, opened, revalidates)
     try {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
-const COMMANDS = ['watch', 'mirror', 'reload', 'diagnose']
+const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'diagnose']
 
 test.each([['--help'], ['-h'], ['help']])('%s lists every command', async (flag) => {
   const { code, stdout, stderr } = await new Run([flag]).ended()
@@ -184,6 +184,59 @@ describe('one line on stderr, and the exit code', () => {
       ['reload', '/tmp', '--signal', 'HUP', '--pid', '2147483646'],
       1,
       'no process has the pid 2147483646',
+    ['publish without anything', ['publish'], 2, 'name a FILE and a DEST, or --touch DIRECTORY alone'],
+    ['publish without a DEST', ['publish', '/etc/passwd'], 2, 'name a FILE and a DEST'],
+    ['--configmap without a FILE', ['publish', '--configmap', '/tmp'], 2, 'name a FILE and a DIRECTORY'],
+    ['--configmap and --touch alone', ['publish', '--configmap', '--touch', '/tmp'], 2, 'name a FILE'],
+    [
+      'a mode that is none',
+      ['publish', '--mode', 'u+x', '/etc/passwd', '/no/x'],
+      2,
+      "octal digits, as chmod(1) does; got 'u+x'",
+    ],
+    ['a mode too large', ['publish', '--mode', '10000', '/etc/passwd', '/no/x'], 2, 'octal digits'],
+    ['an empty path to publish', ['publish', '', '/no/x'], 2, 'one of the paths is empty'],
+    ['an empty --touch', ['publish', '--touch', ''], 2, 'one of the paths is empty'],
+    [
+      'two files of one name',
+      ['publish', '/etc/passwd', '/x\x1b/passwd', '/tmp'],
+      2,
+      "'/etc/passwd' and '/x\\x1b/passwd' have one name",
+    ],
+    [
+      'two keys of one name',
+      ['publish', '--configmap', 'a/k', 'b/k', '/no/x'],
+      2,
+      "'a/k' and 'b/k' have one name",
+    ],
+    ['stdin as a key', ['publish', '--configmap', '-', '/no/x'], 2, "'-' is stdin and has no name"],
+    ['stdin into a directory', ['publish', '-', '/tmp'], 2, "'-' is stdin and has no name"],
+    ['stdin twice', ['publish', '-', '-', '/tmp'], 2, 'can be read once'],
+    ['to stdin', ['publish', '/etc/passwd', '-'], 2, 'stands before DEST'],
+    ['several to no directory', ['publish', '/etc/passwd', '/etc/group', '/no/such'], 1, 'ENOTDIR'],
+    [
+      'to touch what is none',
+      ['publish', '--touch', '/no/such'],
+      1,
+      "ENOTDIR: not a directory, publish '/no/such'",
+    ],
+    [
+      'to publish what is not there',
+      ['publish', '/no/such', '/no/x'],
+      1,
+      "ENOENT: no such file or directory, open '/no/such'",
+    ],
+    [
+      'to publish a directory',
+      ['publish', '/etc', '/no/x'],
+      1,
+      "EISDIR: illegal operation on a directory, read '/etc'",
+    ],
+    [
+      'to publish into nowhere',
+      ['publish', '/etc/passwd', '/no/\x1b/x'],
+      1,
+      "'/no/\\x1b/x' (the directory must exist)",
     ],
     ['nothing to diagnose', ['diagnose', '/no/such'], 1, 'ENOENT'],
     ['ESC in a name', ['diagnose', '/no/\x1b[31msuch'], 1, '\\x1b[31m'],

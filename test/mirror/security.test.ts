@@ -28,7 +28,11 @@ function before(kind: 'file' | 'directory', name: string, n: number, meanwhile: 
   const original: (name: string | Buffer, most?: number) => Promise<unknown> = HeldDirectory.prototype[kind]
   let opened = 0
   const spy = vi.spyOn(HeldDirectory.prototype, kind)
-  spy.mockImplementation(async function (this: HeldDirectory, entry: string | Buffer, most?: number): Promise<never> {
+  spy.mockImplementation(async function (
+    this: HeldDirectory,
+    entry: string | Buffer,
+    most?: number,
+  ): Promise<never> {
     if (entry === name && ++opened === n) meanwhile()
     // What it resolves to is of the kind that was asked for.
     return (await original.call(this, entry, most)) as never

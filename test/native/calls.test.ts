@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallError } from '../../src/mounts/call_error.ts'
-import { Calls, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/calls.ts'
+import { Calls, LOCK_EX, LOCK_NB, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/calls.ts'
 import type { FileStat } from '../../src/mounts/file_stat.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
@@ -97,6 +97,52 @@ test('what the calls do and give is what the system calls do and give', async ()
   await calls.unlink(at('sub'))
   await calls.unlink(at('file'), 0x200)
   expect(existsSync(join(path, 'file'))).toBe(false)
+})
+
+test('what has been written is on the disk when sync() says so, of directories too; not of O_PATH', async () => {
+  const { calls, path, fd, at } = await openDirectory()
+  const { fd: file } = await calls.create(at('file'), 0o600)
+  await calls.sync(file)
+  await calls.sync((await calls.open(path, O_RDONLY | O_DIRECTORY)).fd)
+  await expect(calls.sync(fd)).rejects.toMatchObject({ code: 'EBADF', syscall: 'fsync' })
+})
+
+test('a lock is one descriptor, until it is closed', async () => {
+  const { calls, at } = await openDirectory()
+  const { fd: one } = await calls.create(at('file'), 0o600)
+  const { fd: other } = await calls.openRegular(at('file'))
+  await calls.lock(one, LOCK_EX)
+  await calls.lock(one, LOCK_EX | LOCK_NB)
+  await expect(calls.lock(other, LOCK_EX | LOCK_NB)).rejects.toMatchObject({
+    code: 'EAGAIN',
+    syscall: 'flock',
+  })
+  // On a thread of its own, it waits.
+  const waiting = open()
+  const third = await waiting.open(`/proc/self/fd/${other}`, O_RDONLY)
+  const locked = waiting.lock(third.fd, LOCK_EX)
+  await vi.waitFor(() => expect(waiting.unanswered).toBeGreaterThan(20), PATIENCE)
+  await calls.close(one)
+  await locked
+})
+
+test('times are copied to the nanosecond, both or the last change alone', async () => {
+  const { calls, path, at } = await openDirectory()
+  writeFileSync(join(path, 'from'), '')
+  spawnSync('touch', ['-a', '-d', '2001-02-03 04:05:06.123456789Z', join(path, 'from')])
+  spawnSync('touch', ['-m', '-d', '1969-02-03 04:05:06.987654321Z', join(path, 'from')])
+  const { fd: from } = await calls.openRegular(at('from'))
+  const { fd: to } = await calls.create(at('to'), 0o600)
+  const times = (name: string) => {
+    const { atimeNs, mtimeNs } = statSync(join(path, name), { bigint: true })
+    return { atimeNs, mtimeNs }
+  }
+  const { atimeNs } = times('to')
+  await calls.copyTimes(from, to, true)
+  expect(times('to')).toEqual({ atimeNs, mtimeNs: times('from').mtimeNs })
+  await calls.copyTimes(from, to)
+  expect(times('to')).toEqual(times('from'))
+  await expect(calls.copyTimes(from, -1)).rejects.toMatchObject({ code: 'EBADF', syscall: 'utimensat' })
 })
 
 test('a failure has the shape of node:fs', async () => {

@@ -1,7 +1,7 @@
-import { AT_REMOVEDIR } from '../mounts/calls.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
 import { atOnce } from './at_once.ts'
-import { codeOf } from './interrupted.ts'
+import { codeOf } from './call_error.ts'
+import { AT_REMOVEDIR } from './calls.ts'
+import type { HeldDirectory } from './held.ts'
 
 /** Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. */
 export async function removeTree(parent: HeldDirectory, name: string): Promise<void> {

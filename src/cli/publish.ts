@@ -1,0 +1,122 @@
+import { readFile, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { InotifyError } from '../errors.ts'
+import { errnoOf } from '../mounts/statx_error.ts'
+import { publishDirectory } from '../publish/publish_directory.ts'
+import { replaceFile } from '../publish/replace_file.ts'
+import { TOUCHED_NAME, touchDirectory } from '../publish/touch.ts'
+import type { Command } from './command.ts'
+import { reportOnStdout } from './mirror_report.ts'
+import { type PublishArguments, readPublishArguments, requireNames } from './publish_options.ts'
+import { readStdin } from './stdin.ts'
+
+const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST
+       inotify-bridge publish [OPTIONS] FILE... DIRECTORY
+       inotify-bridge publish [OPTIONS] --configmap FILE... DIRECTORY
+       inotify-bridge publish --touch DIRECTORY
+
+Copies what is in FILE ('-' is stdin) to DEST, or under its own name into DIRECTORY, so that whoever watches the directory sees one
+IN_MOVED_TO of the name and readers find the old content or the new one: it is written beside DEST, on the disk, and renamed. FILE
+stays. Owner and mode of a DEST that is there are kept; where DEST is a symlink, the file that it leads to is replaced.
+
+Several files are published one after another. With --configmap they are published together, in the layout of a ConfigMap volume: a
+version directory behind ..data, and a link for each key, its FILE's name. Keys that are not among them any more are removed; the same
+content again writes nothing. DIRECTORY is made if it is missing.
+
+      --configmap           see above
+      --touch DIRECTORY     when all is published, rename a file to ${TOUCHED_NAME} in DIRECTORY: Envoy reads its files again at
+                            any move in its watched_directory. Can be given more than once, and without anything to publish
+      --mode MODE           octal; of a file that is there instead of its own, of a new one instead of 644, whatever the umask
+      --json                an object a line
+  -h, --help
+
+  generate-config | inotify-bridge publish - /etc/app/app.yaml
+  inotify-bridge publish --mode 600 --touch /etc/envoy/watched tls.crt tls.key /etc/envoy/certs
+  inotify-bridge publish --configmap app.yaml users.yaml /run/config
+
+Exit code: 0 done, 1 failed, 2 wrong usage.
+`
+
+export const publishCommand: Command = {
+  summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
+  help: HELP,
+  async run(args, signal) {
+    const settings = readPublishArguments(args)
+    const report = reportOnStdout(settings.json)
+    for (const directory of settings.touch) await requireDirectory(directory)
+    await publish(settings, signal)
+    for (const directory of settings.touch) {
+      await touchDirectory(directory)
+      report('touched', { path: directory, name: TOUCHED_NAME }, `touched ${directory}`)
+    }
+    return 0
+  },
+}
+
+async function publish(settings: PublishArguments, signal: AbortSignal): Promise<void> {
+  const { files, target, configmap, options, json } = settings
+  if (target === undefined) return
+  const report = reportOnStdout(json)
+  if (configmap) {
+    const keys = new Map(await readAll(files, (file) => basename(file), signal))
+    const { changed } = await publishDirectory(target, Object.fromEntries(keys), options)
+    const names = [...keys.keys()]
+    const text = `${changed ? 'published' : 'unchanged'} ${target}: ${names.join(' ')}`
+    report('published', { path: target, keys: names, changed }, text)
+    return
+  }
+  const into = await isDirectory(target)
+  if (into) requireNames(files)
+  else if (files.length > 1) throw notADirectory(target)
+  const place = (file: string) => (into ? `${target.replace(/\/+$/, '')}/${basename(file)}` : target)
+  // All are read before the first is published: one that is missing must not leave half of them new.
+  for (const [path, data] of await readAll(files, place, signal)) {
+    await replaceFile(path, data, options)
+    report('published', { path, bytes: data.length }, `published ${path}`)
+  }
+}
+
+async function readAll(
+  files: readonly string[],
+  nameOf: (file: string) => string,
+  signal: AbortSignal,
+): Promise<Array<[string, Buffer]>> {
+  const read: Array<[string, Buffer]> = []
+  for (const file of files) {
+    read.push([
+      nameOf(file),
+      file === '-' ? await readStdin(signal) : await readFile(file).catch(namingPath(file)),
+    ])
+  }
+  return read
+}
+
+/** Escaped, as node:fs does not; and of a directory it names no path at all. */
+function namingPath(path: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    const errno = errnoOf(error)
+    throw errno === undefined ? error : new InotifyError({ errno, syscall: error.syscall ?? 'read', path })
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch {
+    // What else is wrong with it shows when it is written.
+    return false
+  }
+}
+
+async function requireDirectory(path: string): Promise<void> {
+  if (!(await isDirectory(path))) throw notADirectory(path)
+}
+
+function notADirectory(path: string): InotifyError {
+  return new InotifyError({
+    errno: 'ENOTDIR',
+    syscall: 'publish',
+    path,
+    hint: 'it must be a directory that exists',
+  })
+}

@@ -1,0 +1,28 @@
+import { invalidArgument } from '../errors.ts'
+
+/** The content of a file, as it is given. */
+export type Data = string | Uint8Array
+
+/** Checks a path: a zero byte would end it early, and another file be written than the one named. */
+export function pathOf(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '' || value.includes('\0'))
+    throw invalidArgument(name, value, 'a path: a string that is not empty and has no zero byte')
+  return value
+}
+
+/** The bytes to be written; a string's are UTF-8. */
+export function bytesOf(name: string, value: unknown): Buffer {
+  if (typeof value === 'string') return Buffer.from(value)
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  throw invalidArgument(name, typeof value, 'a string or a Uint8Array')
+}
+
+/** The mode that the options ask for; undefined if none. */
+export function modeOf(options: unknown): number | undefined {
+  if (typeof options !== 'object' || options === null) throw invalidArgument('options', options, 'an object')
+  const mode = 'mode' in options ? options.mode : undefined
+  if (mode === undefined) return undefined
+  if (typeof mode !== 'number' || !Number.isInteger(mode) || mode < 0 || mode > 0o7777)
+    throw invalidArgument('options.mode', mode, 'permission bits from 0 to 0o7777')
+  return mode
+}

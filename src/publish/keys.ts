@@ -1,0 +1,52 @@
+import { invalidArgument } from '../errors.ts'
+import { bytesOf } from './arguments.ts'
+
+/** What is to be published, directory by directory. */
+export interface Keys {
+  readonly kind: 'directory'
+  readonly entries: ReadonlyMap<string, Key | Keys>
+}
+
+export interface Key {
+  readonly kind: 'file'
+  readonly data: Buffer
+}
+
+type Growing = { readonly kind: 'directory'; readonly entries: Map<string, Key | Growing> }
+
+/** The keys and contents that a caller gives; throws a TypeError that names the key which is wrong. */
+export function readKeys(files: unknown): Keys {
+  if (typeof files !== 'object' || files === null || Array.isArray(files) || ArrayBuffer.isView(files))
+    throw invalidArgument('files', files, 'an object: the contents by their keys')
+  const root: Growing = { kind: 'directory', entries: new Map() }
+  for (const [key, content] of Object.entries(files)) {
+    const path = components(key)
+    const name = path.pop() ?? ''
+    let directory = root
+    for (const component of path) directory = subdirectory(directory, component, key)
+    if (directory.entries.has(name)) throw conflict(key)
+    directory.entries.set(name, { kind: 'file', data: bytesOf(`files['${key}']`, content) })
+  }
+  return root
+}
+
+/** AtomicWriter's rules, and that each key can be read back under the name that it was given. */
+function components(key: string): string[] {
+  const names = key.split('/')
+  const isWrong = (name: string) => name === '' || name === '.' || name.startsWith('..')
+  if (names.some(isWrong) || key.includes('\0') || Buffer.from(key).toString() !== key)
+    throw invalidArgument('a key of files', key, "a relative path, of names that do not begin with '..'")
+  return names
+}
+
+function subdirectory(parent: Growing, name: string, key: string): Growing {
+  const had = parent.entries.get(name)
+  if (had?.kind === 'file') throw conflict(key)
+  const directory = had ?? { kind: 'directory', entries: new Map() }
+  parent.entries.set(name, directory)
+  return directory
+}
+
+function conflict(key: string): TypeError {
+  return invalidArgument('a key of files', key, 'no directory of another key, nor in one that is a file')
+}

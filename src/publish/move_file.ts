@@ -1,0 +1,149 @@
+import { codeOf } from '../mounts/call_error.ts'
+import { AT_REMOVEDIR } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import { pathOf } from './arguments.ts'
+import { Changed, copyFile, copyLink, isVersion } from './copy.ts'
+import { syncDirectory, syncFile } from './durable.ts'
+import { about, failure, withCalls } from './failure.ts'
+import { openPlace, type Place, refuseMountPoint } from './place.ts'
+
+/** How often a source that changes while it is copied is copied again. */
+const ATTEMPTS = 5
+
+/**
+ * Moves a file so that watchers of the destination's directory see one IN_MOVED_TO of its name, whichever mounts the two are on. On one
+ * mount by rename(2). Across mounts, two bind mounts of one file system included, that is EXDEV: then by a complete copy beside the
+ * destination, fsync(2) and rename(2), and the source is removed last, if it is still what was copied.
+ *
+ * As mv(1) does it: what is at the destination is replaced, a symlink there too; a symlink as the source is moved, not what it leads to.
+ * Owner, mode and times are kept; across mounts hard links, ACLs, extended attributes and holes are not.
+ *
+ * @returns whether it was copied, as it must be across mounts
+ * @throws TypeError for a wrong argument
+ * @throws InotifyError and leaves everything as it was: EISDIR for directories; EINVAL for a FIFO, socket or device; EBUSY where a
+ *   single file is mounted, or if the source does not stop changing; EPERM if the owner cannot be kept, or if the source could not be
+ *   removed; ENOENT, ENOSPC, EROFS, EACCES ... as the system calls fail. EBUSY or another with `path` the source, and the hint that it
+ *   has been copied: it could not be removed, or has changed since, and is there still
+ */
+export async function moveFile(from: string, to: string): Promise<{ crossedMounts: boolean }> {
+  const [source, target] = [pathOf('from', from), pathOf('to', to)]
+  return await withCalls(target, async (calls) => {
+    await using here = await openPlace(calls, source)
+    await using there = await openPlace(calls, target)
+    return { crossedMounts: await move(here, there) }
+  })
+}
+
+async function move(from: Place, to: Place): Promise<boolean> {
+  const stat = await sourceStat(from)
+  const old = await to.lstat()
+  if (old?.isDirectory() === true)
+    throw failure('EISDIR', 'rename', to.shown, 'it is a directory: name the file in it')
+  if (await isSameEntry(from, to)) return false
+  refuseMountPoint(from, stat)
+  refuseMountPoint(to, old)
+  if (stat.isFile()) await syncContent(from)
+  // rename(2) of one link to another of the same file does nothing, and leaves both.
+  const isOtherLink = old !== undefined && old.dev === stat.dev && old.ino === stat.ino && stat.nlink > 1n
+  if (isOtherLink) await about(from.shown, from.directory.calls.unlink(from.directory.at(from.name)))
+  else if (!(await renameOnMount(from, to))) return await moveAcross(from, to)
+  await about(to.shown, syncDirectory(to.directory))
+  await about(from.shown, syncDirectory(from.directory))
+  return false
+}
+
+/** false: they are on two mounts. */
+async function renameOnMount(from: Place, to: Place): Promise<boolean> {
+  try {
+    await from.directory.calls.rename(from.directory.at(from.name), to.directory.at(to.name))
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EXDEV') return false
+    throw error
+  }
+}
+
+async function moveAcross(from: Place, to: Place): Promise<boolean> {
+  const version = await copyStable(from, to)
+  await about(to.shown, syncDirectory(to.directory))
+  await removeSource(from, version)
+  return true
+}
+
+/** Returns what was copied. */
+async function copyStable(from: Place, to: Place): Promise<FileStat> {
+  for (let attempt = 1; ; attempt++) {
+    const version = await sourceStat(from)
+    await requireRemovable(from)
+    try {
+      await (version.isSymbolicLink() ? copyLink(from, to, version) : copyFile(from, to, version))
+      return version
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error
+      if (attempt === ATTEMPTS)
+        throw failure(
+          'EBUSY',
+          'read',
+          from.shown,
+          'somebody writes to it: it changed each time that it was copied',
+        )
+    }
+  }
+}
+
+async function sourceStat(from: Place): Promise<FileStat> {
+  const stat = await about(from.shown, from.directory.lstat(from.name), 'there is no such file')
+  if (stat.isDirectory())
+    throw failure('EISDIR', 'rename', from.shown, 'a directory is not moved: mv(1) renames it on its mount')
+  if (!stat.isFile() && !stat.isSymbolicLink())
+    throw failure('EINVAL', 'rename', from.shown, 'a FIFO, socket or device is not moved')
+  return stat
+}
+
+/** Whether both are one name in one directory, perhaps seen over two mounts: to remove the source would remove the file. */
+async function isSameEntry(from: Place, to: Place): Promise<boolean> {
+  if (!Buffer.from(from.name).equals(Buffer.from(to.name))) return false
+  const [one, other] = [from.directory.opened, to.directory.opened]
+  return one.dev === other.dev && one.ino === other.ino
+}
+
+/** So that what has been renamed is there in full after a power failure. One that we may not read is as durable as it was. */
+async function syncContent({ directory, name, shown }: Place): Promise<void> {
+  const file = await directory.file(name.toString()).catch(() => undefined)
+  if (file === undefined) return
+  await using held = file
+  await about(shown, syncFile(held.calls, held.fd))
+}
+
+/**
+ * Fails if the source could not be removed, while nothing has been published. rmdir(2) of what is no directory asks everything that
+ * unlink(2) does (mount read-only, permission, sticky, immutable), and says ENOTDIR last.
+ */
+async function requireRemovable({ directory, name, shown }: Place): Promise<void> {
+  const asked = directory.calls.unlink(directory.at(name), AT_REMOVEDIR)
+  await about(shown, asked, 'it could not be removed when it has been copied').catch((error) => {
+    if (codeOf(error) !== 'ENOTDIR') throw error
+  })
+}
+
+async function removeSource({ directory, name, shown }: Place, version: FileStat): Promise<void> {
+  const now = await directory.lstat(name).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  // Somebody has been faster.
+  if (now === undefined) return
+  if (!isVersion(now, version))
+    throw failure(
+      'EBUSY',
+      'unlink',
+      shown,
+      'it changed after it was copied: the copy is what it was, and it stays',
+    )
+  await about(
+    shown,
+    directory.calls.unlink(directory.at(name)),
+    'it has been copied, and could not be removed: both are there',
+  )
+  await about(shown, syncDirectory(directory))
+}

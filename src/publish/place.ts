@@ -1,0 +1,96 @@
+import { codeOf } from '../mounts/call_error.ts'
+import type { Calls } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import { HeldDirectory } from '../mounts/held.ts'
+import { about, failure, MOUNTED_FILE } from './failure.ts'
+
+/** path_resolution(7): the kernel's own limit. */
+const MAX_LINKS = 40
+
+/** Where an entry is or will be: a name in a directory that is held open, and how people know it. */
+export class Place implements AsyncDisposable {
+  readonly directory: HeldDirectory
+  /** A Buffer where a symlink has led to it: its bytes need not be UTF-8. */
+  readonly name: string | Buffer
+  readonly shown: string
+
+  constructor(directory: HeldDirectory, name: string | Buffer, shown: string) {
+    this.directory = directory
+    this.name = name
+    this.shown = shown
+  }
+
+  /** What is there, a symlink itself; undefined if nothing is. */
+  async lstat(): Promise<FileStat | undefined> {
+    try {
+      return await this.directory.lstat(this.name)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.directory.close()
+  }
+}
+
+/** The place of a path. A symlink at its end is not followed. */
+export async function openPlace(calls: Calls, path: string): Promise<Place> {
+  return await about(path, open(calls, Buffer.from(path), '', path))
+}
+
+/** The place of the file that a path leads to; where its last symlink dangles, the one that it names. */
+export async function followToPlace(calls: Calls, path: string): Promise<Place> {
+  let place = await openPlace(calls, path)
+  for (let links = 0; ; links++) {
+    const here = place
+    try {
+      const stat = await about(path, here.lstat())
+      if (stat?.isSymbolicLink() !== true) return here
+      if (links === MAX_LINKS) throw failure('ELOOP', 'open', path)
+      await refuseOthersLink(here, stat)
+      const to = await about(path, calls.readlinkBytes(here.directory.at(here.name)))
+      place = await about(path, open(calls, to, `${here.directory.path}/`, path))
+    } catch (error) {
+      await here.directory.close()
+      throw error
+    }
+    await here.directory.close()
+  }
+}
+
+/** Where a single file is mounted nothing can be renamed to or away: said before anything is written. */
+export function refuseMountPoint(place: Place, stat: FileStat | undefined): void {
+  const beneath = place.directory.opened.mount
+  if (stat !== undefined && stat.mount !== beneath && stat.mount !== 0n && beneath !== 0n)
+    throw failure('EBUSY', 'rename', place.shown, MOUNTED_FILE)
+}
+
+async function open(calls: Calls, path: Buffer, base: string, shown: string): Promise<Place> {
+  const end = path.lastIndexOf('/') + 1
+  const name = path.subarray(end)
+  if (['', '.', '..'].includes(name.toString('latin1')))
+    throw failure('EISDIR', 'open', shown, 'the path ends like one of a directory: name the file in it')
+  const parent =
+    path[0] === 0x2f ? path.subarray(0, end) : Buffer.concat([Buffer.from(base), path.subarray(0, end)])
+  const directory = await HeldDirectory.open(calls, parent.length === 0 ? '.' : parent)
+  const text = name.toString()
+  return new Place(directory, Buffer.from(text).equals(name) ? text : name, shown)
+}
+
+/**
+ * proc(5), protected_symlinks: in a sticky directory that all may write to, such as /tmp, a link that somebody else has laid is not to
+ * be followed. The kernel sees to that where it follows links itself.
+ */
+async function refuseOthersLink({ directory, shown }: Place, link: FileStat): Promise<void> {
+  const { mode, uid } = await directory.stat()
+  const isShared = (mode & 0o1002n) === 0o1002n
+  if (isShared && link.uid !== uid && Number(link.uid) !== process.geteuid?.())
+    throw failure(
+      'EACCES',
+      'open',
+      shown,
+      'a symlink that another user has laid in a sticky directory is not followed',
+    )
+}

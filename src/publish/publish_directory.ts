@@ -1,0 +1,171 @@
+import { basename, dirname } from 'node:path'
+import { codeOf } from '../mounts/call_error.ts'
+import { type Calls, LOCK_EX } from '../mounts/calls.ts'
+import { HeldDirectory } from '../mounts/held.ts'
+import { type Data, modeOf, pathOf } from './arguments.ts'
+import { openToRead, syncDirectory } from './durable.ts'
+import { about, failure, withCalls } from './failure.ts'
+import { type Keys, readKeys } from './keys.ts'
+import { DATA, DATA_NEXT, type Layout, LINK_NEXT, linkText, readLayout } from './layout.ts'
+import { NEW_FILE_MODE } from './replace_file.ts'
+import { holdsKeys, removeVersion, writeVersion } from './version.ts'
+
+/** ms for which another publisher is waited for in silence. */
+const PATIENCE = 5000
+
+/**
+ * Publishes files together, in the layout of the kubelet's AtomicWriter: `key` leads to `..data/key`, and `..data` to a directory with
+ * this version of all of them. Readers see all old or all new, and watchers of the directory one IN_MOVED_TO of `..data`.
+ *
+ * Where bytes and keys are those that are there, nothing is written; a mode alone is not looked at, by the kubelet neither. What a
+ * killed call has left is removed. Two calls about one directory wait for each other: flock(2) of it. A file or a symlink that is in a
+ * key's way is replaced, when the new version is in place; other entries of the directory are left alone.
+ *
+ * @param directory is made if it is missing; its parent must exist
+ * @param files the contents by their keys, relative paths: of `a/b` the link is `a`. Keys that are not among them any more go
+ * @param options.mode of each file; 0644, whatever the umask
+ * @returns whether readers find something else than before
+ * @throws TypeError for a wrong argument, `../x`, `/x` and a name that begins with `..` among them
+ * @throws InotifyError: EISDIR if a directory is in a key's way, EEXIST if `..data` is no symlink, and ENOSPC, EROFS, EACCES ... as the
+ *   system calls fail; the version before is in place then. If a link of a key could not be made or removed, or the version before not
+ *   be removed, the new one is in place and the next call does the rest
+ */
+export async function publishDirectory(
+  directory: string,
+  files: Readonly<Record<string, Data>>,
+  options: { mode?: number } = {},
+): Promise<{ changed: boolean }> {
+  const path = pathOf('directory', directory)
+  const keys = readKeys(files)
+  const mode = modeOf(options) ?? NEW_FILE_MODE
+  return await withCalls(path, async (calls) => {
+    await using held = await openOrMake(calls, path)
+    await lock(held, path)
+    return { changed: await publish(held, keys, mode, path) }
+  })
+}
+
+/** Entered by one publisher at a time. */
+async function publish(directory: HeldDirectory, keys: Keys, mode: number, shown: string): Promise<boolean> {
+  const before = await readLayout(directory)
+  if (before === undefined)
+    throw failure('EEXIST', 'rename', `${shown}/${DATA}`, 'it is no symlink: the directory has another use')
+  await refuseDirectories(directory, keys, before, shown)
+  for (const name of before.next) await directory.calls.unlink(directory.at(name))
+  // Its room may be what the new version needs.
+  await removeVersions(directory, before, before.current)
+
+  const same = before.current !== '' && (await holdsKeys(directory, before.current, keys))
+  const current = same ? before.current : await writeVersion(directory, keys, mode)
+  if (!same) await swap(directory, current)
+  const linked = await updateLinks(directory, keys, before)
+  if (same && !linked) return false
+  // The version before must not be gone where the swap is not known to last.
+  await syncDirectory(directory)
+  await removeVersions(directory, before, current)
+  return true
+}
+
+/** rename(2) does it at once, where symlink(2) would need the name to be free. */
+async function swap(directory: HeldDirectory, version: string): Promise<void> {
+  const { calls } = directory
+  await syncDirectory(directory)
+  try {
+    await calls.symlink(version, directory.at(DATA_NEXT))
+    await calls.rename(directory.at(DATA_NEXT), directory.at(DATA))
+  } catch (error) {
+    await calls.unlink(directory.at(DATA_NEXT)).catch(() => {})
+    await removeVersion(directory, version).catch(() => {})
+    throw error
+  }
+}
+
+/** Makes the links that are missing, then removes those of keys that are gone. Whether there was one. */
+async function updateLinks(directory: HeldDirectory, keys: Keys, { links }: Layout): Promise<boolean> {
+  const { calls } = directory
+  const missing = [...keys.entries.keys()].filter((name) => !links.has(name))
+  const stale = [...links].filter((name) => !keys.entries.has(name))
+  for (const name of missing) await makeLink(directory, name)
+  for (const name of stale) await calls.unlink(directory.at(name))
+  return missing.length + stale.length > 0
+}
+
+async function makeLink(directory: HeldDirectory, name: string): Promise<void> {
+  const { calls } = directory
+  try {
+    await calls.symlink(linkText(name), directory.at(name))
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    // A file with the content of old, that is about to be published so: its readers find one or the other.
+    await calls.symlink(linkText(name), directory.at(LINK_NEXT))
+    await calls.rename(directory.at(LINK_NEXT), directory.at(name))
+  }
+}
+
+async function removeVersions(directory: HeldDirectory, layout: Layout, current: string): Promise<void> {
+  for (const name of layout.versions) {
+    if (name === current) continue
+    await removeVersion(directory, name).catch((error) => {
+      if (codeOf(error) !== 'ENOENT') throw error
+    })
+  }
+}
+
+async function refuseDirectories(
+  directory: HeldDirectory,
+  keys: Keys,
+  { links }: Layout,
+  shown: string,
+): Promise<void> {
+  for (const name of keys.entries.keys()) {
+    if (links.has(name)) continue
+    const stat = await directory.lstat(name).catch((error) => {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    })
+    if (stat?.isDirectory() === true)
+      throw failure('EISDIR', 'rename', `${shown}/${name}`, "a directory is in the way of the key's link")
+  }
+}
+
+async function openOrMake(calls: Calls, path: string): Promise<HeldDirectory> {
+  try {
+    return await HeldDirectory.open(calls, path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+  await using parent = await HeldDirectory.open(calls, dirname(path))
+  await calls.mkdir(parent.at(basename(path)), 0o755).catch((error) => {
+    // Another publisher has.
+    if (codeOf(error) !== 'EEXIST') throw error
+  })
+  await syncDirectory(parent)
+  return await HeldDirectory.open(calls, path)
+}
+
+/**
+ * Waits for the publisher that is at it. The lock is the kernel's, which gives it back however that one ends. Where there are none (NFS
+ * has none of directories) nobody is waited for.
+ */
+async function lock(directory: HeldDirectory, shown: string): Promise<void> {
+  const fd = await about(
+    shown,
+    openToRead(directory),
+    'the directory is read, to know what is in it: that takes r, too',
+  )
+  const waiting = setTimeout(() => {
+    process.emitWarning(`somebody else has held a lock on ${shown} for ${PATIENCE / 1000} s`, {
+      type: 'InotifyBridgeWarning',
+      code: 'INOTIFY_BRIDGE_LOCKED',
+      detail:
+        'Another publishDirectory() is at it, has been stopped, or another program has locked the directory (lslocks).',
+    })
+  }, PATIENCE)
+  try {
+    await directory.calls.lock(fd, LOCK_EX)
+  } catch (error) {
+    if (!['EBADF', 'EINVAL', 'ENOLCK', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP'].includes(codeOf(error))) throw error
+  } finally {
+    clearTimeout(waiting)
+  }
+}

@@ -1,0 +1,71 @@
+import type { FileStat } from '../mounts/file_stat.ts'
+import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
+import { syncDirectory, syncFile, writeAll } from './durable.ts'
+import { about, failure, withCalls } from './failure.ts'
+import { keepOwner } from './owner.ts'
+import { followToPlace, type Place, refuseMountPoint } from './place.ts'
+import { withTemporary } from './temporary.ts'
+
+/** Whatever the umask, as the kubelet has it: who reads is another user, most often. */
+export const NEW_FILE_MODE = 0o644
+
+/** How a file is replaced. */
+export interface Replacement {
+  readonly data: Buffer
+  readonly mode: number | undefined
+  readonly keepsOwner: boolean
+}
+
+/**
+ * Replaces what a file holds, or makes a new one, so that watchers of its directory see one IN_MOVED_TO of its name and readers the
+ * old content or the new one: written beside it, fsync(2), rename(2), fsync(2) of the directory.
+ *
+ * A symlink is followed and stays. Owner and permissions are kept, but for set-user-ID and set-group-ID, which write(2) clears as well;
+ * ACLs and extended attributes are not, and other hard links keep the old content. What a killed call left in the directory is removed.
+ *
+ * @param options.mode instead of the mode that the file has; of a new file 0644, whatever the umask
+ * @throws TypeError for a wrong argument
+ * @throws InotifyError and leaves everything as it was: EISDIR; EINVAL for what is no regular file; EBUSY where a single file is
+ *   mounted; EPERM if the owner cannot be kept; ENOSPC, EROFS, EACCES, ENOENT ... as open(2), write(2) and rename(2) fail. EIO from
+ *   fsync(2) of the directory: the new content is in place, and may not last
+ */
+export async function replaceFile(path: string, data: Data, options: { mode?: number } = {}): Promise<void> {
+  const file = pathOf('path', path)
+  const replacement = { data: bytesOf('data', data), mode: modeOf(options), keepsOwner: true }
+  await withCalls(file, async (calls) => {
+    await using place = await followToPlace(calls, file)
+    await replaceAt(place, replacement)
+  })
+}
+
+/** The same at a place, where a symlink would be replaced. */
+export async function replaceAt(place: Place, { data, mode, keepsOwner }: Replacement): Promise<void> {
+  const { directory, name, shown } = place
+  const there = await place.lstat()
+  refuseUnlessFile(place, there)
+  // A symlink, where it is to be replaced, has nothing that could be kept.
+  const old = there?.isFile() === true ? there : undefined
+  await withTemporary(directory, async (temporary) => {
+    const { file } = temporary
+    // First, for it is what fails; and it clears the set-id bits, so the mode comes behind it: chown(2).
+    if (old !== undefined && keepsOwner) await keepOwner(file, old, shown)
+    await writeAll(file, data)
+    await file.calls.chmod(file.fd, mode ?? (old === undefined ? NEW_FILE_MODE : Number(old.mode & 0o777n)))
+    await syncFile(file.calls, file.fd)
+    await temporary.renameTo(name)
+  })
+  await about(shown, syncDirectory(directory))
+}
+
+function refuseUnlessFile(place: Place, old: FileStat | undefined): void {
+  if (old?.isDirectory() === true)
+    throw failure('EISDIR', 'rename', place.shown, 'it is a directory: name the file in it')
+  if (old !== undefined && !old.isFile() && !old.isSymbolicLink())
+    throw failure(
+      'EINVAL',
+      'rename',
+      place.shown,
+      'a FIFO, socket or device is not replaced: remove it first',
+    )
+  refuseMountPoint(place, old)
+}

@@ -1,0 +1,24 @@
+import { pathOf } from './arguments.ts'
+import { withCalls } from './failure.ts'
+import { openPlace } from './place.ts'
+import { NEW_FILE_MODE, replaceAt } from './replace_file.ts'
+
+/**
+ * The same each time, so that a thousand touches leave one file, and who wants to can tell this event from others. It stays: a poll,
+ * and so a mirror of the directory on the other side of a silent mount, sees that it has changed.
+ */
+export const TOUCHED_NAME = '.inotify-bridge.touch'
+
+/**
+ * Makes an IN_MOVED_TO in a directory. Envoy's `watched_directory` reads its files again at any move in that directory, whatever the
+ * name (and at nothing else), wherever the files themselves are.
+ */
+export async function touchDirectory(directory: string): Promise<void> {
+  const path = `${pathOf('directory', directory)}/${TOUCHED_NAME}`
+  // Never twice the same, or a mirror would have nothing to carry on.
+  const data = Buffer.from(`${new Date().toISOString()} ${process.hrtime.bigint()}\n`)
+  await withCalls(path, async (calls) => {
+    await using place = await openPlace(calls, path)
+    await replaceAt(place, { data, mode: NEW_FILE_MODE, keepsOwner: false })
+  })
+}

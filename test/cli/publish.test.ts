@@ -1,0 +1,144 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { STRANGE_NAMES, watched } from '../publish/watched.ts'
+import { scratch } from '../support/scratch.ts'
+import { Run } from './command.ts'
+
+const read = (...path: string[]) => readFileSync(join(...path), 'utf8')
+
+/** Two files beside an empty directory. */
+function files() {
+  const home = scratch()
+  const target = join(home, 'target')
+  mkdirSync(target)
+  const [one, two] = [join(home, 'one'), join(home, 'two')]
+  writeFileSync(one, '1')
+  writeFileSync(two, '2')
+  return { home, target, one, two }
+}
+
+test('a file: one IN_MOVED_TO, a line, and the file stays', async () => {
+  const { target, one } = files()
+  const { eventsOf } = watched(target, true)
+  const path = join(target, 'dest')
+  expect(await new Run(['publish', one, path]).ended()).toMatchObject({
+    code: 0,
+    stdout: `published ${path}\n`,
+    stderr: '',
+  })
+  expect(await eventsOf('dest')).toEqual(['IN_MOVED_TO dest'])
+  expect([read(path), read(one)]).toEqual(['1', '1'])
+  expect(statSync(path).mode & 0o7777).toBe(0o644)
+})
+
+test('several into a directory, under their names; --mode, --json', async () => {
+  const { home, target, one, two } = files()
+  const run = new Run(['publish', '--json', '--mode', '0600', one, two, `${target}//`])
+  expect(await run.ended()).toMatchObject({ code: 0, stderr: '' })
+  expect(run.objects).toEqual([
+    { event: 'published', path: join(target, 'one'), bytes: 1 },
+    { event: 'published', path: join(target, 'two'), bytes: 1 },
+  ])
+  expect(statSync(join(target, 'two')).mode & 0o7777).toBe(0o600)
+  symlinkSync(target, join(home, 'link'))
+  expect((await new Run(['publish', two, join(home, 'link')]).ended()).stdout).toBe(
+    `published ${home}/link/two\n`,
+  )
+})
+
+test('one that is missing: none is published', async () => {
+  const { target, one } = files()
+  const { code, stdout } = await new Run(['publish', one, join(target, 'missing'), target]).ended()
+  expect([code, stdout, readdirSync(target)]).toEqual([1, '', []])
+})
+
+test('stdin, all of it; one that is interrupted is not published', async () => {
+  const { target } = files()
+  const path = join(target, 'dest')
+  expect((await new Run(['publish', '-', path], { input: 'x'.repeat(100_000) }).ended()).code).toBe(0)
+  expect(read(path)).toBe('x'.repeat(100_000))
+  const run = new Run(['publish', '-', path], { input: null })
+  // More than a pipe holds: it reads.
+  await run.write('half'.repeat(1_000_000))
+  run.kill('SIGTERM')
+  const { code, stderr } = await run.ended()
+  expect([code, stderr]).toEqual([
+    1,
+    'inotify-bridge publish: interrupted before stdin had ended: nothing was published\n',
+  ])
+  expect(read(path)).toBe('x'.repeat(100_000))
+})
+
+test('--configmap: the layout; the same again is unchanged; keys go', async () => {
+  const { home, one, two } = files()
+  const target = join(home, 'new')
+  const publish = async (...args: string[]) =>
+    (await new Run(['publish', '--configmap', ...args]).ended()).stdout
+  expect(await publish(one, two, target)).toBe(`published ${target}: one two\n`)
+  expect(readlinkSync(join(target, 'one'))).toBe('..data/one')
+  expect(await publish(one, two, target)).toBe(`unchanged ${target}: one two\n`)
+  expect(JSON.parse(await publish('--json', two, target))).toEqual({
+    event: 'published',
+    path: target,
+    keys: ['two'],
+    changed: true,
+  })
+  expect(existsSync(join(target, 'one'))).toBe(false)
+})
+
+test("--touch: an IN_MOVED_TO of a name that is always the same, as Envoy's watched_directory wants it", async () => {
+  const { home, target, one } = files()
+  const other = join(home, 'other')
+  mkdirSync(other)
+  const { eventsOf } = watched(target, true)
+  const name = '.inotify-bridge.touch'
+  for (let round = 0; round < 2; round++) {
+    const { code, stdout } = await new Run(['publish', '--touch', target]).ended()
+    expect([code, stdout]).toEqual([0, `touched ${target}\n`])
+    expect(await eventsOf(name)).toEqual([`IN_MOVED_TO ${name}`])
+  }
+  const run = new Run(['publish', '--json', '--touch', target, '--touch', other, one, join(home, 'dest')])
+  await run.ended()
+  expect(run.objects).toEqual([
+    { event: 'published', path: join(home, 'dest'), bytes: 1 },
+    { event: 'touched', path: target, name },
+    { event: 'touched', path: other, name },
+  ])
+  expect(readdirSync(target).filter((entry) => !entry.startsWith('mark-'))).toEqual([name])
+})
+
+test('a directory to touch that is none: nothing is published', async () => {
+  const { home, target, one } = files()
+  expect((await new Run(['publish', '--touch', join(home, 'no'), one, target]).ended()).code).toBe(1)
+  expect(readdirSync(target)).toEqual([])
+})
+
+test('names are never interpreted, and escaped in what is printed', async () => {
+  const { home, target } = files()
+  for (const name of STRANGE_NAMES) writeFileSync(join(home, name), name)
+  const { code, stdout, stderr } = await new Run(['publish', '--', ...STRANGE_NAMES, target], {
+    cwd: home,
+  }).ended()
+  expect([code, stderr]).toEqual([0, ''])
+  expect(readdirSync(target).sort()).toEqual([...STRANGE_NAMES].sort())
+  expect(stdout.trim().split('\n')).toHaveLength(STRANGE_NAMES.length)
+  expect(stdout).not.toMatch(/\x1b/)
+  expect(stdout).toContain('new\\nline')
+  expect(stdout).toContain('\\x1b[31mred')
+  const configmap = join(home, 'map')
+  const run = new Run(['publish', '--json', '--configmap', '--', ...STRANGE_NAMES, configmap], { cwd: home })
+  await run.ended()
+  expect(run.objects[0]).toMatchObject({ keys: STRANGE_NAMES })
+  expect(run.stdout).not.toMatch(/\x1b/)
+  for (const name of STRANGE_NAMES) expect(read(configmap, name)).toBe(name)
+})
