@@ -2,6 +2,7 @@ import type { Backend } from '../mounts/filesystems.ts'
 import { textOf } from './names.ts'
 import type { Root } from './root.ts'
 import type { Tree } from './tree.ts'
+import { isStaleMount } from './watch_error.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
 export interface Coverage {
@@ -27,10 +28,17 @@ export function coverageOf(
 ): Coverage[] {
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
+  const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
   const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
   if (territories.length === 0) {
     return [
-      { path: root.path, backend: 'poll', why: 'it is not there yet', directories: 0, uncovered: absence },
+      {
+        path: root.path,
+        backend: 'poll',
+        why: stale ?? 'it is not there yet',
+        directories: 0,
+        uncovered: absence,
+      },
     ]
   }
   return territories.map((territory) => {
@@ -44,7 +52,7 @@ export function coverageOf(
     return {
       path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
       backend: territory.backend,
-      why: slowness && territory.isPolled ? `${territory.why}; ${slowness}` : territory.why,
+      why: stale ?? (slowness && territory.isPolled ? `${territory.why}; ${slowness}` : territory.why),
       directories: isThere ? territory.directories : 0,
       uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
     }
