@@ -1,9 +1,9 @@
-import { type Examination, examineHere, routeHere } from '../mounts/diagnose.ts'
-import { directoryOf, moveBetween } from '../mounts/move_between.ts'
+import type { Examination } from '../mounts/diagnose.ts'
+import { type End, type Move, moveBetween } from '../mounts/move_between.ts'
 import { type Probe, probe, SCRATCH } from '../mounts/probe.ts'
-import { UnansweredError } from '../mounts/route.ts'
 import { type Command, parse, UsageError } from './command.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
+import { Examiner, type Unanswered } from './examiner.ts'
 import { printJson, printStyled, tell } from './output.ts'
 import { paperOf } from './page.ts'
 
@@ -38,19 +38,21 @@ export const diagnoseCommand: Command = {
     if (paths.includes('')) throw new UsageError('one of the paths is empty')
     const report = values.json ? new Objects() : new Text()
     const found: Examination[] = []
+    using examiner = new Examiner()
     for (const path of paths) {
-      try {
-        const examination = await examineHere(path)
+      const answer = await examiner.examine(path)
+      if ('examination' in answer) {
+        const { examination } = answer
         found.push(examination)
         report.examined(examination, values.probe ? await probeOf(examination) : undefined)
-      } catch (error) {
-        if (error instanceof UnansweredError) report.unanswered(error)
-        tell('diagnose', error instanceof Error ? error.message : String(error))
+      } else {
+        if (answer.unanswered !== undefined) report.unanswered(answer.unanswered)
+        tell('diagnose', answer.message)
       }
     }
     const [a, b] = found
     if (paths.length === 2 && a !== undefined && b !== undefined)
-      report.moved(moveBetween(await endOf(a), await endOf(b)))
+      report.moved(moveBetween(endOf(a), endOf(b)))
     return found.length === paths.length ? 0 : 1
   },
 }
@@ -59,12 +61,9 @@ function probeOf({ route }: Examination): Promise<Probe> {
   return probe(route.realPath, route.mount, route.seen.kind === 'directory')
 }
 
-async function endOf({ diagnosis: { path }, route }: Examination) {
-  const isDirectory = route.seen.kind === 'directory'
-  return { path, route, directory: isDirectory ? route : await routeHere(directoryOf(route)) }
+function endOf({ diagnosis: { path }, route, directory }: Examination): End {
+  return { path, route, directory }
 }
-
-type Moved = ReturnType<typeof moveBetween>
 
 class Text {
   readonly #paper = paperOf(process.stdout)
@@ -74,12 +73,12 @@ class Text {
     this.#print(diagnosisLines(examination, probed, this.#paper))
   }
 
-  moved(move: Moved): void {
+  moved(move: Move): void {
     this.#print(moveLines(move, this.#paper))
   }
 
-  unanswered(error: UnansweredError): void {
-    this.#print(unansweredLines(error, this.#paper))
+  unanswered(mount: Unanswered): void {
+    this.#print(unansweredLines(mount, this.#paper))
   }
 
   #print(lines: string[]): void {
@@ -93,11 +92,11 @@ class Objects {
     printJson({ ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) })
   }
 
-  moved(move: Moved): void {
+  moved(move: Move): void {
     printJson(move)
   }
 
-  unanswered({ path, code, hint, mount }: UnansweredError): void {
+  unanswered({ path, code, hint, mount }: Unanswered): void {
     printJson({ path, error: { code, hint }, mount })
   }
 }

@@ -3,7 +3,7 @@ import type { Examination } from '../mounts/diagnose.ts'
 import type { Mount } from '../mounts/mountinfo.ts'
 import type { Move } from '../mounts/move_between.ts'
 import type { Probe } from '../mounts/probe.ts'
-import type { UnansweredError } from '../mounts/route.ts'
+import type { Unanswered } from './examiner.ts'
 import { headline, type Paper, row } from './page.ts'
 
 /** Of those who have watches, so many are named. */
@@ -55,7 +55,7 @@ export function moveLines({ outcome, verdict, why, advice }: Move, paper: Paper)
 }
 
 /** All that can be said where nobody answers: what the mount table has. */
-export function unansweredLines({ path = '', hint, mount }: UnansweredError, paper: Paper): string[] {
+export function unansweredLines({ path, hint, mount }: Unanswered, paper: Paper): string[] {
   return [
     ...headline(
       `${path}: the mount at ${mount?.point ?? '(unknown)'} (${mount?.type ?? 'unknown'}) does not answer.`,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Holder } from '../inotify/holders.ts'
 import { type InotifyLimits, inotifyHolders, inotifyLimits } from '../inotify/limits.ts'
 import { advise } from './advice.ts'
@@ -52,6 +52,8 @@ export interface Examination {
   readonly diagnosis: Diagnosis
   readonly verdict: Verdict
   readonly route: Route
+  /** The way to the directory that the path is, or lies in. */
+  readonly directory: Route
   readonly environments: readonly Environment[]
   /** Who has watches, the one with most first. */
   readonly holders: readonly Holder[]
@@ -84,16 +86,6 @@ export async function examineHere(path: string): Promise<Examination> {
   }
 }
 
-/** The way to a path, alone. */
-export async function routeHere(path: string): Promise<Route> {
-  const sight = openSight()
-  try {
-    return await findRoute(path, { ...linux, sight })
-  } finally {
-    sight.end()
-  }
-}
-
 const linux: Omit<ExamineSystem, 'sight'> = {
   // Lossy for names that are not UTF-8, as paths are: the two are compared.
   readMountinfo: () => readOrEmpty('/proc/self/mountinfo'),
@@ -106,6 +98,8 @@ const linux: Omit<ExamineSystem, 'sight'> = {
 export async function examine(path: string, system: ExamineSystem, patience?: number): Promise<Examination> {
   const route = await findRoute(path, system, patience)
   const { realPath, hops, mount, all, seen } = route
+  const isDirectory = seen.kind === 'directory'
+  const directory = isDirectory ? route : await findRoute(dirname(realPath), system, patience)
   const environments = recognise(parseMountinfo(system.readMountinfo()), system.kernel())
   const findings: Findings = {
     path: resolve(path),
@@ -131,7 +125,7 @@ export async function examine(path: string, system: ExamineSystem, patience?: nu
     advice: advise(findings),
     limits,
   }
-  return { diagnosis, verdict: judge(findings), route, environments, holders }
+  return { diagnosis, verdict: judge(findings), route, directory, environments, holders }
 }
 
 function aboutMount(mount: Mount): string {

@@ -135,6 +135,11 @@ export function isGofer({ type, options }: Pick<Mount, 'type' | 'options'>): boo
   return type === '9p' && options.some((option) => option.startsWith('rfdno='))
 }
 
+/** Whether a server answers for it, and so may stop to. */
+export function mayHang(mount: Pick<Mount, 'type' | 'options'>): boolean {
+  return capability(mount).others !== undefined
+}
+
 /** The types of which something is known. '9p' goes by its options as well, 'fuse.*' for all that begin so. */
 export function knownTypes(): string[] {
   return [...BY_TYPE.keys(), '9p', 'fuse.*']

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type { Mount } from './mountinfo.ts'
 import type { Route } from './route.ts'
 
@@ -47,11 +46,6 @@ export function moveBetween(a: End, b: End): Move {
     why: `Both lie on the mount at ${from.mount.point || '?'} (${from.mount.type}).`,
     advice: [],
   }
-}
-
-/** The directory that a path is, or lies in. */
-export function directoryOf({ realPath, seen }: Route): string {
-  return seen.kind === 'directory' ? realPath : dirname(realPath)
 }
 
 function isMountPoint({ realPath, mount }: Route): boolean {

@@ -120,6 +120,13 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
     })
   }, 120_000)
 
+  test('a server that holds whoever asks beyond SIGKILL: the command ends, and lets go of its output', async () => {
+    const said = await play<Ran>('silent')
+    expect(said.took).toBeLessThan(8000)
+    expect(said.code).toBe(1)
+    expect(said.stdout).toMatch(/does not answer\./)
+  }, 120_000)
+
   test('a server that has stopped: an answer within 6 s, and what the mount table says', async () => {
     const { text, json } = await play<{ text: Ran; json: Ran }>('stopped')
     expect(text.took).toBeLessThan(8000)

@@ -1,7 +1,7 @@
 // Runs in a mount namespace, on a tmpfs of its own: makes mounts as the kubelet and others make them, has the command look at them, and
 // prints what it said as JSON.
 //
-//   unshare -rm node diagnosed.mjs updates|places|stopped DIRECTORY
+//   unshare -rm node diagnosed.mjs updates|places|stopped|silent DIRECTORY
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -119,6 +119,16 @@ const scenarios = {
     const gone = await diagnose(at('front/key'))
     const errors = [renameError('one/a/file', 'two/a/new'), renameError('one/a/file', 'one/b/new')]
     return { probed, left, binds, same, layer, gone, errors }
+  },
+
+  // A server that has taken the question and does not answer it: whoever asked cannot be killed, as over virtiofs.
+  async silent() {
+    for (const name of ['back/sub', 'front']) fs.mkdirSync(at(name), { recursive: true })
+    const server = await serveFuse(at('back'), at('front'), at('control'))
+    fs.writeFileSync(at('control'), JSON.stringify([{ name: 'sub', operation: 'any', errno: 'NONE' }]))
+    const said = await diagnose(at('front/sub'))
+    server.kill('SIGKILL')
+    return said
   },
 
   // A server that does not answer, asked of something that the kernel does not remember.

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-import { directoryOf, moveBetween } from '../../src/mounts/move_between.ts'
+import { examine } from '../../src/mounts/diagnose.ts'
+import { moveBetween } from '../../src/mounts/move_between.ts'
 import { findRoute } from '../../src/mounts/route.ts'
 import { type Files, imagine } from './imagined.ts'
 
 async function move(table: string, from: string, to: string, files: Files = {}) {
   const system = imagine(table, { files })
-  const end = async (path: string) => {
-    const route = await findRoute(path, system)
-    return { path, route, directory: await findRoute(directoryOf(route), system) }
-  }
+  const end = async (path: string) => ({ path, ...(await examine(path, system)) })
   return moveBetween(await end(from), await end(to))
 }
 
