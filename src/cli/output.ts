@@ -8,6 +8,12 @@ export function printLine(text: string): void {
   process.stdout.write(`${printable(text)}\n`)
 }
 
+/** Writes lines to stdout as they are: what in them comes from outside has been escaped, and colours are ours. */
+export function printStyled(lines: readonly string[]): void {
+  eraseProgress()
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+}
+
 /** Writes one object to stdout as a line of JSON. */
 export function printJson(value: unknown): void {
   eraseProgress()

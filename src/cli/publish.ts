@@ -6,8 +6,8 @@ import { publishDirectory } from '../publish/publish_directory.ts'
 import { replaceFile } from '../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../publish/touch.ts'
 import type { Command } from './command.ts'
-import { reportOnStdout } from './mirror_report.ts'
 import { type PublishArguments, readPublishArguments, requireNames } from './publish_options.ts'
+import { reportOnStdout } from './report.ts'
 import { readStdin } from './stdin.ts'
 
 const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST

@@ -1,6 +1,7 @@
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { type Holder, readHolders } from './holders.ts'
 
 /** The limits of inotify(7), and how much of them this user has used up. NaN: /proc does not say. */
 export interface InotifyLimits {
@@ -22,27 +23,39 @@ export interface InotifyLimits {
  */
 const REUSE_MS = 1000
 
-let snapshot: { limits: InotifyLimits; takenAt: number } | undefined
+let snapshot: { limits: InotifyLimits; holders: Holder[]; takenAt: number } | undefined
 
 /** The limits and their use; at most a second old. */
 export function inotifyLimits(): InotifyLimits {
+  return { ...latest().limits }
+}
+
+/** Who uses them, the one with most watches first; as old as {@link inotifyLimits}. */
+export function inotifyHolders(): readonly Holder[] {
+  return latest().holders
+}
+
+function latest() {
   if (snapshot === undefined || performance.now() - snapshot.takenAt >= REUSE_MS) {
-    const limits = readInotifyLimits('/proc', process.getuid?.() ?? 0)
+    const holders = readHolders('/proc', process.getuid?.() ?? 0)
     // Timed after the walk, or one that takes a second would never be used again.
-    snapshot = { limits, takenAt: performance.now() }
+    snapshot = { limits: limitsWith('/proc', holders), holders, takenAt: performance.now() }
   }
-  return { ...snapshot.limits }
+  return snapshot
 }
 
 /** The limits as a /proc shows them, and their use by a real uid (whose they are, by inotify(7)). */
 export function readInotifyLimits(proc: string, uid: number): InotifyLimits {
-  const watches = processesOf(proc, uid).flatMap(watchesOfInstances)
+  return limitsWith(proc, readHolders(proc, uid))
+}
+
+function limitsWith(proc: string, holders: readonly Holder[]): InotifyLimits {
   return {
     maxUserWatches: readLimit(proc, 'max_user_watches'),
     maxUserInstances: readLimit(proc, 'max_user_instances'),
     maxQueuedEvents: readLimit(proc, 'max_queued_events'),
-    watchesInUse: watches.reduce((sum, count) => sum + count, 0),
-    instancesInUse: watches.length,
+    watchesInUse: holders.reduce((sum, { watches }) => sum + watches, 0),
+    instancesInUse: holders.reduce((sum, { instances }) => sum + instances, 0),
   }
 }
 
@@ -129,36 +142,9 @@ function descriptorsUsedUp(): boolean {
 }
 
 function readLimit(proc: string, name: string): number {
-  return Number.parseInt(attempt(() => readFileSync(join(proc, 'sys/fs/inotify', name), 'utf8')) ?? '', 10)
-}
-
-/** Directories of the processes with this real uid. */
-function processesOf(proc: string, uid: number): string[] {
-  const pids = (attempt(() => readdirSync(proc)) ?? []).filter((name) => /^\d+$/.test(name))
-  return pids.map((pid) => join(proc, pid)).filter((directory) => realUid(directory) === uid)
-}
-
-function realUid(directory: string): number | undefined {
-  const status = attempt(() => readFileSync(join(directory, 'status'), 'utf8'))
-  const real = status && /^Uid:\t(\d+)/m.exec(status)?.[1]
-  return real ? Number(real) : undefined
-}
-
-/** The number of watches of each of a process's instances. */
-function watchesOfInstances(directory: string): number[] {
-  const fds = attempt(() => readdirSync(join(directory, 'fd'))) ?? []
-  return fds
-    .filter((fd) => attempt(() => readlinkSync(join(directory, 'fd', fd))) === 'anon_inode:inotify')
-    .map((fd) => attempt(() => readFileSync(join(directory, 'fdinfo', fd), 'utf8')))
-    .filter((info) => info !== undefined)
-    .map((info) => info.match(/^inotify wd:/gm)?.length ?? 0)
-}
-
-/** A process may vanish at any step, or be another's: then it is left out. */
-function attempt<T>(read: () => T): T | undefined {
   try {
-    return read()
+    return Number.parseInt(readFileSync(join(proc, 'sys/fs/inotify', name), 'utf8'), 10)
   } catch {
-    return undefined
+    return Number.NaN
   }
 }

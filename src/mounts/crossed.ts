@@ -40,11 +40,12 @@ export async function chooseForPath(path: string): Promise<Choice> {
   return chooseAmong((await crossedMounts(path, mountOf)).all)
 }
 
-function distinct(mounts: readonly Mount[]): Mount[] {
+/** Each once. */
+export function distinct(mounts: readonly Mount[]): Mount[] {
   return mounts.filter((mount, i) => mounts.findIndex((each) => isSame(each, mount)) === i)
 }
 
 /** By the type too, since several may have the id 0. */
-function isSame(a: Mount | undefined, b: Mount): boolean {
+export function isSame(a: Mount | undefined, b: Mount): boolean {
   return a?.id === b.id && a.type === b.type
 }

@@ -14,8 +14,12 @@ export interface Capability {
   remote: 'none' | 'silent' | 'unknown'
   /** One sentence, without the filesystem's name. */
   why: string
+  /** Who else may change it, where it is known that somebody may. */
+  others?: string
   /** Remote changes are possible, but so rare that polling for them by default would be a waste. */
   rare?: true
+  /** Nothing happens to it. */
+  readOnly?: true
   /** Its files change without their times or sizes changing: only a comparison of contents tells. */
   untimed?: true
 }
@@ -33,19 +37,23 @@ const OWN_DISK: Capability = {
 const SHARED_FOLDER: Capability = {
   local: 'delivered',
   remote: 'silent',
+  others: 'the host',
   why: `${SEEN_HERE}, but is not told what the host changes`,
 }
 const NETWORK: Capability = {
   local: 'delivered',
   remote: 'silent',
+  others: 'the server or other clients',
   why: `${SEEN_HERE}, but is not told what the server or other clients change`,
 }
 const FUSE: Capability = {
   local: 'delivered',
   remote: 'silent',
+  others: 'whoever is behind the FUSE server',
   why: `${SEEN_HERE}, but is not told what changes behind the FUSE server`,
 }
 const READ_ONLY: Capability = {
+  readOnly: true,
   // There is nothing to be lost, and nothing that a poll could find.
   local: 'delivered',
   remote: 'none',
@@ -72,6 +80,20 @@ const OVERLAY: Capability = {
     `${SEEN_HERE}, but not what is changed behind it, in the upper or a lower directory directly; that is ` +
     "rare (a container's own root is an overlay), so it is polled only with backend: 'poll'",
 }
+const DOCKER_DESKTOP: Capability = {
+  local: 'delivered',
+  remote: 'unknown',
+  others: 'the host',
+  why:
+    `${SEEN_HERE}; of what the host changes Docker Desktop repeats some as events of its own, which is no promise for any of them ` +
+    'and never a rename',
+}
+const GVISOR: Capability = {
+  local: 'delivered',
+  remote: 'silent',
+  others: 'the host',
+  why: "gVisor's own inotify reports what is changed in this sandbox, but is not told what is changed behind its gofer, on the host",
+}
 const UNRELIABLE: Capability = {
   local: 'unknown',
   remote: 'silent',
@@ -87,6 +109,7 @@ const UNDECIDED: Capability = {
 const BY_TYPE: ReadonlyMap<string, Capability> = new Map([
   ...rows(OWN_DISK, 'ext2 ext3 ext4 xfs btrfs f2fs tmpfs ramfs zfs bcachefs exfat vfat ntfs3 fuseblk'),
   ...rows(SHARED_FOLDER, 'virtiofs vboxsf vmhgfs fuse.vmhgfs-fuse prl_fs'),
+  ...rows(DOCKER_DESKTOP, 'fakeowner grpcfuse fuse.grpcfuse osxfs fuse.osxfs'),
   ...rows(NETWORK, 'nfs nfs4 cifs smb3 ceph lustre gpfs beegfs panfs ocfs2 gfs2 vxfs afs coda ncpfs'),
   ...rows(FUSE, 'fuse'),
   ...rows(READ_ONLY, 'squashfs erofs iso9660 cramfs'),
@@ -103,8 +126,23 @@ function rows(capability: Capability, types: string): Array<[string, Capability]
 
 /** What the filesystem of a mount tells inotify: by its type, for 9p by its cache mode too. */
 export function capability(mount: Pick<Mount, 'type' | 'options'>): Capability {
-  if (mount.type === '9p') return capabilityOf9p(mount.options)
+  if (mount.type === '9p') return isGofer(mount) ? GVISOR : capabilityOf9p(mount.options)
   return BY_TYPE.get(mount.type) ?? (mount.type.startsWith('fuse.') ? FUSE : UNDECIDED)
+}
+
+/** gVisor shows what its gofer serves as 9p, with an option that the kernel's own 9p, which says rfd=, does not have. */
+export function isGofer({ type, options }: Pick<Mount, 'type' | 'options'>): boolean {
+  return type === '9p' && options.some((option) => option.startsWith('rfdno='))
+}
+
+/** Whether a server answers for it, and so may stop to. */
+export function mayHang(mount: Pick<Mount, 'type' | 'options'>): boolean {
+  return capability(mount).others !== undefined
+}
+
+/** The types of which something is known. '9p' goes by its options as well, 'fuse.*' for all that begin so. */
+export function knownTypes(): string[] {
+  return [...BY_TYPE.keys(), '9p', 'fuse.*']
 }
 
 /** The rule from capability to source. For a mount ask {@link chooseBackend}, which says why as well. */
@@ -135,19 +173,19 @@ const KEEPS_ENTRIES = 0b1010
  * an inode that the next open() of the same path no longer meets, and even local events are lost.
  */
 function capabilityOf9p(options: readonly string[]): Capability {
-  const remote = 'silent'
+  const silent = { remote: 'silent', others: 'the host' } as const
   const unseen = 'what the host changes is never reported'
   switch (cachesEntries(options)) {
     case true:
-      return { local: 'delivered', remote, why: `${SEEN_HERE}; ${unseen}` }
+      return { local: 'delivered', ...silent, why: `${SEEN_HERE}; ${unseen}` }
     case false:
       return {
         local: 'lost',
-        remote,
+        ...silent,
         why: `without cache=loose or fscache even changes made here are lost; ${unseen}`,
       }
     case undefined:
-      return { local: 'unknown', remote, why: `its cache mode is not a known one; ${unseen}` }
+      return { local: 'unknown', ...silent, why: `its cache mode is not a known one; ${unseen}` }
   }
 }
 

@@ -49,7 +49,12 @@ export const mountOf: MountLookup = (path) => findMount(path, linux)
 export function findMount(path: string, system: MountSystem): Mount {
   const id = mountIdOf(path, system)
   const row = id > 0 ? rowById(id, system) : mountAt(readTable(system), realPathOf(path, system))
-  return row === undefined ? mountByMagic(path, id, system) : toMount(row)
+  return row === undefined
+    ? mountByMagic(
+        id,
+        asStatx(path, () => system.fType(path)),
+      )
+    : toMount(row)
 }
 
 /**
@@ -72,8 +77,8 @@ function readTable(system: MountSystem): MountRow[] {
 }
 
 /** The answer when the mount table has none: the type is a good guess, the rest is not known. */
-function mountByMagic(path: string, id: number, system: MountSystem): Mount {
-  const type = typeByMagic(asStatx(path, () => system.fType(path))) ?? 'unknown'
+export function mountByMagic(id: number, fType: number | bigint): Mount {
+  const type = typeByMagic(fType) ?? 'unknown'
   return { id, point: '', root: '', type, source: '', options: [] }
 }
 

@@ -21,9 +21,53 @@ export function pinnedBy(
   return file.links === 0n ? 'stale' : 'static'
 }
 
+/** What a single-file mount was made of, as far as its root tells. */
+export type Origin =
+  | { readonly by: 'kubelet'; readonly volume: VolumeKind; readonly name: string; readonly key: string }
+  | { readonly by: 'engine' }
+  | { readonly by: 'someone' }
+
+/** As in a pod's manifest: `volumes: [{ configMap: ... }]`; 'other' is any that is not written by the kubelet. */
+export type VolumeKind =
+  | 'configMap'
+  | 'secret'
+  | 'projected'
+  | 'downwardAPI'
+  | 'secret or projected'
+  | 'other'
+
+/** A ConfigMap's or Secret's directory, as the kubelet's AtomicWriter names it. */
+const TIMESTAMP = /^\.\.\d{4}(_\d\d){5}\.\w+$/
+
+/** What container engines and the kubelet write in place, and mount into every container. */
+const OF_THE_ENGINE = new Set(['/etc/hosts', '/etc/hostname', '/etc/resolv.conf', '/dev/termination-log'])
+
+const PLUGINS: ReadonlyMap<string, VolumeKind> = new Map([
+  ['kubernetes.io~configmap', 'configMap'],
+  ['kubernetes.io~secret', 'secret'],
+  ['kubernetes.io~projected', 'projected'],
+  ['kubernetes.io~downward-api', 'downwardAPI'],
+])
+
 /**
- * The kubelet's AtomicWriter mounts '..<timestamp>.<random>/<key>' for a subPath of a ConfigMap or Secret.
+ * The kubelet resolves a subPath once and mounts what it finds: of a ConfigMap '.../..<timestamp>/<key>' on the node's disk, of a
+ * Secret the same on a tmpfs, whose root says no more.
  */
-export function isKubernetesSubPath(mount: Pick<Mount, 'root'>): boolean {
-  return /\/\.\.\d{4}(_\d\d){5}\.\d+\//.test(mount.root)
+export function originOf({ root, point }: Pick<Mount, 'root' | 'point'>): Origin {
+  if (OF_THE_ENGINE.has(point)) return { by: 'engine' }
+  const parts = root.replace(/\/\/deleted$/, '').split('/')
+  const at = parts.findIndex((part) => TIMESTAMP.test(part))
+  const [, plugin, name = ''] = /\/pods\/[^/]+\/volumes\/([^/]+)\/([^/]+)\//.exec(root) ?? []
+  if (plugin !== undefined) {
+    const volume = PLUGINS.get(plugin) ?? 'other'
+    const key = parts.slice(at < 0 ? parts.indexOf(name) + 1 : at + 1).join('/')
+    return { by: 'kubelet', volume, name, key }
+  }
+  if (at < 0) return { by: 'someone' }
+  return { by: 'kubelet', volume: 'secret or projected', name: '', key: parts.slice(at + 1).join('/') }
+}
+
+/** Whether it is a subPath mount of a pod. */
+export function isKubernetesSubPath(mount: Pick<Mount, 'root' | 'point'>): boolean {
+  return originOf(mount).by === 'kubelet'
 }

@@ -12,8 +12,13 @@ const HINTS: ReadonlyMap<number, string> = new Map([
 ])
 
 /** A path that cannot be reached, in the shape of statx(2)'s failure. */
-export function statxError(errno: number, path: string): InotifyError {
-  return new InotifyError({ errno, syscall: 'statx', path, hint: HINTS.get(errno) ?? '' })
+export function statxError(errno: number, path: string, hint = hintOfStatx(errno)): InotifyError {
+  return new InotifyError({ errno, syscall: 'statx', path, hint })
+}
+
+/** What may be the matter: one sentence, '' for an errno that is not usual. */
+export function hintOfStatx(errno: number): string {
+  return HINTS.get(errno) ?? ''
 }
 
 /**

@@ -8,7 +8,12 @@ export interface Resolved {
   realPath: string
   /** The directory of each symlink followed, in order: the real one, so its mount is the link's. */
   linkDirectories: string[]
+  /** The links themselves, in the same order: where each lies, and what it says. */
+  links: Array<{ path: string; to: string }>
 }
+
+/** What the symlink at `entry` says; undefined if there is none. `path` is the one that is followed. */
+export type ReadLink = (entry: string, path: string) => Promise<string | undefined>
 
 /**
  * The kernel's own limit on one path (path_resolution(7)); a path that realpath took fails here only in a
@@ -26,9 +31,10 @@ const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\
  * Resolves a path component by component, as the kernel does, and keeps what realpath(3) does not tell: the
  * links.
  */
-export async function followSymlinks(path: string): Promise<Resolved> {
+export async function followSymlinks(path: string, readLink: ReadLink = linkTarget): Promise<Resolved> {
   const pending = components(resolve(path))
   const linkDirectories: string[] = []
+  const links: Resolved['links'] = []
   let realPath = '/'
   for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
     // realPath is without links at every step, so '..' may be taken by the letter.
@@ -37,25 +43,24 @@ export async function followSymlinks(path: string): Promise<Resolved> {
       continue
     }
     const entry = join(realPath, name)
-    const target = await linkTarget(entry, path)
+    const target = MAGIC_LINK.test(entry) ? undefined : await readLink(entry, path)
     if (target === undefined) {
       realPath = entry
       continue
     }
+    links.push({ path: entry, to: target })
     if (linkDirectories.push(realPath) > MAX_LINKS) throw statxError(constants.errno.ELOOP, path)
     if (target.startsWith('/')) realPath = '/'
     pending.unshift(...components(target))
   }
-  return { realPath, linkDirectories }
+  return { realPath, linkDirectories, links }
 }
 
 function components(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-/** undefined if the entry is no symlink to read. */
 async function linkTarget(entry: string, path: string): Promise<string | undefined> {
-  if (MAGIC_LINK.test(entry)) return undefined
   try {
     return await readlink(entry)
   } catch (error) {

@@ -33,10 +33,9 @@ export class Temporary {
    */
   async renameTo(name: string | Buffer): Promise<void> {
     this.#isOpen = false
-    const closed = this.file.calls.close(this.file.fd)
-    const renamed = this.#rename(this.name, name)
     // What a file system says at close(2) it has said at fsync(2).
-    await Promise.all([renamed, closed.catch(() => {})])
+    this.file.calls.close(this.file.fd)
+    await this.#rename(this.name, name)
     this.#isThere = false
   }
 

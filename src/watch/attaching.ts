@@ -19,7 +19,7 @@ import type { WatchSystem } from './system.ts'
 import type { SurveyTerms } from './terms.ts'
 import { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
-import { asWatchError, isLimit, openError } from './watch_error.ts'
+import { asWatchError, isLimit, openError, staleMountError } from './watch_error.ts'
 import { watchWays } from './ways.ts'
 
 export interface AttachingParts {
@@ -179,6 +179,7 @@ export class Attaching {
     root.file ??= new FileRoot(root.path, settings.hash)
     const news = await files.attach(root.file, territory)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
+    if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
     const { path, kind } = root.file
     if (isTold) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])

@@ -4,6 +4,7 @@ import { textOf } from './names.ts'
 import type { Root } from './root.ts'
 import type { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
+import { isStaleMount } from './watch_error.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
 export interface Coverage {
@@ -40,10 +41,17 @@ export function coverageOf(
 
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
+  const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
   const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
   if (territories.length === 0) {
     return [
-      { path: root.path, backend: 'poll', why: 'it is not there yet', directories: 0, uncovered: absence },
+      {
+        path: root.path,
+        backend: 'poll',
+        why: stale ?? 'it is not there yet',
+        directories: 0,
+        uncovered: absence,
+      },
     ]
   }
   return territories.map((territory) => {
@@ -57,7 +65,7 @@ export function coverageOf(
     return {
       path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
       backend: territory.backend,
-      why: whyOf(territory),
+      why: stale ?? whyOf(territory),
       directories: isThere ? territory.directories : 0,
       uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
     }

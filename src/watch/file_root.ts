@@ -1,8 +1,10 @@
 import type { BigIntStats } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../inotify/constants.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
+import { parseMountinfo } from '../mounts/mountinfo.ts'
 import { type Reached, reach } from '../mounts/reach.ts'
 import type { Kind } from './change.ts'
 import { alteration, type Entry } from './entries.ts'
@@ -10,8 +12,8 @@ import { codeOf, isShortage } from './watch_error.ts'
 
 const CHUNK = 256 * 1024
 
-/** What has become of a file; undefined: nothing. */
-export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
+/** What has become of a file; undefined: nothing. 'stale': a single-file mount (a subPath) shows what has no name any more. */
+export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | 'stale' | undefined
 
 /**
  * A root that is no directory. It is a matter of state alone: whatever happens to the file or in a directory on the way to it (a
@@ -39,6 +41,7 @@ export class FileRoot {
     const after = await this.#stat(calls)
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
+    if (await this.#isStale(after, calls)) return 'stale'
     const before = this.#entry
     this.#entry = after
     return before === undefined ? 'create' : inFile(alteration(before, after, 0))
@@ -55,9 +58,17 @@ export class FileRoot {
     })
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
+    if (await this.#isStale(after, calls)) return 'stale'
     this.#entry = after
     if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) return 'modify'
     return inFile(alteration(before, after, 0)) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
+  }
+
+  async #isStale(entry: Entry, calls: Calls | undefined): Promise<boolean> {
+    // Whoever cannot say so is not to keep the news from being told.
+    const isStale = await isLeftBehind(this.path, entry, calls).catch(() => false)
+    if (isStale) this.isPresent = false
+    return isStale
   }
 
   async #stat(calls: Calls | undefined): Promise<Entry | undefined> {
@@ -68,6 +79,24 @@ export class FileRoot {
       throw error
     }
   }
+}
+
+/**
+ * Whether it is a mount of a file that was replaced or deleted at its source: nothing more will come of it. One that has no name and is no
+ * mount point is what a cache still has, for now (overlay, FUSE).
+ */
+async function isLeftBehind(path: string, { stat }: Entry, calls: Calls | undefined): Promise<boolean> {
+  if (stat?.nlink !== 0) return false
+  const real = calls === undefined ? await realpath(path) : await realpathThere(calls, path)
+  const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
+  return rows.some(({ point }) => point === real)
+}
+
+async function realpathThere(calls: Calls, path: string): Promise<string> {
+  const { parent, name } = await reach(calls, path)
+  const directory = await parent.realpath()
+  await parent.close()
+  return join(directory, name)
 }
 
 /** By libuv's pool: of a file system of this machine. */

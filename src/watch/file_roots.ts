@@ -18,7 +18,7 @@ export interface FileRootsParts {
   /** Removes watches that no file needs any more, unless a directory has them. */
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
-  lost(file: FileRoot): void
+  lost(file: FileRoot, how: 'lost' | 'stale'): void
   /** It is as it was, for all that could be seen. */
   trouble(error: unknown): void
   /** Something has happened on the way to one that is lost. */
@@ -95,7 +95,7 @@ export class FileRoots {
     const calls = this.#callsFor(this.#territories.get(file))
     const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
-    if (news === 'lost') this.#parts.lost(file)
+    if (news === 'lost' || news === 'stale') this.#parts.lost(file, news)
     else if (news) this.#parts.report([{ type: news, path, kind, mask, source }])
   }
 

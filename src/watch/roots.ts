@@ -28,7 +28,7 @@ import { Telling } from './telling.ts'
 import type { SurveyTerms } from './terms.ts'
 import { Translator } from './translate.ts'
 import { Tree } from './tree.ts'
-import { asWatchError, closedError, isAbsence } from './watch_error.ts'
+import { asWatchError, closedError, isAbsence, staleMountError } from './watch_error.ts'
 import { ABOUT_NAME, GONE } from './watch_mask.ts'
 import { Watches } from './watches.ts'
 
@@ -130,8 +130,11 @@ export class Roots implements Surroundings {
     const files = new FileRoots({
       ...shared,
       inotify: () => this.#inotify?.inotify,
-      lost: (file) => {
-        for (const root of this.#rootsOf(file)) presence.lose(root, 'inotify')
+      lost: (file, how) => {
+        for (const root of this.#rootsOf(file)) {
+          presence.lose(root, 'inotify')
+          if (how === 'stale') root.absence = staleMountError(root.path)
+        }
       },
       mayBeBack: async (file) => {
         for (const root of this.#rootsOf(file)) await presence.replace(root, 'inotify')

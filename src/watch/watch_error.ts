@@ -45,6 +45,20 @@ export function isShortageErrno(errno: number): boolean {
   return ERRNOS.has(errno)
 }
 
+const STALE_MOUNT =
+  "a stale single-file mount (Kubernetes' subPath, docker -v file): its source was replaced or deleted, and nothing will change here any more; " +
+  "restart the container, and mount the directory instead ('inotify-bridge diagnose' has the lines)"
+
+/** A root is a file that has no name any more. */
+export function staleMountError(path: string): InotifyError {
+  return new InotifyError({ errno: 'ESTALE', syscall: 'watch', path, hint: STALE_MOUNT })
+}
+
+/** Whether it is {@link staleMountError}; a server's ESTALE is none. */
+export function isStaleMount(error: unknown): error is InotifyError {
+  return error instanceof InotifyError && error.hint === STALE_MOUNT
+}
+
 export function closedError(): InotifyError {
   return new InotifyError({ errno: 'EBADF', syscall: 'watch', hint: 'this watcher is closed' })
 }

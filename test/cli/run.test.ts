@@ -104,6 +104,7 @@ test('diagnose says type, verdict, backend and why; --json the whole', async () 
   expect(run.objects).toMatchObject([
     { path: '/proc', mount: { type: 'proc' }, local: 'lost', backend: 'poll' },
     { path: '/proc/sys', mount: { type: 'proc' } },
+    { outcome: 'rename', from: { path: '/proc' }, to: { path: '/proc/sys' } },
   ])
 })
 

@@ -184,6 +184,7 @@ describe('one line on stderr, and the exit code', () => {
       ['reload', '/tmp', '--signal', 'HUP', '--pid', '2147483646'],
       1,
       'no process has the pid 2147483646',
+    ],
     ['publish without anything', ['publish'], 2, 'name a FILE and a DEST, or --touch DIRECTORY alone'],
     ['publish without a DEST', ['publish', '/etc/passwd'], 2, 'name a FILE and a DEST'],
     ['--configmap without a FILE', ['publish', '--configmap', '/tmp'], 2, 'name a FILE and a DIRECTORY'],

@@ -14,6 +14,7 @@ import {
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { readHolders } from '../../src/inotify/holders.ts'
 import { addHint, type InotifyLimits, inotifyLimits, readInotifyLimits } from '../../src/inotify/limits.ts'
 
 describe('readInotifyLimits', () => {
@@ -63,6 +64,20 @@ describe('readInotifyLimits', () => {
     process(12, '0\t1000\t1000\t1000')
     instance(12, 3, 100)
     expect(readInotifyLimits(proc, 1000)).toMatchObject({ watchesInUse: 7, instancesInUse: 3 })
+  })
+
+  it('names who has them, the one with most first', () => {
+    process(30, '0\t0\t0\t0')
+    instance(30, 3, 2)
+    process(31, '0\t0\t0\t0')
+    instance(31, 3, 4)
+    instance(31, 4, 5)
+    put('31/comm', 'node\n')
+    process(32, '0\t0\t0\t0')
+    expect(readHolders(proc, 0)).toEqual([
+      { pid: 31, name: 'node', instances: 2, watches: 9 },
+      { pid: 30, name: '', instances: 1, watches: 2 },
+    ])
   })
 
   it('leaves out a process that vanishes at any step', () => {

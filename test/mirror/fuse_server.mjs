@@ -6,6 +6,7 @@
 // While there is a file CONTROL it says what fails, [{ name, operation, errno }]: what is asked of an entry that was last looked up
 // by this name, where the operation is 'read' or 'any'. REQUESTS gets a line for each request: ms since the epoch, opcode. TICK is of the
 // clock that the times are by, in ns.
+// The errno 'NONE': it is never answered, and whoever asks is beyond SIGKILL.
 //
 // fuse(4) and the structures of <linux/fuse.h>, protocol 7.31, of which the mirror needs this much.
 import { spawnSync } from 'node:child_process'
@@ -210,13 +211,14 @@ serve()
 
 const [LOOKUP, READ] = [1, 15]
 
-/** The error that CONTROL wants, 0 if none. @param {number} opcode @param {bigint} number @param {Buffer} body */
+/** The error that CONTROL wants, 0 if none, undefined: no answer. @param {number} opcode @param {bigint} number @param {Buffer} body */
 function wanted(opcode, number, body) {
   if (control === '' || !fs.existsSync(control)) return 0
   const name = opcode === LOOKUP ? body.toString('utf8', 0, body.indexOf(0)) : nodes.get(number)?.name
-  /** @type {Array<{ name: string, operation: 'read' | 'any', errno: keyof typeof os.errno }>} */
+  /** @type {Array<{ name: string, operation: 'read' | 'any', errno: keyof typeof os.errno | 'NONE' }>} */
   const rules = JSON.parse(fs.readFileSync(control, 'utf8'))
   const rule = rules.find((each) => each.name === name && (each.operation === 'any' || opcode === READ))
+  if (rule?.errno === 'NONE') return undefined
   return rule === undefined ? 0 : -os.errno[rule.errno]
 }
 
@@ -231,11 +233,13 @@ function answer(request) {
   }
   if (opcode === INTERRUPT) return
   if (requests !== '') fs.appendFileSync(requests, `${Date.now()} ${opcode}\n`)
+  /** @type {number | undefined} */
   let error = 0
   let out = Buffer.alloc(0)
   try {
     const operation = operations[opcode]
     error = operation === undefined ? -os.errno.ENOSYS : wanted(opcode, node, body)
+    if (error === undefined) return
     if (operation === undefined || error !== 0) out = Buffer.alloc(0)
     else out = Buffer.from(operation(node, body))
   } catch (cause) {

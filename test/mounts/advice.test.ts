@@ -1,56 +1,52 @@
+// What no verdict of verdicts.test.ts shows.
 import { expect, it } from 'vitest'
-import { advise } from '../../src/mounts/advice.ts'
-import { recorded } from './fixture.ts'
+import { examine } from '../../src/mounts/diagnose.ts'
+import { type Files, imagine } from './imagined.ts'
 
-const limits = {
-  maxUserWatches: 1000,
-  maxUserInstances: 128,
-  maxQueuedEvents: 16384,
-  watchesInUse: 0,
-  instancesInUse: 0,
+async function adviceOf(table: string, path: string, files: Files): Promise<string[]> {
+  return (await examine(path, imagine(table, { files }))).diagnosis.advice
 }
-const ext4 = recorded('wsl2', '/home')
 
-it('is silent when all is well', () => {
-  expect(advise([ext4], ext4, 'no', limits)).toEqual([])
-})
-
-it('warns before a limit is reached, not at nine tenths of it', () => {
-  expect(advise([ext4], ext4, 'no', { ...limits, watchesInUse: 900 })).toEqual([])
-  expect(advise([ext4], ext4, 'no', { ...limits, watchesInUse: 901 })).toEqual([
-    expect.stringMatching(/max_user_watches is 1000 and 901 are in use.*max_user_watches=2000/),
-  ])
-  expect(advise([ext4], ext4, 'no', { ...limits, instancesInUse: 128 })).toEqual([
-    expect.stringMatching(/max_user_instances is 128 and 128 are in use/),
-  ])
-})
-
-it('says nothing of a limit that cannot be read', () => {
-  const unread = { ...limits, maxUserWatches: Number.NaN, watchesInUse: 5 }
-  expect(advise([ext4], ext4, 'no', unread)).toEqual([])
-})
-
-it('gives each piece of advice once for several mounts', () => {
-  const [c, d] = [recorded('wsl2', '/mnt/c'), recorded('wsl2', '/mnt/d')]
-  const found = advise([c, d], d, 'no', limits)
+it('gives each piece of advice once for several mounts', async () => {
+  const found = await adviceOf('wsl2', '/mnt/c/link', {
+    '/mnt/c/link': '-> /mnt/d/file',
+    '/mnt/d/file': 'file',
+  })
   expect(found).toEqual([
+    expect.stringContaining('not below /mnt/c'),
     expect.stringContaining('polls /mnt/c (9p) by itself, and so reports all changes'),
-    expect.stringContaining('inotify-bridge mirror SOURCE TARGET'),
+    expect.stringContaining('inotify-bridge mirror /mnt/c TARGET'),
+    expect.stringContaining('not below /mnt/d'),
     expect.stringContaining('polls /mnt/d (9p)'),
   ])
 })
 
-it("offers backend: 'poll' for an overlay, and no mirror", () => {
-  const root = recorded('docker', '/')
-  expect(advise([root], root, 'no', limits)).toEqual([expect.stringContaining("backend: 'poll'")])
+it('does not send anyone to mirror /proc, but to compare contents', async () => {
+  expect(await adviceOf('docker', '/proc', {})).toEqual([expect.stringContaining('at intervals')])
 })
 
-it('has nothing to advise on a read-only filesystem', () => {
-  const snap = { ...ext4, type: 'squashfs' }
-  expect(advise([snap], snap, 'no', limits)).toEqual([])
+it('quotes a path for a shell', async () => {
+  const path = "/mnt/nfs/it's here"
+  const found = await adviceOf('server', path, { [`${path}/x`]: 'file' })
+  expect(found.join()).toContain("inotify-bridge mirror '/mnt/nfs/it'\\''s here' TARGET")
 })
 
-it('does not send anyone to mirror /proc, but to compare contents', () => {
-  const proc = recorded('docker', '/proc')
-  expect(advise([proc], proc, 'no', limits)).toEqual([expect.stringContaining('at intervals')])
+it.each([
+  ['/app.yaml', 'app.yaml', '{ name: config, mountPath: /config }'],
+  ['/etc/app/true', 'true', '{ name: config, mountPath: /etc/app/true, subPath: "true" }'],
+  ['/etc/app/a b', 'a b', 'subPath: "a b"'],
+])('of a subPath at %s the manifest can be used', async (point, key, line) => {
+  const system = imagine('subpath', { files: { [point]: 'file' } })
+  const ts = '..2024_05_17_09_12_44.1234567890'
+  const own = (text: string) => text.replaceAll(' ', '\\040')
+  const row = `2120 2101 259:1 /pods/5b3c/volumes/kubernetes.io~configmap/config/${ts}/${own(key)} ${own(point)} ro - ext4 /dev/x rw\n`
+  const readMountinfo = () => system.readMountinfo() + row
+  const sight = {
+    ...system.sight,
+    look: async (path: string) => ({ ...(await system.sight.look(path)), mount: 0 }),
+  }
+  sight.reach = sight.look
+  const { diagnosis } = await examine(point, { ...system, sight, readMountinfo })
+  expect(diagnosis.pinned).toBe('static')
+  expect(diagnosis.advice.join('\n')).toContain(line)
 })

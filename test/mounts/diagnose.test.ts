@@ -2,42 +2,23 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chooseForPath } from '../../src/mounts/crossed.ts'
 import { diagnose, examine } from '../../src/mounts/diagnose.ts'
 import { mountOf } from '../../src/mounts/mount_of.ts'
-import { isWithin, type Mount, toMount } from '../../src/mounts/mountinfo.ts'
+import { toMount } from '../../src/mounts/mountinfo.ts'
 import { recorded } from './fixture.ts'
-
-let root: string
-
-beforeAll(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), 'inotify-bridge-diagnose-')))
-  mkdirSync(join(root, 'share/..ts'), { recursive: true })
-  mkdirSync(join(root, 'plain'))
-  writeFileSync(join(root, 'share/..ts/key'), '')
-  symlinkSync('..ts', join(root, 'share/..data'))
-  symlinkSync('..data/key', join(root, 'share/key'))
-  symlinkSync('../share/key', join(root, 'plain/to-share'))
-  writeFileSync(join(root, 'plain/file'), '')
-  symlinkSync('../plain/file', join(root, 'share/to-plain'))
-})
-afterAll(() => rmSync(root, { recursive: true }))
-
-/** A lookup by which share/ and plain/ lie on the given mounts. */
-function lookup(share: Mount, plain: Mount) {
-  return (path: string) => (isWithin(realpathSync(path), join(root, 'share')) ? share : plain)
-}
+import { imagine, volume } from './imagined.ts'
 
 const virtiofs = toMount(recorded('kata_guest', '/etc/config'))
 const overlay = toMount(recorded('kata_guest', '/usr'))
-const ext4 = toMount(recorded('wsl2', '/home'))
 
 describe('examine', () => {
   it('says all of a file on a silent mount, reached over a link on another', async () => {
-    const path = join(root, 'plain/to-share')
-    const found = await examine(path, lookup(virtiofs, overlay))
+    const files = { ...volume('/etc/config', 'key'), '/plain/to-share': '-> ../etc/config/key' }
+    const { diagnosis: found, route } = await examine('/plain/to-share', imagine('kata_guest', { files }))
     expect(found).toMatchObject({
-      path,
-      realPath: join(root, 'share/..ts/key'),
+      path: '/plain/to-share',
+      realPath: '/etc/config/..2024_05_17_09_12_44.1234567890/key',
       hops: [overlay, virtiofs],
       mount: virtiofs,
       local: 'delivered',
@@ -48,62 +29,70 @@ describe('examine', () => {
     expect(found.reasons).toEqual([
       expect.stringMatching(/^\/ is overlay .*behind it/),
       expect.stringMatching(/^\/etc\/config is virtiofs .*host changes\.$/),
+      expect.stringMatching(/^This is Kata/),
     ])
-    expect(found.advice.join(' ')).toMatch(/watch\(\).*inotify-bridge mirror SOURCE TARGET/)
-  })
-
-  it('polls for a link that others can change, though the file itself is safe', async () => {
-    const found = await examine(join(root, 'share/to-plain'), lookup(virtiofs, ext4))
-    expect(found).toMatchObject({ hops: [virtiofs], mount: ext4, remote: 'none', backend: 'inotify+poll' })
+    expect(route.links.map(({ path, to, mount }) => [path, to, mount.type])).toEqual([
+      ['/plain/to-share', '../etc/config/key', 'overlay'],
+      ['/etc/config/key', '..data/key', 'virtiofs'],
+      ['/etc/config/..data', '..2024_05_17_09_12_44.1234567890', 'virtiofs'],
+    ])
   })
 
   it('takes the most that any of the mounts needs', async () => {
-    const proc = toMount(recorded('docker', '/proc'))
-    expect((await examine(join(root, 'share/to-plain'), lookup(virtiofs, proc))).backend).toBe('poll')
-    expect((await examine(join(root, 'share/to-plain'), lookup(proc, virtiofs))).backend).toBe('poll')
-  })
-
-  it('has no hops and nothing to advise for a plain file of an own disk', async () => {
-    const found = await examine(join(root, 'plain/file'), lookup(virtiofs, ext4))
-    expect(found).toMatchObject({ hops: [], mount: ext4, backend: 'inotify', pinned: 'no', advice: [] })
-    expect(found.reasons).toHaveLength(1)
+    const files = {
+      '/mnt/nfs/link': '-> /proc/meminfo',
+      '/proc/meminfo': 'file',
+      '/proc/link': '-> /mnt/nfs/file',
+      '/mnt/nfs/file': 'file',
+    }
+    const backend = async (path: string) =>
+      (await examine(path, imagine('server', { files }))).diagnosis.backend
+    expect(await backend('/mnt/nfs/link')).toBe('poll')
+    expect(await backend('/proc/link')).toBe('poll')
+    expect(await backend('/mnt/nfs/file')).toBe('inotify+poll')
   })
 
   it('names a mount that several links lie on once in a row', async () => {
-    const found = await examine(join(root, 'share/key'), lookup(virtiofs, ext4))
-    expect(found.hops).toEqual([virtiofs])
-    expect(found.reasons).toHaveLength(1)
+    const files = volume('/etc/config', 'key')
+    const { diagnosis } = await examine('/etc/config/key', imagine('kata_guest', { files }))
+    expect(diagnosis.hops).toEqual([virtiofs])
   })
 
   it('does not take two mounts that the kernel gives no id for the same', async () => {
-    const unnamed = (type: string) => ({ id: 0, point: '', root: '', type, source: '', options: [] })
-    const [nfs, xfs] = [unnamed('nfs'), unnamed('xfs')]
-    const found = await examine(join(root, 'share/to-plain'), lookup(nfs, xfs))
-    expect(found).toMatchObject({ hops: [nfs], mount: xfs, backend: 'inotify+poll' })
-    expect(found.reasons).toHaveLength(2)
+    const system = imagine('server', {
+      files: { '/a/link': '-> /b/file', '/b/file': 'file' },
+      withoutIds: true,
+    })
+    const sight = { ...system.sight, fType: async (path: string) => (path === '/a' ? 0x6969 : 0x58465342) }
+    const { diagnosis } = await examine('/a/link', { ...system, sight, readMountinfo: () => '' })
+    expect(diagnosis).toMatchObject({
+      hops: [{ type: 'nfs' }],
+      mount: { type: 'xfs' },
+      backend: 'inotify+poll',
+    })
+    expect(diagnosis.reasons).toHaveLength(2)
   })
 
-  it.each([
-    ['/etc/app/app.yaml', 'static', /will not follow.*whole ConfigMap or Secret.*subPath/],
-    ['/etc/app/old.yaml', 'stale', /restart the container.*whole ConfigMap/],
-  ])('warns of a subPath: %s is %s', async (point, pinned, advice) => {
-    const file = join(root, 'plain/file')
-    const mount = { ...toMount(recorded('subpath', point)), point: file }
-    const found = await examine(file, () => mount)
-    expect(found.pinned).toBe(pinned)
-    expect(found.advice[0]).toMatch(advice)
-  })
-
-  it("does not speak of Kubernetes about a container engine's single-file mount", async () => {
-    const file = join(root, 'plain/file')
-    const found = await examine(file, () => ({ ...toMount(recorded('docker', '/etc/hosts')), point: file }))
-    expect(found.pinned).toBe('static')
-    expect(found.advice[0]).toMatch(/mount its directory/)
-    expect(found.advice[0]).not.toMatch(/ConfigMap/)
+  it('reads the table once more for an id that was mounted between the two questions', async () => {
+    const system = imagine('server', { files: { '/mnt/nfs/x': 'file' } })
+    const texts = ['', system.readMountinfo()]
+    const readMountinfo = () => texts.shift() ?? system.readMountinfo()
+    const { diagnosis } = await examine('/mnt/nfs/x', { ...system, readMountinfo })
+    expect(diagnosis.mount).toMatchObject({ type: 'nfs4', point: '/mnt/nfs' })
   })
 })
 
 describe('diagnose on this kernel', () => {
+  let root: string
+
+  beforeAll(() => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'inotify-bridge-diagnose-')))
+    mkdirSync(join(root, 'a'))
+    writeFileSync(join(root, 'a/file'), '')
+    symlinkSync('a/file', join(root, 'link'))
+  })
+  afterAll(() => rmSync(root, { recursive: true }))
+
   it('knows /proc', async () => {
     const found = await diagnose('/proc/self/status')
     expect(found).toMatchObject({ local: 'lost', backend: 'poll', realPath: `/proc/${process.pid}/status` })
@@ -112,6 +101,20 @@ describe('diagnose on this kernel', () => {
     expect(found.advice.join()).toMatch(/at intervals/)
     expect(found.limits.maxUserWatches).toBeGreaterThan(0)
   })
+
+  it('follows the links of /proc that cannot be read', async () => {
+    expect((await diagnose('/proc/self/cwd')).mount).toEqual(mountOf(process.cwd()))
+  })
+
+  it.each(['', 'a', 'a/file', 'link'])(
+    "chooses what watch() does, and sees the kernel's mount: '%s'",
+    async (path) => {
+      const found = await diagnose(join(root, path))
+      expect(found.realPath).toBe(realpathSync(join(root, path)))
+      expect(found.mount).toEqual(mountOf(join(root, path)))
+      expect(found.backend).toBe((await chooseForPath(join(root, path))).backend)
+    },
+  )
 
   it('has exactly the fields of the contract', async () => {
     const found = await diagnose(root)
@@ -125,9 +128,10 @@ describe('diagnose on this kernel', () => {
     await expect(diagnose(join(root, 'nothing'))).rejects.toMatchObject({
       name: 'InotifyError',
       code: 'ENOENT',
+      errno: -2,
       syscall: 'statx',
       path: join(root, 'nothing'),
-      hint: expect.stringMatching(/no such path/),
+      hint: expect.stringMatching(/there is no \S+\/nothing/),
     })
   })
 })

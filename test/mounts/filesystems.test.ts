@@ -35,6 +35,19 @@ describe('capability', () => {
     expect(of(type).why).toContain('*.events')
   })
 
+  it.each('fakeowner fuse.grpcfuse fuse.osxfs'.split(' '))('%s: Docker Desktop repeats some', (type) => {
+    expect(of(type)).toMatchObject({ local: 'delivered', remote: 'unknown' })
+    expect(of(type).why).toContain('Docker Desktop')
+  })
+
+  it.each(['cache=remote_revalidating', 'cache=fscache'])("gVisor's 9p with %s: its own inotify", (cache) => {
+    expect(of('9p', 'trans=fd', 'rfdno=7', 'wfdno=7', cache)).toMatchObject({
+      local: 'delivered',
+      remote: 'silent',
+      why: expect.stringContaining('gVisor'),
+    })
+  })
+
   it('aufs: unreliable', () => {
     expect(of('aufs')).toMatchObject({ local: 'unknown', remote: 'silent' })
   })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isKubernetesSubPath, pinnedBy } from '../../src/mounts/pinned.ts'
+import { isKubernetesSubPath, originOf, pinnedBy } from '../../src/mounts/pinned.ts'
 import { recorded } from './fixture.ts'
 
 const file = { regular: true, links: 1n }
@@ -31,4 +31,29 @@ it('is stale by the link count alone where the kernel is not told of the deletio
 it('is stale beneath a directory mount whose source is gone', () => {
   const mount = { point: '/data', root: '/srv/data//deleted' }
   expect(pinnedBy(mount, '/data/file', file)).toBe('stale')
+})
+
+it.each([
+  [
+    '/var/lib/kubelet/pods/u/volumes/kubernetes.io~configmap/c/..2024_05_17_09_12_44.12/a/b',
+    'configMap',
+    'c',
+    'a/b',
+  ],
+  // /var is a file system of its own.
+  [
+    '/lib/kubelet/pods/u/volumes/kubernetes.io~projected/p/..2024_05_17_09_12_44.12/k//deleted',
+    'projected',
+    'p',
+    'k',
+  ],
+  ['/pods/u/volumes/kubernetes.io~csi/pvc-1/mount/sub/file', 'other', 'pvc-1', 'mount/sub/file'],
+  ['/..2024_05_17_09_12_44.3141592653/tls.key', 'secret or projected', '', 'tls.key'],
+])('of the root %s: a %s volume', (root, volume, name, key) => {
+  expect(originOf({ root, point: '/x' })).toEqual({ by: 'kubelet', volume, name, key })
+})
+
+it("a container engine's files are its own; a file like any other is anyone's", () => {
+  expect(originOf({ root: '/docker/containers/77/hosts', point: '/etc/hosts' })).toEqual({ by: 'engine' })
+  expect(originOf({ root: '/srv/..2024/hosts', point: '/srv/hosts' })).toEqual({ by: 'someone' })
 })

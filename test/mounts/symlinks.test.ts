@@ -20,6 +20,11 @@ it("follows a ConfigMap's chain and names the directory of each link", async () 
   expect(await followSymlinks(join(root, 'etc/app.yaml'))).toEqual({
     realPath: join(root, 'config/..ts/app.yaml'),
     linkDirectories: [root, join(root, 'config'), join(root, 'config')],
+    links: [
+      { path: join(root, 'etc'), to: join(root, 'config') },
+      { path: join(root, 'config/app.yaml'), to: '..data/app.yaml' },
+      { path: join(root, 'config/..data'), to: '..ts' },
+    ],
   })
 })
 
@@ -33,13 +38,13 @@ it("takes '..' behind a link from where the link leads", async () => {
 
 it('resolves a relative path and has no links without any', async () => {
   expect(await followSymlinks('.')).toMatchObject({ realPath: realpathSync('.') })
-  expect(await followSymlinks(root)).toEqual({ realPath: root, linkDirectories: [] })
-  expect(await followSymlinks('/')).toEqual({ realPath: '/', linkDirectories: [] })
+  expect(await followSymlinks(root)).toEqual({ realPath: root, linkDirectories: [], links: [] })
+  expect(await followSymlinks('/')).toEqual({ realPath: '/', linkDirectories: [], links: [] })
 })
 
 it('does not read the links of /proc that the kernel jumps through', async () => {
   const own = `/proc/${process.pid}`
-  expect(await followSymlinks('/proc/self/root/proc/self')).toEqual({
+  expect(await followSymlinks('/proc/self/root/proc/self')).toMatchObject({
     realPath: `${own}/root${own}`,
     linkDirectories: ['/proc', `${own}/root/proc`],
   })

@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A process that has inotify instances, as far as this one may see. */
+export interface Holder {
+  readonly pid: number
+  /** As ps(1) has it: the first 15 bytes of the executable's name. */
+  readonly name: string
+  readonly instances: number
+  /** Of all of its instances. */
+  readonly watches: number
+}
+
+/**
+ * Who holds the watches of a real uid (whose they are, by inotify(7)), the one with most first. Processes of other containers
+ * count against the limits as well and cannot be seen. An instance that two processes share after a fork is each one's.
+ */
+export function readHolders(proc: string, uid: number): Holder[] {
+  return processesOf(proc, uid)
+    .map((directory) => holder(directory))
+    .filter(({ instances }) => instances > 0)
+    .sort((a, b) => b.watches - a.watches || b.instances - a.instances)
+}
+
+function holder(directory: string): Holder {
+  const watches = watchesOfInstances(directory)
+  return {
+    pid: Number(directory.slice(directory.lastIndexOf('/') + 1)),
+    name: (attempt(() => readFileSync(join(directory, 'comm'), 'utf8')) ?? '').trimEnd(),
+    instances: watches.length,
+    watches: watches.reduce((sum, count) => sum + count, 0),
+  }
+}
+
+/** Directories of the processes with this real uid. */
+function processesOf(proc: string, uid: number): string[] {
+  const pids = (attempt(() => readdirSync(proc)) ?? []).filter((name) => /^\d+$/.test(name))
+  return pids.map((pid) => join(proc, pid)).filter((directory) => realUid(directory) === uid)
+}
+
+function realUid(directory: string): number | undefined {
+  const status = attempt(() => readFileSync(join(directory, 'status'), 'utf8'))
+  const real = status && /^Uid:\t(\d+)/m.exec(status)?.[1]
+  return real ? Number(real) : undefined
+}
+
+/** The number of watches of each of a process's instances. */
+function watchesOfInstances(directory: string): number[] {
+  const fds = attempt(() => readdirSync(join(directory, 'fd'))) ?? []
+  return fds
+    .filter((fd) => attempt(() => readlinkSync(join(directory, 'fd', fd))) === 'anon_inode:inotify')
+    .map((fd) => attempt(() => readFileSync(join(directory, 'fdinfo', fd), 'utf8')))
+    .filter((info) => info !== undefined)
+    .map((info) => info.match(/^inotify wd:/gm)?.length ?? 0)
+}
+
+/** A process may vanish at any step, or be another's: then it is left out. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
