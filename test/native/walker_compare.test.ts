@@ -187,7 +187,8 @@ test('a walk that is repeated says nothing until there is something to tell', as
       calls.push([records.length, done])
       if (done) resolve()
     }
-    expect(walker.walk(null, 0, requests, onRecords, 1, 2, true)).toBe(0)
+    // A pass that takes longer than the last figure ends it all.
+    expect(walker.walk(null, 0, requests, onRecords, 1, 200, true)).toBe(0)
   })
   expect(walker.walk(null, 0, requests, () => {})).toBe(-constants.errno.EBUSY)
   await new Promise((resolve) => setTimeout(resolve, 30))
