@@ -6,6 +6,7 @@ export const STAT = 4
 export const LOOK = 8
 export const NO_FOLLOW_ROOT = 16
 export const COMPARE = 64
+export const GLANCE = 256
 
 export const BOUNDARY = 1
 export const ASCII = 4
