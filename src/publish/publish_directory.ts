@@ -69,8 +69,8 @@ async function publish(directory: HeldDirectory, keys: Keys, mode: number, shown
 /** rename(2) does it at once, where symlink(2) would need the name to be free. */
 async function swap(directory: HeldDirectory, version: string): Promise<void> {
   const { calls } = directory
-  await syncDirectory(directory)
   try {
+    await syncDirectory(directory)
     await calls.symlink(version, directory.at(DATA_NEXT))
     await calls.rename(directory.at(DATA_NEXT), directory.at(DATA))
   } catch (error) {

@@ -1,4 +1,6 @@
+import { codeOf } from '../mounts/call_error.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
+import type { HeldFile } from '../mounts/held.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
@@ -50,7 +52,7 @@ export async function replaceAt(place: Place, { data, mode, keepsOwner }: Replac
     // First, for it is what fails; and it clears the set-id bits, so the mode comes behind it: chown(2).
     if (old !== undefined && keepsOwner) await keepOwner(file, old, shown)
     await writeAll(file, data)
-    await file.calls.chmod(file.fd, mode ?? (old === undefined ? NEW_FILE_MODE : Number(old.mode & 0o777n)))
+    await setMode(file, mode, old)
     await syncFile(file.calls, file.fd)
     await temporary.renameTo(name)
   })
@@ -68,4 +70,15 @@ function refuseUnlessFile(place: Place, old: FileStat | undefined): void {
       'a FIFO, socket or device is not replaced: remove it first',
     )
   refuseMountPoint(place, old)
+}
+
+async function setMode(file: HeldFile, mode: number | undefined, old: FileStat | undefined): Promise<void> {
+  const kept = old === undefined ? undefined : Number(old.mode & 0o777n)
+  try {
+    await file.calls.chmod(file.fd, mode ?? kept ?? NEW_FILE_MODE)
+  } catch (error) {
+    // A mode that nobody asked for, where the mount says what modes there are: vfat, exfat, cifs.
+    const isAsked = mode !== undefined || kept !== undefined
+    if (isAsked || !['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS'].includes(codeOf(error))) throw error
+  }
 }

@@ -193,6 +193,28 @@ describe.skipIf(!mayUnshare)('in a mount namespace (needs unshare -rm)', () => {
   })
 })
 
+test.skipIf(!hasTwoMounts)('the source is there until the destination is, on the disk', async () => {
+  const { from, to } = places(true)
+  const order: string[] = []
+  for (const name of ['sync', 'rename', 'unlink'] as const) {
+    const original = Calls.prototype[name] as (...args: unknown[]) => Promise<void>
+    vi.spyOn(Calls.prototype, name).mockImplementation(async function (this: Calls, ...args: unknown[]) {
+      order.push(`${name} ${existsSync(from) ? 'from' : ''} ${existsSync(to) ? 'to' : ''}`)
+      return await original.apply(this, args)
+    })
+  }
+  onTestFinished(() => void vi.restoreAllMocks())
+  await moveFile(from, to)
+  // rename(2) within the mount is tried first, and unlink(2) asked for as rmdir(2).
+  expect(order.slice(-5)).toEqual([
+    'sync from ',
+    'rename from ',
+    'sync from to',
+    'unlink from to',
+    'sync  to',
+  ])
+})
+
 describe.skipIf(!hasTwoMounts)('a source that does not hold still', () => {
   /** Runs between the reading of the source and what comes after it. */
   function afterReading(change: () => void): void {

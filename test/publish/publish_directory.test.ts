@@ -250,7 +250,7 @@ test('several at once wait for each other: the last one is whole, and nothing is
   const last = read(directory, 'a')
   expect(read(directory, 'b')).toBe(last)
   expect(readdirSync(directory).sort()).toEqual(['..data', data(directory), 'a', 'b', `c${last}`].sort())
-  await vi.waitFor(() => expect(openDescriptors()).toBe(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
 })
 
 test("another process's lock is waited for", async ({ skip }) => {

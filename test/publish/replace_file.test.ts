@@ -89,6 +89,15 @@ describe('mode and owner', () => {
     expect(modeOf(path)).toBe(0o600)
   })
 
+  test('where the mount says what modes there are, a mode that is asked for fails and no other', async () => {
+    const { path } = file()
+    vi.spyOn(Calls.prototype, 'chmod').mockRejectedValue(new CallError(1, 'chmod'))
+    onTestFinished(() => void vi.restoreAllMocks())
+    await expect(replaceFile(path, 'new', { mode: 0o640 })).rejects.toMatchObject({ code: 'EPERM' })
+    await replaceFile(path, 'new')
+    expect(read(path)).toBe('new')
+  })
+
   test.skipIf(!isRoot)('owner and group are kept (needs root)', async () => {
     const { path } = file('old')
     chownSync(path, 1234, 5678)
@@ -255,5 +264,5 @@ test('100 at once on one file: each is whole, nothing is left, and no descriptor
   await Promise.all(contents.map((content) => replaceFile(path, content)))
   expect(contents).toContain(read(path))
   expect(readdirSync(directory)).toEqual(['file'])
-  await vi.waitFor(() => expect(openDescriptors()).toBe(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
 })
