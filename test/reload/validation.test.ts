@@ -5,6 +5,9 @@ import { expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { PATIENCE, processesWith, program, reloading, zombies } from './fixture.ts'
 
+/** Seconds that no other run of these tests sleeps for: by them its processes are known. */
+const LONG = `7071.${process.pid}`
+
 function file(text = 'good 1') {
   const directory = scratch()
   const path = join(directory, 'app.yaml')
@@ -94,10 +97,10 @@ test('of what it writes, the last 64 KiB are told', async () => {
 })
 
 test.each([
-  ['SIGTERM', 'sleep 7071 & sleep 7071'],
+  ['SIGTERM', `sleep ${LONG} & sleep ${LONG}`],
   [
     'SIGTERM and SIGKILL',
-    "trap '' TERM; sleep 7071 & sh -c 'trap \"\" TERM; while :; do sleep 7071; done' & wait; wait",
+    `trap '' TERM; sleep ${LONG} & sh -c 'trap "" TERM; while :; do sleep ${LONG}; done' & wait; wait`,
   ],
 ])('one that takes too long is killed by %s, with all of its group', async (how, script) => {
   const { path } = file()
@@ -115,7 +118,7 @@ test.each([
       output: '',
     },
   ])
-  expect(processesWith('7071')).toEqual([])
+  expect(processesWith(LONG)).toEqual([])
   expect(zombies()).toEqual([])
 })
 
@@ -136,15 +139,15 @@ test('close() during a validation ends it, and nothing is told of it', async () 
   const { path } = file()
   const { reloader, told } = await reloading({
     paths: [path],
-    validate: ['sh', '-c', 'sleep 7072 & sleep 7072'],
+    validate: ['sh', '-c', `sleep ${LONG} & sleep ${LONG}`],
   })
   const begun = once(reloader, 'child')
   writeFileSync(path, 'two')
   await begun
-  await expect.poll(() => processesWith('7072').length, PATIENCE).toBe(3)
+  await expect.poll(() => processesWith(LONG).length, PATIENCE).toBe(3)
   await reloader.close()
   expect(told.events).toEqual(['close'])
-  expect([processesWith('7072'), zombies()]).toEqual([[], []])
+  expect([processesWith(LONG), zombies()]).toEqual([[], []])
 })
 
 test('names with spaces, newlines, dashes and $(x) are names', async () => {
