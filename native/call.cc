@@ -7,6 +7,14 @@ Call::~Call() {
   free(data);
 }
 
+namespace {
+
+bool IsReadable(int64_t bytes) {
+  return bytes >= 0 && bytes <= Call::kLongestRead;
+}
+
+}  // namespace
+
 bool Call::HasWhatItNeeds() const {
   switch (kind) {
     case Kind::kClose:
@@ -16,7 +24,9 @@ bool Call::HasWhatItNeeds() const {
     case Kind::kChangeOwner:
       return true;
     case Kind::kRead:
-      return numbers[1] >= 0 && numbers[1] <= kLongestRead;
+      return IsReadable(numbers[1]);
+    case Kind::kOpenRegular:
+      return texts[0] != nullptr && IsReadable(numbers[1]);
     case Kind::kSymlink:
     case Kind::kLink:
     case Kind::kRename:

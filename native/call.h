@@ -30,7 +30,7 @@ struct Call {
   };
   static constexpr uint32_t kKinds = static_cast<uint32_t>(Kind::kAwaitChange) + 1;
 
-  // Of one kRead, in bytes.
+  // Of one kRead or kOpenRegular, in bytes.
   static constexpr int64_t kLongestRead = 64 * 1024 * 1024;
 
   Call() = default;
@@ -52,6 +52,7 @@ struct Call {
   }
 
   Call* next = nullptr;
+  // 0: nobody waits for what comes of it.
   uint32_t id = 0;
   Kind kind = Kind::kOpen;
   // What these mean is the kind's: descriptors, flags, sizes.

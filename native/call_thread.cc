@@ -125,7 +125,7 @@ Call* CallThread::Next() {
 
 void CallThread::Done(Call* call) {
   Locked locked(&lock_);
-  if (abandoned_) {
+  if (abandoned_ || call->id == 0) {
     delete call;
     return;
   }

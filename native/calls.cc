@@ -50,18 +50,13 @@ int ReadCall(const Napi::CallbackInfo& info, Call* call) {
 
 }  // namespace
 
-CallDelivery::CallDelivery(Napi::Env env, Napi::Function on_done) : env_(env), on_done_(on_done, "Calls") {
-  wake_.data = nullptr;
-}
+CallDelivery::CallDelivery(Napi::Env env, Napi::Function on_done)
+    : LoopBound(env), on_done_(on_done, "Calls") {}
 
 int CallDelivery::Open() {
-  napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
-  // The environment's own loop: uv_default_loop() is another thread's in a worker.
-  uv_loop_t* loop;
-  napi_get_uv_event_loop(env_, &loop);
-  int error = uv_async_init(loop, &wake_, OnWake);
+  int error = uv_async_init(Attach(), &wake_, OnWake);
   if (error < 0) return error;
-  wake_.data = this;
+  Adopt(&wake_);
   SetPersistent(false);
   thread_ = new CallThread(&wake_);
   return 0;
@@ -73,7 +68,7 @@ void CallDelivery::SetPersistent(bool persistent) {
 }
 
 void CallDelivery::OnWake(uv_async_t* handle) {
-  static_cast<CallDelivery*>(handle->data)->Deliver();
+  OwnerOf<CallDelivery>(handle)->Deliver();
 }
 
 // A callback may close this delivery, or throw; the object itself outlives the turn in any case, since libuv
@@ -81,7 +76,7 @@ void CallDelivery::OnWake(uv_async_t* handle) {
 void CallDelivery::Deliver() {
   if (thread_ == nullptr) return;
   for (Call* call = thread_->Take(); call != nullptr;) {
-    if (!closing_) Tell(*call);
+    if (!is_closing()) Tell(*call);
     Call* next = call->next;
     delete call;
     call = next;
@@ -90,41 +85,20 @@ void CallDelivery::Deliver() {
 
 // Plain N-API, for its statuses: see callback.cc.
 void CallDelivery::Tell(const Call& call) {
-  Napi::HandleScope scope(env_);
+  Napi::HandleScope scope(env());
   napi_value arguments[3];
-  bool made = napi_create_uint32(env_, call.id, &arguments[0]) == napi_ok &&
-              napi_create_int64(env_, call.result, &arguments[1]) == napi_ok &&
-              napi_create_buffer_copy(env_, call.bytes, call.data, nullptr, &arguments[2]) == napi_ok;
+  bool made = napi_create_uint32(env(), call.id, &arguments[0]) == napi_ok &&
+              napi_create_int64(env(), call.result, &arguments[1]) == napi_ok &&
+              napi_create_buffer_copy(env(), call.bytes, call.data, nullptr, &arguments[2]) == napi_ok;
   // Unmade for want of memory: not in silence.
-  made ? on_done_.Call(3, arguments) : RaiseUncaught(env_);
+  made ? on_done_.Call(3, arguments) : RaiseUncaught(env());
 }
 
-void CallDelivery::Close() {
-  if (closing_) return;
-  closing_ = true;
+void CallDelivery::End() {
   on_done_.Reset();
   if (thread_ != nullptr) thread_->Abandon();
   thread_ = nullptr;
-  if (wake_.data == nullptr) {
-    Free();
-    return;
-  }
-  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), OnClosed);
-}
-
-void CallDelivery::OnClosed(uv_handle_t* handle) {
-  static_cast<CallDelivery*>(handle->data)->Free();
-}
-
-void CallDelivery::Free() {
-  // The hook last: it is what keeps the environment, which the members' destructors need.
-  napi_async_cleanup_hook_handle hook = hook_;
-  delete this;
-  napi_remove_async_cleanup_hook(hook);
-}
-
-void CallDelivery::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
-  static_cast<CallDelivery*>(self)->Close();
+  CloseHandles();
 }
 
 Napi::Function Calls::Define(Napi::Env env) {

@@ -5,11 +5,10 @@
 
 #include "call_thread.h"
 #include "callback.h"
+#include "loop_bound.h"
 
 // The loop's side of a CallThread: hands what is done to JavaScript on the loop of its own environment.
-//
-// Lives until libuv has closed its handle, which may be after the environment began to end (see Stream).
-class CallDelivery {
+class CallDelivery : public LoopBound {
  public:
   CallDelivery(Napi::Env env, Napi::Function on_done);
 
@@ -17,27 +16,20 @@ class CallDelivery {
   int Open();
   int Push(Call* call) { return thread_->Push(call); }
   void SetPersistent(bool persistent);
-  // Delivers no more, then frees this object when libuv lets go. Nothing may be called after it.
-  void Close();
 
  private:
-  ~CallDelivery() = default;
+  ~CallDelivery() override = default;
 
   static void OnWake(uv_async_t* handle);
-  static void OnClosed(uv_handle_t* handle);
-  static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
 
+  void End() override;
   void Deliver();
   void Tell(const Call& call);
-  void Free();
 
-  Napi::Env env_;
   Callback on_done_;
-  napi_async_cleanup_hook_handle hook_ = nullptr;
   uv_async_t wake_;
   // Null before Open() and once abandoned.
   CallThread* thread_ = nullptr;
-  bool closing_ = false;
 };
 
 // The class that JavaScript sees (NativeCalls in src/addon.ts).

@@ -8,26 +8,20 @@ constexpr int kBlocksPerTurn = 4;
 }  // namespace
 
 Delivery::Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, void* argument)
-    : env_(env), on_records_(on_records, "Walker"), on_over_(on_over), argument_(argument), walk_(nullptr) {
-  wake_.data = nullptr;
-}
+    : LoopBound(env), on_records_(on_records, "Walker"), on_over_(on_over), argument_(argument) {}
 
 int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, Memory* memory,
                     const Walk::Repeat& repeat, bool persistent) {
-  napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
-  // The environment's own loop: uv_default_loop() is another thread's in a worker.
-  uv_loop_t* loop;
-  napi_get_uv_event_loop(env_, &loop);
-  int error = uv_async_init(loop, &wake_, OnWake);
+  int error = uv_async_init(Attach(), &wake_, OnWake);
   if (error < 0) return error;
-  wake_.data = this;
+  Adopt(&wake_);
   walk_ = new Walk(&wake_, memory);
   if (!persistent) uv_unref(reinterpret_cast<uv_handle_t*>(&wake_));
   return walk_->Start(requests, bytes, queue, mask, repeat);
 }
 
 void Delivery::OnWake(uv_async_t* handle) {
-  static_cast<Delivery*>(handle->data)->Deliver();
+  OwnerOf<Delivery>(handle)->Deliver();
 }
 
 // A callback may close this delivery, or throw; the object itself outlives the turn in any case, since libuv
@@ -47,46 +41,25 @@ void Delivery::Deliver() {
 
 // Plain N-API, for its statuses: see callback.cc.
 void Delivery::Call(Block* block, bool over) {
-  Napi::HandleScope scope(env_);
+  Napi::HandleScope scope(env());
   napi_value arguments[2];
   const void* data = block != nullptr ? block->data() : nullptr;
   size_t bytes = block != nullptr ? block->used : 0;
-  bool made = napi_create_buffer_copy(env_, bytes, data, nullptr, &arguments[0]) == napi_ok &&
-              napi_get_boolean(env_, over, &arguments[1]) == napi_ok;
+  bool made = napi_create_buffer_copy(env(), bytes, data, nullptr, &arguments[0]) == napi_ok &&
+              napi_get_boolean(env(), over, &arguments[1]) == napi_ok;
   if (block != nullptr) walk_->GiveBack(block);
   // Before the call: it may begin another walk.
   if (over) Close();
   // Unmade for want of memory: not in silence.
-  made ? on_records_.Call(2, arguments) : RaiseUncaught(env_);
-  if (closing_) on_records_.Reset();
+  made ? on_records_.Call(2, arguments) : RaiseUncaught(env());
+  if (is_closing()) on_records_.Reset();
 }
 
-void Delivery::Close() {
-  if (closing_) return;
-  closing_ = true;
+void Delivery::End() {
   // Once: whoever is told may be gone by the time that libuv lets go, or have another walk.
   if (on_over_ != nullptr) on_over_(argument_);
   on_over_ = nullptr;
   if (walk_ != nullptr) walk_->Abandon();
   walk_ = nullptr;
-  if (wake_.data == nullptr) {
-    Free();
-    return;
-  }
-  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), OnClosed);
-}
-
-void Delivery::OnClosed(uv_handle_t* handle) {
-  static_cast<Delivery*>(handle->data)->Free();
-}
-
-void Delivery::Free() {
-  // The hook last: it is what keeps the environment, which the members' destructors need.
-  napi_async_cleanup_hook_handle hook = hook_;
-  delete this;
-  napi_remove_async_cleanup_hook(hook);
-}
-
-void Delivery::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
-  static_cast<Delivery*>(self)->Close();
+  CloseHandles();
 }

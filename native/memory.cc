@@ -3,7 +3,8 @@
 #include <cstdlib>
 
 bool DigestSet::Has(const Digest& digest) const {
-  return capacity_ > 0 && *Slot(digest) == digest;
+  // None is what a free slot holds.
+  return capacity_ > 0 && !digest.is_none() && *Slot(digest) == digest;
 }
 
 bool DigestSet::Add(const Digest& digest) {

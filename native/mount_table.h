@@ -4,37 +4,29 @@
 #include <uv.h>
 
 #include "callback.h"
+#include "loop_bound.h"
 #include "unique_fd.h"
 
 // Waits for changes of the mount table on the loop of its own environment: proc_pid_mounts(5). Sleeps in the
 // loop's own epoll, woken by nothing else.
-//
-// Lives until libuv has closed its handle, which may be after the environment began to end (see Stream).
-class MountPoll {
+class MountPoll : public LoopBound {
  public:
   MountPoll(Napi::Env env, Napi::Function on_change);
 
   // 0 or -errno. After a failure Close() is still to be called.
   int Open();
   void SetPersistent(bool persistent);
-  // Calls no more, then frees this object when libuv lets go. Nothing may be called after it.
-  void Close();
 
  private:
-  ~MountPoll() = default;
+  ~MountPoll() override = default;
 
   static void OnEvent(uv_poll_t* handle, int status, int events);
-  static void OnClosed(uv_handle_t* handle);
-  static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
 
-  void Free();
+  void End() override;
 
-  Napi::Env env_;
   Callback on_change_;
-  napi_async_cleanup_hook_handle hook_ = nullptr;
   UniqueFd fd_;
   uv_poll_t poll_;
-  bool closing_ = false;
 };
 
 // The class that JavaScript sees (NativeMountTable in src/addon.ts).

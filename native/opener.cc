@@ -43,6 +43,14 @@ int Opener::OpenJob(const Job& job, Origin* origin, Facts* facts) {
   return parent < 0 ? parent : OpenChild(parent, job.name, *origin, facts);
 }
 
+int Opener::LookAt(const Request& request, Cache cache, Facts* facts) {
+  Origin origin;
+  origin.cache = cache;
+  origin.knows_cache = true;
+  UniqueFd fd(OpenRequest(request, &origin, facts));
+  return fd.is_open() ? 0 : fd.get();
+}
+
 // Without O_DIRECTORY, which would have autofs mount what is only listed: so the kind is looked at here.
 int Opener::OpenChild(int parent, const char* name, const Origin& origin, Facts* facts) {
   UniqueFd fd(Open(parent, name, O_PATH | O_NOFOLLOW));
@@ -56,7 +64,7 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
   UniqueFd fd(Open(AT_FDCWD, request.root,
                    O_PATH | O_DIRECTORY | (request.has(Request::kNoFollowRoot) ? O_NOFOLLOW : 0)));
   if (!fd.is_open()) return fd.get();
-  bool looks = request.has(Request::kStat | Request::kLook);
+  bool looks = request.has(Request::kStat | Request::kLook) && !origin->knows_cache;
   if (looks) origin->cache = CacheOf(fd.get());
   int error = StatAt(fd.get(), "", facts, origin->may_be_stale());
   if (error < 0) return error;

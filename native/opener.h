@@ -10,6 +10,8 @@
 struct Origin {
   Device root_device;
   Cache cache = Cache::kTrue;
+  // Whether `cache` is known beforehand: the file system itself is a request to its server.
+  bool knows_cache = false;
   bool may_be_stale() const { return cache != Cache::kTrue; }
 };
 
@@ -22,6 +24,9 @@ class Opener {
   // All give a descriptor or -errno. A process that has none left gets back what the backlog holds.
   int Open(int directory, const char* name, int flags);
   int OpenJob(const Job& job, Origin* origin, Facts* facts);
+
+  // The request's directory alone, which lies on what is cached like this: 0 or -errno.
+  int LookAt(const Request& request, Cache cache, Facts* facts);
 
  private:
   // Enough that going back up a deep tree goes down again from its root but rarely.

@@ -44,6 +44,17 @@ class PathOf {
   char path_[32];
 };
 
+// Every component of a path, from the first down.
+void LookUpEach(int directory, char* path) {
+  for (char* end = path; *end != '\0'; end++) {
+    if (*end != '/' || end == path) continue;
+    *end = '\0';
+    LookUpAgain(directory, path);
+    *end = '/';
+  }
+  LookUpAgain(directory, path);
+}
+
 // A name in a directory that is held: whatever takes its place meanwhile, no symlink is followed and nothing
 // outside the directory reached. openat2(2) is of 5.6, and some seccomp filters do not know it: for a single
 // name, and names come without '/' here, O_NOFOLLOW does nearly the same.
@@ -74,11 +85,10 @@ int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   return fd;
 }
 
-// Into the call's data. 0 or -errno.
-int64_t StatInto(Call* call, int directory, const char* name) {
-  Facts facts;
-  int error = StatAt(directory, name, &facts, true);
-  if (error < 0) return error;
+constexpr size_t kPackedStat = 11 * sizeof(uint64_t);
+
+// As FileStat in src/mounts/file_stat.ts reads it.
+void Pack(const Facts& facts, uint8_t* to) {
   const uint64_t fields[] = {
       facts.ino,   facts.mode,
       facts.uid,   facts.gid,
@@ -86,10 +96,19 @@ int64_t StatInto(Call* call, int directory, const char* name) {
       facts.ctime, facts.nlink,
       facts.mount, static_cast<uint64_t>(facts.device.major) << 32 | facts.device.minor,
       facts.btime};
-  call->data = static_cast<uint8_t*>(malloc(sizeof fields));
+  static_assert(sizeof fields == kPackedStat);
+  memcpy(to, fields, sizeof fields);
+}
+
+// Into the call's data. 0 or -errno.
+int64_t StatInto(Call* call, int directory, const char* name) {
+  Facts facts;
+  int error = StatAt(directory, name, &facts, true);
+  if (error < 0) return error;
+  call->data = static_cast<uint8_t*>(malloc(kPackedStat));
   if (call->data == nullptr) return -ENOMEM;
-  memcpy(call->data, fields, sizeof fields);
-  call->bytes = sizeof fields;
+  Pack(facts, call->data);
+  call->bytes = kPackedStat;
   return 0;
 }
 
@@ -106,6 +125,31 @@ int64_t WithStat(Call* call, int64_t fd) {
   if (error == 0) return fd;
   close(static_cast<int>(fd));
   return error;
+}
+
+// So is what has been opened to be read: its first bytes, and a stat from behind them, come behind the stat.
+int64_t WithContent(Call* call, int64_t fd) {
+  int64_t error = WithStat(call, fd);
+  const auto most = static_cast<size_t>(call->numbers[1]);
+  if (error < 0 || most == 0) return error;
+  const size_t stat = call->bytes;
+  auto* before = call->data;
+  call->data = static_cast<uint8_t*>(malloc(2 * stat + most));
+  int64_t bytes = -ENOMEM;
+  if (call->data != nullptr) {
+    memcpy(call->data, before, stat);
+    bytes = Retry([&] { return read(static_cast<int>(fd), call->data + 2 * stat, most); });
+  }
+  free(before);
+  Facts after;
+  if (bytes >= 0) error = StatAt(static_cast<int>(fd), "", &after, true);
+  if (bytes >= 0 && error >= 0) {
+    Pack(after, call->data + stat);
+    call->bytes = 2 * stat + static_cast<size_t>(bytes);
+    return fd;
+  }
+  close(static_cast<int>(fd));
+  return bytes < 0 ? bytes : error;
 }
 
 // What a symlink says comes behind its stat.
@@ -149,6 +193,9 @@ int64_t NamesInto(Call* call) {
   UniqueFd directory(OpenAt(Number(*call, 0), ".", kFlags));
   if (directory.get() == -EACCES) directory.reset(OpenAt(AT_FDCWD, PathOf(Number(*call, 0)).c_str(), kFlags));
   if (!directory.is_open()) return directory.get();
+  // NFS goes on showing the listing that it has in its page cache until the directory's change attribute
+  // differs, and a server without a counter gives a time for that: for ever, of two changes at one time.
+  if (call->numbers[2] != 0) posix_fadvise(directory.get(), 0, 0, POSIX_FADV_DONTNEED);
   constexpr size_t kRoom = 32 * 1024;
   Bytes entries;
   uint8_t* room = entries.Room(kRoom);
@@ -223,7 +270,7 @@ void Perform(Call* call) {
       case Call::Kind::kOpenBeneath:
         return WithStat(call, OpenBeneath(fd, name, second));
       case Call::Kind::kOpenRegular:
-        return WithStat(call, OpenRegular(fd, name, call->may_be_stale()));
+        return WithContent(call, OpenRegular(fd, name, call->may_be_stale()));
       case Call::Kind::kStat:
         return StatOrLinkInto(call, fd, name);
       case Call::Kind::kFileSystem:
@@ -233,7 +280,7 @@ void Perform(Call* call) {
       case Call::Kind::kNames:
         return NamesInto(call);
       case Call::Kind::kLookUpAgain:
-        LookUpAgain(fd, name);
+        LookUpEach(fd, call->texts[0]);
         return 0;
       case Call::Kind::kRead:
         return ReadInto(call);

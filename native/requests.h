@@ -16,6 +16,7 @@ struct Request {
     kInParent = 32,
     kCompare = 64,
     kHash = 128,
+    kGlance = 256,
   };
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }

@@ -10,26 +10,16 @@ namespace {
 // not starve.
 constexpr int kBatchesPerTurn = 16;
 
-template <typename Handle>
-Stream* StreamOf(Handle* handle) {
-  return static_cast<Stream*>(handle->data);
-}
-
 }  // namespace
 
 Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error)
-    : env_(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {
-  poll_.data = timer_.data = wake_.data = nullptr;
-}
+    : LoopBound(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {}
 
 int Stream::Open() {
-  napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
+  uv_loop_t* loop = Attach();
   int error = queue_.Open(options_.arena_bytes);
   if (error < 0) return error;
 
-  // The environment's own loop: uv_default_loop() is another thread's in a worker.
-  uv_loop_t* loop;
-  napi_get_uv_event_loop(env_, &loop);
   error = uv_poll_init(loop, &poll_, queue_.fd());
   if (error < 0) return error;
   Adopt(&poll_);
@@ -75,7 +65,7 @@ void Stream::Pause() {
 }
 
 void Stream::OnReadable(uv_poll_t* handle, int status, int) {
-  Stream* stream = StreamOf(handle);
+  auto* stream = OwnerOf<Stream>(handle);
   if (status < 0) {
     stream->Pause();
     stream->CallError(status);
@@ -94,7 +84,7 @@ void Stream::OnReadable(uv_poll_t* handle, int status, int) {
 }
 
 void Stream::OnWindow(uv_timer_t* handle) {
-  Stream* stream = StreamOf(handle);
+  auto* stream = OwnerOf<Stream>(handle);
   bool delivered = stream->Deliver();
   if (!delivered && stream->flowing_) stream->LeaveWindow();
 }
@@ -110,7 +100,7 @@ void Stream::LeaveWindow() {
 }
 
 void Stream::OnWake(uv_async_t* handle) {
-  Stream* stream = StreamOf(handle);
+  auto* stream = OwnerOf<Stream>(handle);
   // In a window the timer delivers, and the guard, which takes over when the window is longer than its
   // patience, is no reason to be early.
   bool in_window = uv_is_active(reinterpret_cast<uv_handle_t*>(&stream->timer_)) != 0;
@@ -151,23 +141,23 @@ bool Stream::Deliver() {
 // Plain N-API from here on, for its statuses: while a worker is being terminated any of these calls may fail,
 // which is no error of anyone's, and the rest is then left undone.
 void Stream::CallBatch() {
-  Napi::HandleScope scope(env_);
+  Napi::HandleScope scope(env());
   size_t size = batch_.count * kColumns * sizeof(int32_t);
   // A buffer a batch: a listener may keep the batch, and owns what it keeps.
   void* memory;
   napi_value buffer, rows, names;
-  if (napi_create_arraybuffer(env_, size, &memory, &buffer) != napi_ok) return;
+  if (napi_create_arraybuffer(env(), size, &memory, &buffer) != napi_ok) return;
   memcpy(memory, batch_.rows, size);
-  if (napi_create_typedarray(env_, napi_int32_array, batch_.count * kColumns, buffer, 0, &rows) != napi_ok)
+  if (napi_create_typedarray(env(), napi_int32_array, batch_.count * kColumns, buffer, 0, &rows) != napi_ok)
     return;
-  if (napi_create_array_with_length(env_, (batch_.count + kGroup - 1) / kGroup, &names) != napi_ok) return;
+  if (napi_create_array_with_length(env(), (batch_.count + kGroup - 1) / kGroup, &names) != napi_ok) return;
   const char* name = batch_.names;
   for (size_t first = 0; first < batch_.count; first += kGroup) {
     // latin1: a byte a character, so the exact bytes are always to be had, whatever their encoding.
     size_t length = batch_.GroupBytes(first);
     napi_value group;
-    if (napi_create_string_latin1(env_, name, length, &group) != napi_ok) return;
-    if (napi_set_element(env_, names, static_cast<uint32_t>(first / kGroup), group) != napi_ok) return;
+    if (napi_create_string_latin1(env(), name, length, &group) != napi_ok) return;
+    if (napi_set_element(env(), names, static_cast<uint32_t>(first / kGroup), group) != napi_ok) return;
     name += length;
   }
   napi_value arguments[] = {rows, names};
@@ -175,42 +165,19 @@ void Stream::CallBatch() {
 }
 
 void Stream::CallError(int error) {
-  Napi::HandleScope scope(env_);
+  Napi::HandleScope scope(env());
   napi_value arguments[2];
-  if (napi_create_int32(env_, -error, &arguments[0]) != napi_ok) return;
-  if (napi_create_string_latin1(env_, "read", NAPI_AUTO_LENGTH, &arguments[1]) != napi_ok) return;
+  if (napi_create_int32(env(), -error, &arguments[0]) != napi_ok) return;
+  if (napi_create_string_latin1(env(), "read", NAPI_AUTO_LENGTH, &arguments[1]) != napi_ok) return;
   on_error_.Call(2, arguments);
 }
 
-void Stream::Close() {
-  if (closing_) return;
-  closing_ = true;
+void Stream::End() {
   flowing_ = false;
   guard_.Stop();
   on_batch_.Reset();
   on_error_.Reset();
-  CloseHandle(&poll_);
-  CloseHandle(&timer_);
-  CloseHandle(&wake_);
+  CloseHandles();
   // Now, and not when libuv lets go at the end of the turn: instances are few (128 a user by default).
   queue_.Close();
-  FreeIfClosed();
-}
-
-void Stream::OnClosed(uv_handle_t* handle) {
-  Stream* stream = StreamOf(handle);
-  stream->open_handles_--;
-  stream->FreeIfClosed();
-}
-
-void Stream::FreeIfClosed() {
-  if (open_handles_ > 0) return;
-  // The hook last: it is what keeps the environment, which the members' destructors need.
-  napi_async_cleanup_hook_handle hook = hook_;
-  delete this;
-  napi_remove_async_cleanup_hook(hook);
-}
-
-void Stream::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
-  static_cast<Stream*>(self)->Close();
 }

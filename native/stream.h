@@ -6,6 +6,7 @@
 #include "callback.h"
 #include "event_queue.h"
 #include "guard.h"
+#include "loop_bound.h"
 #include "packing.h"
 
 // Carries an EventQueue's events to JavaScript on the loop of its own environment, one call a batch.
@@ -13,11 +14,7 @@
 // Waking up costs more than reading: a busy writer makes 280k events/s, and a loop that reads at every wakeup
 // handles four of them at a time. So the first event is delivered at once; when another follows within two
 // windows, the fd is no longer polled but drained by a timer, a window apart, until it is found empty.
-//
-// Lives until libuv has closed its handles, which may be after the JavaScript object is gone, or after the
-// environment began to end: hence the async cleanup hook, without which a worker that is terminated with a
-// live handle aborts the process.
-class Stream {
+class Stream : public LoopBound {
  public:
   struct Options {
     uint64_t window_ms;
@@ -30,9 +27,6 @@ class Stream {
   // 0 or -errno. After a failure Close() is still to be called. Delivers nothing before Resume().
   int Open();
 
-  // Ends delivery at once, then frees this object when libuv lets go. Nothing may be called after it.
-  void Close();
-
   void Pause();
   void Resume();
   void SetPersistent(bool persistent);
@@ -40,36 +34,22 @@ class Stream {
   int fd() const { return queue_.fd(); }
 
  private:
-  ~Stream() = default;
+  ~Stream() override = default;
 
   static void OnReadable(uv_poll_t* handle, int status, int events);
   static void OnWindow(uv_timer_t* handle);
   static void OnWake(uv_async_t* handle);
-  static void OnClosed(uv_handle_t* handle);
-  static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
 
+  void End() override;
   bool Deliver();
   void CallBatch();
   void CallError(int error);
   int Poll();
   void LeaveWindow();
 
-  template <typename Handle>
-  void Adopt(Handle* handle) {
-    handle->data = this;
-    open_handles_++;
-  }
-  template <typename Handle>
-  void CloseHandle(Handle* handle) {
-    if (handle->data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(handle), OnClosed);
-  }
-  void FreeIfClosed();
-
-  Napi::Env env_;
   Options options_;
   Callback on_batch_;
   Callback on_error_;
-  napi_async_cleanup_hook_handle hook_ = nullptr;
 
   EventQueue queue_;
   Guard guard_;
@@ -78,10 +58,8 @@ class Stream {
   uv_timer_t timer_;
   // Also what keeps the loop alive, the other two being idle in turn.
   uv_async_t wake_;
-  int open_handles_ = 0;
 
   bool flowing_ = false;
-  bool closing_ = false;
   // The turn of the loop ended before the records did.
   bool more_ = false;
   uint64_t last_delivery_ns_ = 0;

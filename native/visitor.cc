@@ -8,6 +8,7 @@
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include <cstring>
 
@@ -72,11 +73,29 @@ class PathOf {
 }  // namespace
 
 Node* Visitor::Visit(const Job& job) {
-  Node* node = Explore(job);
-  record_.Finish();
   const Request& request = (*plan_.requests)[job.request];
+  bool may_glance = job.parent == nullptr && request.has(Request::kGlance);
+  Glance* glance = may_glance ? &plan_.glances[job.request] : nullptr;
+  uint64_t began = uv_hrtime();
+  if (glance != nullptr && glance->MayDo(began) && glance->Suffices(&opener_, request)) {
+    record_.Begin(job.name);
+    record_.Finish();
+    record_.is_known = true;
+    return nullptr;
+  }
+  Origin origin;
+  Node* node = Explore(job, &origin);
+  record_.Finish();
   if (request.has(Request::kCompare)) Compare(job, request);
   if (node != nullptr) node->place = record_.place;
+  if (glance == nullptr) return node;
+  // Overlay shows the times of one layer, whatever has changed in another.
+  bool has_times = origin.cache != Cache::kNamesAndAttributes && !has_younger_;
+  if (record_.is_known && has_times) {
+    glance->Note(began, record_.facts, origin.cache);
+  } else {
+    glance->Forget();
+  }
   return node;
 }
 
@@ -90,26 +109,27 @@ void Visitor::Compare(const Job& job, const Request& request) {
     const char* name = request.way;
     for (size_t i = 0; i < request.way_names; i++) name += strlen(name) + 1;
     request_of.Add(request.way, static_cast<size_t>(name - request.way));
-    request_of.Add(request.flags);
+    // How it is looked at, and not what is found.
+    request_of.Add(request.flags & ~uint32_t{Request::kGlance});
     above = request_of.Finish();
   }
   record_.Sum(above);
   record_.is_known = plan_.memory->Knows(record_.digest);
 }
 
-Node* Visitor::Explore(const Job& job) {
+Node* Visitor::Explore(const Job& job, Origin* origin) {
   const Request& request = (*plan_.requests)[job.request];
   record_.Begin(job.name);
+  has_younger_ = false;
   if (request.has(Request::kLook)) record_.flags |= Record::kLook;
-  Origin origin;
-  UniqueFd directory(opener_.OpenJob(job, &origin, &record_.facts));
+  UniqueFd directory(opener_.OpenJob(job, origin, &record_.facts));
   if (!directory.is_open()) {
     record_.error = directory.get();
     return nullptr;
   }
-  if (record_.facts.device != origin.root_device) record_.flags |= Record::kOtherDevice;
+  if (record_.facts.device != origin->root_device) record_.flags |= Record::kOtherDevice;
   if (request.has(Request::kLook)) {
-    Look(directory.get(), request, origin);
+    Look(directory.get(), request, *origin);
     return nullptr;
   }
   if (job.parent != nullptr && record_.facts.across_a_mount_from(job.parent->facts)) {
@@ -118,7 +138,7 @@ Node* Visitor::Explore(const Job& job) {
   }
   // Before it is listed: what is made in between is in both, and never in neither.
   if (request.has(Request::kWatch) && plan_.queue >= 0) record_.wd = Watch(directory.get());
-  record_.error = List(directory.get(), request, origin);
+  record_.error = List(directory.get(), request, *origin);
   if (!request.has(Request::kRecursive) || record_.subdirectory_count() == 0) return nullptr;
   if (record_.subdirectories().failed()) return nullptr;
   Node* node = Node::Make(record_, job.parent, directory.get());
@@ -128,8 +148,8 @@ Node* Visitor::Explore(const Job& job) {
   }
   directory.release();
   node->request = job.request;
-  node->root_device = origin.root_device;
-  node->cache = origin.cache;
+  node->root_device = origin->root_device;
+  node->cache = origin->cache;
   return node;
 }
 
@@ -158,6 +178,9 @@ int Visitor::Ask(int directory, const char* name, const Origin& origin, Facts* f
 // With all that is asked for.
 void Visitor::AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
                        const Facts& facts) {
+  // A link is not written to: its time is that of its name in the directory, or before that.
+  Kind kind = KindOfMode(facts.mode);
+  if (kind == Kind::kSymlink && facts.mtime > record_.facts.mtime) has_younger_ = true;
   Digest content;
   if (request.has(Request::kHash) && facts.is_file()) {
     int error = content_.Read(directory, name, facts, origin.may_be_stale(), &content);
@@ -165,7 +188,7 @@ void Visitor::AddWhole(int directory, const char* name, const Request& request, 
     if (IsGone(error)) record_.flags |= Record::kVanished;
     if (error == -ECANCELED) record_.error = error;
   }
-  record_.Add(KindOfMode(facts.mode), facts.ino, name, &facts, content.is_none() ? nullptr : &content);
+  record_.Add(kind, facts.ino, name, &facts, content.is_none() ? nullptr : &content);
 }
 
 // A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
@@ -204,6 +227,8 @@ int Visitor::OpenToRead(int directory) {
 int Visitor::List(int directory, const Request& request, const Origin& origin) {
   UniqueFd readable(OpenToRead(directory));
   if (!readable.is_open()) return readable.get();
+  // The kernel may have a listing that it will not doubt: NamesInto in perform.cc.
+  if (origin.may_be_stale()) posix_fadvise(readable.get(), 0, 0, POSIX_FADV_DONTNEED);
   for (;;) {
     if (is_cancelled()) return -ECANCELED;
     ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);

@@ -7,6 +7,7 @@
 
 #include "backlog.h"
 #include "content.h"
+#include "glance.h"
 #include "memory.h"
 #include "opener.h"
 #include "record.h"
@@ -33,6 +34,8 @@ class Visitor {
     const std::atomic<bool>* cancelled;
     // What need not be told again (kCompare).
     const Memory* memory;
+    // One for each request (kGlance).
+    Glance* glances;
   };
 
   Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
@@ -44,7 +47,7 @@ class Visitor {
   Record* record() { return &record_; }
 
  private:
-  Node* Explore(const Job& job);
+  Node* Explore(const Job& job, Origin* origin);
   void Compare(const Job& job, const Request& request);
   void Look(int directory, const Request& request, const Origin& origin);
   int Watch(int directory);
@@ -62,6 +65,8 @@ class Visitor {
   Opener opener_;
   Content content_;
   Record record_;
+  // A symlink is younger than the directory: the server does not keep the times of directories.
+  bool has_younger_ = false;
   bool asked_to_unshare_ = false;
   bool unshared_ = false;
   // No gain was measured from larger ones.

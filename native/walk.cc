@@ -32,7 +32,9 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
     queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
-  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_};
+  glances_ = static_cast<Glance*>(calloc(requests_.count() + 1, sizeof(Glance)));
+  if (glances_ == nullptr) return -ENOMEM;
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_, glances_};
   repeat_ = repeat;
   Begin();
   started_ = 1;
@@ -251,4 +253,5 @@ Walk::~Walk() {
   uv_cond_destroy(&changed_);
   pthread_mutex_destroy(&lock_);
   memory_->Release();
+  free(glances_);
 }

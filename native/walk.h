@@ -75,6 +75,7 @@ class Walk {
 
   Requests requests_;
   UniqueFd queue_;
+  Glance* glances_ = nullptr;
   Visitor::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
   std::atomic<int> references_{1};

@@ -57,7 +57,9 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
  *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
- *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read)
+ *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read),
+ *                     256 GLANCE (with COMPARE, in a walk that is repeated: for as long as the request's own directory has the
+ *                     same stat, that is asked for in most passes, and nothing else)
  *     u32 rootBytes, u32 relBytes, u32 nameCount
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
  *     root            an absolute path; symlinks are followed
@@ -150,7 +152,7 @@ export interface NativeCalls {
    * keep the loop alive until ref().
    */
   open(onDone: (id: number, result: number, data: Buffer) => void): number
-  /** 0, or -errno: it will not be made. EBADF while closed, EINVAL for what makes no sense, EAGAIN: no thread is to be had. */
+  /** 0, or -errno: it will not be made. With the id 0 onDone() is not called. EBADF while closed, EINVAL for what makes no sense, EAGAIN: no thread is to be had. */
   push(
     id: number,
     kind: number,

@@ -102,6 +102,11 @@ async function swapData(parent: HeldDirectory, to: string): Promise<void> {
   }
 }
 
+/** Begins to make a directory whose files have all been copied, for {@link apply} to find it ready. */
+export function buildAhead(tree: TargetTree, work: Work, name: string): void {
+  work.begin(tree, build(tree, work, `${work.shown}/${name}`, undefined))
+}
+
 /**
  * Makes a node in the work directory and returns its name there. Files have been copied before; of a generation, those that
  * another source has added to the one before it are linked from there.
@@ -116,21 +121,25 @@ async function build(node: TargetNode, work: Work, shown: string, from: Target |
     await onTarget('link', shown, linkPublished(node, from, held, name))
     return name
   }
+  const begun = node.kind === 'directory' && work.begun(node)
+  if (begun) return await begun
   const name = work.next()
   if (node.kind === 'link') {
     await onTarget('symlink', shown, calls.symlink(node.to, held.at(name)))
     return name
   }
-  // The thread keeps the order.
-  const making = onTarget('mkdir', shown, calls.mkdir(held.at(name), 0o700))
+  // The thread keeps the order: what is made is opened and filled behind that, and nobody else comes into the work directory.
+  const mode = (Number(node.key.mode) & 0o777) | 0o700
+  const making = onTarget('mkdir', shown, calls.mkdir(held.at(name), mode))
   const opening = onTarget('open', shown, held.directory(name))
-  await Promise.allSettled([making, opening])
+  const filling = leavesAtOnce(node.entries, async (child, of) => {
+    const built = await build(of, work, `${shown}/${child}`, from)
+    await onTarget('rename', shown, calls.rename(held.at(built), held.at(`${name}/${child}`)))
+  })
+  await Promise.allSettled([making, opening, filling])
   await making
   await using made = await opening
-  await leavesAtOnce(node.entries, async (child, of) => {
-    const built = await build(of, work, `${shown}/${child}`, from)
-    await onTarget('rename', shown, calls.rename(held.at(built), made.at(child)))
-  })
+  await filling
   await copyAttributes(made, shown, node.key)
   return name
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { CallError } from '../mounts/call_error.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import type { HeldDirectory, HeldFile, ReadFile } from '../mounts/held.ts'
 
 /** A source, or a directory of it, while it is read. */
 export interface Opened extends AsyncDisposable {
@@ -13,8 +13,8 @@ export interface Opened extends AsyncDisposable {
   names(most: number): Promise<Buffer[]>
   lstat(name: string | Buffer): Promise<FileStat>
   directory(name: string): Promise<HeldDirectory>
-  /** Opens a regular file for reading; EPROTOTYPE for what is none. */
-  file(name: string): Promise<HeldFile>
+  /** Opens a regular file and reads up to `most` bytes; EPROTOTYPE for what is none. */
+  file(name: string, most: number): Promise<ReadFile>
   /** A reference to an entry, whatever it is. */
   hold(name: string): Promise<HeldFile>
 }
@@ -57,8 +57,8 @@ export class SoleFile implements Opened {
     throw new CallError(constants.errno.ENOTDIR, 'open')
   }
 
-  file(): Promise<HeldFile> {
-    return this.#parent.file(this.#name)
+  file(_name: string, most: number): Promise<ReadFile> {
+    return this.#parent.file(this.#name, most)
   }
 
   hold(): Promise<HeldFile> {

@@ -1,5 +1,7 @@
 import type { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { buildAhead } from './apply.ts'
 import { isShown } from './generation.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './interrupted.ts'
 import type { Contribution } from './merge.ts'
@@ -7,7 +9,7 @@ import type { Opened } from './opened.ts'
 import type { MirrorConfig } from './options.ts'
 import { linked } from './plan.ts'
 import { NOTHING, type Published, type Publisher } from './publisher.ts'
-import { type ScanRules, type Snapshot, scan, verify } from './snapshot.ts'
+import { Scan, type ScanRules, type Snapshot, verify } from './snapshot.ts'
 import type { Source } from './source.ts'
 import { type Emptied, type Staged, type StagedGeneration, stage, TWO_TICKS } from './stage.ts'
 import type { Staging } from './staging.ts'
@@ -75,18 +77,30 @@ export class Passes {
   }
 
   async #attempt(): Promise<Outcome> {
-    const { source, index, publisher, rules } = this.#context
+    const { config, source, index, publisher, staging, rules } = this.#context
     await using root = await source.open()
-    const snapshot = await scan(root, rules, this.#read?.data !== undefined)
-    const staged = await this.#stage(root, snapshot)
+    await using scan = new Scan(root, rules)
+    const snapshot = await scan.read(this.#read?.data !== undefined)
+    const held = await scan.generation
+    const staged = await this.#stage(root, snapshot, held)
     this.#emptied = staged.emptied
-    await verify(root, snapshot)
     const had = publisher.contributionOf(index)
+    const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
+    // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
+    if (isSwapped && staged.generation !== undefined && config.sources.length === 1)
+      buildAhead(staged.generation.tree, await staging.work(index), staged.generation.from)
+    // What a swap leaves behind is removed: that it may be is asked with the rest.
+    const [verified, confirmed] = await Promise.allSettled([
+      verify(root, snapshot, held),
+      isSwapped ? source.confirm(root.opened) : undefined,
+    ])
+    for (const each of [verified, confirmed]) if (each.status === 'rejected') throw each.reason
     const contribution =
       staged.entries === undefined
         ? had
         : { source: source.path, entries: staged.entries, generation: staged.generation }
-    const published = contribution === undefined ? NOTHING : await this.#publish(root, contribution)
+    const published =
+      contribution === undefined ? NOTHING : await this.#publish(root, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
       staged.skipped.length + failures.length === 0 && snapshot.over === undefined && !published.isDeferred
@@ -103,16 +117,16 @@ export class Passes {
     }
   }
 
-  async #publish(root: Opened, contribution: Contribution): Promise<Published> {
+  async #publish(root: Opened, contribution: Contribution, isConfirmed: boolean): Promise<Published> {
     const { source, index, publisher } = this.#context
-    const published = await publisher.publish(index, contribution, false)
+    const published = await publisher.publish(index, contribution, isConfirmed)
     if (published !== undefined) return published
     // Not while it publishes: a source that has stopped answering must not hold up the others.
-    await source.confirm(root)
+    await source.confirm(await root.stat())
     return (await publisher.publish(index, contribution, true)) ?? NOTHING
   }
 
-  async #stage(root: Opened, snapshot: Snapshot): Promise<Staged> {
+  async #stage(root: Opened, snapshot: Snapshot, held: HeldDirectory | undefined): Promise<Staged> {
     const { config, source, index, publisher, staging } = this.#context
     if (snapshot.over === undefined) {
       const before = {
@@ -120,7 +134,7 @@ export class Passes {
         generation: this.#reusable(snapshot),
         emptied: this.#emptied,
       }
-      return stage(root, snapshot, before, () => staging.work(index), config.quiet)
+      return stage(root, snapshot, held, before, () => staging.work(index), config.quiet)
     }
     const isLinked = config.overLimit === 'link' && !snapshot.endless
     const entries = isLinked ? linked(snapshot, source.path, config.sources.length === 1) : undefined

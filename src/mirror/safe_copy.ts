@@ -1,6 +1,6 @@
 import { InotifyError } from '../errors.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import type { HeldDirectory, HeldFile, ReadFile } from '../mounts/held.ts'
 import { codeOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { type StatKey, sameKey, statKey } from './tree.ts'
@@ -29,10 +29,15 @@ export async function copyFile(from: Opened, name: string, key: StatKey, to: Pla
   await using source = ifFulfilled(opened)
   await using copy = ifFulfilled(created)
   if (source === undefined || copy === undefined) throw reasonFor(opened, created)
-  const digest = await readVersion(source, key, (chunk) =>
-    onTarget('write', to.shown, copy.calls.write(copy.fd, chunk)),
-  )
-  await copyAttributes(copy, to.shown, key)
+  let written: Promise<void> = Promise.resolve()
+  const digest = await readVersion(source, key, async (chunk) => {
+    await written
+    written = onTarget('write', to.shown, copy.calls.write(copy.fd, chunk))
+    // Heard of below, unless the source has failed before.
+    written.catch(() => {})
+  })
+  // The thread keeps the order.
+  await Promise.all([written, copyAttributes(copy, to.shown, key)])
   return digest
 }
 
@@ -47,7 +52,8 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
   const { calls, fd } = file
   const { uid, gid, mode } = key
   const had = file.opened
-  let owned = had.uid === uid && had.gid === gid
+  const wasOwned = had.uid === uid && had.gid === gid
+  let owned = wasOwned
   if (!owned) {
     try {
       await calls.chown(fd, Number(uid), Number(gid))
@@ -61,6 +67,7 @@ export async function copyAttributes(file: HeldFile, shown: string, key: StatKey
   // On a directory the bits give no rights, but would those of another group. chown(2) clears them, hence the order.
   const bits = Number(mode) & (owned && had.isDirectory() ? 0o7777 : 0o777)
   const own = had.isDirectory() ? ownBits(Number(owned ? uid : had.uid)) : 0
+  if (wasOwned && (Number(had.mode) & 0o7777) === (bits | own)) return
   await onTarget('chmod', shown, calls.chmod(fd, bits | own))
 }
 
@@ -93,8 +100,8 @@ function targetError(syscall: string, path: string, error: unknown): InotifyErro
   return new InotifyError({ errno, syscall, path, hint })
 }
 
-async function openVersion(from: Opened, name: string, key: StatKey): Promise<HeldFile> {
-  const file = await openRegular(from, name)
+async function openVersion(from: Opened, name: string, key: StatKey): Promise<ReadFile> {
+  const file = await openRegular(from, name, mostOf(Number(key.size)))
   try {
     checkVersion(file.opened, key)
     return file
@@ -112,9 +119,14 @@ function reasonFor(...settled: Array<PromiseSettledResult<unknown>>): unknown {
   return settled.find((each) => each.status === 'rejected')?.reason
 }
 
-async function openRegular(from: Opened, name: string): Promise<HeldFile> {
+/** One byte more than there should be: it shows that somebody is writing. */
+function mostOf(left: number): number {
+  return Math.min(CHUNK, left + 1)
+}
+
+async function openRegular(from: Opened, name: string, most: number): Promise<ReadFile> {
   try {
-    return await from.file(name)
+    return await from.file(name, most)
   } catch (error) {
     if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${name} is no regular file any more`)
     throw error
@@ -123,7 +135,7 @@ async function openRegular(from: Opened, name: string): Promise<HeldFile> {
 
 /** Reads exactly the bytes that `key` announces: one more or one less means that somebody is writing. */
 async function readVersion(
-  file: HeldFile,
+  file: ReadFile,
   key: StatKey,
   take: (chunk: Buffer) => Promise<void>,
 ): Promise<string> {
@@ -131,18 +143,23 @@ async function readVersion(
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
   // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.
-  for (let left = Number(key.size); ; ) {
-    const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
+  let left = Number(key.size)
+  for (let [chunk, now] = [file.content, file.after]; ; [chunk, now] = await readOn(file, mostOf(left))) {
+    // Shorter than asked for is the end of a regular file: read(2).
+    const isEnd = chunk.length === left && chunk.length < mostOf(left)
     if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
     hash.update(chunk)
     left -= chunk.length
-    // Shorter than asked for is the end of a regular file: read(2).
-    const isLast = left === 0 && chunk.length < CHUNK
-    const [now] = await Promise.all([isLast ? file.stat() : undefined, take(chunk)])
-    if (now === undefined) continue
+    await take(chunk)
+    if (!isEnd || now === undefined) continue
     checkVersion(now, key)
     return hash.digest('base64')
   }
+}
+
+/** And what it is behind that: the thread keeps the order. */
+function readOn(file: HeldFile, most: number): Promise<[Buffer, FileStat]> {
+  return Promise.all([file.calls.read(file.fd, most), file.stat()])
 }
 
 function checkVersion(now: FileStat, key: StatKey): void {

@@ -115,7 +115,7 @@ async function findSource(path: string): Promise<Found> {
   try {
     await lookUpPath(calls, path)
     const { fd, stat } = await calls.open(path, O_PATH)
-    await calls.close(fd)
+    calls.close(fd)
     const isFile = stat.isFile()
     // Anything else is ENOTDIR here.
     const held = await HeldDirectory.open(calls, isFile ? dirname(path) : path)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FileStat } from '../mounts/file_stat.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
 import { codeOf, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
 import { judgeLink } from './links.ts'
 import type { Opened } from './opened.ts'
@@ -46,30 +47,20 @@ export interface Snapshot {
   readonly skipped: readonly Skipped[]
 }
 
-/** Where `..data` leads, if it is a symlink to an entry beside it; undefined if this is no AtomicWriter's directory. */
-export async function readData(root: Opened): Promise<string | undefined> {
+/** What `..data` is; undefined if there is none. */
+async function lookAtData(root: Opened): Promise<FileStat | undefined> {
   try {
-    const to = (await root.lstat('..data')).link
-    return to.includes('/') || to === '.' || to === '..' || to === '' ? undefined : to
+    return await root.lstat('..data')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-/**
- * Reads the whole source. `hadData`: whether there was a `..data` the last time, which is then asked for without waiting for the names.
- * Errors of single entries are part of the result; those thrown speak for the source. */
-export async function scan(root: Opened, rules: ScanRules, hadData: boolean): Promise<Snapshot> {
-  const key = statKey(root.opened)
-  const [names, early] = await Promise.all([
-    root.names(MAX_ENTRIES + 1),
-    hadData ? readData(root) : undefined,
-  ])
-  const data = !names.some(isData) ? undefined : hadData ? early : await readData(root)
-  const scanner = new Scanner(rules, data)
-  const tree = await scanner.read({ held: root, key, path: '', depth: 0 }, names)
-  return { tree, data, over: scanner.over, endless: scanner.endless, skipped: scanner.skipped }
+/** Where `..data` leads, if it is a symlink to an entry beside it; undefined if this is no AtomicWriter's directory. */
+function dataOf(looked: FileStat | undefined): string | undefined {
+  const to = looked?.link ?? ''
+  return to.includes('/') || to === '.' || to === '..' || to === '' ? undefined : to
 }
 
 /**
@@ -84,20 +75,28 @@ function isData(name: Buffer): boolean {
  * Makes sure, after all has been read, that it was one version: a swap of `..data` meanwhile throws {@link Torn}. So does a
  * directory made anew under the same name.
  */
-export async function verify(root: Opened, { tree, data }: Snapshot): Promise<void> {
-  const [stat, now, ino] = await Promise.all([
+export async function verify(
+  root: Opened,
+  { tree, data }: Snapshot,
+  held: HeldDirectory | undefined,
+): Promise<void> {
+  const [stat, looked, ino, heldStat] = await Promise.all([
     root.stat(),
-    data === undefined ? findData(root) : readData(root),
+    data === undefined ? findData(root) : lookAtData(root),
     data === undefined ? undefined : inodeOf(root, data),
+    held?.stat(),
   ])
+  const now = dataOf(looked)
   if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
   if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
-  if (generation?.kind === 'directory' && ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+  if (generation?.kind !== 'directory') return
+  if (ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+  if (heldStat !== undefined && wasRemoved(generation.key, heldStat)) throw new Torn(`${data} was removed`)
 }
 
-async function findData(root: Opened): Promise<string | undefined> {
-  return (await root.names(MAX_ENTRIES)).some(isData) ? await readData(root) : undefined
+async function findData(root: Opened): Promise<FileStat | undefined> {
+  return (await root.names(MAX_ENTRIES)).some(isData) ? await lookAtData(root) : undefined
 }
 
 async function inodeOf(root: Opened, name: string): Promise<bigint | undefined> {
@@ -123,34 +122,65 @@ interface Reading {
   readonly depth: number
 }
 
-async function look({ held, key }: Reading, name: string): Promise<FileStat> {
-  const stat = await held.lstat(name)
-  // Again: it may also have gone between being looked up and being looked at.
-  return wasRemoved(key, stat) ? await held.lstat(name) : stat
-}
-
-class Scanner {
-  readonly skipped: Skipped[] = []
-  over: string | undefined
-  endless = false
+/** Reads a source. Holds the directory behind `..data` until it is disposed of: what is copied is of the very one that was read. */
+export class Scan implements AsyncDisposable {
+  readonly #root: Opened
   readonly #rules: ScanRules
-  readonly #data: string | undefined
+  readonly #skipped: Skipped[] = []
+  #looked: FileStat | undefined
+  #data: string | undefined
+  #opening: Promise<HeldDirectory | undefined> = Promise.resolve(undefined)
+  #listing: Promise<Buffer[] | undefined> = Promise.resolve(undefined)
+  #over: string | undefined
+  #endless = false
   #files = 0
   #bytes = 0n
   #entries = 0
 
-  constructor(rules: ScanRules, data: string | undefined) {
+  constructor(root: Opened, rules: ScanRules) {
+    this.#root = root
     this.#rules = rules
-    this.#data = data
   }
 
-  async read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
+  /** The directory behind `..data`, where there is one and it could be opened. */
+  get generation(): Promise<HeldDirectory | undefined> {
+    return this.#opening
+  }
+
+  /**
+   * Reads the whole source, once. Errors of single entries are part of the result; those thrown speak for the source.
+   *
+   * @param hadData whether there was a `..data` the last time, which is then asked for without waiting for the names
+   */
+  async read(hadData: boolean): Promise<Snapshot> {
+    const root = this.#root
+    const [names, early] = await Promise.all([
+      root.names(MAX_ENTRIES + 1),
+      hadData ? lookAtData(root) : undefined,
+    ])
+    if (names.some(isData)) this.#looked = hadData ? early : await lookAtData(root)
+    const data = dataOf(this.#looked)
+    this.#data = data
+    if (data !== undefined) {
+      // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
+      this.#opening = root.directory(data).catch(() => undefined)
+      this.#listing = this.#opening.then((held) => held?.names(MAX_ENTRIES + 1)).catch(() => undefined)
+    }
+    const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
+    return { tree, data, over: this.#over, endless: this.#endless, skipped: this.#skipped }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#opening)?.close()
+  }
+
+  async #read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
     const entries = new Map<string, SourceNode>()
     names.sort(Buffer.compare)
     for (let first = 0; first < names.length; first += AT_ONCE) {
       const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
       // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
-      const looks = await Promise.allSettled(some.map((name) => look(directory, name)))
+      const looks = await Promise.allSettled(some.map((name) => this.#look(directory, name)))
       for (const [index, name] of some.entries()) {
         if (!this.#hasRoom(directory.path)) return { kind: 'directory', key: directory.key, entries }
         const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
@@ -160,12 +190,23 @@ class Scanner {
     return { kind: 'directory', key: directory.key, entries }
   }
 
+  async #look({ held, key, path }: Reading, name: string): Promise<FileStat> {
+    const stat = (path === '' ? await this.#lookedAt(name) : undefined) ?? (await held.lstat(name))
+    // Again: it may also have gone between being looked up and being looked at.
+    return wasRemoved(key, stat) ? await held.lstat(name) : stat
+  }
+
+  async #lookedAt(name: string): Promise<FileStat | undefined> {
+    if (name === this.#data) return (await this.#opening)?.opened
+    return name === '..data' ? this.#looked : undefined
+  }
+
   #hasRoom(path: string): boolean {
     // Nothing below the first level is of use any more, and it may be without end.
-    if (path !== '') return this.over === undefined
+    if (path !== '') return this.#over === undefined
     // So may that be: a link for each of a million names would be the end of the target.
-    this.endless = this.#entries > MAX_ENTRIES
-    return !this.endless
+    this.#endless = this.#entries > MAX_ENTRIES
+    return !this.#endless
   }
 
   #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
@@ -217,9 +258,9 @@ class Scanner {
       this.#files++
       this.#bytes += stat.size
     }
-    if (this.#files > files) this.over ??= `more than ${files} files`
-    if (this.#bytes > bytes) this.over ??= `more than ${bytes} bytes`
-    if (this.#entries > MAX_ENTRIES) this.over ??= `more than ${MAX_ENTRIES} entries`
+    if (this.#files > files) this.#over ??= `more than ${files} files`
+    if (this.#bytes > bytes) this.#over ??= `more than ${bytes} bytes`
+    if (this.#entries > MAX_ENTRIES) this.#over ??= `more than ${MAX_ENTRIES} entries`
   }
 
   #link(at: string, to: string): SourceNode | undefined {
@@ -236,20 +277,24 @@ class Scanner {
     const { target } = this.#rules
     if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
+    const below = { path: at, depth: depth + 1 }
+    // verify() sees to its being the same.
+    const generation = at === this.#data ? await this.#opening : undefined
+    if (generation !== undefined) {
+      const names = (await this.#listing) ?? (await generation.names(MAX_ENTRIES + 1))
+      return await this.#read({ ...below, held: generation, key: statKey(generation.opened) }, names)
+    }
     await using child = await held.directory(name)
     const key = statKey(child.opened)
-    const tree = await this.read(
-      { held: child, key, path: at, depth: depth + 1 },
-      await child.names(MAX_ENTRIES + 1),
-    )
-    // Another may have taken its name, and this one be half removed: what it lacks is not gone. verify() sees to `..data`'s.
-    if (at !== this.#data && (await held.lstat(name)).ino !== key.ino)
+    const tree = await this.#read({ ...below, held: child, key }, await child.names(MAX_ENTRIES + 1))
+    // Another may have taken its name, and this one be half removed: what it lacks is not gone.
+    if ((await held.lstat(name)).ino !== key.ino)
       return { kind: 'unreadable', reason: 'it was replaced while it was read' }
     return tree
   }
 
   #skip(path: string, reason: string): undefined {
-    this.skipped.push({ path, reason })
+    this.#skipped.push({ path, reason })
   }
 }
 

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import type { Calls } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
 import { reach } from '../mounts/reach.ts'
 import { Replaced, reasonOf, SourceLost } from './interrupted.ts'
@@ -53,10 +54,9 @@ export class Source {
    * Before anything is removed from the target: throws {@link Replaced} if another directory has taken the path and `read`,
    * from which names were missing, may be one on its way out; {@link SourceLost} if there is none.
    */
-  async confirm(read: Opened): Promise<void> {
+  async confirm(read: FileStat): Promise<void> {
     await using now = await this.#reach()
-    const [here, there] = [now.opened, await read.stat()]
-    if (here.dev !== there.dev || here.ino !== there.ino)
+    if (now.opened.dev !== read.dev || now.opened.ino !== read.ino)
       throw new Replaced('it was replaced while it was read')
   }
 

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
 import { atOnce, leavesAtOnce } from './at_once.ts'
 import { losesSource, reasonOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
-import { type Snapshot, wasRemoved } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 import {
   isCopyOf,
   type Skipped,
@@ -73,10 +74,13 @@ interface Unsettled {
 /**
  * Copies what differs from the target. An entry that cannot be copied keeps what the target has of it, if anything, and is
  * reported. Throws {@link Torn} if a generation changed while it was read: it is published whole or not at all.
+ *
+ * @param held the directory behind `..data`
  */
 export async function stage(
   root: Opened,
   snapshot: Snapshot,
+  held: HeldDirectory | undefined,
   before: Before,
   work: () => Promise<Work>,
   quiet: number,
@@ -89,16 +93,16 @@ export async function stage(
   const { entries } = await stager.directory(root, { ...tree, entries: flat }, before.target, '')
   await stager.settle(root)
   if (data === undefined) return { ...stager.found, entries, generation: undefined }
-  const generation = await stageGeneration(root, snapshot, data, before.generation, stager)
+  const generation = await stageGeneration(snapshot, data, held, before.generation, stager)
   // Links into a generation that is not there would dangle.
   return { ...stager.found, entries: generation === undefined ? undefined : entries, generation }
 }
 
 /** undefined if it could not be copied completely. */
 async function stageGeneration(
-  root: Opened,
   { tree }: Snapshot,
   data: string,
+  held: HeldDirectory | undefined,
   had: StagedGeneration | undefined,
   stager: Stager,
 ): Promise<StagedGeneration | undefined> {
@@ -113,20 +117,9 @@ async function stageGeneration(
   }
   if (source?.kind !== 'directory') throw new Torn(`..data names ${data}, which is no directory`)
   if (had?.from === data && isCopyOf(had.tree, source)) return had
-  await using held = await openGeneration(root, data)
+  if (held === undefined) throw new Torn(`${data} has only just become a directory`)
   const copy = await stager.generation(held, source, data)
-  if (copy === undefined) return undefined
-  if (wasRemoved(source.key, await held.stat())) throw new Torn(`${data} was removed`)
-  return { from: data, tree: copy }
-}
-
-async function openGeneration(root: Opened, data: string): Promise<Opened> {
-  try {
-    return await root.directory(data)
-  } catch (error) {
-    if (losesSource(error)) throw error
-    throw new Torn(`${data} went: ${reasonOf(error)}`)
-  }
+  return copy && { from: data, tree: copy }
 }
 
 class Stager {

@@ -1,6 +1,6 @@
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from './remove_tree.ts'
-import type { TargetFile } from './tree.ts'
+import type { TargetFile, TargetTree } from './tree.ts'
 
 /** What a pass has staged. */
 export class Work {
@@ -10,6 +10,7 @@ export class Work {
   /** Names of files that are ready to be published, by the entries they are the content of. */
   readonly files = new Map<TargetFile, string>()
   readonly #all: ReadonlyMap<number, Promise<Work>>
+  readonly #ahead = new Map<TargetTree, Promise<string>>()
   #kept: ReadonlySet<string> = new Set()
   #count = 0
 
@@ -53,6 +54,16 @@ export class Work {
     return undefined
   }
 
+  /** What is being made before it is known whether it will be published: its name here, once it is ready. */
+  begin(tree: TargetTree, making: Promise<string>): void {
+    making.catch(() => {})
+    this.#ahead.set(tree, making)
+  }
+
+  begun(tree: TargetTree): Promise<string> | undefined {
+    return this.#ahead.get(tree)
+  }
+
   keep(): void {
     this.#kept = new Set([...this.files.values()].filter((name) => !this.#kept.has(name)))
   }
@@ -63,6 +74,8 @@ export class Work {
 
   /** Removes what is left in it and is not to be kept. */
   async clear(): Promise<void> {
+    await Promise.allSettled(this.#ahead.values())
+    this.#ahead.clear()
     if (this.#count === 0) return
     for (const [file, name] of this.files) if (!this.#kept.has(name)) this.files.delete(file)
     const names = (await this.held.names()).map(String)

@@ -52,6 +52,13 @@ export interface Opened {
   readonly stat: FileStat
 }
 
+/** A regular file, and what was read of it as it was opened. */
+export interface OpenedFile extends Opened {
+  readonly content: Buffer
+  /** What it was behind that; undefined where nothing was to be read. */
+  readonly after: FileStat | undefined
+}
+
 /** What ended a wait: a sentinel is not what it was, nothing happened for so long, or another call was wanted. */
 export interface Waited {
   readonly ended: 'changed' | 'quiet' | 'interrupted'
@@ -127,16 +134,27 @@ export class Calls {
   }
 
   /**
-   * Opens a regular file to be read; anything else is not opened at all: EPROTOTYPE. Where the name is looked up anew, what the page
-   * cache has of the file is not trusted either.
+   * Opens a regular file to be read, and reads up to `most` bytes; anything else is not opened at all: EPROTOTYPE. Where the name is
+   * looked up anew, what the page cache has of the file is not trusted either.
    */
-  openRegular({ fd, name, revalidate }: At): Promise<Opened> {
-    return this.#open('open regular', { numbers: [fd, 0, Number(revalidate === true)], one: name })
+  async openRegular({ fd, name, revalidate }: At, most = 0): Promise<OpenedFile> {
+    const asked = { numbers: [fd, most, Number(revalidate === true)], one: name }
+    const { result, data } = await this.#ask('open regular', asked)
+    const stats = most > 0 ? 2 : 1
+    return {
+      fd: result,
+      stat: new FileStat(data.subarray(0, FileStat.BYTES)),
+      after: most > 0 ? new FileStat(data.subarray(FileStat.BYTES, 2 * FileStat.BYTES)) : undefined,
+      content: data.subarray(stats * FileStat.BYTES),
+    }
   }
 
-  /** Of a descriptor that one of these calls gave: EBADF for any other. After {@link end} there is none left to be closed. */
-  async close(fd: number): Promise<void> {
-    if (!this.#ended) await this.#ask('close', { numbers: [fd] })
+  /**
+   * Of a descriptor that one of these calls gave, and of no other. Not to be waited for: what is asked of the thread later happens
+   * later, and of what is not written there is no failure to be heard of. After {@link end} there is none left to be closed.
+   */
+  close(fd: number): void {
+    if (!this.#ended) this.#native?.push(0, KINDS.indexOf('close'), fd, 0, 0, null, null)
   }
 
   /** statx(2): no symlink is followed, and the server asked whatever the kernel remembers. */
@@ -155,9 +173,13 @@ export class Calls {
     return (await this.#ask('readlink', asked)).data.toString()
   }
 
-  /** The first `most` names in a directory, as bytes: a name need not be UTF-8. */
-  async names(fd: number, most: number): Promise<Buffer[]> {
-    const { data } = await this.#ask('getdents64', { numbers: [fd, most] })
+  /**
+   * The first `most` names in a directory, as bytes: a name need not be UTF-8.
+   *
+   * @param revalidate whether the server is asked, whatever is remembered of an earlier listing
+   */
+  async names(fd: number, most: number, revalidate = false): Promise<Buffer[]> {
+    const { data } = await this.#ask('getdents64', { numbers: [fd, most, Number(revalidate)] })
     const names: Buffer[] = []
     for (let at = 0, end = 0; at < data.length; at = end + 1) {
       end = data.indexOf(0, at)
@@ -166,7 +188,7 @@ export class Calls {
     return names
   }
 
-  /** Has the file system look a name up anew. */
+  /** Has the file system look a name up anew, or each component of a path from the first down. */
   async lookUpAgain({ fd, name }: At): Promise<void> {
     await this.#ask('look up', { numbers: [fd], one: name })
   }
@@ -258,7 +280,8 @@ export class Calls {
   #answer(kind: Kind, { numbers = [], one, other, keepsAlive = true }: Arguments): Promise<Answer> {
     if (this.#ended) return Promise.reject(new CallError(os.errno.ECANCELED, kind))
     const native = this.#opened()
-    this.#last = (this.#last + 1) % 2 ** 32
+    // 0 is for what is not answered.
+    this.#last = (this.#last % (2 ** 32 - 1)) + 1
     const id = this.#last
     const [a = 0, b = 0, c = 0] = numbers
     const error = native.push(id, KINDS.indexOf(kind), a, b, c, one ?? null, other ?? null)

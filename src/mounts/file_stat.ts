@@ -4,6 +4,9 @@ const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK } = constants
 
 /** What statx(2) says of an inode, exactly: times in ns since the epoch. */
 export class FileStat {
+  /** Packed, without a symlink's text. */
+  static readonly BYTES = 88
+
   readonly ino: bigint
   /** Type and permission bits, as in st_mode. */
   readonly mode: bigint
@@ -35,7 +38,7 @@ export class FileStat {
     this.mount = field(8)
     this.dev = field(9)
     this.btimeNs = field(10)
-    this.link = packed.toString('utf8', 88)
+    this.link = packed.toString('utf8', FileStat.BYTES)
   }
 
   isFile(): boolean {

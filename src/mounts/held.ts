@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { AT_FDCWD, type At, type Calls, O_PATH, type Opened } from './calls.ts'
+import { AT_FDCWD, type At, type Calls, O_PATH, type Opened, type OpenedFile } from './calls.ts'
 import type { FileStat } from './file_stat.ts'
 
 const { O_DIRECTORY } = constants
@@ -37,7 +37,7 @@ export class HeldDirectory implements AsyncDisposable {
     try {
       return new HeldDirectory(calls, opened, await mayBeStale(calls, opened.fd))
     } catch (error) {
-      await calls.close(opened.fd)
+      calls.close(opened.fd)
       throw error
     }
   }
@@ -63,7 +63,7 @@ export class HeldDirectory implements AsyncDisposable {
 
   /** The names as bytes, the first `most` of them. */
   names(most = Number.MAX_SAFE_INTEGER): Promise<Buffer[]> {
-    return this.calls.names(this.fd, most)
+    return this.calls.names(this.fd, most, this.revalidates)
   }
 
   lstat(name: string | Buffer): Promise<FileStat> {
@@ -100,9 +100,9 @@ export class HeldDirectory implements AsyncDisposable {
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
 
-  /** Opens a regular file for reading; an entry of another type is not opened at all: EPROTOTYPE. */
-  async file(name: string | Buffer): Promise<HeldFile> {
-    return new HeldFile(this.calls, await this.calls.openRegular(this.at(name)))
+  /** Opens a regular file and reads up to `most` bytes; an entry of another type is not opened at all: EPROTOTYPE. */
+  async file(name: string | Buffer, most = 0): Promise<ReadFile> {
+    return new ReadFile(this.calls, await this.calls.openRegular(this.at(name), most))
   }
 
   /** Makes a file to be written. */
@@ -110,9 +110,8 @@ export class HeldDirectory implements AsyncDisposable {
     return new HeldFile(this.calls, await this.calls.create(this.at(name), mode))
   }
 
-  /** Not waited for: what is asked of the thread later happens later, and of O_PATH there is no failure to be heard of. */
   async close(): Promise<void> {
-    this.calls.close(this.fd).catch(() => {})
+    this.calls.close(this.fd)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -137,17 +136,28 @@ export class HeldFile implements AsyncDisposable {
     return this.calls.stat({ fd: this.fd, name: '' })
   }
 
-  /** Not waited for, as a HeldDirectory's. What a network file system may say only now, that it could not write, is not of a tmpfs. */
+  /** What a network file system may say only now, that it could not write, is not of a tmpfs. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.calls.close(this.fd).catch(() => {})
+    this.calls.close(this.fd)
   }
 }
 
-/** Has every component of a path looked up anew, from the root down. */
+/** A regular file that is open to be read, and what was read of it as it was opened. */
+export class ReadFile extends HeldFile {
+  readonly content: Buffer
+  /** What it was behind that; undefined where nothing was to be read. */
+  readonly after: FileStat | undefined
+
+  constructor(calls: Calls, opened: OpenedFile) {
+    super(calls, opened)
+    this.content = opened.content
+    this.after = opened.after
+  }
+}
+
+/** Has every component of an absolute path looked up anew, from the root down. */
 export async function lookUpPath(calls: Calls, path: string): Promise<void> {
-  const parts = path.split('/')
-  const paths = parts.slice(1).map((_, n) => parts.slice(0, n + 2).join('/'))
-  await Promise.all(paths.map((name) => calls.lookUpAgain({ fd: AT_FDCWD, name })))
+  await calls.lookUpAgain({ fd: AT_FDCWD, name: path })
 }
 
 async function mayBeStale(calls: Calls, fd: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { CallError } from './call_error.ts'
-import { AT_FDCWD, type Calls } from './calls.ts'
+import type { Calls } from './calls.ts'
 import type { FileStat } from './file_stat.ts'
 import { HeldDirectory, lookUpPath } from './held.ts'
 
@@ -44,10 +44,7 @@ export async function reach(calls: Calls, path: string): Promise<Reached> {
 
 /** The directory of what a link in `from` leads to. */
 async function directoryOf(from: HeldDirectory, to: string): Promise<HeldDirectory> {
-  let path = to.startsWith('/') ? '/' : from.path
-  for (const part of dirname(to).split('/')) {
-    path = `${path}/${part}`
-    await from.calls.lookUpAgain({ fd: AT_FDCWD, name: path })
-  }
+  const path = to.startsWith('/') ? dirname(to) : `${from.path}/${dirname(to)}`
+  await lookUpPath(from.calls, path)
   return await HeldDirectory.open(from.calls, path)
 }

@@ -13,9 +13,10 @@ import { Hints } from './hints.ts'
 import type { InotifySource } from './inotify_source.ts'
 import type { Settings } from './options.ts'
 import type { Root } from './root.ts'
-import type { RootFinding, SurveyTerms } from './survey.ts'
+import type { RootFinding } from './root_finding.ts'
 import type { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
+import type { SurveyTerms } from './terms.ts'
 import { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
 import { asWatchError, isLimit, openError } from './watch_error.ts'
@@ -175,7 +176,7 @@ export class Attaching {
     const { files, settings, report } = this.#parts
     const isNew = root.file === undefined
     this.#dropTop(root)
-    root.file ??= new FileRoot(root.path)
+    root.file ??= new FileRoot(root.path, settings.hash)
     const news = await files.attach(root.file, territory)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)

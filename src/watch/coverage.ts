@@ -1,6 +1,8 @@
 import type { Backend } from '../mounts/filesystems.ts'
+import type { Directory } from './directory.ts'
 import { textOf } from './names.ts'
 import type { Root } from './root.ts'
+import type { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
@@ -15,16 +17,27 @@ export interface Coverage {
   uncovered: Array<{ path: string; error: Error }>
 }
 
+const GLANCE =
+  'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
+
 /**
  * @param isThere whether the root is present, or its first listing under way: how far that has come is told as well
  * @param slowness what is to be said of the polls
+ * @param glancesAt of which directories they look at little
  */
 export function coverageOf(
   root: Root,
   tree: Tree,
   isThere: boolean,
   slowness: string | undefined,
+  glancesAt: (base: Directory) => boolean,
 ): Coverage[] {
+  const whyOf = ({ base, isPolled, why }: Territory): string => {
+    if (!isPolled) return why
+    const glance = base !== undefined && glancesAt(base) ? GLANCE : undefined
+    return [why, glance, slowness].filter((each) => each !== undefined).join('; ')
+  }
+
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
   const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
@@ -44,7 +57,7 @@ export function coverageOf(
     return {
       path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
       backend: territory.backend,
-      why: slowness && territory.isPolled ? `${territory.why}; ${slowness}` : territory.why,
+      why: whyOf(territory),
       directories: isThere ? territory.directories : 0,
       uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
     }

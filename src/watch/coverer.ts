@@ -3,7 +3,7 @@ import { InotifyError } from '../errors.ts'
 import { addHint } from '../inotify/limits.ts'
 import type { Directory } from './directory.ts'
 import type { Listing } from './listing.ts'
-import type { Surroundings } from './translate.ts'
+import type { Surroundings } from './surroundings.ts'
 import type { Tree } from './tree.ts'
 
 const { ENOSPC, ENOMEM } = constants.errno

@@ -84,6 +84,11 @@ export class Directory implements Entry {
     return this.#entries === undefined && this.#packed === packed
   }
 
+  /** False: no entry has this name, which is ASCII, that is no directory. As good as no work. */
+  mayHold(name: string): boolean {
+    return this.#entries?.has(name) ?? this.#packed.includes(name)
+  }
+
   /** Takes a directory in, where nothing else has its name. */
   adopt(directory: Directory): void {
     directory.parent = this

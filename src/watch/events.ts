@@ -6,17 +6,20 @@ import type { Departure } from './departures.ts'
 import { Directory, isLinkBase } from './directory.ts'
 import type { Doubts } from './doubts.ts'
 import { type Entry, mayBeSame } from './entries.ts'
-import type { SurveyTerms } from './survey.ts'
+import type { Surroundings } from './surroundings.ts'
 import type { Look, Looks, Surveyor } from './surveyor.ts'
-import type { Surroundings, Translator } from './translate.ts'
+import type { SurveyTerms } from './terms.ts'
+import type { Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
 import { isShortage } from './watch_error.ts'
 import { GONE } from './watch_mask.ts'
+import type { Watches } from './watches.ts'
 
 export interface EventsParts {
   tree: Tree
   translator: Translator
   surveyor: Surveyor
+  watches: Pick<Watches, 'retireLeft'>
   around: Surroundings
   doubts: Doubts
   /** Directories that are to be listed when the events have been told. */
@@ -62,7 +65,7 @@ export class Events {
   }
 
   async #take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { tree, translator, surveyor, report, overtaken } = this.#parts
+    const { tree, translator, surveyor, watches, report, overtaken } = this.#parts
     const index = new BatchIndex(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       if (polled.length > 0) overtaken(polled)
@@ -80,7 +83,7 @@ export class Events {
     }
     this.#weigh(open, looks)
     await this.list()
-    surveyor.retire()
+    watches.retireLeft()
   }
 
   /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
@@ -96,7 +99,7 @@ export class Events {
       releaseListed()
       this.#parts.report(translator.giveUp(departures))
       await this.list()
-      this.#parts.surveyor.retire()
+      this.#parts.watches.retireLeft()
     }
   }
 

@@ -3,10 +3,12 @@ import { stat } from 'node:fs/promises'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../inotify/constants.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import { reach } from '../mounts/reach.ts'
+import { type Reached, reach } from '../mounts/reach.ts'
 import type { Kind } from './change.ts'
 import { alteration, type Entry } from './entries.ts'
 import { codeOf, isShortage } from './watch_error.ts'
+
+const CHUNK = 256 * 1024
 
 /** What has become of a file; undefined: nothing. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
@@ -17,11 +19,15 @@ export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
  */
 export class FileRoot {
   readonly path: string
+  // What it holds is compared as well, where it is polled.
+  readonly #hashes: boolean
   isPresent = false
   // Stays while it is lost, to compare with what comes back.
   #entry: Entry | undefined
-  constructor(path: string) {
+
+  constructor(path: string, hashes: boolean) {
     this.path = path
+    this.#hashes = hashes
   }
 
   get kind(): Kind {
@@ -56,7 +62,7 @@ export class FileRoot {
 
   async #stat(calls: Calls | undefined): Promise<Entry | undefined> {
     try {
-      return calls === undefined ? await statHere(this.path) : await statThere(calls, this.path)
+      return calls === undefined ? await statHere(this.path) : await statThere(calls, this.path, this.#hashes)
     } catch (error) {
       if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined
       throw error
@@ -71,10 +77,33 @@ async function statHere(path: string): Promise<Entry | undefined> {
 }
 
 /** By a thread that may be kept waiting, and of the server, whatever this kernel remembers. */
-async function statThere(calls: Calls, path: string): Promise<Entry | undefined> {
-  const { parent, stat } = await reach(calls, path)
-  await parent.close()
-  return entryOf(stat, stat.btimeNs)
+async function statThere(calls: Calls, path: string, hashes: boolean): Promise<Entry | undefined> {
+  const reached = await reach(calls, path)
+  await using _ = reached.parent
+  const { stat } = reached
+  const entry = entryOf(stat, stat.btimeNs)
+  if (!hashes || entry?.stat === undefined || entry.kind !== 'file') return entry
+  const content = await contentOf(reached)
+  return content === undefined ? entry : { ...entry, stat: { ...entry.stat, content } }
+}
+
+/** What stands for what it holds. undefined: it cannot be read, or is another by now, and is compared by its stat. */
+async function contentOf({ parent, name, stat }: Reached): Promise<string | undefined> {
+  try {
+    await using file = await parent.file(name)
+    if (file.opened.ino !== stat.ino || file.opened.dev !== stat.dev) return undefined
+    // Loaded here: its 5 MiB of memory are for those who ask for this.
+    const { createHash } = await import('node:crypto')
+    const hash = createHash('sha256')
+    for (;;) {
+      const chunk = await file.calls.read(file.fd, CHUNK)
+      if (chunk.length === 0) return hash.digest('base64')
+      hash.update(chunk)
+    }
+  } catch (error) {
+    if (isShortage(error)) throw error
+    return undefined
+  }
 }
 
 /** undefined: a directory is another kind of root. */

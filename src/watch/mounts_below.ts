@@ -3,7 +3,7 @@ import { Directory } from './directory.ts'
 import type { Events } from './events.ts'
 import type { Presence } from './presence.ts'
 import type { Root } from './root.ts'
-import type { Surroundings } from './translate.ts'
+import type { Surroundings } from './surroundings.ts'
 import type { Tree } from './tree.ts'
 
 export interface MountsBelowParts {

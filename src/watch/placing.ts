@@ -3,7 +3,7 @@ import { Directory, isWithin } from './directory.ts'
 import { alteration, alterationOfMoved, type Entry } from './entries.ts'
 import { type Arrival, Found, type Origin } from './found.ts'
 import type { DirectoryMatching } from './matching.ts'
-import type { Surroundings } from './translate.ts'
+import type { Surroundings } from './surroundings.ts'
 import type { Tree } from './tree.ts'
 
 /** Where something belongs. */

@@ -1,3 +1,4 @@
+import { isAtomicLayout } from './atomic_layout.ts'
 import { CLOCK_SLACK_MS } from './clock.ts'
 import type { Directory } from './directory.ts'
 import type { Events } from './events.ts'
@@ -8,8 +9,8 @@ import type { Listing } from './listing.ts'
 import type { Pace } from './pace.ts'
 import { keepsDirectories } from './partial.ts'
 import type { Root } from './root.ts'
-import type { SurveyTerms } from './survey.ts'
 import type { Surveyor } from './surveyor.ts'
+import type { SurveyTerms } from './terms.ts'
 import type { Territory } from './territory.ts'
 import type { Tree } from './tree.ts'
 import { Walker } from './walk.ts'
@@ -111,13 +112,18 @@ export class Polling {
     const { surveyor, recursive, pace, interval, persistent } = this.#parts
     try {
       const directories = this.#polled().bases
-      const requests = directories.map((base) => surveyor.pollRequest(base, recursive))
+      const requests = directories.map((base) => ({
+        ...surveyor.pollRequest(base, recursive),
+        glance: this.glancesAt(base),
+      }))
       const listings = await this.#walker.linger(requests, pace.rest, interval, persistent)
       if (lingering.isInterrupted) return false
       pace.settle()
       // It has become too slow for this.
       if (listings.length === 0) return false
-      this.#found = { listings, directories }
+      // What was found is known in place of all that was: so it must be of all.
+      const isWhole = directories.length === 1 || !requests.some(({ glance }) => glance)
+      if (isWhole) this.#found = { listings, directories }
       return true
     } finally {
       this.#lingering = undefined
@@ -130,6 +136,13 @@ export class Polling {
       return false
     const { bases, leftover } = this.#polled()
     return bases.length > 0 && leftover.length === 0 && roots().every(({ isPresent }) => isPresent)
+  }
+
+  /** Whether in most polls a directory's own stat is enough, while that is the same. `hash` is for those whose times do not tell. */
+  glancesAt(base: Directory): boolean {
+    const { surveyor, recursive, tree, files, compares } = this.#parts
+    if (!compares || files.arePolled || surveyor.pollRequest(base, recursive).hash) return false
+    return isAtomicLayout(base, tree)
   }
 
   /** The directories that are asked for. */

@@ -11,12 +11,14 @@ import type { Telling } from './telling.ts'
 import type { Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
 import { isShortage, openError } from './watch_error.ts'
+import type { Watches } from './watches.ts'
 
 export interface PresenceParts {
   tree: Tree
   translator: Translator
   doubts: Doubts
   surveyor: Surveyor
+  watches: Watches
   files: FileRoots
   attaching: Attaching
   polling: Polling
@@ -40,7 +42,7 @@ export class Presence {
   }
 
   lose(root: Root, source: Source): void {
-    const { tree, translator, doubts, surveyor, polling, telling, goodUntil, arm } = this.#parts
+    const { tree, translator, doubts, watches, polling, telling, goodUntil, arm } = this.#parts
     if (!root.isPresent) return
     telling.report(translator.giveUp(translator.pending))
     root.isPresent = false
@@ -49,7 +51,7 @@ export class Presence {
     telling.report([aboutRoot('lost', root, source)])
     doubts.forget((directory) => tree.topOf(directory) === root.top)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
-    surveyor.retire()
+    watches.retireLeft()
     polling.discard()
     arm()
   }

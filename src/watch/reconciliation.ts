@@ -7,9 +7,11 @@ import { type Arrival, Found, type Origin } from './found.ts'
 import type { Listing } from './listing.ts'
 import { DirectoryMatching, matchArrivals } from './matching.ts'
 import { Placing } from './placing.ts'
-import { findingOf, type RootFinding, type SurveyTerms } from './survey.ts'
+import { findingOf, type RootFinding } from './root_finding.ts'
+import type { Surroundings } from './surroundings.ts'
+import type { SurveyTerms } from './terms.ts'
 import type { Territory } from './territory.ts'
-import type { Surroundings, Translator } from './translate.ts'
+import type { Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
 
 /**

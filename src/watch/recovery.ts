@@ -10,12 +10,13 @@ import type { Lane } from './lane.ts'
 import type { Polling } from './polling.ts'
 import type { Presence } from './presence.ts'
 import { aboutRoot, type Root } from './root.ts'
-import type { SurveyTerms } from './survey.ts'
 import type { Surveyor } from './surveyor.ts'
+import type { SurveyTerms } from './terms.ts'
 import type { Territory } from './territory.ts'
 import type { Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
 import { isShortage, openError } from './watch_error.ts'
+import type { Watches } from './watches.ts'
 
 export interface RecoveryParts {
   persistent: boolean
@@ -28,10 +29,9 @@ export interface RecoveryParts {
   files: Pick<FileRoots, 'lookAtAll'>
   presence: Pick<Presence, 'verify'>
   polling: Pick<Polling, 'discard'>
-  inotify(): Pick<InotifySource, 'kernelWatches' | 'isBarrier' | 'retire'> | undefined
+  inotify(): Pick<InotifySource, 'kernelWatches' | 'isBarrier'> | undefined
   roots(): Root[]
-  /** Whether a watch is needed for something else than a directory of the tree. */
-  keeps(wd: number): boolean
+  watches: Pick<Watches, 'retire'>
   terms(terms: Partial<SurveyTerms>): SurveyTerms
   report(changes: Change[]): void
   trouble(error: unknown): void
@@ -125,7 +125,7 @@ export class Recovery {
 
   /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
   async #reconcileWatches(): Promise<void> {
-    const { tree, doubts, keeps } = this.#parts
+    const { tree, doubts, watches } = this.#parts
     const inotify = this.#parts.inotify()
     const wds = await inotify?.kernelWatches()
     if (inotify === undefined || wds === undefined) return
@@ -133,9 +133,7 @@ export class Recovery {
       tree.loseWatch(directory)
       if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
     }
-    for (const wd of wds) {
-      if (tree.at(wd).length === 0 && !keeps(wd) && !inotify.isBarrier(wd)) inotify.retire(wd)
-    }
+    watches.retire([...wds].filter((wd) => !inotify.isBarrier(wd)))
   }
 
   #watched(): Root[] {

@@ -21,14 +21,16 @@ import { Recovery } from './recovery.ts'
 import { Root } from './root.ts'
 import { Schedule } from './schedule.ts'
 import { Settling } from './settling.ts'
-import type { SurveyTerms } from './survey.ts'
+import type { Surroundings } from './surroundings.ts'
 import { Surveyor } from './surveyor.ts'
 import type { WatchSystem } from './system.ts'
 import { Telling } from './telling.ts'
-import { type Surroundings, Translator } from './translate.ts'
+import type { SurveyTerms } from './terms.ts'
+import { Translator } from './translate.ts'
 import { Tree } from './tree.ts'
 import { asWatchError, closedError, isAbsence } from './watch_error.ts'
 import { ABOUT_NAME, GONE } from './watch_mask.ts'
+import { Watches } from './watches.ts'
 
 export interface RootsListener {
   /** Paths are keys: see names.ts. */
@@ -58,6 +60,7 @@ export class Roots implements Surroundings {
   readonly #translator = new Translator(this.#tree, this)
   readonly #lane = new Lane()
   readonly #surveyor: Surveyor
+  readonly #watches: Watches
   readonly #events: Events
   readonly #files: FileRoots
   readonly #polling: Polling
@@ -90,6 +93,11 @@ export class Roots implements Surroundings {
       trace('%s', error)
       listener.trouble(error)
     }
+    const watches = new Watches({
+      tree,
+      inotify: () => this.#inotify,
+      keeps: (wd) => files.has(wd) || attaching.ways.has(wd),
+    })
     const shared = {
       settings,
       system,
@@ -106,8 +114,8 @@ export class Roots implements Surroundings {
       openInotify: () => this.#openInotify(),
       roots: () => (this.#closed ? [] : [...this.#roots.values()]),
       terms: (terms: Partial<SurveyTerms>) => this.#terms(terms),
-      keeps: (wd: number) => this.#keeps(wd),
-      retire: (wds: Iterable<number>) => this.#retire(wds),
+      watches,
+      retire: (wds: Iterable<number>) => watches.retire(wds),
       report: (changes: Change[]) => telling.report(changes),
       trouble: (error: unknown) => listener.trouble(error),
       room: () => listener.room(),
@@ -176,6 +184,7 @@ export class Roots implements Surroundings {
     })
     this.#settling = new Settling({ ...shared, events, presence, recovery, poll: () => this.#polls.now() })
     this.#surveyor = surveyor
+    this.#watches = watches
     this.#files = files
     this.#mounts = mounts
     this.#attaching = attaching
@@ -257,7 +266,9 @@ export class Roots implements Surroundings {
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropTerritories(this.#tree)
       const isThere = root.isPresent || root === this.#beginning
-      return coverageOf(root, this.#tree, isThere, this.#pace.slowness)
+      return coverageOf(root, this.#tree, isThere, this.#pace.slowness, (base) =>
+        this.#polling.glancesAt(base),
+      )
     })
   }
 
@@ -318,19 +329,10 @@ export class Roots implements Surroundings {
       await this.#presence.verify()
   }
 
-  /** Whether a watch is needed for something else than a directory of the tree. */
-  #keeps(wd: number): boolean {
-    return this.#files.has(wd) || this.#attaching.ways.has(wd)
-  }
-
-  #retire(wds: Iterable<number>): void {
-    for (const wd of wds) if (!this.#keeps(wd) && this.#tree.at(wd).length === 0) this.#inotify?.retire(wd)
-  }
-
   #forget(root: Root): void {
     root.isPresent = false
     this.#attaching.detach(root)
-    this.#surveyor.retire()
+    this.#watches.retireLeft()
     this.#polling.discard()
   }
 

@@ -10,12 +10,16 @@ import type { Listing } from './listing.ts'
 import { textOf } from './names.ts'
 import type { Settings } from './options.ts'
 import { Reconciliation } from './reconciliation.ts'
-import { type Boundary, findingOf, type RootFinding, Survey, type SurveyTerms } from './survey.ts'
+import { findingOf, type RootFinding } from './root_finding.ts'
+import type { Surroundings } from './surroundings.ts'
+import { type Boundary, Survey } from './survey.ts'
+import type { SurveyTerms } from './terms.ts'
 import { Territory } from './territory.ts'
-import type { Surroundings, Translator } from './translate.ts'
+import type { Translator } from './translate.ts'
 import type { Tree } from './tree.ts'
 import { Walker } from './walk.ts'
 import type { WalkRequest } from './walk_request.ts'
+import type { Watches } from './watches.ts'
 
 const trace = debuglog('inotify-bridge')
 
@@ -46,8 +50,7 @@ export interface SurveyorParts {
   choose(path: string): Promise<Choice | { refused: Error }>
   /** Another territory has begun below this directory. */
   extended(territory: Territory, parent: Directory): void
-  /** Whether a watch is needed for something else than the tree. */
-  keeps(wd: number): boolean
+  watches: Watches
   report(changes: Change[]): void
   trouble(error: unknown): void
   /** What is believed of these may be otherwise from now on: not because a poll has found it so. */
@@ -234,15 +237,8 @@ export class Surveyor {
     const changes = survey.finish()
     report(changes)
     if (survey.shortage !== undefined) trouble(survey.shortage)
-    this.retire()
+    this.#parts.watches.retireLeft()
     return changes.length > 0
-  }
-
-  /** Removes the watches that nothing needs any more: not before it is known that what was dropped is found nowhere else. */
-  retire(): void {
-    const { retired } = this.#parts.tree
-    for (const wd of retired) if (!this.#parts.keeps(wd)) this.#parts.inotify()?.retire(wd)
-    retired.clear()
   }
 
   #surveyRequest(directory: Directory, { withStat }: SurveyTerms): WalkRequest {

@@ -38,7 +38,7 @@ export class Walker {
 
   /**
    * Walks again and again until there is something to tell, which it answers: nothing when the walks were cancelled, or one took longer than
-   * they may be apart. JavaScript sleeps meanwhile.
+   * they may be apart. JavaScript sleeps meanwhile. Not all of the requests with `glance` need have been walked in the last of them.
    *
    * @param first ms from one to the next; then twice as many
    * @param most up to so many

@@ -7,6 +7,7 @@ const LOOK = 8
 const IN_PARENT = 32
 const COMPARE = 64
 const HASH = 128
+const GLANCE = 256
 
 const HEAD = 16
 const LONGEST_NAME = 255
@@ -29,6 +30,8 @@ export interface WalkRequest {
   compare?: boolean
   /** Every file is read through: what it holds is part of its stat. */
   hash?: boolean
+  /** In most passes its own stat is enough, while that is the same: see {@link Walker.linger}. */
+  glance?: boolean
   /** Only these are looked at, and nothing is listed. */
   names?: readonly string[]
 }
@@ -51,7 +54,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
     end += bytes
     return bytes
   }
-  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, names } of requests) {
+  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, glance, names } of requests) {
     reserve(HEAD)
     const head = end
     end += HEAD
@@ -62,6 +65,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       (stat ? STAT : 0) |
       (compare ? COMPARE : 0) |
       (hash ? HASH : 0) |
+      (glance ? GLANCE : 0) |
       (names === undefined ? 0 : LOOK)
     if (parentIno !== undefined) {
       reserve(8)

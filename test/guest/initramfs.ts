@@ -26,6 +26,10 @@ export const MODULES_OF_9P = ['netfs', 'fscache', '9pnet', '9pnet_virtio', '9p']
 
 /** Of NFS 4, both its ends, and of what is exported. */
 export const MODULES_OF_NFS = [
+  'nls_cp437',
+  'nls_ascii',
+  'fat',
+  'vfat',
   'crc32c_generic',
   'crc16',
   'mbcache',

@@ -3,13 +3,22 @@ import type { CacheMode } from './daemon.ts'
 import { changes, overlay, readers, swaps } from './promised.ts'
 import { withGuest } from './suite.ts'
 
+interface Played {
+  rust?: boolean
+  /** Swaps at one interval and each kind of change: for a mode that another suite plays as a whole, with the other daemon. */
+  brief?: boolean
+}
+
 /** What is promised of a share that the host changes, whatever the guest's kernel remembers of it. */
-export function virtiofs(cache: CacheMode, { rust = false } = {}): void {
+export function virtiofs(cache: CacheMode, { rust = false, brief = false }: Played = {}): void {
+  // By which the figures are kept: of the mode's own suite there are others.
+  const mode = brief && rust ? `${cache} of Rust` : cache
   withGuest(`virtiofs${rust ? ' of Rust' : ''}, cache=${cache}`, { cache, rust }, (run) => {
-    describe("the kubelet's swap", () => swaps(cache, run))
-    describe('watch()', () => changes(cache, run))
-    describe('a reader that does nothing else', () => readers(cache, run))
+    describe("the kubelet's swap", () => swaps(mode, run, brief ? { intervals: [250] } : {}))
+    describe('watch()', () => changes(mode, run))
+    if (brief) return
+    describe('a reader that does nothing else', () => readers(mode, run))
     test("flat files in an overlay's lower: what overlay shows arrives, what it cannot is said", () =>
-      overlay(cache, run))
+      overlay(mode, run))
   })
 }

@@ -1,10 +1,11 @@
 // A FUSE server that shows a directory, read-only, and lets the kernel keep what it has learnt for SECONDS, as virtiofsd does
 // (bindfs, of which that cannot be had, forbids it). Mounts, serves until it is killed, prints 'ready' once it can be used.
 //
-//   node fuse_server.mjs BACK FRONT SECONDS [OPTION OF THE MOUNT [CONTROL]]
+//   node fuse_server.mjs BACK FRONT SECONDS [OPTION OF THE MOUNT [CONTROL [REQUESTS [TICK]]]]
 //
 // While there is a file CONTROL it says what fails, [{ name, operation, errno }]: what is asked of an entry that was last looked up
-// by this name, where the operation is 'read' or 'any'.
+// by this name, where the operation is 'read' or 'any'. REQUESTS gets a line for each request: ms since the epoch, opcode. TICK is of the
+// clock that the times are by, in ns.
 //
 // fuse(4) and the structures of <linux/fuse.h>, protocol 7.31, of which the mirror needs this much.
 import { spawnSync } from 'node:child_process'
@@ -12,8 +13,10 @@ import fs from 'node:fs'
 import { constants as os } from 'node:os'
 import { basename } from 'node:path'
 
-const [, , back = '', front = '', seconds = '1', option = '', control = ''] = process.argv
+const [, , back = '', front = '', seconds = '1', option = '', control = '', requests = '', tick = '1'] =
+  process.argv
 const VALID = BigInt(seconds)
+const TICK = BigInt(tick)
 const { O_RDONLY, O_RDWR, O_NOFOLLOW } = fs.constants
 const O_PATH = 0o10000000
 
@@ -77,7 +80,8 @@ function nodeOf(number) {
 function attributes(number) {
   const stat = fs.fstatSync(nodeOf(number).fd, { bigint: true })
   const out = Buffer.alloc(88)
-  const long = [stat.ino, stat.size, stat.blocks, stat.atimeNs, stat.mtimeNs, stat.ctimeNs]
+  const times = [stat.atimeNs, stat.mtimeNs, stat.ctimeNs].map((time) => time - (time % TICK))
+  const long = [stat.ino, stat.size, stat.blocks, ...times]
   long.forEach((value, i) => {
     out.writeBigUInt64LE(i < 3 ? value : value / 1_000_000_000n, i * 8)
   })
@@ -226,6 +230,7 @@ function answer(request) {
     return
   }
   if (opcode === INTERRUPT) return
+  if (requests !== '') fs.appendFileSync(requests, `${Date.now()} ${opcode}\n`)
   let error = 0
   let out = Buffer.alloc(0)
   try {

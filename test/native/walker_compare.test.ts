@@ -118,6 +118,17 @@ test.runIf(process.getuid?.() !== 0)('what may not be read is told once', async 
   expect(await told(w)).toEqual([])
 })
 
+test('a root that is gone is told of each time, as all that is not to be relied on', async () => {
+  const w = await known()
+  renameSync(w.root, `${w.root}.elsewhere`)
+  onTestFinished(() => renameSync(`${w.root}.elsewhere`, w.root))
+  for (let i = 0; i < 2; i++) {
+    const records = await walk(w.walker, [{ flags: FLAGS, root: w.root }])
+    expect(records.map(({ error }) => error)).toEqual([-constants.errno.ENOENT])
+    w.walker.commit()
+  }
+})
+
 test('a tree so deep that no path leads there', async () => {
   const w = await known()
   const depth = 3000

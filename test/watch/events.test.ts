@@ -10,7 +10,6 @@ function settling(w: World) {
   let asked: Questions = new Map()
   const surveyor = {
     hasLinks: false,
-    retire() {},
     lookAt: async (questions: Questions) => {
       asked = questions
       return new Map()
@@ -20,6 +19,7 @@ function settling(w: World) {
     tree: w.tree,
     translator: w.translator,
     surveyor,
+    watches: { retireLeft() {} },
     around: w.around,
     doubts,
     toBeListed: new Set(),

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -66,6 +66,32 @@ test('while nobody asks, too', async () => {
   await setTimeout(30)
   await store()
   await expect.poll(() => story(changes, root)).toEqual(['modify file d/file'])
+})
+
+test.each(['the file', 'a link that leads to it'])('of a root that is %s, too', async (what) => {
+  const { path, store } = await mapped()
+  const link = join(scratch(), 'link')
+  symlinkSync(path, link)
+  const root = what === 'the file' ? path : link
+  const { told } = await watching(root, { ...BY_HAND, hash: true })
+  expect(await told()).toEqual([])
+  await store()
+  expect(story(await told(), root)).toEqual(['modify file .'])
+  expect(await told()).toEqual([])
+})
+
+test('a root that is a file is not read without hash, nor one that cannot be', async () => {
+  const { path, store } = await mapped()
+  const { told } = await watching(path, BY_HAND)
+  await store()
+  expect(await told()).toEqual([])
+  const root = scratch()
+  const fifo = join(root, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  const other = await watching(fifo, { ...BY_HAND, hash: true })
+  expect(await other.told()).toEqual([])
+  chmodSync(fifo, 0o600)
+  expect(story(await other.told(), fifo)).toEqual(['attrib other .'])
 })
 
 test('a file that moves and is written to without a trace is both', async () => {

@@ -192,6 +192,20 @@ test('a root that is replaced is lost and restored', async () => {
   expect(await told()).toEqual([])
 })
 
+test('a root that goes while nobody asks is lost, and restored when it is back', async () => {
+  const lingers = vi.spyOn(Walker.prototype, 'linger')
+  onTestFinished(() => lingers.mockRestore())
+  const base = scratch()
+  const root = join(base, 'root')
+  makeTree(root)
+  const { changes } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
+  await expect.poll(() => lingers.mock.calls.length).toBe(1)
+  renameSync(root, join(base, 'elsewhere'))
+  await expect.poll(() => story(changes.splice(0), root)).toEqual(['lost .'])
+  renameSync(join(base, 'elsewhere'), root)
+  await expect.poll(() => story(changes.splice(0), root)).toEqual(['restored .'])
+})
+
 test.each([['recursive', true] as const, ['flat', false] as const])(
   'random operations, %s: what is told is what a watcher tells that is told of everything',
   { timeout: 60_000 },

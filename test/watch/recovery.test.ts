@@ -6,7 +6,7 @@ import { Doubts } from '../../src/watch/doubts.ts'
 import { Lane } from '../../src/watch/lane.ts'
 import { Recovery, type RecoveryParts } from '../../src/watch/recovery.ts'
 import { Root } from '../../src/watch/root.ts'
-import type { RootFinding } from '../../src/watch/survey.ts'
+import type { RootFinding } from '../../src/watch/root_finding.ts'
 import { World } from './translating.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -48,7 +48,7 @@ function overflown(failures: Error[], parts: Partial<RecoveryParts> = {}) {
     polling: { discard: () => {} },
     inotify: () => undefined,
     roots: () => [root],
-    keeps: () => false,
+    watches: { retire: () => {} },
     terms: (terms) => ({
       source: 'rescan',
       since: 0,
@@ -168,7 +168,7 @@ test('what nobody could look at is no recovery: whether roots are there, what is
     if (failure !== undefined) throw failure
     return undefined
   }
-  const inotify = () => ({ kernelWatches, isBarrier: () => false, retire: () => {} })
+  const inotify = () => ({ kernelWatches, isBarrier: () => false })
   const third = overflown([], { inotify })
   await done(third.recovery.recover())
   expect(third.tries).toHaveLength(2)

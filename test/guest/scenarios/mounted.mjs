@@ -1,13 +1,14 @@
 // The mounts that a test names, by `parameters.mount`.
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeFat } from './fat_image.mjs'
 import { serve } from './nfs_server.mjs'
 import { run } from './run.mjs'
 
 /** A tmpfs of the guest's. */
 export const MEMORY = '/mnt/memory'
 
-/** @typedef {{ type: string, source?: string, options: string }} Mount */
+/** `exported`: the file system behind an NFS mount. @typedef {{ type: string, source?: string, options: string, exported?: 'ext4' | 'vfat' }} Mount */
 
 /**
  * A run's directory as the library sees it, and the same one behind the mount if it is this guest that makes changes there.
@@ -54,9 +55,9 @@ function bindfs({ options }, name) {
  * @param {string} name
  * @returns {Mounted}
  */
-function nfs({ options }, name) {
+function nfs({ options, exported: type = 'ext4' }, name) {
   const exported = join(MEMORY, 'exported')
-  ext4(exported)
+  disk(type, exported)
   serve(exported, join(MEMORY, 'nfsd'))
   const point = join(MEMORY, name, 'front')
   for (const path of [point, join(exported, name)]) mkdirSync(path, { recursive: true })
@@ -67,17 +68,21 @@ function nfs({ options }, name) {
 }
 
 /**
- * A file system such as servers export: it counts the changes of each file and directory for the client. The guest's tmpfs can be exported
- * too, but has only a time for that, which stands still for some ms; one of 120 swaps behind it was not seen for 30 s.
+ * What a server may export. ext4 counts the changes of each file and directory for the client (as tmpfs does, in this kernel); vfat has a
+ * time alone for that, which advances every 2 s.
  *
+ * @param {'ext4' | 'vfat'} type
  * @param {string} point
  */
-function ext4(point) {
+function disk(type, point) {
   if (existsSync(point)) return
   const image = `${point}.image`
-  writeFileSync(image, '')
-  truncateSync(image, 32 * 1024 * 1024)
-  run('/sbin/mkfs.ext4', ['-q', '-F', image])
+  if (type === 'vfat') writeFat(image)
+  else {
+    writeFileSync(image, '')
+    truncateSync(image, 32 * 1024 * 1024)
+    run('/sbin/mkfs.ext4', ['-q', '-F', image])
+  }
   mkdirSync(point)
-  run('mount', ['-t', 'ext4', '-o', 'loop', image, point])
+  run('mount', ['-t', type, '-o', type === 'vfat' ? 'loop,iocharset=ascii' : 'loop', image, point])
 }

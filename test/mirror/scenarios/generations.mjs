@@ -111,10 +111,10 @@ async function race(scene, swap) {
     HeldDirectory.prototype.file = file
   })
   // Before the second of its two files is opened.
-  HeldDirectory.prototype.file = async function (name) {
+  HeldDirectory.prototype.file = async function (name, most) {
     if (++copies === 2) swapped = swap()
     await swapped
-    return await file.call(this, name)
+    return await file.call(this, name, most)
   }
   await mirror.refresh()
   assert.deepEqual([scene.read('a'), scene.read('b')], [whole('C'), whole('C')])

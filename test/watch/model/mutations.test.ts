@@ -81,8 +81,8 @@ const mutations: Mutation[] = [
   },
   {
     name: 'an exchange is taken for a rename over and back',
-    file: 'watch/translate.ts',
-    find: 'known && index && findExchange(index, this.#look, i, entry, known)',
+    file: 'watch/renames.ts',
+    find: 'known && reading.wayBack(i, entry, known)',
     replace: 'undefined as WayBack | undefined',
     tests: ['test/watch/translate_directories.test.ts'],
     says: /\+ +"rename file a b replaced"/,

@@ -1,0 +1,14 @@
+import type { Listing } from './listing.ts'
+
+/** What a root's path leads to. */
+export interface RootFinding {
+  /** 0, or -errno of opening or reading it. */
+  error: number
+  /** That says nothing of it: see {@link Listing.isShort}. */
+  isShort: boolean
+  identity: string
+}
+
+export function findingOf({ error, isShort, identity }: Listing): RootFinding {
+  return { error, isShort, identity }
+}
