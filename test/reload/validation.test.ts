@@ -34,6 +34,21 @@ test('an invalid config never reaches the action, is tried again on its schedule
   expect([runs().length, reloader.failing]).toEqual([1, undefined])
 })
 
+test('events that change nothing do not have it tried sooner, trigger() does', async () => {
+  const { directory, path } = file()
+  const { reloader, told } = await reloading({ paths: [directory], validate: ['false'] })
+  writeFileSync(path, 'bad')
+  await expect.poll(() => told.failures, PATIENCE).toHaveLength(1)
+  for (let n = 0; n < 3; n++) {
+    const looked = once(reloader, 'look')
+    writeFileSync(path, 'bad')
+    await looked
+  }
+  expect(told.failures).toHaveLength(1)
+  await reloader.trigger()
+  expect(told.failures).toHaveLength(2)
+})
+
 test('back to the last good content, which was in use all the time: the failure is over, and nothing is done', async () => {
   const { path } = file()
   const { argv, runs } = program()
