@@ -2,7 +2,6 @@
 export interface Pace {
   readonly delay: number
   readonly interval: number
-  readonly retry: number
 }
 
 /** The clocks of a reloader: the trailing edge of a burst, the look without an event, the next try. */
@@ -33,10 +32,10 @@ export class Alarms {
     this.#quiet = undefined
   }
 
-  /** A look is over. `isGood` is false where something is to be tried again. */
-  looked(isGood: boolean): void {
+  /** A look is over: the next is an `interval` away, or so many ms. */
+  looked(next = this.#pace.interval): void {
     // A change in the meantime has set it.
-    if (this.#quiet === undefined) this.#lookWithin(isGood ? this.#pace.interval : this.#pace.retry)
+    if (this.#quiet === undefined) this.#lookWithin(next)
   }
 
   close(): void {

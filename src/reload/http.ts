@@ -1,5 +1,6 @@
 import type { Action } from './action.ts'
 import { ActionError, OUTPUT_BYTES } from './failure.ts'
+import { TimeLimit } from './time_limit.ts'
 
 export interface HttpRequest {
   url: string
@@ -13,9 +14,9 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
   const { origin, pathname } = new URL(url)
   const asked = `${method} ${origin}${pathname}`
   return async ({ timeout, signal }) => {
-    const cut = AbortSignal.any([AbortSignal.timeout(timeout), signal])
+    using limit = new TimeLimit(timeout, signal)
     try {
-      const response = await fetch(url, { method, headers, redirect: 'manual', signal: cut })
+      const response = await fetch(url, { method, headers, redirect: 'manual', signal: limit.signal })
       const body = await beginningOf(response)
       if (response.ok) return
       const to = response.headers.get('location')
@@ -26,7 +27,7 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
       )
     } catch (error) {
       if (error instanceof ActionError) throw error
-      if (cut.aborted && !signal.aborted) throw new ActionError(`${asked} timed out after ${timeout} ms`)
+      if (limit.expired) throw new ActionError(`${asked} timed out after ${timeout} ms`)
       throw new ActionError(`${asked} failed: ${causeOf(error)}`)
     }
   }

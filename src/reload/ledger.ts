@@ -14,6 +14,8 @@ export class Ledger {
   readonly #tried = new Set<string>()
   #isTainted = false
   #failing: Failure | undefined
+  // The digest of what failed.
+  #failed = ''
 
   /** @param baseline what is in use already; undefined: nothing is */
   constructor(baseline: Contents | undefined) {
@@ -25,13 +27,16 @@ export class Ledger {
     return this.#failing
   }
 
-  judge(now: Contents): Verdict {
+  /** @param isDue whether the same content may be tried again by now */
+  judge(now: Contents, isDue = true): Verdict {
+    if (!isDue && this.#failing !== undefined && this.#failed === now.digest) return 'rest'
     if (this.#isTainted || this.#applied?.digest !== now.digest) return 'act'
     return this.#failing === undefined ? 'rest' : 'recover'
   }
 
   failed(now: Contents, failure: Failure): void {
     this.#failing = failure
+    this.#failed = now.digest
     if (failure.stage !== 'action') return
     // Whatever is in use now, it is not known to be what was in use before: to go back to that is a reload as well.
     this.#isTainted = true

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../errors.ts'
 import { ActionError, Tail } from './failure.ts'
+import { TimeLimit } from './time_limit.ts'
 
 /** ms from SIGTERM to SIGKILL. */
 const GRACE = 2000
@@ -38,15 +39,14 @@ export async function runProgram(
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   onChild?.(child.pid, exited)
 
-  const expiry = AbortSignal.timeout(timeout)
-  const cut = AbortSignal.any([expiry, signal])
-  const wasCut = await Promise.race([exited.then(() => false), aborted(cut)])
+  using limit = new TimeLimit(timeout, signal)
+  const wasCut = await Promise.race([exited.then(() => false), limit.passed()])
   const how = wasCut ? await killGroup(child.pid, exited) : ''
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
   child.stdout.destroy()
   child.stderr.destroy()
   if (wasCut) {
-    const why = signal.aborted ? 'it was ended' : `timed out after ${timeout} ms`
+    const why = limit.expired ? `timed out after ${timeout} ms` : 'was ended'
     throw new ActionError(`${shown(file)} ${why}: ${how}`, output.toString())
   }
   if (child.exitCode === 0) return
@@ -67,13 +67,6 @@ async function notStarted(child: ChildProcess, file: string): Promise<ActionErro
         ? 'it cannot be executed: chmod +x, and a mount without noexec'
         : 'it could not be started'
   return new ActionError(`${shown(file)}: ${error.code}: ${hint}`)
-}
-
-function aborted(signal: AbortSignal): Promise<true> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(true)
-    else signal.addEventListener('abort', () => resolve(true), { once: true })
-  })
 }
 
 /** SIGTERM to the group, and SIGKILL to what is left of it after the grace. Returns what became of it. */

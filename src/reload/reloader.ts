@@ -48,6 +48,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly #ending = new AbortController()
   #ledger: Ledger | undefined
   #trouble: Error | undefined
+  // performance.now(), before which the same content is not tried again: what failed is told of changes as well that change nothing.
+  #retryAt = 0
   #closing: Promise<void> | undefined
 
   /** @internal Use {@link reload}. `once`: nothing is watched, and what the first {@link trigger} finds is acted upon whatever it is. */
@@ -84,6 +86,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
+    this.#retryAt = 0
     await this.#turns.take()
   }
 
@@ -105,7 +108,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       // What is not there is not in use: when it comes, it is a change.
       this.#ledger = new Ledger(contents)
       if (contents !== undefined) this.#hints.follow(contents.outward)
-      this.#alarms.looked(contents !== undefined)
+      this.#alarms.looked(this.#untilRetry)
     }
     this.#requireOpen()
     this.#tell('look')
@@ -121,14 +124,14 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       if (this.#isWatched) this.#hints.follow(now?.outward ?? [])
       if (now !== undefined) await this.#take(ledger, now)
     } finally {
-      this.#alarms.looked(this.#trouble === undefined && ledger.failing === undefined)
+      this.#alarms.looked(this.#untilRetry)
       this.#tell('look')
     }
   }
 
   async #take(ledger: Ledger, found: Contents): Promise<void> {
     for (let now = found; !this.#ending.signal.aborted; ) {
-      const verdict = ledger.judge(now)
+      const verdict = ledger.judge(now, performance.now() >= this.#retryAt)
       if (verdict === 'recover') {
         ledger.recovered()
         this.#tell('recovered')
@@ -171,6 +174,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       if (signal.aborted) return false
       const failure = failureOf(stage, error)
       ledger.failed(now, failure)
+      this.#retryAt = performance.now() + this.#config.retry
       this.#tell('failed', failure)
       return false
     }
@@ -236,6 +240,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       if (event === 'close' || !this.#ending.signal.aborted)
         EventEmitter.prototype.emit.call(this, event, ...values)
     })
+  }
+
+  /** ms; undefined where nothing is to be tried again. */
+  get #untilRetry(): number | undefined {
+    if (this.failing !== undefined) return Math.max(1, this.#retryAt - performance.now())
+    return this.#trouble && this.#config.retry
   }
 
   async #pause(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Action, ActionContext } from './action.ts'
 import { ActionError, OUTPUT_BYTES } from './failure.ts'
 import { causeOf } from './http.ts'
+import { TimeLimit } from './time_limit.ts'
 
 /** What is asked of @kubernetes/client-node, versions 1 and 2: its own types are 50 MB of an optional dependency. */
 interface KubernetesClient {
@@ -71,10 +72,11 @@ async function patch(
   const annotations = { [DIGEST_ANNOTATION]: context.digest }
   const body = { spec: { template: { metadata: { annotations } } } }
   const options = client.setHeaderOptions('Content-Type', client.PatchStrategy.StrategicMergePatch)
-  const cut = AbortSignal.any([AbortSignal.timeout(context.timeout), context.signal])
+  using limit = new TimeLimit(context.timeout, context.signal)
+  const { signal } = limit
   const bounded = options.middleware.map(({ pre, post }) => ({
     pre(request: Parameters<Middleware['pre']>[0]) {
-      request.setSignal(cut)
+      request.setSignal(signal)
       return pre(request)
     },
     post,

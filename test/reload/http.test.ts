@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { PATIENCE, reloading } from './fixture.ts'
@@ -70,6 +72,15 @@ test('refused, no such host, and no answer in time', async () => {
   server.closeAllConnections()
   server.close()
   expect(await attempt({ url })).toMatchObject({ reason: expect.stringMatching(/failed: .*ECONNREFUSED/) })
+})
+
+test('a timeout comes also where garbage was collected meanwhile', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const collecting = setInterval(collect, 20)
+  onTestFinished(() => clearInterval(collecting))
+  const { url } = await serve(() => {})
+  expect(await attempt({ url }, 300)).toMatchObject({ reason: expect.stringContaining('timed out') })
 })
 
 test('a body that never ends is cut off by the timeout as well', async () => {

@@ -42,6 +42,9 @@ test('going back after a failed validation is the end of the failure, and nothin
     'recover',
     'validate',
   ])
+  expect([ledger.judge(two, false), ledger.judge(three, false), ledger.judge(one, false)], 'not due').toEqual(
+    ['rest', 'act', 'recover'],
+  )
   ledger.recovered()
   expect([ledger.judge(one), ledger.failing]).toEqual(['rest', undefined])
 })

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ActionContext } from '../../src/reload/action.ts'
 import { rollOut } from '../../src/reload/rollout.ts'
+import { MAIN, Program } from '../cli/command.ts'
+import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 import { reloading } from './fixture.ts'
 
@@ -152,6 +154,41 @@ describe('a rollout', () => {
     cluster.stop()
     await expect(rollOut(workload, cluster.system)(context())).rejects.toThrow(/failed: .*ECONNREFUSED/)
   })
+
+  test.skipIf(!mayUnshare || !existsSync(MAIN))(
+    'by the command, with the files of a pod (needs unshare -rm and dist)',
+    async () => {
+      const path = join(scratch(), 'a')
+      writeFileSync(path, 'one')
+      const pod =
+        'mount -t tmpfs none /run && mkdir -p /var/run && cp -r "$0/var/run/secrets" /var/run/ && exec "$@"'
+      const command = ['reload', '--once', path, '--rollout', 'DaemonSet/agent', '--namespace', 'shop']
+      const run = new Program('unshare', [
+        '-rm',
+        'sh',
+        '-c',
+        pod,
+        cluster.root,
+        process.execPath,
+        MAIN,
+        ...command,
+      ])
+      expect(await run.ended()).toMatchObject({ code: 0, stderr: '' })
+      const { digest } = /reload (?<digest>\S{12}):/.exec(run.stdout)?.groups ?? {}
+      expect(cluster.asked).toMatchObject([
+        {
+          url: expect.stringContaining('/namespaces/shop/daemonsets/agent?'),
+          body: {
+            spec: {
+              template: {
+                metadata: { annotations: { 'inotify-bridge/digest': expect.stringMatching(`^${digest}`) } },
+              },
+            },
+          },
+        },
+      ])
+    },
+  )
 
   test('to a server whose certificate is not of this cluster is refused', async () => {
     cluster.account('ca.crt', readFileSync(certificate()[1], 'utf8'))

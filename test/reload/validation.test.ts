@@ -5,6 +5,9 @@ import { expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { PATIENCE, processesWith, program, reloading, zombies } from './fixture.ts'
 
+/** Seconds that no other run of these tests sleeps for: by them its processes are known. */
+const LONG = `7071.${process.pid}`
+
 function file(text = 'good 1') {
   const directory = scratch()
   const path = join(directory, 'app.yaml')
@@ -29,6 +32,21 @@ test('an invalid config never reaches the action, is tried again on its schedule
   writeFileSync(path, 'good 2')
   await expect.poll(() => told.reloads, PATIENCE).toHaveLength(1)
   expect([runs().length, reloader.failing]).toEqual([1, undefined])
+})
+
+test('events that change nothing do not have it tried sooner, trigger() does', async () => {
+  const { directory, path } = file()
+  const { reloader, told } = await reloading({ paths: [directory], validate: ['false'] })
+  writeFileSync(path, 'bad')
+  await expect.poll(() => told.failures, PATIENCE).toHaveLength(1)
+  for (let n = 0; n < 3; n++) {
+    const looked = once(reloader, 'look')
+    writeFileSync(path, 'bad')
+    await looked
+  }
+  expect(told.failures).toHaveLength(1)
+  await reloader.trigger()
+  expect(told.failures).toHaveLength(2)
 })
 
 test('back to the last good content, which was in use all the time: the failure is over, and nothing is done', async () => {
@@ -94,10 +112,10 @@ test('of what it writes, the last 64 KiB are told', async () => {
 })
 
 test.each([
-  ['SIGTERM', 'sleep 7071 & sleep 7071'],
+  ['SIGTERM', `sleep ${LONG} & sleep ${LONG}`],
   [
     'SIGTERM and SIGKILL',
-    "trap '' TERM; sleep 7071 & sh -c 'trap \"\" TERM; while :; do sleep 7071; done' & wait; wait",
+    `trap '' TERM; sleep ${LONG} & sh -c 'trap "" TERM; while :; do sleep ${LONG}; done' & wait; wait`,
   ],
 ])('one that takes too long is killed by %s, with all of its group', async (how, script) => {
   const { path } = file()
@@ -115,7 +133,7 @@ test.each([
       output: '',
     },
   ])
-  expect(processesWith('7071')).toEqual([])
+  expect(processesWith(LONG)).toEqual([])
   expect(zombies()).toEqual([])
 })
 
@@ -136,15 +154,15 @@ test('close() during a validation ends it, and nothing is told of it', async () 
   const { path } = file()
   const { reloader, told } = await reloading({
     paths: [path],
-    validate: ['sh', '-c', 'sleep 7072 & sleep 7072'],
+    validate: ['sh', '-c', `sleep ${LONG} & sleep ${LONG}`],
   })
   const begun = once(reloader, 'child')
   writeFileSync(path, 'two')
   await begun
-  await expect.poll(() => processesWith('7072').length, PATIENCE).toBe(3)
+  await expect.poll(() => processesWith(LONG).length, PATIENCE).toBe(3)
   await reloader.close()
   expect(told.events).toEqual(['close'])
-  expect([processesWith('7072'), zombies()]).toEqual([[], []])
+  expect([processesWith(LONG), zombies()]).toEqual([[], []])
 })
 
 test('names with spaces, newlines, dashes and $(x) are names', async () => {
