@@ -1,7 +1,6 @@
 import { Agent, get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
 
 const CONNECTIONS = 4
 /** ms from a request to the next of its connection: some hundreds a second in all, whatever the machine could do. */
@@ -9,30 +8,31 @@ const PACE = 10
 
 /** Requests without a pause, each on a connection of its own, until it is stopped. */
 export class Load {
-  readonly #url: string
-  readonly #agent = new Agent({ keepAlive: false })
-  readonly #running: Promise<unknown>
+  #url
+  #agent = new Agent({ keepAlive: false })
+  #running
   #stopped = false
-  /** How often each answer came. */
-  readonly answers = new Map<string, number>()
-  readonly failures: string[] = []
+  /** How often each answer came. @type {Map<string, number>} */
+  answers = new Map()
+  /** @type {string[]} */
+  failures = []
 
-  constructor(url: string) {
+  /** @param {string} url */
+  constructor(url) {
     this.#url = url
     this.#running = Promise.all(Array.from({ length: CONNECTIONS }, () => this.#run()))
-    onTestFinished(() => this.stop())
   }
 
-  get requests(): number {
+  get requests() {
     return this.failures.length + [...this.answers.values()].reduce((sum, n) => sum + n, 0)
   }
 
-  async stop(): Promise<void> {
+  async stop() {
     this.#stopped = true
     await this.#running
   }
 
-  async #run(): Promise<void> {
+  async #run() {
     while (!this.#stopped) {
       const pace = sleep(PACE)
       try {
@@ -45,8 +45,9 @@ export class Load {
     }
   }
 
-  async #ask(): Promise<string> {
-    return await new Promise<string>((resolve, reject) => {
+  /** @returns {Promise<string>} */
+  #ask() {
+    return new Promise((resolve, reject) => {
       const request = get(this.#url, { agent: this.#agent, timeout: 10_000 }, (response) => {
         // A body that is cut off is an error of the stream.
         text(response).then((body) => {
