@@ -1,0 +1,110 @@
+// The real nginx: reloaded by `inotify-bridge reload` as process 1 of a pid namespace, with nginx beside it, as in a container that runs
+// both. What no test of our own parts can tell is what a reload does to those who are asking.
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { configuration } from '../../examples/nginx-reload/configuration.mjs'
+import { Load } from '../../examples/nginx-reload/load.mjs'
+import { CONTAINER, freePort, isThere, mayUnshare, textOf } from '../../examples/stage.mjs'
+import { publishDirectory } from '../../src/publish/publish_directory.ts'
+import { MAIN, Program } from '../cli/command.ts'
+import { childrenOf } from '../cli/pid_namespace.ts'
+import { scratch } from '../support/scratch.ts'
+import { PATIENCE, zombiesIn } from './programs.ts'
+
+const SWAPS = 100
+
+describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN))(
+  'nginx (needs nginx, unshare and dist)',
+  () => {
+    /** nginx and `inotify-bridge reload`, process 1 of their namespace; ready, and nginx answers. */
+    async function pod(...target: string[]) {
+      const [directory, port] = [scratch(), await freePort()]
+      const config = join(directory, 'config')
+      mkdirSync(config)
+      const show = (page: string) =>
+        publishDirectory(config, { 'nginx.conf': configuration(directory, port, page) })
+      await show('page 0')
+      const nginx = ['nginx', '-c', join(config, 'nginx.conf'), '-p', directory, '-e']
+      const validation = [...nginx.slice(1), 'stderr', '-t'].map((arg) => `--validate-arg=${arg}`)
+      const args = ['--delay', '50', '--retry', '100', '--json', config, '--validate', 'nginx', ...validation]
+      // nginx goes to the background, and so to process 1.
+      const start = ['sh', '-c', '"$1" "$2" "$3" "$4" "$5" "$6" "$7" && shift 7 && exec "$@"', 'sh']
+      const run = new Program('unshare', [
+        ...CONTAINER,
+        ...start,
+        ...nginx,
+        join(directory, 'error.log'),
+        ...[
+          process.execPath,
+          MAIN,
+          'reload',
+          ...args,
+          ...target.map((word) => word.replace('DIR', directory)),
+        ],
+      ])
+      await run.until('stdout', /"ready"/)
+      const url = `http://127.0.0.1:${port}/`
+      await expect.poll(() => textOf(url), PATIENCE).toBe('page 0')
+      const told = (event: string) => run.objects.filter((object) => object.event === event)
+      const log = () => readFileSync(join(directory, 'error.log'), 'utf8')
+      return { run, config, url, show, told, log }
+    }
+
+    test(`${SWAPS} swaps under a constant load: as many reloads, and no request fails`, async () => {
+      const { run, config, url, show, told, log } = await pod('--signal', 'HUP', '--process', 'nginx')
+      const [pid = 0] = childrenOf(run.pid)
+      const load = new Load(url)
+      onTestFinished(() => load.stop())
+      const began = performance.now()
+      for (let n = 1; n <= SWAPS; n++) {
+        await show(`page ${n}`)
+        await expect.poll(() => textOf(url), PATIENCE).toBe(`page ${n}`)
+        // It is served as soon as nginx has the signal, of which is told a moment later.
+        await expect.poll(() => told('reload').length, PATIENCE).toBe(n)
+        if (n % 25 > 0) continue
+        const failures = told('failed').length
+        await publishDirectory(config, { 'nginx.conf': 'http { no_such_directive; }' })
+        await expect.poll(() => told('failed').length, PATIENCE).toBeGreaterThanOrEqual(failures + 2)
+        // Polled: for a moment a worker that is to end may still answer.
+        await expect.poll(() => textOf(url), PATIENCE).toBe(`page ${n}`)
+      }
+      const seconds = (performance.now() - began) / 1000
+      await load.stop()
+      const { requests, failures } = load
+      console.log(
+        `  nginx: ${SWAPS} reloads in ${seconds.toFixed(1)} s, ${requests} requests, ${failures.length} failed; ` +
+          `${told('failed').length} times an invalid configuration was refused`,
+      )
+      expect(failures).toEqual([])
+      expect(requests).toBeGreaterThan(10 * SWAPS)
+      expect([...load.answers.keys()].every((page) => /^page \d+$/.test(page))).toBe(true)
+      for (const { changed } of told('reload')) expect(changed).toEqual(['nginx.conf'])
+      for (const failed of told('failed'))
+        expect(failed).toMatchObject({
+          stage: 'validate',
+          reason: "'nginx': exit code 1",
+          output: expect.stringContaining('unknown directive "no_such_directive"'),
+        })
+      // What nginx itself says of each HUP, and of an invalid configuration.
+      expect(log().match(/\bsignal 1 \(SIGHUP\) received\b.*reconfiguring/g)).toHaveLength(SWAPS)
+      expect(log()).not.toMatch(/\[(emerg|alert|crit|error)\]/)
+      expect(zombiesIn(`/proc/${pid}/root/proc`)).toEqual([])
+      expect(run.stderr).toBe('')
+      process.kill(pid, 'SIGTERM')
+      expect(await run.ended()).toMatchObject({ code: 0 })
+    }, 120_000)
+
+    test('by its pid file, and again after it was put back to what it was', async () => {
+      const { url, show, told, config } = await pod('--signal', 'HUP', '--pid-file', 'DIR/nginx.pid')
+      await show('page 1')
+      await expect.poll(() => textOf(url), PATIENCE).toBe('page 1')
+      await publishDirectory(config, { 'nginx.conf': 'nonsense' })
+      await expect.poll(() => told('failed').length, PATIENCE).toBeGreaterThan(0)
+      await show('page 1')
+      await expect.poll(() => told('recovered').length, PATIENCE).toBe(1)
+      expect(told('reload')).toHaveLength(1)
+      await expect.poll(() => textOf(url), PATIENCE).toBe('page 1')
+    })
+  },
+)
