@@ -10,7 +10,7 @@ import { publishDirectory } from '../../src/publish/publish_directory.ts'
 import { MAIN, Program } from '../cli/command.ts'
 import { childrenOf } from '../cli/pid_namespace.ts'
 import { scratch } from '../support/scratch.ts'
-import { PATIENCE, zombiesIn } from './programs.ts'
+import { PATIENCE, told as toldOf, zombiesIn } from './programs.ts'
 
 const SWAPS = 100
 
@@ -46,7 +46,7 @@ describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN)
       await run.until('stdout', /"ready"/)
       const url = `http://127.0.0.1:${port}/`
       await expect.poll(() => textOf(url), PATIENCE).toBe('page 0')
-      const told = (event: string) => run.objects.filter((object) => object.event === event)
+      const told = (event: string) => toldOf(run, event)
       const log = () => readFileSync(join(directory, 'error.log'), 'utf8')
       return { run, config, url, show, told, log }
     }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import type { Program } from '../cli/command.ts'
 
 /** For conditions that are awaited. */
 export const PATIENCE = { interval: 10, timeout: 20_000 }
@@ -15,4 +16,27 @@ export function zombiesIn(proc: string): string[] {
         return [] // it is gone altogether
       }
     })
+}
+
+/** The inodes that a process watches by inotify. */
+export function watchedBy(pid: number): bigint[] {
+  const proc = `/proc/${pid}/fdinfo`
+  return readdirSync(proc).flatMap((fd) => {
+    try {
+      const lines = readFileSync(`${proc}/${fd}`, 'utf8').matchAll(/^inotify .*\bino:([0-9a-f]+)/gm)
+      return [...lines].map(([, inode]) => BigInt(`0x${inode}`))
+    } catch {
+      return [] // it has been closed
+    }
+  })
+}
+
+/** Whether a process waits in poll(2) for one descriptor, for however long it takes. */
+export function pollsForever(pid: number): boolean {
+  return /^\d+ 0x[0-9a-f]+ 0x1 0xf+ /.test(readFileSync(`/proc/${pid}/syscall`, 'utf8'))
+}
+
+/** How often an event was told of, of a run with --json. */
+export function told(run: Program, event: string): Array<Record<string, unknown>> {
+  return run.objects.filter((object) => object.event === event)
 }
