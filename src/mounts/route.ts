@@ -57,6 +57,9 @@ export class UnansweredError extends InotifyError {
   }
 }
 
+/** A volume of the kubelet's has no more: its ConfigMap is 1 MiB at most. */
+const MOST_NAMES = 10_000
+
 /**
  * Follows an existing path, every name on the way looked up anew. Rejects with InotifyError (syscall 'statx') if it cannot be
  * followed, and with {@link UnansweredError} if nobody answers.
@@ -73,7 +76,7 @@ export async function findRoute(path: string, finder: Finder, patience = PATIENC
   })
   // By whatever the kernel follows: the last name may be a link of /proc that cannot be read.
   const seen = await asking.ask(realPath, finder.sight.reach(realPath))
-  const isVolume = seen.kind === 'directory' && (await asking.isLink(`${realPath}/..data`))
+  const isVolume = seen.kind === 'directory' && (await asking.isVolume(realPath))
   const hops: Hop[] = []
   for (const link of links) {
     const id = seenAt.get(link.path)?.mount ?? 0
@@ -124,9 +127,16 @@ class Asking {
     }
   }
 
-  async isLink(at: string): Promise<boolean> {
+  /**
+   * Whether a directory has a symlink '..data'. Its listing is asked first: a name that was looked for and is not there is remembered so,
+   * by overlay for ever, and what is made behind it later would not be seen.
+   */
+  async isVolume(directory: string): Promise<boolean> {
+    const { sight } = this.#finder
+    const at = `${directory}/..data`
     try {
-      return (await this.ask(at, this.#finder.sight.look(at))).kind === 'symlink'
+      const names = await this.ask(directory, sight.names(directory, MOST_NAMES))
+      return names.includes('..data') && (await this.ask(at, sight.look(at))).kind === 'symlink'
     } catch (error) {
       if (error instanceof UnansweredError) throw error
       // Not there, or not to be seen: then it is none that anybody could use.

@@ -1,5 +1,5 @@
 import { constants as fs } from 'node:fs'
-import { lstat, readlink, stat, statfs } from 'node:fs/promises'
+import { lstat, readdir, readlink, stat, statfs } from 'node:fs/promises'
 import { loadAddon } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
 import { CallError } from './call_error.ts'
@@ -25,6 +25,8 @@ export interface Sight {
   look(path: string): Promise<Seen>
   /** What a path leads to. */
   reach(path: string): Promise<Seen>
+  /** The first `most` names in a directory. */
+  names(path: string, most: number): Promise<string[]>
   /** f_type of statfs(2). */
   fType(path: string): Promise<number>
   /** Asks nothing more; what has not been answered is left behind. */
@@ -63,14 +65,21 @@ class SightByCalls implements Sight {
 
   async #reach(path: string): Promise<FileStat> {
     const { fd, stat } = await this.#calls.open(path, O_PATH)
-    await this.#calls.close(fd)
+    this.#calls.close(fd)
     return stat
+  }
+
+  async names(path: string, most: number): Promise<string[]> {
+    const { fd } = await this.#calls.open(path, O_PATH | fs.O_DIRECTORY)
+    const names = await this.#calls.names(fd, most)
+    this.#calls.close(fd)
+    return names.map(String)
   }
 
   async fType(path: string): Promise<number> {
     const { fd } = await this.#calls.open(path, O_PATH)
     const type = await this.#calls.fileSystem(fd)
-    await this.#calls.close(fd)
+    this.#calls.close(fd)
     return type
   }
 
@@ -98,6 +107,7 @@ const byNode: Sight = {
     })
   },
   reach: async (path) => toSeen(await stat(path, { bigint: true })),
+  names: async (path, most) => (await readdir(path)).slice(0, most),
   fType: async (path) => (await statfs(path)).type,
   end() {},
 }

@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -151,6 +152,15 @@ describe('other paths', () => {
   })
 })
 
+/** Resolves when a process has a watch on a directory: /proc/PID/fdinfo tells the inodes (proc_pid_fdinfo(5)). */
+async function hasWatchOn(pid: number, path: string): Promise<void> {
+  const inode = ` ino:${statSync(path).ino.toString(16)} `
+  const infos = () => readdirSync(`/proc/${pid}/fdinfo`).map((fd) => `/proc/${pid}/fdinfo/${fd}`)
+  const hasIt = () => infos().some((info) => readFileSync(info, 'utf8').includes(inode))
+  // A descriptor that is closed meanwhile is ENOENT, and asked for again.
+  await expect.poll(hasIt, { timeout: 10_000 }).toBe(true)
+}
+
 test.runIf(spawnSync('inotifywait', ['--help']).error === undefined)(
   'the same output as inotifywait -r (where it is installed)',
   async () => {
@@ -165,7 +175,9 @@ test.runIf(spawnSync('inotifywait', ['--help']).error === undefined)(
     writeFileSync(join(work, 'd/a/b/f'), 'text')
     renameSync(join(work, 'd/a/b/f'), join(work, 'd/c/g'))
     mkdirSync(join(work, 'd/new'))
-    await seen(/ISDIR new/) // inotifywait misses what is made before it has looked
+    await seen(/ISDIR new/)
+    // inotifywait misses what is made before it has a watch, and ours tells of it when it has found it.
+    for (const one of [peer, run]) await hasWatchOn(one.pid, join(work, 'd/new'))
     writeFileSync(join(work, 'd/new/h'), '')
     renameSync(join(work, 'd/new'), join(work, 'd/a/moved'))
     writeFileSync(join(work, 'd/c/end'), '')

@@ -59,8 +59,13 @@ export function imagine(table: string, imagined: Imagined = {}): ExamineSystem {
     return { ...BARE, ...place(path), kind: 'directory' }
   }
 
+  const names = async (directory: string) =>
+    Object.keys(files)
+      .filter((path) => path.startsWith(`${directory}/`))
+      .map((path) => path.slice(directory.length + 1).split('/')[0] ?? '')
+
   return {
-    sight: { look, reach: look, fType: async () => 0, end: () => {} },
+    sight: { look, reach: look, names, fType: async () => 0, end: () => {} },
     readMountinfo: () => text,
     kernel: () => ({ version, cmdline }),
     limits: () => ({ ...LIMITS, ...imagined.limits }),
