@@ -9,7 +9,11 @@ import { story, watching } from './support.ts'
 test('what was found before a thread was missing is told, and the rest when there is one', async () => {
   const root = scratch()
   // Something is ignored: so directories are listed level by level, each by a walk of its own.
-  const { told, watcher } = await watching(root, { recursive: true, backend: 'inotify', ignore: [/ignored$/] })
+  const { told, watcher } = await watching(root, {
+    recursive: true,
+    backend: 'inotify',
+    ignore: [/ignored$/],
+  })
   const errors: unknown[] = []
   watcher.on('error', (error) => errors.push(error))
   const walk = Walker.prototype.walk
