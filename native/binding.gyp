@@ -8,6 +8,7 @@
       'target_name': 'inotify_bridge',
       'sources': [
         'addon.cc',
+        'answer.cc',
         'arena.cc',
         'backlog.cc',
         'call.cc',

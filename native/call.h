@@ -44,6 +44,8 @@ struct Call {
   // Whether the texts are there that its kind reads.
   bool HasWhatItNeeds() const;
 
+  int number(int index) const { return static_cast<int>(numbers[index]); }
+
   // Whether the name is to be looked up anew before.
   bool may_be_stale() const {
     bool can_be = kind == Kind::kOpenBeneath || kind == Kind::kOpenRegular || kind == Kind::kStat ||
