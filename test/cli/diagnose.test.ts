@@ -206,7 +206,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('on a terminal 
   /** `script` gives it one of 60 columns. */
   async function shown(
     environment: NodeJS.ProcessEnv,
-    without = ['-u', 'NO_COLOR', '-u', 'FORCE_COLOR'],
+    without = ['-u', 'NO_COLOR', '-u', 'FORCE_COLOR', '-u', 'CI'],
   ): Promise<string> {
     const main = join(import.meta.dirname, '../../dist/cli/main.js')
     const command = `stty cols 60; '${process.execPath}' '${main}' diagnose /proc`
