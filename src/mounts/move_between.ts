@@ -78,7 +78,8 @@ function acrossMounts(from: Place, to: Place, why: string): Move {
       'and readers may find it half written.',
     why,
     advice: [
-      `Write the new version beside its destination, then rename it there: 'cp NEW ${to.path}/.NAME.tmp && mv ${to.path}/.NAME.tmp ${to.path}/NAME'. ` +
+      `Use 'inotify-bridge publish FILE ${to.path}', or moveFile(): they copy it beside its destination, flush it and rename it there.`,
+      `By hand: 'cp NEW ${to.path}/.NAME.tmp && mv ${to.path}/.NAME.tmp ${to.path}/NAME'. ` +
         "That is IN_MOVED_TO (what Envoy waits for), and nobody sees a part of it. Flush it first if it must survive a crash ('sync FILE').",
       'In a pod: share one volume between the two, and one volumeMount for both directories; two mountPaths, or two subPaths, of one volume are two mounts.',
     ],

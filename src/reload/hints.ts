@@ -1,4 +1,3 @@
-import { isLimit } from '../watch/watch_error.ts'
 import { type Watcher, watch } from '../watch/watcher.ts'
 
 export interface HintsListener {
@@ -17,8 +16,6 @@ export class Hints {
   readonly #listener: HintsListener
   // undefined: it has closed of itself, as it does where events can no longer be read.
   #watcher: Watcher | undefined
-  // Where there is no watch to be had for a file: watch() does that by itself for directories alone.
-  #polling: Watcher | undefined
   readonly #watched = new Set<string>()
   readonly #said = new Set<string>()
   #closed = false
@@ -42,7 +39,7 @@ export class Hints {
     const wanted = new Set([...this.#paths, ...outward])
     for (const path of [...this.#watched].filter((each) => !wanted.has(each))) {
       this.#watched.delete(path)
-      for (const each of [watcher, this.#polling]) void each?.remove(path)
+      void watcher.remove(path)
     }
     const missing = [...wanted].filter((each) => !this.#watched.has(each))
     for (const path of missing) this.#watched.add(path)
@@ -51,7 +48,7 @@ export class Hints {
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([this.#watcher?.close(), this.#polling?.close()])
+    await this.#watcher?.close()
   }
 
   async #add(watcher: Watcher, path: string): Promise<void> {
@@ -59,11 +56,6 @@ export class Hints {
       await watcher.add(path)
       this.#said.delete(path)
     } catch (error) {
-      if (isLimit(error) && watcher !== this.#polling && !this.#closed) {
-        this.#say(path, error)
-        this.#polling ??= this.#listenTo(watch([], { recursive: true, backend: 'poll' }))
-        return await this.#add(this.#polling, path)
-      }
       this.#watched.delete(path)
       this.#say(path, error as Error)
     }
@@ -76,19 +68,15 @@ export class Hints {
   }
 
   #open(): Watcher {
-    const watcher = this.#listenTo(watch([], { recursive: true }))
+    const watcher = watch([], { recursive: true })
+    watcher.ready.catch(() => {})
+    watcher.on('changes', () => this.#listener.hint())
+    watcher.on('error', (error) => this.#listener.trouble(error))
     watcher.on('close', () => {
       if (this.#watcher !== watcher) return
       this.#watcher = undefined
       this.#watched.clear()
     })
-    return watcher
-  }
-
-  #listenTo(watcher: Watcher): Watcher {
-    watcher.ready.catch(() => {})
-    watcher.on('changes', () => this.#listener.hint())
-    watcher.on('error', (error) => this.#listener.trouble(error))
     return watcher
   }
 }

@@ -7,7 +7,7 @@ import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Change } from './change.ts'
 import { CLOCK_SLACK_MS } from './clock.ts'
 import type { Directory } from './directory.ts'
-import { FileRoot } from './file_root.ts'
+import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
 import { Hints } from './hints.ts'
 import type { InotifySource } from './inotify_source.ts'
@@ -173,11 +173,11 @@ export class Attaching {
 
   /** A file, which is compared with what it was before it was lost. */
   async #attachFile(root: Root, territory: Territory): Promise<void> {
-    const { files, settings, report } = this.#parts
+    const { settings, report } = this.#parts
     const isNew = root.file === undefined
     this.#dropTop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
-    const news = await files.attach(root.file, territory)
+    const news = await this.#watchFile(root, root.file, territory)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
@@ -185,6 +185,17 @@ export class Attaching {
     if (isTold) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
     root.isPresent = true
     root.absence = undefined
+  }
+
+  async #watchFile(root: Root, file: FileRoot, territory: Territory): Promise<FileNews> {
+    const { files, settings } = this.#parts
+    try {
+      return await files.attach(file, territory)
+    } catch (error) {
+      if (!territory.isWatched || !isLimit(error) || settings.backend !== 'auto') throw error
+      this.#pollFor(territory, root, error)
+      return await files.attach(file, territory)
+    }
   }
 
   #dropTop(root: Root): void {

@@ -21,7 +21,8 @@ test('Envoy: a file that is moved in from another mount is copied, and no IN_MOV
     ),
     why: 'They lie on different mounts: /cache (tmpfs) and /work (ext4, /var/lib/kubelet/pods/5b3c/volumes/kubernetes.io~empty-dir/work of it).',
   })
-  expect(found.advice[0]).toContain('cp NEW /work/.NAME.tmp && mv /work/.NAME.tmp /work/NAME')
+  expect(found.advice[0]).toContain('inotify-bridge publish FILE /work')
+  expect(found.advice[1]).toContain('cp NEW /work/.NAME.tmp && mv /work/.NAME.tmp /work/NAME')
 })
 
 test('two binds of one file system: st_dev is the same, EXDEV nevertheless', async () => {

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type EventBatch, IN_CREATE, IN_IGNORED, IN_Q_OVERFLOW, Inotify } from '../../src/index.ts'
@@ -87,6 +96,23 @@ describe('traps', () => {
       const created = () => child.changes.filter(({ type }) => type === 'create').map(({ path }) => path)
       const paths = directories.flatMap((path) => [path, join(path, 'a')])
       await expect.poll(() => created().toSorted()).toEqual(paths.toSorted())
+    },
+  )
+
+  test.skipIf(!mayUnshare || !isBuilt)(
+    'limits: a file that no watch is left for is polled as well (needs unshare -r and dist)',
+    async () => {
+      const file = join(scratch(), 'file')
+      put(file)
+      const none = ['sh', '-c', 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', 'sh']
+      const child = await WatchingChild.start(file, { interval: 20, by: ['unshare', '-r', ...none] })
+      expect(await child.coverage()).toMatchObject([
+        { backend: 'poll', why: expect.stringContaining('ENOSPC') },
+      ])
+      appendFileSync(file, 'more')
+      // Without sync(), which polls.
+      await expect.poll(() => story(child.changes.slice(0, 1), file)).toEqual(['modify file .'])
+      expect(child.errors).toMatchObject([{ code: 'ENOSPC' }])
     },
   )
 
