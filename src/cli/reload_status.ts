@@ -1,4 +1,4 @@
-import type { Failure } from '../reload/failure.ts'
+import type { ReloadFailure } from '../reload/failure.ts'
 import type { Reloader } from '../reload/reloader.ts'
 import { Metrics } from './metrics.ts'
 import { Status } from './status.ts'
@@ -9,7 +9,7 @@ export class ReloadStatus extends Status {
   #isKnown = false
   #isEnding = false
   #reloads = 0
-  readonly #failures: Record<Failure['stage'], number> = { validate: 0, action: 0 }
+  readonly #failures: Record<ReloadFailure['stage'], number> = { validate: 0, action: 0 }
   #errors = 0
   /** When it last did what was to be done; ms since the epoch, 0 before that. */
   #reloadedAt = 0

@@ -1,5 +1,5 @@
 /** What went wrong in a reload, and what the program or the server said. */
-export interface Failure {
+export interface ReloadFailure {
   stage: 'validate' | 'action'
   /** One sentence, with what to do about it where that is known. */
   reason: string
@@ -7,7 +7,7 @@ export interface Failure {
   output: string
 }
 
-/** A validation or an action that failed: its message is the {@link Failure.reason}. */
+/** A validation or an action that failed: its message is the {@link ReloadFailure.reason}. */
 export class ActionError extends Error {
   override readonly name = 'ActionError'
   readonly output: string

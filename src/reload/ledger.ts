@@ -1,5 +1,5 @@
 import { type Contents, differingKeys, shownKeys } from './contents.ts'
-import type { Failure } from './failure.ts'
+import type { ReloadFailure } from './failure.ts'
 
 /**
  * What to do about the content that was found: nothing; act, for it is not what the action was last done for; or say that what failed is
@@ -13,7 +13,7 @@ export class Ledger {
   // Keys of content for which the action was tried in vain: half of it may have come to be used.
   readonly #tried = new Set<string>()
   #isTainted = false
-  #failing: Failure | undefined
+  #failing: ReloadFailure | undefined
   // The digest of what failed.
   #failed = ''
 
@@ -23,7 +23,7 @@ export class Ledger {
   }
 
   /** What keeps the content that there is now from being used. */
-  get failing(): Failure | undefined {
+  get failing(): ReloadFailure | undefined {
     return this.#failing
   }
 
@@ -34,7 +34,7 @@ export class Ledger {
     return this.#failing === undefined ? 'rest' : 'recover'
   }
 
-  failed(now: Contents, failure: Failure): void {
+  failed(now: Contents, failure: ReloadFailure): void {
     this.#failing = failure
     this.#failed = now.digest
     if (failure.stage !== 'action') return

@@ -7,7 +7,7 @@ import { type Action, actionOf } from './action.ts'
 import { Alarms } from './alarms.ts'
 import { ContentReader, Unsettled } from './content_reader.ts'
 import type { Contents } from './contents.ts'
-import { ActionError, type Failure } from './failure.ts'
+import { ActionError, type ReloadFailure } from './failure.ts'
 import { Hints } from './hints.ts'
 import { Ledger } from './ledger.ts'
 import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
@@ -21,7 +21,7 @@ export interface ReloaderEvents {
   /** The action is done. `changed` names the keys as their readers know them: `app.yaml`. */
   reload: [reload: { changed: string[]; digest: string }]
   /** The content is not good, or the action could not be done: at each try. */
-  failed: [failure: Failure]
+  failed: [failure: ReloadFailure]
   /** The content that failed is gone, and what is there is what the action was last done for: there was nothing to do. */
   recovered: []
   /** A path is not there, or cannot be read or watched: once while that lasts. A process warning where nobody listens. */
@@ -70,7 +70,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   /** What keeps the content that is there now from being used: the last 'failed', until it has passed. */
-  get failing(): Failure | undefined {
+  get failing(): ReloadFailure | undefined {
     return this.#ledger?.failing
   }
 
@@ -163,7 +163,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#tell('reload', { changed: ledger.succeeded(now), digest: now.digest })
   }
 
-  async #attempt(stage: Failure['stage'], ledger: Ledger, now: Contents, action: Action): Promise<boolean> {
+  async #attempt(
+    stage: ReloadFailure['stage'],
+    ledger: Ledger,
+    now: Contents,
+    action: Action,
+  ): Promise<boolean> {
     const { signal } = this.#ending
     if (signal.aborted) return false
     try {
@@ -268,7 +273,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 }
 
-function failureOf(stage: Failure['stage'], error: unknown): Failure {
+function failureOf(stage: ReloadFailure['stage'], error: unknown): ReloadFailure {
   const reason = error instanceof Error ? error.message : String(error)
   return { stage, reason, output: error instanceof ActionError ? error.output : '' }
 }

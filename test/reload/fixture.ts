@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Failure } from '../../src/reload/failure.ts'
+import type { ReloadFailure } from '../../src/reload/failure.ts'
 import type { ReloadOptions } from '../../src/reload/options.ts'
 import { type Reloader, reload } from '../../src/reload/reloader.ts'
 import { scratch } from '../support/scratch.ts'
@@ -12,7 +12,7 @@ export const PATIENCE = { timeout: 10_000, interval: 5 }
 /** What a reloader has told. */
 export interface Told {
   readonly reloads: Array<{ changed: string[]; digest: string }>
-  readonly failures: Failure[]
+  readonly failures: ReloadFailure[]
   readonly errors: Error[]
   /** Names of events, in order. */
   readonly events: string[]
