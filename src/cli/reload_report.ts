@@ -11,9 +11,9 @@ export function reportReload(reloader: Reloader, report: Report, json: boolean):
   reloader.on('recovered', () => report('recovered', {}, 'recovered: the last good content is back'))
   reloader.on('failed', (failure) => {
     if (json) return printJson({ event: 'failed', ...failure })
-    tell('reload', printable(`${failure.stage} failed: ${failure.reason}`))
+    tell('reload', `${failure.stage} failed: ${failure.reason}`)
     for (const line of failure.output.split('\n')) if (line !== '') tell('reload', `| ${printable(line)}`)
   })
   // It is tried again.
-  reloader.on('error', (error) => tell('reload', printable(error.message)))
+  reloader.on('error', (error) => tell('reload', error.message))
 }

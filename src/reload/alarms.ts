@@ -10,6 +10,8 @@ export class Alarms {
   readonly #ring: () => void
   #quiet: NodeJS.Timeout | undefined
   #latest: NodeJS.Timeout | undefined
+  // performance.now() of the next try: events must not put it off, there may be no end of them.
+  #due = Number.POSITIVE_INFINITY
   #closed = false
 
   constructor(pace: Pace, ring: () => void) {
@@ -20,7 +22,8 @@ export class Alarms {
   /** Something has changed: time when nothing has for `delay`. A burst that has no end is looked at in its midst, after `interval`. */
   changed(): void {
     if (this.#closed) return
-    if (this.#quiet === undefined) this.#lookWithin(this.#pace.interval)
+    if (this.#quiet === undefined)
+      this.#lookWithin(Math.min(this.#pace.interval, Math.max(1, this.#due - performance.now())))
     clearTimeout(this.#quiet)
     this.#quiet = setTimeout(this.#ring, this.#pace.delay)
   }
@@ -30,12 +33,16 @@ export class Alarms {
     clearTimeout(this.#quiet)
     clearTimeout(this.#latest)
     this.#quiet = undefined
+    this.#due = Number.POSITIVE_INFINITY
   }
 
-  /** A look is over: the next is an `interval` away, or so many ms. */
-  looked(next = this.#pace.interval): void {
+  /** A look is over: the next is an `interval` away, or what has failed is tried again after so many ms. */
+  looked(retry?: number): void {
+    const { interval } = this.#pace
+    if (retry !== undefined) this.#due = performance.now() + retry
     // A change in the meantime has set it.
-    if (this.#quiet === undefined) this.#lookWithin(next)
+    if (this.#quiet === undefined || retry !== undefined)
+      this.#lookWithin(Math.min(interval, retry ?? interval))
   }
 
   close(): void {

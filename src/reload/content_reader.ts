@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { basename, join } from 'node:path'
-import { InotifyError } from '../errors.ts'
+import { InotifyError, printable } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
@@ -200,6 +200,11 @@ class Walk {
   /** A link is what it leads to. */
   async #link(place: Place, bytes: Buffer, stat: FileStat, key: string): Promise<void> {
     const shown = join(place.path, bytes.toString())
+    // Paths are text here; taken for another name it would seem to lead nowhere, for ever.
+    if (!isText(bytes) || stat.link.includes('\ufffd')) {
+      const hint = 'a symlink that is not UTF-8 is not followed: give it, and what it leads to, another name'
+      throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
+    }
     if (leadsOutward(stat.link)) this.outward.push(shown)
     let reached: Reached
     try {
@@ -250,6 +255,10 @@ function latin1(path: string): string {
   return Buffer.from(path).toString('latin1')
 }
 
+function isText(bytes: Buffer): boolean {
+  return Buffer.from(bytes.toString()).equals(bytes)
+}
+
 function isNowhere(error: unknown): boolean {
   return error instanceof CallError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)
 }
@@ -258,7 +267,7 @@ function isNowhere(error: unknown): boolean {
 function asMet(error: unknown, path: string): unknown {
   if (!(error instanceof CallError)) return error
   const isChange = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'EPROTOTYPE'].includes(error.code)
-  return isChange ? new Unsettled(`${path}: ${error.code}`) : readError(error, path)
+  return isChange ? new Unsettled(`${printable(path)}: ${error.code}`) : readError(error, path)
 }
 
 const HINTS: Readonly<Record<string, string>> = {

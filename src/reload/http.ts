@@ -1,3 +1,4 @@
+import { printable } from '../errors.ts'
 import type { Action } from './action.ts'
 import { ActionError, OUTPUT_BYTES } from './failure.ts'
 import { TimeLimit } from './time_limit.ts'
@@ -20,15 +21,15 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
       const body = await beginningOf(response)
       if (response.ok) return
       const to = response.headers.get('location')
-      const hint = to === null ? '' : `, to ${to}: name that URL`
+      const hint = to === null ? '' : `, to ${printable(to)}: name that URL`
       throw new ActionError(
-        `${asked} was answered with ${response.status} ${response.statusText}${hint}`,
+        `${asked} was answered with ${response.status} ${printable(response.statusText)}${hint}`,
         body,
       )
     } catch (error) {
       if (error instanceof ActionError) throw error
       if (limit.expired) throw new ActionError(`${asked} timed out after ${timeout} ms`)
-      throw new ActionError(`${asked} failed: ${causeOf(error)}`)
+      throw new ActionError(`${asked} failed: ${printable(causeOf(error))}`)
     }
   }
 }

@@ -57,7 +57,17 @@ export function startedAt({ start }: Process): number {
 function allProcesses(): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .flatMap((name) => processOf(Number(name)) ?? [])
+    .flatMap((name) => visibleProcessOf(Number(name)) ?? [])
+}
+
+/** Under hidepid=1 (proc(5)) others' processes are listed and cannot be looked at; nor could they be sent a signal. */
+function visibleProcessOf(pid: number): Process | undefined {
+  try {
+    return processOf(pid)
+  } catch (error) {
+    if (['EPERM', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
 }
 
 /** The basename of what it executes; undefined where that may not be seen, '' for a thread of the kernel. */

@@ -50,6 +50,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   #trouble: Error | undefined
   // performance.now(), before which the same content is not tried again: what failed is told of changes as well that change nothing.
   #retryAt = 0
+  #isAsked = false
   #closing: Promise<void> | undefined
 
   /** @internal Use {@link reload}. `once`: nothing is watched, and what the first {@link trigger} finds is acted upon whatever it is. */
@@ -86,7 +87,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async trigger(): Promise<void> {
     await this.ready
     this.#requireOpen()
-    this.#retryAt = 0
+    // For the look that begins now: an attempt under way will set when the next is due.
+    this.#isAsked = true
     await this.#turns.take()
   }
 
@@ -115,10 +117,13 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   async #look(): Promise<void> {
+    // What has changed since the first look began may have come behind it.
+    if (this.#ledger === undefined) await this.ready.catch(() => {})
     const ledger = this.#ledger
-    // What was to be looked at before the first look is part of that.
     if (ledger === undefined || this.#ending.signal.aborted) return
     this.#alarms.reset()
+    if (this.#isAsked) this.#retryAt = 0
+    this.#isAsked = false
     try {
       const now = await this.#read()
       if (this.#isWatched) this.#hints.follow(now?.outward ?? [])
@@ -249,8 +254,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   /** ms; undefined where nothing is to be tried again. */
   get #untilRetry(): number | undefined {
-    if (this.failing !== undefined) return Math.max(1, this.#retryAt - performance.now())
-    return this.#trouble && this.#config.retry
+    if (this.#trouble !== undefined) return this.#config.retry
+    return this.failing && Math.max(1, this.#retryAt - performance.now())
   }
 
   async #pause(ms: number): Promise<void> {

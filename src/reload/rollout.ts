@@ -1,3 +1,4 @@
+import { printable } from '../errors.ts'
 import type { Action, ActionContext } from './action.ts'
 import { ActionError, OUTPUT_BYTES } from './failure.ts'
 import { causeOf } from './http.ts'
@@ -126,5 +127,5 @@ function describe(
   }
   if (!signal.aborted && (type === 'AbortError' || type === 'TimeoutError'))
     return new ActionError(`${what} timed out after ${timeout} ms`)
-  return new ActionError(`${what} failed: ${causeOf(error)}`)
+  return new ActionError(`${what} failed: ${printable(causeOf(error))}`)
 }

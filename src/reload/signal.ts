@@ -56,6 +56,11 @@ async function processIn(path: string, calls: Calls): Promise<Process> {
     const hint = text.trim() === '' ? 'it is empty: is the process about to write it?' : 'it holds no pid'
     throw new ActionError(`${shown} cannot be used: ${hint}`)
   }
+  if (Number(pid) === process.pid) {
+    // As process 1 of a container one is what another's pid file says most often.
+    const hint = 'was it written in another pid namespace (shareProcessNamespace: true in a pod)?'
+    throw new ActionError(`${shown} cannot be used: it names process ${pid}, which is this reloader; ${hint}`)
+  }
   const found = processOf(Number(pid))
   if (found === undefined) {
     const hint = 'has it ended, or is it in another pid namespace (shareProcessNamespace: true in a pod)?'

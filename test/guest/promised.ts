@@ -1,5 +1,6 @@
 // What is promised of a share that the host changes, by the mode in which the guest's kernel remembers it.
 import { expect, test } from 'vitest'
+import type { CacheMode } from './daemon.ts'
 import { median, record, summary } from './results.ts'
 import type { Run } from './suite.ts'
 
@@ -124,12 +125,12 @@ export function readers(mode: string, run: Run): void {
   })
 }
 
-export async function overlay(mode: string, run: Run): Promise<void> {
+export async function overlay(mode: string, cache: CacheMode, run: Run): Promise<void> {
   const seen = await run<{ content: string[]; skipped: unknown }>('overlay', { interval: 250 })
   record(mode, 'overlay', { content: seen.content, skipped: seen.skipped })
   expect(seen).toMatchObject({ type: 'overlay', remote: 'silent' })
   // A look-up through overlay does not make the layer below forget, so what that remembers for ever is shown for ever.
-  const forEver = mode === 'always' || mode === 'metadata'
+  const forEver = cache === 'always' || cache === 'metadata'
   const inPlace = forEver ? expect.stringMatching(/^(one|two)$/) : 'two'
   const added = forEver ? expect.stringMatching(/^(two|absent)$/) : 'two'
   expect(seen.content).toEqual([inPlace, added, expect.stringMatching(/^(one|two)$/)])

@@ -17,7 +17,7 @@ export function virtiofs(cache: CacheMode, { rust = false, brief = false }: Play
     describe("the kubelet's swap", () => swaps(mode, run, brief ? { intervals: [250] } : {}))
     describe('watch()', () => changes(mode, run))
     test("flat files in an overlay's lower: what overlay shows arrives, what it cannot is said", () =>
-      overlay(mode, run))
+      overlay(mode, cache, run))
     if (!brief) describe('a reader that does nothing else', () => readers(mode, run))
   })
 }

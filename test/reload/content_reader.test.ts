@@ -4,6 +4,7 @@ import {
   closeSync,
   mkdirSync,
   openSync,
+  rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -131,4 +132,16 @@ test.skipIf(process.getuid?.() === 0)('what cannot be read is said: its content 
     path: join(directory, 'secret'),
     hint: expect.stringContaining('until it can be read'),
   })
+})
+
+test('a link that is not UTF-8 is an error, not a key that stays as it is for ever', async () => {
+  const directory = scratch()
+  const path = (name: string) => Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, 'latin1')])
+  writeFileSync(path('\xfe'), '')
+  await expect(reading(directory).read()).resolves.toMatchObject({ digest: expect.any(String) })
+  symlinkSync(Buffer.from('\xfe', 'latin1'), path('link'))
+  await expect(reading(directory).read()).rejects.toMatchObject({ code: 'EILSEQ' })
+  rmSync(path('link'))
+  symlinkSync('elsewhere', path('\xff'))
+  await expect(reading(directory).read()).rejects.toMatchObject({ code: 'EILSEQ' })
 })

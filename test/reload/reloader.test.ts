@@ -1,10 +1,12 @@
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { InotifyError } from '../../src/errors.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
+import { Alarms } from '../../src/reload/alarms.ts'
+import { ContentReader } from '../../src/reload/content_reader.ts'
 import { reload } from '../../src/reload/reloader.ts'
 import { openDescriptors, openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
@@ -227,4 +229,70 @@ test('ten at once, each of its own paths', async () => {
   )
   for (const { path } of all) writeFileSync(path, 'two')
   for (const { told } of all) await expect.poll(() => told.reloads, PATIENCE).toHaveLength(1)
+})
+
+test('a change that comes behind the first reading, before that is over, is one', async () => {
+  const { path } = file()
+  const { read } = ContentReader.prototype
+  let ring = () => {}
+  const rings = new Promise<void>((resolve) => {
+    ring = resolve
+  })
+  const { changed } = Alarms.prototype
+  const spies = [
+    vi.spyOn(ContentReader.prototype, 'read').mockImplementationOnce(async function (this: ContentReader) {
+      const contents = await read.call(this)
+      writeFileSync(path, 'two')
+      await rings
+      return contents
+    }),
+    vi.spyOn(Alarms.prototype, 'changed').mockImplementation(function (this: Alarms) {
+      changed.call(this)
+      // Behind the end of `delay`.
+      setTimeout(ring, 20)
+    }),
+  ]
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore()
+  })
+  const { told } = await reloading({ paths: [path], delay: 1 })
+  await expect.poll(() => told.reloads, PATIENCE).toHaveLength(1)
+})
+
+test('events that change nothing do not put off the next try, however many there are', async () => {
+  const { path } = file()
+  const { told } = await reloading({ paths: [path], delay: 1000, retry: 50, action: { command: ['false'] } })
+  writeFileSync(path, 'two')
+  await expect.poll(() => told.failures.length, PATIENCE).toBe(1)
+  const touching = setInterval(() => utimesSync(path, new Date(), new Date()), 20)
+  onTestFinished(() => clearInterval(touching))
+  await expect.poll(() => told.failures.length, PATIENCE).toBeGreaterThan(3)
+})
+
+test('what is missing while something fails is asked for at the pace of `retry`', async () => {
+  const { path } = file()
+  const retry = 50
+  const { reloader, told } = await reloading({ paths: [path], retry, action: { command: ['false'] } })
+  writeFileSync(path, 'two')
+  await expect.poll(() => told.failures.length, PATIENCE).toBe(1)
+  rmSync(path)
+  await expect.poll(() => told.errors.length, PATIENCE).toBe(1)
+  const began = performance.now()
+  for (let n = 0; n < 5; n++) await once(reloader, 'look')
+  expect(performance.now() - began).toBeGreaterThan(3 * retry)
+})
+
+test('trigger() during an attempt that fails is another', async () => {
+  const { path } = file()
+  const flag = join(scratch(), 'flag')
+  const { reloader, told } = await reloading({ paths: [path], action: { command: ['test', '-e', flag] } })
+  let asked: Promise<void> | undefined
+  reloader.once('child', () => {
+    asked = reloader.trigger()
+  })
+  reloader.once('failed', () => writeFileSync(flag, ''))
+  writeFileSync(path, 'two')
+  await expect.poll(() => asked !== undefined, PATIENCE).toBe(true)
+  await asked
+  expect(told.events).toEqual(['failed', 'reload'])
 })

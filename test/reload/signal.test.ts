@@ -145,6 +145,8 @@ describe('by pid file', () => {
     const directory = scratch()
     const pidFile = join(directory, 'app.pid')
     expect(await attempt({ signal, pidFile })).toMatch(/ENOENT.*app\.pid.*does it write one/)
+    writeFileSync(pidFile, `${process.pid}`)
+    expect(await attempt({ signal, pidFile })).toMatch(/is this reloader.*another pid namespace/)
     writeFileSync(pidFile, `${spawnSync('true').pid}`)
     expect(await attempt({ signal, pidFile })).toMatch(
       /is stale: it names process \d+, and there is none.*shareProcessNamespace/,
