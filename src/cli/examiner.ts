@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { printable } from '../errors.ts'
 import { type Examination, examineHere } from '../mounts/diagnose.ts'
 import { mayHang } from '../mounts/filesystems.ts'
 import { type Mount, parseMountinfo } from '../mounts/mountinfo.ts'
@@ -46,11 +47,16 @@ export class Examiner implements Disposable {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     const child = this.#child
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
+      // The next path gets another.
+      const ended = (how: unknown) => {
+        this.#child = undefined
+        resolve({ message: `the process that asks about ${printable(path)} has ended: ${how}` })
+      }
       child.removeAllListeners()
       child.once('message', (message) => resolve(message as Answer))
-      child.once('error', reject)
-      child.once('exit', (code, signal) => resolve({ message: `its process has ended: ${signal ?? code}` }))
+      child.once('error', (error) => ended(error.message))
+      child.once('exit', (code, signal) => ended(signal ?? code))
       child.send(path)
     })
   }

@@ -1,14 +1,14 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { InotifyError } from '../errors.ts'
-import { errnoOf } from '../mounts/statx_error.ts'
 import { publishDirectory } from '../publish/publish_directory.ts'
 import { replaceFile } from '../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../publish/touch.ts'
 import type { Command } from './command.ts'
+import { readInput, readStdin } from './input.ts'
+import { tell } from './output.ts'
 import { type PublishArguments, readPublishArguments, requireNames } from './publish_options.ts'
 import { reportOnStdout } from './report.ts'
-import { readStdin } from './stdin.ts'
 
 const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST
        inotify-bridge publish [OPTIONS] FILE... DIRECTORY
@@ -37,12 +37,16 @@ content again writes nothing. DIRECTORY is made if it is missing.
 Exit code: 0 done, 1 failed, 2 wrong usage.
 `
 
+/** From a signal to the end. */
+const GRACE_MS = 1000
+
 export const publishCommand: Command = {
   summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
   help: HELP,
   async run(args, signal) {
     const settings = readPublishArguments(args)
     const report = reportOnStdout(settings.json)
+    signal.addEventListener('abort', endSoon, { once: true })
     for (const directory of settings.touch) await requireDirectory(directory)
     await publish(settings, signal)
     for (const directory of settings.touch) {
@@ -51,6 +55,16 @@ export const publishCommand: Command = {
     }
     return 0
   },
+}
+
+/**
+ * What is under way is done in a moment, but a mount that does not answer, or another publisher's lock, would be waited for for ever. What is cut off leaves the old content, as kill -9 does.
+ */
+function endSoon(): void {
+  setTimeout(() => {
+    tell('publish', 'ended by a signal; what is not reported has not been published')
+    process.exit(1)
+  }, GRACE_MS).unref()
 }
 
 async function publish(settings: PublishArguments, signal: AbortSignal): Promise<void> {
@@ -83,20 +97,9 @@ async function readAll(
 ): Promise<Array<[string, Buffer]>> {
   const read: Array<[string, Buffer]> = []
   for (const file of files) {
-    read.push([
-      nameOf(file),
-      file === '-' ? await readStdin(signal) : await readFile(file).catch(namingPath(file)),
-    ])
+    read.push([nameOf(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
   }
   return read
-}
-
-/** Escaped, as node:fs does not; and of a directory it names no path at all. */
-function namingPath(path: string): (error: NodeJS.ErrnoException) => never {
-  return (error) => {
-    const errno = errnoOf(error)
-    throw errno === undefined ? error : new InotifyError({ errno, syscall: error.syscall ?? 'read', path })
-  }
 }
 
 async function isDirectory(path: string): Promise<boolean> {

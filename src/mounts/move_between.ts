@@ -4,7 +4,7 @@ import type { Route } from './route.ts'
 /** What rename(2) from one path to another would do, and what a watcher of the second would hear of it. */
 export interface Move {
   /** 'rename': IN_MOVED_TO · 'EXDEV': mv(1) copies · 'EBUSY': what would be moved, or replaced, is a mount point */
-  readonly outcome: 'rename' | 'EXDEV' | 'EBUSY'
+  readonly outcome: 'rename' | 'EXDEV' | 'EBUSY' | 'EROFS'
   /** The directories it would be moved between. */
   readonly from: Place
   readonly to: Place
@@ -36,6 +36,7 @@ export function moveBetween(a: End, b: End): Move {
   const to: Place = { path: b.directory.realPath, mount: b.directory.mount }
   const busy = [a, b].find(({ route }) => route.seen.kind !== 'directory' && isMountPoint(route))
   if (busy !== undefined) return ofMountPoint(busy.path, from, to)
+  if (to.mount.options.includes('ro')) return ofReadOnly(from, to)
   const why = whyApart(a.directory, b.directory)
   if (why !== undefined) return acrossMounts(from, to, why)
   return {
@@ -82,6 +83,19 @@ function acrossMounts(from: Place, to: Place, why: string): Move {
       `By hand: 'cp NEW ${to.path}/.NAME.tmp && mv ${to.path}/.NAME.tmp ${to.path}/NAME'. ` +
         "That is IN_MOVED_TO (what Envoy waits for), and nobody sees a part of it. Flush it first if it must survive a crash ('sync FILE').",
       'In a pod: share one volume between the two, and one volumeMount for both directories; two mountPaths, or two subPaths, of one volume are two mounts.',
+    ],
+  }
+}
+
+function ofReadOnly(from: Place, to: Place): Move {
+  return {
+    outcome: 'EROFS',
+    from,
+    to,
+    verdict: `No file can be moved to ${to.path}: it is mounted read-only here (EROFS).`,
+    why: `${describe(to.mount)} has the option ro.`,
+    advice: [
+      'In a pod every ConfigMap and Secret is: change the object, or write to an emptyDir. Elsewhere mount it rw, or write where it is mounted from.',
     ],
   }
 }

@@ -28,8 +28,10 @@ export function linkText(name: string): string {
 
 /** The names of a directory that have to do with the layout. */
 export interface Layout {
-  /** The directory behind `..data`; '' if it leads nowhere here. */
+  /** The directory behind `..data`; '' if it leads to none here. */
   readonly current: string
+  /** Whether there is a `..data`. */
+  readonly hasData: boolean
   /** Version directories, the current one among them. */
   readonly versions: readonly string[]
   /** What a call that was killed had not renamed yet. */
@@ -44,19 +46,23 @@ export async function readLayout(directory: HeldDirectory): Promise<Layout | und
   const versions: string[] = []
   const next: string[] = []
   let current = ''
+  let hasData = false
   for (const name of (await directory.names()).map(String)) {
     if (isVersionName(name)) versions.push(name)
     else if (name === DATA_NEXT || name === LINK_NEXT) next.push(name)
     else if (name === DATA) {
       const stat = await directory.lstat(name)
       if (!stat.isSymbolicLink()) return undefined
+      hasData = true
+      // As another tool, or a hand, may have written it.
+      const link = stat.link.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
       // Only what lies in this very directory is ours to remove one day.
-      if (stat.link.startsWith('..') && stat.link !== '..' && !stat.link.includes('/')) current = stat.link
+      if (link.startsWith('..') && link !== '..' && !link.includes('/')) current = link
     } else if (!name.startsWith('..')) {
       const stat = await directory.lstat(name)
       if (stat.isSymbolicLink() && stat.link === linkText(name)) links.add(name)
     }
   }
   if (current !== '' && !versions.includes(current)) versions.push(current)
-  return { current, versions, next, links }
+  return { current, hasData, versions, next, links }
 }

@@ -4,6 +4,8 @@ import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { about, failure, MOUNTED_FILE } from './failure.ts'
 
+/** Of statfs(2). */
+const PROC_SUPER_MAGIC = 0x9fa0
 /** path_resolution(7): the kernel's own limit. */
 const MAX_LINKS = 40
 
@@ -50,6 +52,7 @@ export async function followToPlace(calls: Calls, path: string): Promise<Place> 
       if (stat?.isSymbolicLink() !== true) return here
       if (links === MAX_LINKS) throw failure('ELOOP', 'open', path)
       await refuseOthersLink(here, stat)
+      await refuseOpenFile(here)
       const to = await about(path, calls.readlinkBytes(here.directory.at(here.name)))
       place = await about(path, open(calls, to, `${here.directory.path}/`, path))
     } catch (error) {
@@ -58,6 +61,17 @@ export async function followToPlace(calls: Calls, path: string): Promise<Place> 
     }
     await here.directory.close()
   }
+}
+
+/** What a link of procfs says is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */
+async function refuseOpenFile({ directory, shown }: Place): Promise<void> {
+  if ((await directory.calls.fileSystem(directory.fd)) === PROC_SUPER_MAGIC)
+    throw failure(
+      'EINVAL',
+      'open',
+      shown,
+      'a link in /proc leads to what is open, not to a name: name the file',
+    )
 }
 
 /** Where a single file is mounted nothing can be renamed to or away: said before anything is written. */

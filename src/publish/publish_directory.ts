@@ -52,8 +52,8 @@ async function publish(directory: HeldDirectory, keys: Keys, mode: number, shown
     throw failure('EEXIST', 'rename', `${shown}/${DATA}`, 'it is no symlink: the directory has another use')
   await refuseDirectories(directory, keys, before, shown)
   for (const name of before.next) await directory.calls.unlink(directory.at(name))
-  // Its room may be what the new version needs.
-  await removeVersions(directory, before, before.current)
+  // Its room may be what the new version needs. Where `..data` leads elsewhere, or on by a detour, any of them may be what is read.
+  if (before.current !== '' || !before.hasData) await removeVersions(directory, before, before.current)
 
   const same = before.current !== '' && (await holdsKeys(directory, before.current, keys))
   const current = same ? before.current : await writeVersion(directory, keys, mode)

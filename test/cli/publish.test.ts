@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -12,7 +13,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { STRANGE_NAMES, watched } from '../publish/watched.ts'
 import { scratch } from '../support/scratch.ts'
-import { Run } from './command.ts'
+import { Program, Run } from './command.ts'
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8')
 
@@ -142,3 +143,41 @@ test('names are never interpreted, and escaped in what is printed', async () => 
   expect(run.stdout).not.toMatch(/\x1b/)
   for (const name of STRANGE_NAMES) expect(read(configmap, name)).toBe(name)
 })
+
+test.skipIf(spawnSync('mkfifo', ['--version']).status !== 0)(
+  'a signal ends it while it waits for what nobody writes',
+  async () => {
+    const { home, target } = files()
+    const fifo = join(home, 'fifo')
+    spawnSync('mkfifo', [fifo])
+    const run = new Run(['publish', fifo, join(target, 'dest')])
+    await expect.poll(() => waitsForFifo(run.pid), { timeout: 10_000 }).toBe(true)
+    run.kill('SIGTERM')
+    expect(await run.ended()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('interrupted before its input had ended'),
+    })
+    expect(readdirSync(target)).toEqual([])
+  },
+)
+
+test.skipIf(spawnSync('flock', ['--version']).status !== 0)(
+  'a signal ends it while it waits for another publisher',
+  async () => {
+    const { target, one } = files()
+    const holder = new Program('flock', ['--no-fork', target, 'sh', '-c', 'echo locked; exec sleep 60'])
+    await holder.until('stdout', /locked/)
+    const run = new Run(['publish', '--configmap', one, target])
+    await run.until('stderr', /somebody else has held a lock/)
+    run.kill('SIGTERM')
+    expect(await run.ended()).toMatchObject({ code: 1, stderr: expect.stringContaining('ended by a signal') })
+    expect(readdirSync(target)).toEqual([])
+  },
+)
+
+/** Whether a thread is in wait_for_partner() of fs/pipe.c. */
+function waitsForFifo(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).some((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/wchan`, 'utf8').includes('wait_for_partner'),
+  )
+}

@@ -71,3 +71,11 @@ test('two subvolumes of one mount are EXDEV as well', async () => {
   )
   expect(found).toMatchObject({ outcome: 'EXDEV', why: expect.stringMatching(/different subvolumes/) })
 })
+
+test('what is mounted read-only takes no file, from wherever', async () => {
+  for (const from of ['/work', '/etc/config']) {
+    const { outcome, verdict } = await move('pod', from, '/etc/config')
+    expect(outcome).toBe('EROFS')
+    expect(verdict).toMatch(/No file can be moved to \/etc\/config/)
+  }
+})

@@ -13,6 +13,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -312,3 +313,30 @@ test('a mode that forbids it to be read is no reason to write for ever', async (
   chmodSync(join(directory, 'a'), 0)
   expect(await publishDirectory(directory, { a: '1' })).toEqual({ changed: false })
 })
+
+test.each([
+  ['./', ''],
+  ['', '/'],
+  ['absolute', ''],
+])(
+  'a ..data that names its version by a detour (%s%s) is not taken for a leftover',
+  async (before, after) => {
+    const directory = await published({ key: 'old' })
+    const version = data(directory)
+    unlinkSync(join(directory, '..data'))
+    symlinkSync(
+      `${before === 'absolute' ? `${directory}/` : before}${version}${after}`,
+      join(directory, '..data'),
+    )
+    const write = vi
+      .spyOn(Calls.prototype, 'write')
+      .mockRejectedValue(new CallError(constants.errno.ENOSPC, 'write'))
+    onTestFinished(() => write.mockRestore())
+    await expect(publishDirectory(directory, { key: 'new' })).rejects.toMatchObject({ code: 'ENOSPC' })
+    expect(read(directory, 'key')).toBe('old')
+    write.mockRestore()
+    await publishDirectory(directory, { key: 'new' })
+    expect(read(directory, 'key')).toBe('new')
+    expect(readdirSync(directory).filter((name) => VERSION.test(name))).toHaveLength(1)
+  },
+)

@@ -2,14 +2,17 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  closeSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -265,4 +268,16 @@ test('100 at once on one file: each is whole, nothing is left, and no descriptor
   expect(contents).toContain(read(path))
   expect(readdirSync(directory)).toEqual(['file'])
   await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
+})
+
+test('a link of /proc leads to what is open, not to a name', async () => {
+  const { directory, path } = file('old')
+  const fd = openSync(path, 'r')
+  onTestFinished(() => closeSync(fd))
+  unlinkSync(path)
+  await expect(replaceFile(`/proc/self/fd/${fd}`, 'new')).rejects.toMatchObject({
+    code: 'EINVAL',
+    hint: expect.stringContaining('name the file'),
+  })
+  expect(readdirSync(directory)).toEqual([])
 })
