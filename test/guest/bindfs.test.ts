@@ -8,6 +8,6 @@ withGuest('bindfs', { cache: 'auto', program: 'bindfs' }, (run) => {
   const mount = { type: 'bindfs', options: '' }
   const onBindfs: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)
   remembered('bindfs', onBindfs, 800)
-  describe("the kubelet's swap behind it", () => swaps('bindfs', onBindfs))
+  describe("the kubelet's swap behind it", () => swaps('bindfs', onBindfs, { intervals: [250] }))
   describe('watch()', () => changes('bindfs', onBindfs))
 })

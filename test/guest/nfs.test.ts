@@ -7,7 +7,7 @@ withGuest('NFS 4.2', { cache: 'auto', nfs: true, program: 'mkfs.ext4' }, (run) =
   // The server, the client and who makes the change share one interpreted processor: a swap takes 35 ms there, the pass that finds it
   // 130, and several times that on a busy machine. What is bounded is far below what such a mount remembers: 3 s of a file, 30 of a
   // directory.
-  const pace = { intervals: [250, 1000], more: 1000 }
+  const pace = { intervals: [250], more: 1000 }
   const mount = { type: 'nfs4', options: 'vers=4.2' }
   const onNfs: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)
   remembered('nfs', onNfs, 2500)

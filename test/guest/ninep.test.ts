@@ -7,7 +7,7 @@ import { type Run, withGuest } from './suite.ts'
 withGuest('9p, cache=mmap', { cache: 'none', ninep: true }, (run) => {
   const mount = { type: '9p', source: 'nine', options: 'trans=virtio,version=9p2000.L,cache=mmap' }
   const onNine: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)
-  describe("the kubelet's swap", () => swaps('9p mmap', onNine))
+  describe("the kubelet's swap", () => swaps('9p mmap', onNine, { intervals: [250] }))
   // Not even the guest's own changes give events there.
   describe('watch()', () => changes('9p mmap', onNine, 'poll'))
 })
