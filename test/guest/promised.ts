@@ -4,8 +4,11 @@ import type { CacheMode } from './daemon.ts'
 import { median, record, summary } from './results.ts'
 import type { Run } from './suite.ts'
 
-/** ms to the median of the latencies that a processor without KVM may need, whatever the interval. */
-const INTERPRETED = 200
+/**
+ * ms beyond what is promised that a processor may need which is interpreted, and shared. What a quiet one needs is in docs/kata.md, and
+ * test/mirror/silent.test.ts bounds it where the processor is real.
+ */
+const INTERPRETED = 150
 /** Of which the median is taken. */
 const SWAPS = 9
 
@@ -37,8 +40,7 @@ export function swaps(mode: string, run: Run, { intervals = [50, 250, 1000], mor
       return measured.median
     }
     test(`is one IN_MOVED_TO ..data in the target, soon enough at ${interval} ms${andMore(more)}`, async () => {
-      // A pass takes 60 ms where every instruction is interpreted, and on a busy machine more: at 50 ms that is what is measured.
-      const bound = Math.max(interval + 50, INTERPRETED) + more
+      const bound = interval + 50 + INTERPRETED + more
       let slowness = await play()
       // As below: the processors may have been others' for a while.
       if (slowness > bound) slowness = await play()
@@ -65,6 +67,7 @@ export function changes(
 ): void {
   const interval = 250
   const rounds = 5
+  const bound = interval + 100 + INTERPRETED + more
   const operations = ['in-place', 'same-times', 'rename-over', 'chmod', 'create', 'unlink', 'to-symlink']
   interface Told {
     latencies: number[]
@@ -81,11 +84,11 @@ export function changes(
       expect(measured.n).toBe(rounds)
       return measured.max
     }
-    test(`tells of ${operation} within ${interval} ms and 100${andMore(more)}`, async () => {
+    test(`tells of ${operation} within ${interval} ms and ${bound - interval}`, async () => {
       played ??= run('changes', { operations, interval, rounds })
       let slowest = measure((await played)[operation])
       // Others may have had the processors for a while; what is slow in itself is slow again.
-      if (slowest > interval + 100 + more) {
+      if (slowest > bound) {
         const again: Record<string, Told> = await run('changes', {
           operations: [operation],
           interval,
@@ -93,7 +96,7 @@ export function changes(
         })
         slowest = measure(again[operation])
       }
-      expect(slowest).toBeLessThanOrEqual(interval + 100 + more)
+      expect(slowest).toBeLessThanOrEqual(bound)
     })
   }
 }
