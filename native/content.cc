@@ -2,10 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <cstdlib>
+
+#include "fd_path.h"
 
 namespace {
 
@@ -38,10 +39,9 @@ int Content::Open(int file) {
   // O_NONBLOCK: a lease of another process's is not waited for. O_NOATIME: that it was read is nobody's news;
   // but it is the owner's alone to ask for that.
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-  char path[32];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  int fd = opener_->Open(AT_FDCWD, path, kFlags | O_NOATIME);
-  return fd == -EPERM ? opener_->Open(AT_FDCWD, path, kFlags) : fd;
+  const PathOf path(file);
+  int fd = opener_->Open(AT_FDCWD, path.c_str(), kFlags | O_NOATIME);
+  return fd == -EPERM ? opener_->Open(AT_FDCWD, path.c_str(), kFlags) : fd;
 }
 
 int Content::ReadAll(int file, Digest* digest) {

@@ -1,11 +1,11 @@
 #include "queue.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fd_path.h"
 #include "path.h"
 
 namespace {
@@ -30,9 +30,7 @@ int MemoryFile() {
 }
 
 int WatchMemoryFile(int fd, int file) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  return AddWatch(fd, path, IN_ATTRIB);
+  return AddWatch(fd, PathOf(file).c_str(), IN_ATTRIB);
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include <cstring>
+
+#include "fd_path.h"
 
 namespace {
 
@@ -59,16 +60,6 @@ ssize_t ReadEntries(int directory, char* into, size_t room) {
   } while (bytes < 0 && errno == EINTR);
   return bytes < 0 ? -errno : bytes;
 }
-
-// By which a descriptor can be given where a path is asked for.
-class PathOf {
- public:
-  explicit PathOf(int fd) { snprintf(path_, sizeof path_, "/proc/self/fd/%d", fd); }
-  const char* c_str() const { return path_; }
-
- private:
-  char path_[32];
-};
 
 }  // namespace
 
