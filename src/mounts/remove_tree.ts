@@ -1,21 +1,95 @@
+import { constants } from 'node:os'
 import { atOnce } from './at_once.ts'
-import { codeOf } from './call_error.ts'
+import { CallError, codeOf } from './call_error.ts'
 import { AT_REMOVEDIR } from './calls.ts'
+import type { FileStat } from './file_stat.ts'
 import type { HeldDirectory } from './held.ts'
 
-/** Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. */
-export async function removeTree(parent: HeldDirectory, name: string): Promise<void> {
+/** A directory on the way down, whose subdirectories are not all removed yet. */
+interface Level {
+  readonly dev: bigint
+  readonly ino: bigint
+  /** Its subdirectories; the last one is the one that is being emptied. */
+  readonly directories: Buffer[]
+}
+
+/**
+ * Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist.
+ *
+ * @param isMeant decides by what a descriptor shows, where others may give the name to something of theirs: what is not meant stays
+ */
+export async function removeTree(
+  parent: HeldDirectory,
+  name: string | Buffer,
+  isMeant?: (stat: FileStat) => boolean,
+): Promise<void> {
+  const { calls } = parent
   try {
-    await parent.calls.unlink(parent.at(name))
+    if (isMeant !== undefined && !isMeant(await parent.lstat(name))) return
+    await calls.unlink(parent.at(name))
     return
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return
-    // unlink(2) of a directory: EISDIR on Linux, EPERM by POSIX.
-    if (!['EISDIR', 'EPERM'].includes(codeOf(error))) throw error
+    if (codeOf(error) !== 'EISDIR') throw error
   }
   {
     await using held = await parent.directory(name)
-    await atOnce(await held.names(), (child) => removeTree(held, child.toString()))
+    if (isMeant !== undefined && !isMeant(held.opened)) return
+    await emptyDirectory(held)
   }
-  await parent.calls.unlink(parent.at(name), AT_REMOVEDIR)
+  // Of a directory that has taken the name since, it removes an empty one at most.
+  await calls.unlink(parent.at(name), AT_REMOVEDIR)
+}
+
+/**
+ * Removes all that is in a directory, however deep. It holds one descriptor beside `root`: a descriptor a level would be EMFILE where
+ * somebody has made a chain of a few thousand directories. So the way up is `..`, which must be the directory that was left, for
+ * somebody may have moved the one below it to another place meanwhile.
+ */
+export async function emptyDirectory(root: HeldDirectory): Promise<void> {
+  const levels: Level[] = []
+  let here = root
+  try {
+    levels.push(await unlinkAll(here))
+    for (;;) {
+      const level = levels.at(-1) as Level
+      const next = level.directories.at(-1)
+      if (next !== undefined) {
+        const below = await here.directory(next)
+        if (here !== root) await here.close()
+        here = below
+        levels.push(await unlinkAll(here))
+        continue
+      }
+      levels.pop()
+      const above = levels.at(-1)
+      if (above === undefined) return
+      const parent = await climb(here, above)
+      await here.close()
+      here = parent
+      await here.calls.unlink(here.at(above.directories.pop() as Buffer), AT_REMOVEDIR)
+    }
+  } finally {
+    if (here !== root) await here.close()
+  }
+}
+
+async function unlinkAll(here: HeldDirectory): Promise<Level> {
+  const directories: Buffer[] = []
+  await atOnce(await here.names(), async (name) => {
+    try {
+      await here.calls.unlink(here.at(name))
+    } catch (error) {
+      if (codeOf(error) === 'EISDIR') directories.push(name)
+      else if (codeOf(error) !== 'ENOENT') throw error
+    }
+  })
+  return { dev: here.opened.dev, ino: here.opened.ino, directories }
+}
+
+async function climb(here: HeldDirectory, above: Level): Promise<HeldDirectory> {
+  const parent = await here.parent()
+  if (parent.opened.dev === above.dev && parent.opened.ino === above.ino) return parent
+  await parent.close()
+  throw new CallError(constants.errno.EBUSY, 'unlink')
 }
