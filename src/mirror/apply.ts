@@ -1,26 +1,25 @@
 import { InotifyError } from '../errors.ts'
-import { leavesAtOnce } from '../mounts/at_once.ts'
 import { RENAME_EXCHANGE } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
-import { currentGeneration } from './generation.ts'
-import { codeOf } from './interrupted.ts'
+import { isData, type Ready } from './build.ts'
+import { codeOf, Displaced, orDisplaced } from './interrupted.ts'
+import type { Inode } from './inventory.ts'
 import type { Step } from './plan.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
-import type { TargetFile, TargetNode, TargetTree } from './tree.ts'
-import type { Work } from './work.ts'
+import type { Target } from './target.ts'
+import type { TargetTree } from './tree.ts'
+import type { Built, Work } from './work.ts'
 
-/** A target: its directory, how people call it, and what the mirror has put there. */
-export interface Target {
-  readonly held: HeldDirectory
-  readonly shown: string
-  readonly tree: TargetTree
-}
+/** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
+const DATA_DRAFT = '..data_tmp'
 
 /** What came of a plan. */
 export interface Applied {
   /** Whether anything that a reader or a watcher could notice has changed. */
   readonly visible: boolean
+  /** Whether somebody else has changed the target meanwhile: what is missing by that is to be made again. */
+  readonly isDisplaced: boolean
   readonly failures: readonly InotifyError[]
 }
 
@@ -30,166 +29,115 @@ export interface Applied {
  */
 export async function apply(
   steps: readonly Step[],
+  ready: Ready,
   target: Target,
   work: () => Promise<Work>,
 ): Promise<Applied> {
   const failures: InotifyError[] = []
-  let visible = false
+  const done: Step[] = []
+  let isDisplaced = false
   for (const step of steps) {
     try {
-      await carryOut(step, target, work)
+      await carryOut(step, ready, target, work)
     } catch (error) {
-      if (!(error instanceof InotifyError)) throw error
-      failures.push(error)
+      if (error instanceof Displaced) {
+        isDisplaced = true
+        target.drop(error.path)
+      } else if (error instanceof InotifyError) failures.push(error)
+      else throw error
       // Without the new generation `..data` must not move, and without `..data` the old generation must not go.
       if (step.do === 'place' && step.essential) break
       continue
     }
-    visible ||= step.do !== 'remember'
+    done.push(step)
     believe(target.tree, step)
   }
-  return { visible, failures }
+  for (const step of done)
+    if (step.do === 'place' || step.do === 'attributes')
+      isDisplaced = !(await target.confirm(step.path)) || isDisplaced
+  return { visible: done.some((step) => step.do !== 'remember'), isDisplaced, failures }
 }
 
-async function carryOut(step: Step, target: Target, openWork: () => Promise<Work>): Promise<void> {
-  if (step.do === 'remember') return
-  const shown = `${target.shown}/${step.path}`
-  const at = step.path.lastIndexOf('/')
-  const name = step.path.slice(at + 1)
-  if (at < 0) return await carryOutIn(target.held, name, step, target, openWork)
-  await using parent = await onTarget('open', shown, target.held.descend(step.path.slice(0, at)))
-  return await carryOutIn(parent, name, step, target, openWork)
-}
-
-async function carryOutIn(
-  parent: HeldDirectory,
-  name: string,
-  step: Exclude<Step, { do: 'remember' }>,
+async function carryOut(
+  step: Step,
+  ready: Ready,
   target: Target,
   openWork: () => Promise<Work>,
 ): Promise<void> {
-  const shown = `${target.shown}/${step.path}`
-  if (step.do === 'remove') return await onTarget('unlink', shown, removeTree(parent, name))
-  if (step.do === 'attributes') {
-    // By a descriptor: chmod(2) follows symlinks, and one that took the entry's place must not be followed.
-    await using entry = await onTarget('open', shown, parent.hold(name))
-    return await copyAttributes(entry, shown, step.node.key)
+  if (step.do === 'remember') return
+  const { path } = step
+  const { inventory } = target
+  const shown = `${target.shown}/${path}`
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const built = ready.get(step)
+  if (built instanceof Error) throw built
+  await using parent = await target.parentOf(path)
+  if (step.do === 'remove') {
+    await onTarget(
+      'unlink',
+      shown,
+      removeTree(parent, name, (stat) => inventory.isSame(path, stat)),
+    )
+    target.forget(path)
+  } else if (step.do === 'attributes') {
+    // By a descriptor: chmod(2) follows symlinks, and what took the entry's place is somebody else's. So is a file that has another
+    // name as well.
+    await using entry = await onTarget('open', shown, parent.hold(name).catch(orDisplaced(path)))
+    const { opened } = entry
+    if (!inventory.isSame(path, opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
+    await copyAttributes(entry, shown, step.node.key)
+  } else if (isData(step) && step.node.kind === 'link') {
+    const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork))
+    target.forget(path)
+    inventory.note(path, made)
+  } else {
+    if (built === undefined) throw new Error(`planned without being built: ${path}`)
+    await onTarget('rename', shown, publish(built, parent, name, await openWork()))
+    target.forget(path)
+    for (const [at, inode] of built.inodes) inventory.note(at, inode)
   }
-  if (step.path === '..data' && step.node.kind === 'link') {
-    return await onTarget('rename', shown, swapData(parent, step.node.to))
-  }
-  const work = await openWork()
-  const made = await build(step.node, work, shown, step.essential ? target : undefined)
-  await onTarget('rename', shown, publish(made, parent, name, work))
 }
 
-/** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
-async function swapData(parent: HeldDirectory, to: string): Promise<void> {
+async function swapData(parent: HeldDirectory, to: string, openWork: () => Promise<Work>): Promise<Inode> {
   const { calls } = parent
   try {
-    await calls.symlink(to, parent.at('..data_tmp'))
+    await calls.symlink(to, parent.at(DATA_DRAFT))
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     // Left from a mirror that was killed between these lines.
-    await removeTree(parent, '..data_tmp')
-    await calls.symlink(to, parent.at('..data_tmp'))
+    await putAway(parent, DATA_DRAFT, await openWork())
+    await calls.symlink(to, parent.at(DATA_DRAFT))
   }
+  const made = await parent.lstat(DATA_DRAFT)
   try {
-    await calls.rename(parent.at('..data_tmp'), parent.at('..data'))
+    await calls.rename(parent.at(DATA_DRAFT), parent.at('..data'))
   } catch (error) {
-    await calls.unlink(parent.at('..data_tmp'))
-    throw error
+    if (codeOf(error) !== 'EISDIR') {
+      await calls.unlink(parent.at(DATA_DRAFT))
+      throw error
+    }
+    // Somebody's directory: as anything else in the way it goes.
+    await calls.rename(parent.at(DATA_DRAFT), parent.at('..data'), RENAME_EXCHANGE)
+    await putAway(parent, DATA_DRAFT, await openWork())
   }
+  return made
 }
 
-/** Begins to make a directory whose files have all been copied, for {@link apply} to find it ready. */
-export function buildAhead(tree: TargetTree, work: Work, name: string): void {
-  work.begin(tree, build(tree, work, `${work.shown}/${name}`, undefined))
-}
-
-/**
- * Makes a node in the work directory and returns its name there. Files have been copied before; of a generation, those that
- * another source has added to the one before it are linked from there.
- */
-async function build(node: TargetNode, work: Work, shown: string, from: Target | undefined): Promise<string> {
-  const { held } = work
-  const { calls } = held
-  if (node.kind === 'file') {
-    const staged = await onTarget('rename', shown, work.take(node))
-    if (staged !== undefined) return staged
-    const name = work.next()
-    await onTarget('link', shown, linkPublished(node, from, held, name))
-    return name
-  }
-  const begun = node.kind === 'directory' && work.begun(node)
-  if (begun) return await begun
-  const name = work.next()
-  if (node.kind === 'link') {
-    await onTarget('symlink', shown, calls.symlink(node.to, held.at(name)))
-    return name
-  }
-  // The thread keeps the order: what is made is opened and filled behind that, and nobody else comes into the work directory.
-  const mode = (Number(node.key.mode) & 0o777) | 0o700
-  const making = onTarget('mkdir', shown, calls.mkdir(held.at(name), mode))
-  const opening = onTarget('open', shown, held.directory(name))
-  const filling = leavesAtOnce(node.entries, async (child, of) => {
-    const built = await build(of, work, `${shown}/${child}`, from)
-    await onTarget('rename', shown, calls.rename(held.at(built), held.at(`${name}/${child}`)))
-  })
-  await Promise.allSettled([making, opening, filling])
-  await making
-  await using made = await opening
-  await filling
-  await copyAttributes(made, shown, node.key)
-  return name
-}
-
-/** A hard link to a file of the generation that the target shows: what it holds does not change any more. */
-async function linkPublished(
-  node: TargetNode,
-  target: Target | undefined,
-  held: HeldDirectory,
-  name: string,
-): Promise<void> {
-  const current = target && currentGeneration(target.tree)
-  const path = current && pathIn(current.tree, node)
-  if (target === undefined || current === undefined || path === undefined)
-    throw new Error(`planned without content: ${name}`)
-  const at = path.lastIndexOf('/')
-  await using directory = await target.held.descend([current.name, ...path.split('/').slice(0, -1)].join('/'))
-  await held.calls.link(directory.at(path.slice(at + 1)), held.at(name))
-}
-
-/**
- * Whether the content of a node to be placed can be had. That of another source cannot where its pass had nothing to publish it for,
- * as an entry of the same name stood in its way.
- */
-export async function isAtHand(
-  node: TargetNode,
-  isStaged: (file: TargetFile) => Promise<boolean>,
-  current: TargetTree | undefined,
-): Promise<boolean> {
-  if (node.kind === 'link') return true
-  if (node.kind === 'file')
-    return (current !== undefined && pathIn(current, node) !== undefined) || (await isStaged(node))
-  for (const child of node.entries.values()) if (!(await isAtHand(child, isStaged, current))) return false
-  return true
-}
-
-function pathIn(tree: TargetTree, node: TargetNode): string | undefined {
-  for (const [name, child] of tree.entries) {
-    if (child === node) return name
-    const below = child.kind === 'directory' ? pathIn(child, node) : undefined
-    if (below !== undefined) return `${name}/${below}`
-  }
-  return undefined
+/** Moves what is in the way into the work directory, with which it goes. */
+async function putAway(parent: HeldDirectory, name: string, work: Work): Promise<void> {
+  await parent.calls.rename(parent.at(name), work.held.at(work.next()))
 }
 
 /**
  * Renames what was made into place. rename(2) does not replace a directory by anything but a directory, nor one that is not
  * empty: then the two change places, and what was there goes with the work directory.
  */
-async function publish(made: string, parent: HeldDirectory, name: string, work: Work): Promise<void> {
+async function publish(
+  { name: made }: Built,
+  parent: HeldDirectory,
+  name: string,
+  work: Work,
+): Promise<void> {
   const { held } = work
   const { calls } = held
   try {

@@ -1,50 +1,101 @@
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { Inventory } from './inventory.ts'
 import { digestFile } from './safe_copy.ts'
+import { MAX_DEPTH, MAX_ENTRIES } from './snapshot.ts'
 import { statKey, type TargetNode, type TargetTree } from './tree.ts'
 
+/** What was found in a target of an earlier mirror's. */
+export interface Inherited {
+  readonly tree: TargetTree
+  readonly inventory: Inventory
+}
+
 /**
- * What the target has from an earlier mirror, so that taking over changes only what differs and removes what the source has
- * no longer: the entries a killed mirror noted down, and whatever of an AtomicWriter's layout one left on purpose
- * (`close({ keep: true })`), and with `only` nothing but that entry. Anything else in the target is not ours to remove.
+ * What the target has from mirrors before, so that taking over changes only what differs and removes what the source has
+ * no longer: the entries that they have noted down, and with `only` nothing but that entry. Anything else in the target is not
+ * ours to remove.
+ *
+ * @param made names, with the inode numbers that the mirror's entry may have: another one is somebody else's
+ * @param bytes that a file may have, at most, to be read for what it holds
  */
 export async function readBack(
   target: HeldDirectory,
-  made: Iterable<string>,
+  made: ReadonlyMap<string, readonly bigint[]>,
   only: string,
-): Promise<TargetTree> {
-  const noted = new Set(made)
+  bytes: number,
+): Promise<Inherited> {
+  const reader = new Reader(bytes)
   const entries = new Map<string, TargetNode>()
-  const names = (await target.names()).map(String).filter((name) => only === '' || name === only)
-  const layout = names.includes('..data')
-  for (const name of names) {
-    const ours = noted.has(name) || (layout && (await isOfLayout(target, name)))
-    const node = ours ? await readNode(target, name) : undefined
+  for (const name of (await target.names()).map(String)) {
+    const isData = name === '..data' || name === '..data_tmp'
+    const inodes = made.get(isData ? '..data' : name)
+    if (inodes === undefined || (only !== '' && name !== only)) continue
+    const stat = await target.lstat(name)
+    // The link is made in place, so that its number is not known before. Nobody else's is a link of this user's.
+    const isOwnLink = stat.isSymbolicLink() && Number(stat.uid) === process.geteuid?.()
+    if (!inodes.includes(stat.ino) && !(isData && isOwnLink)) continue
+    const node = await reader.node(target, name, name, stat, 0)
     if (node !== undefined) entries.set(name, node)
   }
-  return { kind: 'directory', key: statKey(await target.stat()), entries }
+  const tree: TargetTree = { kind: 'directory', key: statKey(await target.stat()), entries }
+  return { tree, inventory: reader.inventory }
 }
 
-async function isOfLayout(target: HeldDirectory, name: string): Promise<boolean> {
-  if (name.startsWith('..')) return true
-  const to = (await target.lstat(name)).link
-  return to.startsWith('..data/')
-}
+/** Reads within bounds: in a directory of the target that others may write there may be anything by now. */
+class Reader {
+  readonly inventory = new Inventory()
+  readonly #bytes: number
+  #entries = 0
 
-/** undefined for what no mirror makes: sockets and the like. */
-async function readNode(parent: HeldDirectory, name: string): Promise<TargetNode | undefined> {
-  const stat = await parent.lstat(name)
-  const key = statKey(stat)
-  if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link }
-  if (stat.isFile()) {
+  constructor(bytes: number) {
+    this.#bytes = bytes
+  }
+
+  /** undefined for what no mirror makes: sockets and the like. */
+  async node(
+    parent: HeldDirectory,
+    name: string,
+    path: string,
+    stat: FileStat,
+    depth: number,
+  ): Promise<TargetNode | undefined> {
+    this.#entries++
+    const key = statKey(stat)
+    if (stat.isDirectory()) return await this.#directory(parent, name, path, stat, depth)
+    if (!stat.isSymbolicLink() && !stat.isFile()) return undefined
+    this.#note(path, stat)
+    if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link }
     // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
-    return { kind: 'file', key, digest: await digestFile(parent, name, key).catch(() => '') }
+    const digest = stat.size > this.#bytes ? '' : await digestFile(parent, name, key).catch(() => '')
+    return { kind: 'file', key, digest }
   }
-  if (!stat.isDirectory()) return undefined
-  await using held = await parent.directory(name)
-  const entries = new Map<string, TargetNode>()
-  for (const child of await held.names()) {
-    const node = await readNode(held, child.toString())
-    if (node !== undefined) entries.set(child.toString(), node)
+
+  async #directory(
+    parent: HeldDirectory,
+    name: string,
+    path: string,
+    { ino }: FileStat,
+    depth: number,
+  ): Promise<TargetNode | undefined> {
+    await using held = await parent.directory(name)
+    if (held.opened.ino !== ino) return undefined
+    this.#note(path, held.opened)
+    const entries = new Map<string, TargetNode>()
+    const node: TargetTree = { kind: 'directory', key: statKey(held.opened), entries }
+    // No mirror makes more: what is left out here goes with the directory, or stays in it.
+    if (depth > MAX_DEPTH) return node
+    for (const child of (await held.names(MAX_ENTRIES)).map(String)) {
+      if (this.#entries > MAX_ENTRIES) break
+      const stat = await held.lstat(child).catch(() => undefined)
+      const made = stat && (await this.node(held, child, `${path}/${child}`, stat, depth + 1))
+      if (made !== undefined) entries.set(child, made)
+    }
+    return node
   }
-  return { kind: 'directory', key, entries }
+
+  #note(path: string, stat: FileStat): void {
+    this.inventory.note(path, stat)
+    this.inventory.confirm(path, stat)
+  }
 }

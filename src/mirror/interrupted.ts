@@ -17,6 +17,24 @@ export class Replaced extends Error {
   override readonly name = 'Replaced'
 }
 
+/** Somebody else has changed the target: at the path, relative to it, is not what the mirror has put there. */
+export class Displaced extends Error {
+  override readonly name = 'Displaced'
+  readonly path: string
+
+  constructor(path: string) {
+    super(`${path} is not what was put there`)
+    this.path = path
+  }
+}
+
+/** For `catch`: what a name leads to that the mirror's entry has no longer is {@link Displaced}. */
+export function orDisplaced(path: string): (error: unknown) => never {
+  return (error) => {
+    throw ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) ? new Displaced(path) : error
+  }
+}
+
 /** The sentence of an error without the call and the path in it: 'EACCES: permission denied'. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? (error.message.split(',')[0] ?? error.message) : String(error)

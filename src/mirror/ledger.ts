@@ -1,74 +1,83 @@
-import { readFile, readlink } from 'node:fs/promises'
+import { InotifyError } from '../errors.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 
-/** Bytes read at once. */
-const CHUNK = 64 * 1024
+/**
+ * Bytes of a ledger at most. 65,536 entries with names of 40 bytes fit; without a bound a sparse file of gigabytes would be read by whoever
+ * comes next.
+ */
+const MOST = 4 * 1024 * 1024
 
-/** What a mirror notes down about itself in its staging directory, for the one that comes after it was killed. */
+const NAME = 'ledger'
+const DRAFT = 'ledger.tmp'
+
+/** What a mirror notes down in its staging directory for the one that comes after it. */
 export interface Ledger {
-  /** The process, see {@link identify}. */
-  readonly owner: string
+  /** The inode number of the target's directory: the note speaks of no other. */
+  readonly target: bigint
   /** Whether the target's directory was made by the mirror. */
   readonly createdTarget: boolean
   /** The one entry of the directory that is mirrored to, if it is a single file; '' if it is all of it. */
   readonly only: string
-  /** Entries of the target that the mirror made or was about to make. */
-  readonly made: readonly string[]
+  /** Entries of the target that the mirror made or was about to make, by name; with the inode numbers that they may have. */
+  readonly made: ReadonlyMap<string, readonly bigint[]>
 }
 
 /**
- * A process, told apart from a later one with the same pid by its start time, and from one in another container by the
- * pid namespace. undefined if there is none with that pid.
+ * Whether what a descriptor shows was made by this user, and nobody else can have changed it since: a note that anybody may lay into a
+ * target which others may write (a 1777 one) would have the mirror remove what it names.
  */
-export async function identify(pid: number): Promise<string | undefined> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // proc(5): starttime is field 22; comm, field 2, may hold blanks and parentheses, so count from its end.
-    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
-    return `${await readlink('/proc/self/ns/pid')} ${pid} ${started}`
-  } catch {
-    return undefined
-  }
+export function isOwn(stat: FileStat): boolean {
+  return Number(stat.uid) === process.geteuid?.() && (Number(stat.mode) & 0o022) === 0
 }
 
-/** Whether the mirror that wrote the ledger still runs. One in another pid namespace, a restarted container's, cannot be seen. */
-export async function isAlive({ owner }: Ledger): Promise<boolean> {
-  return owner === (await identify(Number(owner.split(' ')[1])))
-}
-
-/** The ledger in a staging directory; undefined if its mirror was killed before it had one. */
+/** The ledger in a staging directory; undefined if it has none, or one that is not to be believed. */
 export async function readLedger(staging: HeldDirectory): Promise<Ledger | undefined> {
   try {
-    await using file = await staging.file('ledger')
-    const chunks: Buffer[] = []
-    do chunks.push(await file.calls.read(file.fd, CHUNK))
-    while (chunks.at(-1)?.length !== 0)
-    return parseLedger(JSON.parse(Buffer.concat(chunks).toString()))
+    await using file = await staging.file(NAME)
+    if (!isOwn(file.opened) || file.opened.size > MOST) return undefined
+    return parseLedger((await file.calls.read(file.fd, MOST)).toString())
   } catch {
     return undefined
   }
 }
 
 /** Replaces the ledger. Atomically: being killed in here must not lose the earlier one. */
-export async function writeLedger(staging: HeldDirectory, ledger: Ledger): Promise<void> {
+export async function writeLedger(staging: HeldDirectory, ledger: Ledger, shown: string): Promise<void> {
   const { calls } = staging
-  await calls.unlink(staging.at('ledger.tmp')).catch(() => {})
+  const { target, createdTarget, only } = ledger
+  const made = [...ledger.made].map(([name, inodes]) => [name, ...inodes.map(String)])
+  const text = Buffer.from(JSON.stringify({ target: String(target), createdTarget, only, made }))
+  if (text.length > MOST)
+    throw new InotifyError({
+      errno: 'EFBIG',
+      syscall: 'mirror',
+      path: shown,
+      hint: `${made.length} entries are more than the mirror can note down as its own: mirror fewer, or with shorter names`,
+    })
+  await calls.unlink(staging.at(DRAFT)).catch(() => {})
   {
-    await using file = await staging.create('ledger.tmp', 0o644)
-    await calls.write(file.fd, Buffer.from(JSON.stringify(ledger)))
+    await using file = await staging.create(DRAFT, 0o600)
+    await calls.write(file.fd, text)
   }
-  await calls.rename(staging.at('ledger.tmp'), staging.at('ledger'))
+  await calls.rename(staging.at(DRAFT), staging.at(NAME))
 }
 
-function parseLedger(value: unknown): Ledger | undefined {
+function parseLedger(text: string): Ledger | undefined {
+  const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null) return undefined
-  if (!('owner' in value && 'createdTarget' in value && 'made' in value)) return undefined
-  const { owner, createdTarget, made } = value
-  const only = 'only' in value && typeof value.only === 'string' ? value.only : ''
-  if (typeof owner !== 'string' || typeof createdTarget !== 'boolean' || !Array.isArray(made))
+  if (!('target' in value && 'createdTarget' in value && 'only' in value && 'made' in value)) return undefined
+  const { target, createdTarget, only, made } = value
+  if (typeof target !== 'string' || typeof createdTarget !== 'boolean' || typeof only !== 'string')
     return undefined
-  // The target may be writable to others: a name with a slash must not lead anywhere else.
-  const isEntry = (name: unknown) =>
-    typeof name === 'string' && !name.includes('/') && !['', '.', '..'].includes(name)
-  return { owner, createdTarget, only, made: made.filter(isEntry) }
+  if (!Array.isArray(made)) return undefined
+  return { target: BigInt(target), createdTarget, only, made: new Map(made.flatMap(entryOf)) }
+}
+
+/** A name with a slash would lead out of the target. */
+function entryOf(entry: unknown): Array<[string, bigint[]]> {
+  if (!Array.isArray(entry)) return []
+  const [name, ...inodes]: unknown[] = entry
+  if (typeof name !== 'string' || name.includes('/') || ['', '.', '..'].includes(name)) return []
+  return [[name, inodes.filter((ino) => typeof ino === 'string').map(BigInt)]]
 }

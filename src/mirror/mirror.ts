@@ -89,10 +89,16 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
         }),
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
+    // Of no source, and over when it has been said: the very next thing is to mirror into what is there.
+    prepared.publisher.moved = (error) => this.emit('error', error)
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
     this.#mounts = new MountWatch((points) => {
       for (const [index, { rules }] of prepared.passes.entries())
-        if (rules.sources.some((path) => points.some((point) => concerns(point, path))))
+        if (
+          [...rules.sources, prepared.target.shown].some((path) =>
+            points.some((point) => concerns(point, path)),
+          )
+        )
           this.#followers[index]?.disturb()
     })
   }
@@ -110,7 +116,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       // An aborted start is closed. One that failed leaves to the next what it found, which may be in use. Either may fail for
       // the same reason as the pass, which is the one to tell.
       const { inherited } = mirror.#prepared
-      mirror.#closing = mirror.#shutDown(inherited && !config.signal?.aborted ? 'abandon' : 'remove')
+      mirror.#closing = mirror.#shutDown(inherited && !config.signal?.aborted ? 'keep' : 'remove')
       await mirror.#closing.catch(() => {})
       throw error
     }
@@ -212,17 +218,17 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     for (const error of errors) if (!before.has(keyOf(error))) this.emit('error', error)
   }
 
-  async #shutDown(content: 'remove' | 'keep' | 'abandon'): Promise<void> {
-    const { staging, publisher } = this.#prepared
+  async #shutDown(content: 'remove' | 'keep'): Promise<void> {
+    const { target, publisher } = this.#prepared
     this.#config.signal?.removeEventListener('abort', this.#onAbort)
     this.#mounts.close()
     await Promise.all(this.#followers.map((follower) => follower.end()))
     try {
       await publisher.settled()
-      if (content === 'abandon') return await staging.abandon()
-      const failures = content === 'keep' ? [] : await publisher.withdraw()
-      await staging.remove()
-      if (content === 'remove' && staging.createdTarget) await this.#prepared.removeTarget()
+      if (content !== 'remove') return await publisher.leave()
+      const failures = await publisher.withdraw()
+      await target.staging.remove()
+      await target.removeIfOwn()
       if (failures[0] !== undefined) throw failures[0]
     } finally {
       await this.#prepared.close()

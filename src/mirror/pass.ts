@@ -1,7 +1,7 @@
 import type { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
-import { buildAhead } from './apply.ts'
+import { buildAhead } from './build.ts'
 import { isShown } from './generation.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './interrupted.ts'
 import type { Contribution } from './merge.ts'
@@ -12,7 +12,7 @@ import { NOTHING, type Published, type Publisher } from './publisher.ts'
 import { Scan, type ScanRules, type Snapshot, verify } from './snapshot.ts'
 import type { Source } from './source.ts'
 import { type Emptied, type Staged, type StagedGeneration, stage, TWO_TICKS } from './stage.ts'
-import type { Staging } from './staging.ts'
+import type { Target } from './target.ts'
 import type { Skipped } from './tree.ts'
 
 /** How often a scan that raced the source's writer is begun again at once. */
@@ -40,7 +40,7 @@ export interface PassContext {
   /** Which of the sources it is. */
   readonly index: number
   readonly publisher: Publisher
-  readonly staging: Staging
+  readonly target: Target
   readonly rules: ScanRules
 }
 
@@ -56,17 +56,19 @@ export class Passes {
 
   /** One pass. Rejects with an {@link InotifyError} if the staging directory fails it, and with ECANCELED if the mirror is closed. */
   async run(): Promise<Outcome> {
-    const { staging, index } = this.#context
+    const { target, publisher, index } = this.#context
     try {
       for (let left = ATTEMPTS; ; left--) {
+        const epoch = await publisher.begin(index)
         try {
-          return await this.#attempt()
+          return await this.#attempt(epoch)
         } catch (error) {
           if (!(error instanceof Torn || error instanceof Replaced)) throw error
           const path = error instanceof Torn ? '..data' : ''
           if (left === 1) return { found: 'torn', path, reason: error.message }
         } finally {
-          await staging.clear(index)
+          await target.staging.clear(index)
+          await publisher.end(epoch)
         }
       }
     } catch (error) {
@@ -76,8 +78,8 @@ export class Passes {
     }
   }
 
-  async #attempt(): Promise<Outcome> {
-    const { config, source, index, publisher, staging, rules } = this.#context
+  async #attempt(epoch: number): Promise<Outcome> {
+    const { config, source, index, publisher, target, rules } = this.#context
     await using root = await source.open()
     await using scan = new Scan(root, rules)
     const snapshot = await scan.read(this.#read?.data !== undefined)
@@ -88,7 +90,7 @@ export class Passes {
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
     // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
     if (isSwapped && staged.generation !== undefined && config.sources.length === 1)
-      buildAhead(staged.generation.tree, await staging.work(index), staged.generation.from)
+      buildAhead(staged.generation.tree, await target.staging.work(index), staged.generation.from)
     // What a swap leaves behind is removed: that it may be is asked with the rest.
     const [verified, confirmed] = await Promise.allSettled([
       verify(root, snapshot, held),
@@ -100,7 +102,7 @@ export class Passes {
         ? had
         : { source: source.path, entries: staged.entries, generation: staged.generation }
     const published =
-      contribution === undefined ? NOTHING : await this.#publish(root, contribution, isSwapped)
+      contribution === undefined ? NOTHING : await this.#publish(root, epoch, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
       staged.skipped.length + failures.length === 0 && snapshot.over === undefined && !published.isDeferred
@@ -117,24 +119,29 @@ export class Passes {
     }
   }
 
-  async #publish(root: Opened, contribution: Contribution, isConfirmed: boolean): Promise<Published> {
+  async #publish(
+    root: Opened,
+    epoch: number,
+    contribution: Contribution,
+    isConfirmed: boolean,
+  ): Promise<Published> {
     const { source, index, publisher } = this.#context
-    const published = await publisher.publish(index, contribution, isConfirmed)
+    const published = await publisher.publish(index, epoch, contribution, isConfirmed)
     if (published !== undefined) return published
     // Not while it publishes: a source that has stopped answering must not hold up the others.
     await source.confirm(await root.stat())
-    return (await publisher.publish(index, contribution, true)) ?? NOTHING
+    return (await publisher.publish(index, epoch, contribution, true)) ?? NOTHING
   }
 
   async #stage(root: Opened, snapshot: Snapshot, held: HeldDirectory | undefined): Promise<Staged> {
-    const { config, source, index, publisher, staging } = this.#context
+    const { config, source, index, publisher, target } = this.#context
     if (snapshot.over === undefined) {
       const before = {
         target: publisher.tree,
         generation: this.#reusable(snapshot),
         emptied: this.#emptied,
       }
-      return stage(root, snapshot, held, before, () => staging.work(index), config.quiet)
+      return stage(root, snapshot, held, before, () => target.staging.work(index), config.quiet)
     }
     const isLinked = config.overLimit === 'link' && !snapshot.endless
     const entries = isLinked ? linked(snapshot, source.path, config.sources.length === 1) : undefined

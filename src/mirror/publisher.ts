@@ -1,10 +1,12 @@
 import { InotifyError } from '../errors.ts'
-import { apply, isAtHand, type Target } from './apply.ts'
+import { apply } from './apply.ts'
+import { buildAll, isAtHand, type Ready } from './build.ts'
 import { changedNames } from './changed.ts'
 import { currentGeneration } from './generation.ts'
+import { Replaced } from './interrupted.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
-import type { Staging } from './staging.ts'
+import type { Target } from './target.ts'
 import type { TargetTree } from './tree.ts'
 
 export interface Published {
@@ -20,15 +22,15 @@ export const NOTHING: Published = { changed: undefined, failures: [], isDeferred
 /** Brings the target up to what the sources have, for one of them at a time. */
 export class Publisher {
   readonly #target: Target
-  readonly #staging: Staging
   readonly #contributions: Array<Contribution | undefined>
   /** Called to have another pass over a source. */
   lookAgain: (source: number) => void = () => {}
+  /** Told that the target's path has come to lead to another directory. */
+  moved: (error: InotifyError) => void = () => {}
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(target: Target, staging: Staging, sources: number) {
+  constructor(target: Target, sources: number) {
     this.#target = target
-    this.#staging = staging
     this.#contributions = new Array<Contribution | undefined>(sources).fill(undefined)
   }
 
@@ -42,12 +44,41 @@ export class Publisher {
   }
 
   /**
+   * A pass over a source begins: what somebody has changed in the target is not believed any more. Returns which target the pass makes
+   * things ready for; {@link end} is to be called with that.
+   */
+  begin(source: number): Promise<number> {
+    return this.#inTurn(async () => {
+      const moved = await this.#target.locate()
+      if (moved === undefined) {
+        await this.#target.verify()
+      } else {
+        this.#contributions.fill(undefined)
+        for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
+        this.moved(moved)
+      }
+      return this.#target.begin()
+    })
+  }
+
+  end(epoch: number): Promise<void> {
+    return this.#inTurn(() => this.#target.end(epoch))
+  }
+
+  /**
    * Publishes what a source has become. Until all have been heard of nothing is: what the others have is not gone.
    *
+   * @param epoch what {@link begin} has returned; throws {@link Replaced} if the target is another since
    * @param mayRemove whether entries may be removed. If not, and some would be, nothing is done: undefined
    */
-  publish(source: number, contribution: Contribution, mayRemove: boolean): Promise<Published | undefined> {
+  publish(
+    source: number,
+    epoch: number,
+    contribution: Contribution,
+    mayRemove: boolean,
+  ): Promise<Published | undefined> {
     return this.#inTurn(async () => {
+      if (epoch !== this.#target.epoch) throw new Replaced('the target was replaced')
       const contributions = this.#contributions.with(source, contribution)
       const known = contributions.filter((each) => each !== undefined)
       const isComplete = known.length === contributions.length
@@ -56,8 +87,8 @@ export class Publisher {
         : { ...NOTHING, isDeferred: true }
       if (published === undefined) return undefined
       // What is not published now will be by another source's pass, which needs the files.
-      if (!published.isDeferred) await this.#staging.release()
-      else if (contribution !== this.#contributions[source]) await this.#staging.keep(source)
+      if (!published.isDeferred) await this.#target.staging.release()
+      else if (contribution !== this.#contributions[source]) await this.#target.staging.keep(source)
       this.#contributions[source] = contribution
       return published
     })
@@ -67,8 +98,18 @@ export class Publisher {
   withdraw(): Promise<readonly InotifyError[]> {
     return this.#inTurn(async () => {
       const { tree } = this.#target
+      await this.#target.verify()
       const steps = plan(tree, { ...tree, entries: new Map() })
-      return (await apply(steps, this.#target, () => this.#staging.work(0))).failures
+      return (await apply(steps, new Map(), this.#target, () => this.#target.staging.work(0))).failures
+    })
+  }
+
+  /** Leaves to the next mirror, exactly, which entries are this one's. */
+  leave(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#target.verify()
+      await this.#target.staging.record(this.#target.made)
+      await this.#target.staging.leave()
     })
   }
 
@@ -104,19 +145,20 @@ export class Publisher {
       steps = ready
     }
     const before = copyTree(target.tree)
-    const isKnown = (name: string) => isOfLayout(name, target.tree)
-    const names = [...target.tree.entries.keys(), ...tree.entries.keys()].filter((name) => !isKnown(name))
+    const work = () => target.staging.work(source)
+    const built = await buildAll(steps, target, work)
     try {
-      await this.#staging.record(new Set(names))
+      await target.staging.record(withBuilt(target.made, steps, built))
     } catch (error) {
       if (!(error instanceof InotifyError)) throw error
       failures.push(error)
-      const recorded = new Set(this.#staging.made)
-      steps = withoutNew(steps, (name) => isKnown(name) || recorded.has(name))
+      steps = withoutNew(steps, target.staging.made)
     }
-    const applied = await apply(steps, target, () => this.#staging.work(source))
+    const applied = await apply(steps, built, target, work)
+    // What somebody has displaced meanwhile is copied once more.
+    if (applied.isDisplaced) for (const each of contributions.keys()) this.lookAgain(each)
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
-    return { changed, failures: [...failures, ...applied.failures], isDeferred: false }
+    return { changed, failures: [...failures, ...applied.failures], isDeferred: applied.isDisplaced }
   }
 
   /** Those of the steps whose content is there. */
@@ -125,7 +167,7 @@ export class Publisher {
     const ready: Step[] = []
     for (const step of steps) {
       const from = step.do === 'place' && step.essential ? current : undefined
-      if (step.do !== 'place' || (await isAtHand(step.node, (file) => this.#staging.has(file), from)))
+      if (step.do !== 'place' || (await isAtHand(step.node, (file) => this.#target.staging.has(file), from)))
         ready.push(step)
     }
     return ready
@@ -138,19 +180,29 @@ export class Publisher {
   }
 }
 
+/** The entries of the target while the steps are carried out: what is there, or what replaces it. */
+function withBuilt(
+  made: Map<string, bigint[]>,
+  steps: readonly Step[],
+  built: Ready,
+): ReadonlyMap<string, readonly bigint[]> {
+  for (const step of steps) {
+    if (step.do !== 'place' || step.path.includes('/')) continue
+    const ready = built.get(step)
+    const inode = ready === undefined || ready instanceof Error ? undefined : ready.inodes.get(step.path)
+    made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [inode.ino])])
+  }
+  return made
+}
+
 /**
  * What can be done if names that are new cannot be noted down, since the target is full: all the rest, which may make room.
  * A generation that is not placed must not be led to.
  */
-function withoutNew(steps: readonly Step[], isKnown: (name: string) => boolean): Step[] {
-  const isPossible = (step: Step) => isKnown(step.path.split('/')[0] ?? '')
+function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
+  const isPossible = (step: Step) => made.has(step.path.split('/')[0] ?? '')
   if (steps.some((step) => step.do === 'place' && step.essential && !isPossible(step))) return []
   return steps.filter(isPossible)
-}
-
-/** A generation's name: where there is a `..data` the next mirror knows it for one without a note, see inherit.ts. */
-function isOfLayout(name: string, { entries }: TargetTree): boolean {
-  return name !== '..data' && name.startsWith('..') && entries.get('..data')?.kind === 'link'
 }
 
 /** The tree of the target is changed step by step; its leaves are not. */

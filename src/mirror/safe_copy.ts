@@ -1,7 +1,7 @@
 import { InotifyError } from '../errors.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile, ReadFile } from '../mounts/held.ts'
-import { codeOf, Torn } from './interrupted.ts'
+import { codeOf, Displaced, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { type StatKey, sameKey, statKey } from './tree.ts'
 
@@ -47,28 +47,41 @@ export async function digestFile(from: Opened, name: string, key: StatKey): Prom
   return await readVersion(source, key, async () => {})
 }
 
-/** Gives a file or directory of the target the owner and mode of the source's. */
+/**
+ * Gives a file or directory of the target the owner and mode of the source's. Nobody gets a right by it that the source does not
+ * give.
+ */
 export async function copyAttributes(file: HeldFile, shown: string, key: StatKey): Promise<void> {
   const { calls, fd } = file
   const { uid, gid, mode } = key
   const had = file.opened
   const wasOwned = had.uid === uid && had.gid === gid
-  let owned = wasOwned
-  if (!owned) {
-    try {
-      await calls.chown(fd, Number(uid), Number(gid))
-      owned = true
-    } catch (error) {
-      // EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know: mirrored as one's own then.
-      if (!['EPERM', 'EINVAL'].includes(codeOf(error))) throw targetError('chown', shown, error)
-    }
-  }
+  const owned = wasOwned || (await tryChown(file, uid, gid, shown))
+  // Its members may well read a file that is mirrored as one's own; other groups are others.
+  const hasGroup = owned || had.gid === gid || (await tryChown(file, had.uid, gid, shown))
+  const given = hasGroup ? Number(mode) : withoutGroup(Number(mode))
   // A set-id program would have its rights in the target though the source's mount is nosuid, as FUSE always is for a user.
   // On a directory the bits give no rights, but would those of another group. chown(2) clears them, hence the order.
-  const bits = Number(mode) & (owned && had.isDirectory() ? 0o7777 : 0o777)
+  const bits = given & (owned && had.isDirectory() ? 0o7777 : 0o777)
   const own = had.isDirectory() ? ownBits(Number(owned ? uid : had.uid)) : 0
   if (wasOwned && (Number(had.mode) & 0o7777) === (bits | own)) return
   await onTarget('chmod', shown, calls.chmod(fd, bits | own))
+}
+
+/** false where it is refused: EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know. */
+async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown: string): Promise<boolean> {
+  try {
+    await calls.chown(fd, Number(uid), Number(gid))
+    return true
+  } catch (error) {
+    if (['EPERM', 'EINVAL'].includes(codeOf(error))) return false
+    throw targetError('chown', shown, error)
+  }
+}
+
+/** To a group that is not the source's no more than to others. */
+function withoutGroup(mode: number): number {
+  return mode & (0o7707 | ((mode & 0o007) << 3))
 }
 
 /**
@@ -85,19 +98,27 @@ export async function onTarget<T>(syscall: string, shown: string, call: Promise<
   try {
     return await call
   } catch (error) {
-    throw targetError(syscall, shown, error)
+    throw error instanceof Displaced ? error : targetError(syscall, shown, error)
   }
 }
+
+const FULL = 'the target is full: give its tmpfs a larger size=, the last good version is kept meanwhile'
+const HINT =
+  'the target could not be written: the last good version is kept, and it is tried again at the next pass'
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', FULL],
+  ['EDQUOT', FULL],
+  [
+    'EPERM',
+    'the target is immutable or append-only (lsattr -d shows it, chattr -i ends it), or the entry is of another user in a sticky directory: the last good version is kept, and it is tried again at the next pass',
+  ],
+])
 
 function targetError(syscall: string, path: string, error: unknown): InotifyError {
   if (error instanceof InotifyError) return error
   const errno =
     error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
-  const hint =
-    codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
-      ? 'the target is full: give its tmpfs a larger size=, the last good version is kept meanwhile'
-      : 'the target could not be written: the last good version is kept, and it is tried again at the next pass'
-  return new InotifyError({ errno, syscall, path, hint })
+  return new InotifyError({ errno, syscall, path, hint: HINTS.get(codeOf(error)) ?? HINT })
 }
 
 async function openVersion(from: Opened, name: string, key: StatKey): Promise<ReadFile> {

@@ -2,29 +2,22 @@ import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { AT_FDCWD, Calls, O_PATH } from '../mounts/calls.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
-import type { Target } from './apply.ts'
-import { readBack } from './inherit.ts'
+import { type Lineage, lineageOf } from './lineage.ts'
 import type { MirrorConfig } from './options.ts'
 import type { PassContext } from './pass.ts'
 import { Publisher } from './publisher.ts'
-import { onTarget } from './safe_copy.ts'
+import type { ScanRules } from './snapshot.ts'
 import { Source } from './source.ts'
-import { Staging } from './staging.ts'
-import { openTarget, removeIfEmpty, TargetGone, warnUnlessInMemory } from './target.ts'
-
-const ATTEMPTS = 3
+import { Target } from './target.ts'
 
 /** What a mirror works with, open. */
 export interface Prepared {
   readonly target: Target
-  readonly staging: Staging
   readonly publisher: Publisher
   /** One for each source. */
   readonly passes: readonly PassContext[]
   /** Whether the target had something from an earlier mirror. */
   readonly inherited: boolean
-  /** Removes the directory that was made for the target, if there is nothing else in it. */
-  removeTarget(): Promise<void>
   /** Everything that is still open. */
   close(): Promise<void>
 }
@@ -45,13 +38,9 @@ export async function prepare(config: MirrorConfig): Promise<Prepared> {
   const calls = new Calls()
   try {
     for (const path of config.sources) found.push(await findSource(path))
-    for (let left = ATTEMPTS; ; left--) {
-      try {
-        return await prepareTarget(config, found, calls)
-      } catch (error) {
-        if (!(error instanceof TargetGone) || left === 0) throw error
-      }
-    }
+    const prepared = await prepareTarget(config, found, calls)
+    for (const { held } of found) await held.close()
+    return prepared
   } catch (error) {
     for (const { calls } of found) calls.end()
     calls.end()
@@ -63,49 +52,43 @@ async function prepareTarget(config: MirrorConfig, found: readonly Found[], call
   const [first] = found
   const isSole = found.length === 1 && first?.isFile === true
   if (isSole) await refuseAsFile(calls, first, config.target)
-  const directory = isSole ? dirname(config.target) : config.target
   const only = isSole ? basename(config.target) : ''
-  const directories = found.filter(({ isFile }) => !isFile).map(({ held }) => held)
-  const { held, created } = await openTarget(calls, directory, directories)
-  try {
-    await warnUnlessInMemory(held, config.target)
-    const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
-    try {
-      const tree = await onTarget('read', directory, readBack(held, staging.made, only))
-      const target = { held, shown: directory, tree }
-      const publisher = new Publisher(target, staging, found.length)
-      const { dev, ino } = await held.stat()
-      const passes: PassContext[] = []
-      for (const [index, { path, calls: own, isFile, held: root }] of found.entries()) {
-        const alias = isFile ? (isSole ? only : basename(path)) : undefined
-        const rules = { limits: config.limits, sources: [path, await root.realpath()], target: { dev, ino } }
-        const source = new Source(path, own, alias)
-        passes.push({ config, source, index, publisher, staging, rules })
-        await root.close()
-      }
-      return {
-        target,
-        staging,
-        publisher,
-        passes,
-        inherited: tree.entries.size > 0,
-        removeTarget: () => removeIfEmpty(calls, directory),
-        close: async () => {
-          await held.close()
-          calls.end()
-        },
-      }
-    } catch (error) {
-      // What a killed mirror has noted down is for the next.
-      await ([...staging.made].length > 0 ? staging.abandon() : staging.remove()).catch(() => {})
-      throw error
+  const ways = await Promise.all(found.map(({ held }) => lineageOf(held)))
+  const sources = found.map(({ held, isFile }, index) => ({
+    stat: held.opened,
+    lineage: ways[index] as Lineage,
+    isFile,
+  }))
+  const target = await Target.open(calls, {
+    directory: isSole ? dirname(config.target) : config.target,
+    only,
+    sources,
+    bytes: config.limits.bytes,
+  })
+  const publisher = new Publisher(target, found.length)
+  const passes: PassContext[] = []
+  for (const [index, { path, calls: own, isFile }] of found.entries()) {
+    const alias = isFile ? (isSole ? only : basename(path)) : undefined
+    const source = new Source(path, own, alias)
+    const known = ways[index]?.path
+    const rules: ScanRules = {
+      limits: config.limits,
+      sources: known === undefined ? [path] : [path, known],
+      get target() {
+        return target.held.opened
+      },
     }
-  } catch (error) {
-    const isGone = (await held.stat()).nlink === 0n
-    await held.close()
-    if (isGone) throw new TargetGone()
-    if (created) await removeIfEmpty(calls, directory)
-    throw error
+    passes.push({ config, source, index, publisher, target, rules })
+  }
+  return {
+    target,
+    publisher,
+    passes,
+    inherited: target.tree.entries.size > 0,
+    close: async () => {
+      await target.close()
+      calls.end()
+    },
   }
 }
 

@@ -2,16 +2,16 @@ import { isUtf8 } from 'node:buffer'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { codeOf, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
+import { STAGING_PREFIX } from './leftover_staging.ts'
 import { judgeLink } from './links.ts'
 import type { Opened } from './opened.ts'
-import { STAGING_PREFIX } from './staging.ts'
 import { type Skipped, type SourceNode, type SourceTree, type StatKey, statKey } from './tree.ts'
 
 /** Every level holds a descriptor while what is below it is read. */
-const MAX_DEPTH = 32
+export const MAX_DEPTH = 32
 
 /** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
-const MAX_ENTRIES = 65_536
+export const MAX_ENTRIES = 65_536
 
 /** Names that are looked at at once. */
 const AT_ONCE = 64

@@ -1,19 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import { InotifyError } from '../errors.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
-import { removeTree } from '../mounts/remove_tree.ts'
-import { codeOf } from './interrupted.ts'
-import { identify, isAlive, type Ledger, readLedger, writeLedger } from './ledger.ts'
+import { LOCK_UN } from '../mounts/calls.ts'
+import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import { emptyDirectory, removeTree } from '../mounts/remove_tree.ts'
+import { isOwn, type Ledger, writeLedger } from './ledger.ts'
+import {
+  isTaken,
+  type Leftover,
+  LOCK_FILE,
+  openLeftover,
+  removeUnborn,
+  STAGING_PREFIX,
+  stagingsIn,
+  UNBORN_PREFIX,
+} from './leftover_staging.ts'
 import { onTarget } from './safe_copy.ts'
 import type { TargetFile } from './tree.ts'
 import { Work } from './work.ts'
 
-/** Entries of a target that are a mirror's own and not content. */
-export const STAGING_PREFIX = '.inotify-bridge-'
-/** Of one that is being made: it has no ledger yet, and says nothing about who mirrors. */
-const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
-/** ms after which nobody is making it any more. */
-const UNBORN_FOR = 60_000
+/** A staging directory that has just been made. */
+interface Made {
+  readonly name: string
+  readonly held: HeldDirectory
+  readonly lock: HeldFile
+}
 
 /**
  * The directory in which everything is made ready before it is renamed into place. It lies inside the target, since only
@@ -22,34 +32,20 @@ const UNBORN_FOR = 60_000
  */
 export class Staging {
   readonly #target: HeldDirectory
-  readonly #held: HeldDirectory
   readonly #shown: string
-  readonly #name: string
-  readonly #owner: string
-  readonly #createdTarget: boolean
-  readonly #only: string
-  #recorded: ReadonlySet<string>
+  readonly #made: Made
+  #ledger: Ledger
   readonly #works = new Map<number, Promise<Work>>()
 
-  private constructor(
-    target: HeldDirectory,
-    held: HeldDirectory,
-    shown: string,
-    name: string,
-    ledger: Ledger,
-  ) {
+  private constructor(target: HeldDirectory, shown: string, made: Made, ledger: Ledger) {
     this.#target = target
-    this.#held = held
     this.#shown = shown
-    this.#name = name
-    this.#owner = ledger.owner
-    this.#createdTarget = ledger.createdTarget
-    this.#only = ledger.only
-    this.#recorded = new Set(ledger.made)
+    this.#made = made
+    this.#ledger = ledger
   }
 
   /**
-   * Makes the staging directory, takes over from mirrors of this target that were killed, and throws EBUSY if one is
+   * Makes the staging directory, takes over from mirrors of this target that have ended, and throws EBUSY if one is
    * running.
    *
    * @param only the one entry that is mirrored to, '' for the whole directory
@@ -58,55 +54,62 @@ export class Staging {
     target: HeldDirectory,
     { shown, createdTarget, only }: { shown: string; createdTarget: boolean; only: string },
   ): Promise<Staging> {
-    const found = await stagingsIn(target)
-    const left = new Map<string, Ledger | undefined>()
-    for (const name of found) {
-      const ledger = await inherit(target, name, only, shown)
-      if (ledger !== 'of another entry') left.set(name, ledger)
-    }
-    const inherited = [...left.values()]
-    const ledger = {
-      owner: (await identify(process.pid)) ?? '',
-      createdTarget: createdTarget || inherited.some((each) => each?.createdTarget),
-      only,
-      made: inherited.flatMap((each) => each?.made ?? []),
-    }
-    const name = await onTarget('mkdir', shown, makeStaging(target, ledger))
+    const leftovers: Leftover[] = []
     try {
-      // Of two that start at one time, the one that comes here last sees the other.
-      for (const other of await stagingsIn(target))
-        if (other !== name && !found.includes(other)) await inherit(target, other, only, shown)
-    } catch (error) {
-      await removeTree(target, name)
-      throw error
+      const found = await stagingsIn(target)
+      for (const name of found) {
+        const leftover = await openLeftover(target, name, only, shown)
+        if (leftover !== undefined) leftovers.push(leftover)
+      }
+      const ledgers = leftovers.flatMap(({ ledger }) => ledger ?? [])
+      const ledger = {
+        target: target.opened.ino,
+        createdTarget: createdTarget || ledgers.some((each) => each.createdTarget),
+        only,
+        made: union(ledgers.map((each) => each.made)),
+      }
+      const made = await onTarget('mkdir', shown, makeStaging(target, ledger, shown))
+      const staging = new Staging(target, shown, made, ledger)
+      try {
+        // Of two that start at one time, the one that comes here last sees the other.
+        for (const other of await stagingsIn(target)) {
+          if (other === made.name || found.includes(other)) continue
+          await (await openLeftover(target, other, only, shown))?.[Symbol.asyncDispose]()
+        }
+        await onTarget('rmdir', shown, removeUnborn(target))
+        // Only now: being killed before this line leaves what was inherited for the next.
+        for (const leftover of leftovers) await onTarget('rmdir', shown, leftover.remove())
+        return staging
+      } catch (error) {
+        await staging.remove().catch(() => {})
+        throw error
+      }
+    } finally {
+      for (const leftover of leftovers) await leftover[Symbol.asyncDispose]()
     }
-    await onTarget('rmdir', shown, removeUnborn(target))
-    // Only now: being killed before this line leaves what was inherited for the next.
-    for (const leftover of left.keys()) await onTarget('rmdir', shown, removeTree(target, leftover))
-    const held = await onTarget('open', shown, target.directory(name))
-    return new Staging(target, held, shown, name, ledger)
   }
 
   /** Whether the target's directory is the mirror's to remove. */
   get createdTarget(): boolean {
-    return this.#createdTarget
+    return this.#ledger.createdTarget
   }
 
-  /** The entries of the target that this mirror, or a killed one before it, made. */
-  get made(): Iterable<string> {
-    return this.#recorded
+  /** The entries of the target that this mirror, or one before it, made, and the inode numbers that they may have. */
+  get made(): ReadonlyMap<string, readonly bigint[]> {
+    return this.#ledger.made
   }
 
-  /** Notes down which entries the target has or will have, before they are made. Throws if that fails and one is new. */
-  async record(names: ReadonlySet<string>): Promise<void> {
-    const known = [...names].every((name) => this.#recorded.has(name))
-    if (known && names.size === this.#recorded.size) return
+  /** Notes down which entries the target has or will have, before they are there. Throws if that fails and one is new. */
+  async record(entries: ReadonlyMap<string, readonly bigint[]>): Promise<void> {
+    const { made } = this.#ledger
+    if (isSame(made, entries)) return
+    const ledger = { ...this.#ledger, made: entries }
     try {
-      await this.#write(this.#owner, [...names])
-      this.#recorded = names
+      await onTarget('write', this.#shown, writeLedger(this.#made.held, ledger, this.#shown))
+      this.#ledger = ledger
     } catch (error) {
-      // On a full target. One name too many does no harm until somebody else uses it.
-      if (!known) throw error
+      // On a full target. A name is enough while this process lives, and the next record mends it.
+      for (const name of entries.keys()) if (!made.has(name)) throw error
     }
   }
 
@@ -114,7 +117,7 @@ export class Staging {
   work(source: number): Promise<Work> {
     const had = this.#works.get(source)
     if (had !== undefined) return had
-    const opening = Work.open(this.#held, workName(source), this.#shown, this.#works)
+    const opening = Work.open(this.#made.held, workName(source), this.#shown, this.#works)
     const work = onTarget('mkdir', this.#shown, opening)
     this.#works.set(source, work)
     // Tried again by whoever asks next.
@@ -147,99 +150,100 @@ export class Staging {
   }
 
   async remove(): Promise<void> {
-    await this.#closeAll()
-    await onTarget('unlink', this.#shown, removeTree(this.#target, this.#name))
+    const { held, name } = this.#made
+    try {
+      await onTarget('unlink', this.#shown, emptyDirectory(held))
+      // Somebody who may write the target may have given the name to something else.
+      const isThis = ({ dev, ino }: { dev: bigint; ino: bigint }) =>
+        dev === held.opened.dev && ino === held.opened.ino
+      await onTarget('unlink', this.#shown, removeTree(this.#target, name, isThis))
+    } finally {
+      await this.#close()
+    }
   }
 
-  /** Leaves everything as if this process had been killed, to the mirror that comes next, this process's too. */
-  async abandon(): Promise<void> {
-    for (const source of [...this.#works.keys()]) await this.clear(source)
-    await this.#write('', [...this.#recorded])
-    await this.#closeAll()
+  /**
+   * Leaves to the mirror that comes next, this process's too, what says which entries are a mirror's. What another would not believe,
+   * since the file system says that somebody else owns it, is not left.
+   */
+  async leave(): Promise<void> {
+    if (!isOwn(await this.#made.held.stat())) return await this.remove()
+    for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
+    for (const source of this.#works.keys())
+      await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
+    this.#works.clear()
+    await this.#close()
   }
 
-  async #closeAll(): Promise<void> {
+  async #close(): Promise<void> {
+    const { held, lock } = this.#made
     for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
     this.#works.clear()
-    await this.#held.close()
+    // Waited for, as closing is not: whoever starts next in this process must not find it locked.
+    await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
+    await lock[Symbol.asyncDispose]()
+    await held.close()
   }
+}
 
-  async #write(owner: string, made: readonly string[]): Promise<void> {
-    const ledger = { owner, createdTarget: this.#createdTarget, only: this.#only, made }
-    await onTarget('write', this.#shown, writeLedger(this.#held, ledger))
-  }
+type Entries = ReadonlyMap<string, readonly bigint[]>
+
+function union(all: readonly Entries[]): Entries {
+  const entries = new Map<string, readonly bigint[]>()
+  for (const each of all)
+    for (const [name, inodes] of each) entries.set(name, [...(entries.get(name) ?? []), ...inodes])
+  return entries
+}
+
+function isSame(a: Entries, b: Entries): boolean {
+  return a.size === b.size && [...a].every(([name, inodes]) => b.get(name)?.join() === inodes.join())
 }
 
 function workName(source: number): string {
   return `work${source}`
 }
 
-/** Those of mirrors, running or killed. */
-async function stagingsIn(target: HeldDirectory): Promise<string[]> {
-  const names = (await target.names()).map(String)
-  return names.filter((name) => name.startsWith(STAGING_PREFIX) && !name.startsWith(UNBORN_PREFIX))
-}
-
-/** Removes what mirrors left that were killed while they made it. */
-async function removeUnborn(target: HeldDirectory): Promise<void> {
-  const names = (await target.names()).map(String)
-  for (const name of names.filter((name) => name.startsWith(UNBORN_PREFIX))) {
-    try {
-      const age = Date.now() - Number((await target.lstat(name)).mtimeNs / 1_000_000n)
-      if (age > UNBORN_FOR) await removeTree(target, name)
-    } catch (error) {
-      // It has been born.
-      if (codeOf(error) !== 'ENOENT') throw error
-    }
-  }
-}
-
-/** Comes into being with its ledger: one without would seem to be left by a mirror that was killed, and two could run. */
-async function makeStaging(target: HeldDirectory, ledger: Ledger): Promise<string> {
+/** Comes into being locked and with its ledger: one without would seem to be left by a mirror that has ended, and two could run. */
+async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string): Promise<Made> {
   const { calls } = target
   const random = randomBytes(6).toString('hex')
   const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
-  await calls.mkdir(target.at(unborn), 0o755)
+  await calls.mkdir(target.at(unborn), 0o700)
+  const held = await target.directory(unborn)
+  let lock: HeldFile | undefined
   try {
-    await using staging = await target.directory(unborn)
+    await requireOwn(target, held, shown)
+    lock = await held.create(LOCK_FILE, 0o600)
+    await isTaken(lock)
+    await writeLedger(held, ledger, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
-    await calls.chmod(staging.fd, 0o755)
-    await writeLedger(staging, ledger)
+    await calls.chmod(held.fd, 0o755)
     await calls.rename(target.at(unborn), target.at(name))
+    return { name, held, lock }
   } catch (error) {
-    await removeTree(target, unborn)
+    await emptyDirectory(held).catch(() => {})
+    await removeTree(target, unborn, isOwn).catch(() => {})
+    await lock?.[Symbol.asyncDispose]()
+    await held.close()
     throw error
   }
-  return name
 }
 
-/** What a staging directory was left with; undefined where nothing can be read. Throws EBUSY if its mirror is running. */
-async function inherit(
-  target: HeldDirectory,
-  name: string,
-  only: string,
-  shown: string,
-): Promise<Ledger | 'of another entry' | undefined> {
-  const ledger = await readLedgerOf(target, name)
-  // Damaged, or it has gone meanwhile.
-  if (ledger === undefined) return undefined
-  const isAnother = ledger.only !== '' && only !== '' && ledger.only !== only
-  if (isAnother) return 'of another entry'
-  if (!(await isAlive(ledger))) return ledger
+/**
+ * Refuses a directory that somebody who may write the target has put in the place of the one just made. Where the file system says of
+ * whatever this user makes that somebody else owns it (root on NFS, a FUSE mount that maps users), a file tells what it says.
+ */
+async function requireOwn(target: HeldDirectory, made: HeldDirectory, shown: string): Promise<void> {
+  if (isOwn(made.opened)) return
+  const name = `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
+  await using file = await target.create(name, 0o600)
+  await target.calls.unlink(target.at(name))
+  if (file.opened.uid === made.opened.uid && (Number(made.opened.mode) & 0o022) === 0) return
   throw new InotifyError({
-    errno: 'EBUSY',
-    syscall: 'mirror',
+    errno: 'EPERM',
+    syscall: 'mkdir',
     path: shown,
-    hint: 'another mirror writes to this target: give each a target of its own',
+    hint: 'somebody has put a directory in the place of one that was just made there: take from others the right to write the target',
   })
-}
-
-async function readLedgerOf(target: HeldDirectory, name: string): Promise<Ledger | undefined> {
-  try {
-    await using staging = await target.directory(name)
-    return await readLedger(staging)
-  } catch {
-    return undefined
-  }
 }

@@ -1,148 +1,341 @@
-import { basename, dirname } from 'node:path'
+import { constants } from 'node:fs'
 import { InotifyError } from '../errors.ts'
-import { AT_FDCWD, AT_REMOVEDIR, type Calls } from '../mounts/calls.ts'
-import { HeldDirectory } from '../mounts/held.ts'
-import { codeOf } from './interrupted.ts'
+import { leavesAtOnce } from '../mounts/at_once.ts'
+import { codeOf } from '../mounts/call_error.ts'
+import { AT_FDCWD, type Calls, O_PATH } from '../mounts/calls.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { readBack } from './inherit.ts'
+import { Displaced, orDisplaced } from './interrupted.ts'
+import type { Inventory } from './inventory.ts'
+import {
+  openTarget,
+  removeIfEmpty,
+  type SourceDirectory,
+  TargetGone,
+  warnUnlessInMemory,
+} from './open_target.ts'
 import { onTarget } from './safe_copy.ts'
+import { Staging } from './staging.ts'
+import { statKey, type TargetNode, type TargetTree } from './tree.ts'
 
-const TMPFS_MAGIC = 0x01021994
-const RAMFS_MAGIC = 0x858458f6
+const { O_DIRECTORY } = constants
 
-/** The target's directory, open, and whether it had to be made. */
-export interface OpenTarget {
+/** Names that are looked at at once. */
+const AT_ONCE = 64
+
+/** How often a target that another mirror has made and removed again is made anew. */
+const ATTEMPTS = 3
+
+/** What a target is opened with. */
+export interface TargetPlace {
+  /** The path of the directory. */
+  readonly directory: string
+  /** The one entry in it that is mirrored to; '' if it is all of it. */
+  readonly only: string
+  readonly sources: readonly SourceDirectory[]
+  /** Bytes that a file may have, at most, to be read for what it holds. */
+  readonly bytes: number
+}
+
+/** A directory that is mirrored to, open. */
+interface Opened {
   readonly held: HeldDirectory
-  readonly created: boolean
+  readonly staging: Staging
+  readonly tree: TargetTree
+  readonly inventory: Inventory
 }
 
-/** Another mirror that had made the target's directory, and gave up because of this one, has removed it. */
-export class TargetGone extends Error {
-  override readonly name = 'TargetGone'
-}
+/** What a mirror writes to: the directory at a path, what the mirror has put into it, and where it makes that ready. */
+export class Target {
+  readonly #calls: Calls
+  readonly #place: TargetPlace
+  #opened: Opened
+  /** How often the path has come to lead to another directory. */
+  epoch = 0
+  /** Those that were mirrored to before. */
+  #former: Array<{ readonly epoch: number; readonly opened: Opened }> = []
+  /** By epoch how many passes are under way that began in it. */
+  readonly #passes = new Map<number, number>()
 
-/** Opens the target, makes it if it is missing, and refuses one that is in a source or around it. */
-export async function openTarget(
-  calls: Calls,
-  path: string,
-  sources: readonly HeldDirectory[],
-): Promise<OpenTarget> {
-  const existing = await openExisting(calls, path)
-  if (existing !== undefined) {
+  private constructor(calls: Calls, place: TargetPlace, opened: Opened) {
+    this.#calls = calls
+    this.#place = place
+    this.#opened = opened
+  }
+
+  static async open(calls: Calls, place: TargetPlace): Promise<Target> {
+    return new Target(calls, place, await openAt(calls, place))
+  }
+
+  /** How people call it. */
+  get shown(): string {
+    return this.#place.directory
+  }
+
+  get held(): HeldDirectory {
+    return this.#opened.held
+  }
+
+  get staging(): Staging {
+    return this.#opened.staging
+  }
+
+  /** What the mirror has put there. */
+  get tree(): TargetTree {
+    return this.#opened.tree
+  }
+
+  get inventory(): Inventory {
+    return this.#opened.inventory
+  }
+
+  /** The first level of what the mirror has put there, with inode numbers. */
+  get made(): Map<string, bigint[]> {
+    const { tree, inventory } = this.#opened
+    const inodesOf = (name: string) => [inventory.inodeOf(name)].flatMap((inode) => inode?.ino ?? [])
+    return new Map([...tree.entries.keys()].map((name) => [name, inodesOf(name)]))
+  }
+
+  /** A pass begins that makes things ready here; to be ended with what this returns. */
+  begin(): number {
+    this.#passes.set(this.epoch, (this.#passes.get(this.epoch) ?? 0) + 1)
+    return this.epoch
+  }
+
+  /** What was mirrored to before is let go of when no pass uses it any more: its descriptors must not be given to another file before. */
+  async end(epoch: number): Promise<void> {
+    const left = (this.#passes.get(epoch) ?? 1) - 1
+    if (left > 0) this.#passes.set(epoch, left)
+    else this.#passes.delete(epoch)
+    const oldest = Math.min(this.epoch, ...this.#passes.keys())
+    const unused = this.#former.filter((each) => each.epoch < oldest)
+    this.#former = this.#former.filter((each) => !unused.includes(each))
+    for (const { opened } of unused) await letGo(opened)
+  }
+
+  /**
+   * Looks whether the path still leads to the directory that is held. If not, that one keeps what it has, and the one at the path, made
+   * if there is none, is mirrored to from now on. Returns the error that says so.
+   */
+  async locate(): Promise<InotifyError | undefined> {
+    const { held } = this.#opened
+    const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(() => undefined)
+    if (there !== undefined) this.#calls.close(there.fd)
+    const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
+    if (isSame && there.stat.mount === held.opened.mount) return undefined
+    const opened = await openAt(this.#calls, this.#place)
+    this.#former.push({ epoch: this.epoch, opened: this.#opened })
+    this.#opened = opened
+    this.epoch++
+    return new InotifyError({
+      errno: 'ESTALE',
+      syscall: 'mirror',
+      path: this.shown,
+      hint: 'the directory was removed, renamed or replaced while it was mirrored to: what is at the path now is mirrored to from here on, and programs that hold the old one must open the path again',
+    })
+  }
+
+  /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
+  async verify(): Promise<void> {
+    const { held, tree } = this.#opened
+    const entries = await onTarget('stat', this.shown, this.#untouched(held, tree, ''))
+    if (entries !== tree.entries) replaceEntries(tree, entries)
+  }
+
+  /** Takes note of how an entry is that has been put in place, with all beneath it; false, and it is dropped, if it is another by now. */
+  async confirm(path: string): Promise<boolean> {
+    const node = this.#nodeAt(path)
+    if (node === undefined) return false
     try {
-      for (const source of sources) await refuseOverlap(source, existing, path)
+      await using parent = await this.parentOf(path)
+      await this.#confirm(parent, path, node)
+      return true
     } catch (error) {
-      await existing.close()
+      if (error instanceof Displaced) this.drop(path)
+      else if (!(error instanceof InotifyError))
+        return await onTarget('stat', this.shown, Promise.reject(error))
+      return false
+    }
+  }
+
+  /** Forgets which inodes were put at a path and beneath it. */
+  forget(path: string): void {
+    const node = this.#nodeAt(path)
+    if (node !== undefined) this.inventory.forget(path, node)
+  }
+
+  /** Believes no more that the mirror's entry is at a path. */
+  drop(path: string): void {
+    this.forget(path)
+    replaceEntries(this.tree, without(this.tree, path.split('/')).entries)
+  }
+
+  /**
+   * Opens the directory that a path is in. Throws {@link Displaced} if one on the way is not the one that was put there: what is done in it
+   * would be done to somebody else's.
+   */
+  async parentOf(path: string): Promise<HeldDirectory> {
+    const { held, inventory } = this.#opened
+    const parts = path.split('/').slice(0, -1)
+    let here = await held.descend('')
+    for (const [index, name] of parts.entries()) {
+      const at = parts.slice(0, index + 1).join('/')
+      const above = here
+      try {
+        here = await onTarget('open', `${this.shown}/${at}`, above.directory(name).catch(orDisplaced(at)))
+      } finally {
+        await above.close()
+      }
+      if (inventory.isSame(at, here.opened)) continue
+      await here.close()
+      throw new Displaced(at)
+    }
+    return here
+  }
+
+  /** Removes the directory if the mirror, or one before it, made it and there is nothing else in it. */
+  async removeIfOwn(): Promise<void> {
+    if (this.staging.createdTarget) await removeIfEmpty(this.#calls, this.shown)
+  }
+
+  /** Closes all that is open but the present staging directory, which is removed or left before. */
+  async close(): Promise<void> {
+    for (const { opened } of this.#former) await letGo(opened)
+    this.#former = []
+    await this.held.close()
+    // The thread keeps the order: when this is answered all is closed, and the target can be unmounted.
+    await this.#calls.stat({ fd: AT_FDCWD, name: '/' }).catch(() => {})
+  }
+
+  async #untouched(
+    held: HeldDirectory,
+    { entries }: TargetTree,
+    prefix: string,
+  ): Promise<Map<string, TargetNode>> {
+    const { inventory } = this.#opened
+    const kept = new Map(entries)
+    let isWhole = true
+    const set = (name: string, node: TargetNode, now: TargetNode | undefined) => {
+      if (now === node) return
+      isWhole = false
+      if (now !== undefined) return void kept.set(name, now)
+      inventory.forget(prefix + name, node)
+      kept.delete(name)
+    }
+    const leaves = [...entries].filter(([, { kind }]) => kind !== 'directory')
+    for (let first = 0; first < leaves.length; first += AT_ONCE) {
+      const some = leaves.slice(first, first + AT_ONCE)
+      const stats = await Promise.all(some.map(([name]) => held.lstat(name).catch(orAbsent)))
+      for (const [index, [name, node]] of some.entries()) {
+        const stat = stats[index]
+        set(name, node, stat && inventory.isUntouched(prefix + name, stat) ? node : undefined)
+      }
+    }
+    for (const [name, node] of entries)
+      if (node.kind === 'directory')
+        set(name, node, await this.#untouchedDirectory(held, name, node, prefix + name))
+    return isWhole ? entries : kept
+  }
+
+  async #untouchedDirectory(
+    held: HeldDirectory,
+    name: string,
+    node: TargetTree,
+    path: string,
+  ): Promise<TargetTree | undefined> {
+    const { inventory } = this.#opened
+    const child = await held.directory(name).catch(orAbsent)
+    if (child === undefined) return undefined
+    try {
+      if (!inventory.isSame(path, child.opened)) return undefined
+      const entries = await this.#untouched(child, node, `${path}/`)
+      // Another mode or owner is mended in place.
+      const key = inventory.isUntouched(path, child.opened) ? node.key : statKey(child.opened)
+      return entries === node.entries && key === node.key ? node : { ...node, key, entries }
+    } finally {
+      await child.close()
+    }
+  }
+
+  async #confirm(parent: HeldDirectory, path: string, node: TargetNode): Promise<void> {
+    const { inventory } = this.#opened
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    if (node.kind !== 'directory') {
+      const stat = await parent.lstat(name).catch(orDisplaced(path))
+      if (!inventory.confirm(path, stat)) throw new Displaced(path)
+      return
+    }
+    await using held = await parent.directory(name).catch(orDisplaced(path))
+    if (!inventory.confirm(path, held.opened)) throw new Displaced(path)
+    await leavesAtOnce(node.entries, (child, of) => this.#confirm(held, `${path}/${child}`, of))
+  }
+
+  #nodeAt(path: string): TargetNode | undefined {
+    let node: TargetNode | undefined = this.tree
+    for (const name of path.split('/')) node = node?.kind === 'directory' ? node.entries.get(name) : undefined
+    return node
+  }
+}
+
+/** Opens the directory, and takes over what mirrors before have left in it. */
+async function openAt(calls: Calls, place: TargetPlace): Promise<Opened> {
+  for (let left = ATTEMPTS; ; left--) {
+    try {
+      return await openOnce(calls, place)
+    } catch (error) {
+      if (!(error instanceof TargetGone) || left === 0) throw error
+    }
+  }
+}
+
+async function openOnce(calls: Calls, { directory, only, sources, bytes }: TargetPlace): Promise<Opened> {
+  const { held, created } = await openTarget(calls, directory, sources)
+  try {
+    await warnUnlessInMemory(held, directory)
+    const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
+    try {
+      const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
+      return { held, staging, tree, inventory }
+    } catch (error) {
+      await letGoOf(staging).catch(() => {})
       throw error
     }
-    return { held: existing, created: false }
-  }
-  // Before anything is made, so that a refusal leaves nothing behind in the source.
-  await using parent = await onTarget('open', path, HeldDirectory.open(calls, dirname(path)))
-  for (const source of sources)
-    if (await isWithin(parent, source)) throw overlap(path, 'it would be inside the source')
-  const created = await onTarget('mkdir', path, makeDirectory(parent, basename(path)))
-  try {
-    return { held: await onTarget('open', path, parent.directory(basename(path))), created }
   } catch (error) {
-    if (created) await removeIfEmpty(calls, path)
-    throw error instanceof InotifyError && error.code === 'ENOENT' ? new TargetGone(error.message) : error
-  }
-}
-
-/** Says once that the target's content will be written to a disk, or across a network. */
-export async function warnUnlessInMemory(target: HeldDirectory, path: string): Promise<void> {
-  const type = await target.calls.fileSystem(target.fd)
-  if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
-  process.emitWarning(`the target of mirror() is not on a tmpfs: ${path}`, {
-    type: 'InotifyBridgeWarning',
-    code: 'INOTIFY_BRIDGE_TARGET',
-    detail: 'Secrets copied to it reach a disk. In Kubernetes use an emptyDir with medium: Memory.',
-  })
-}
-
-/** Removes the target's directory, unless there is something in it that the mirror did not make. */
-export async function removeIfEmpty(calls: Calls, directory: string): Promise<void> {
-  try {
-    await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR)
-  } catch (error) {
-    // Somebody else's file in it, a mount on it, or gone already.
-    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY'].includes(codeOf(error))) throw error
-  }
-}
-
-/** false if another has made it since it was found missing, as a second mirror might. */
-async function makeDirectory(parent: HeldDirectory, name: string): Promise<boolean> {
-  try {
-    await parent.calls.mkdir(parent.at(name), 0o755)
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    const isGone = (await held.stat()).nlink === 0n
+    await held.close()
+    if (isGone) throw new TargetGone()
+    if (created) await removeIfEmpty(calls, directory)
     throw error
   }
 }
 
-async function openExisting(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
-  try {
-    return await HeldDirectory.open(calls, path)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    return await onTarget('open', path, Promise.reject(error))
-  }
+async function letGo({ held, staging }: Opened): Promise<void> {
+  // Where it has been removed nothing can be left.
+  await letGoOf(staging).catch(() => {})
+  await held.close()
 }
 
-async function refuseOverlap(source: HeldDirectory, target: HeldDirectory, path: string): Promise<void> {
-  if (await isSame(source, target)) throw overlap(path, 'it is the source itself')
-  if (await isWithin(target, source)) throw overlap(path, 'it is inside the source')
-  if (await isWithin(source, target)) throw overlap(path, 'the source is inside it')
+/** What is noted down there is for the next mirror. */
+async function letGoOf(staging: Staging): Promise<void> {
+  if (staging.made.size > 0) await staging.leave()
+  else await staging.remove()
 }
 
-function overlap(path: string, what: string): InotifyError {
-  return new InotifyError({
-    errno: 'EINVAL',
-    syscall: 'mirror',
-    path,
-    hint: `${what}: the target must be a directory apart from it, best on a tmpfs`,
-  })
+function orAbsent(error: unknown): undefined {
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error))) throw error
 }
 
-async function isSame(a: HeldDirectory, b: HeldDirectory): Promise<boolean> {
-  const [one, other] = [await a.stat(), await b.stat()]
-  return one.dev === other.dev && one.ino === other.ino
+function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {
+  const now = [...entries]
+  tree.entries.clear()
+  for (const [name, node] of now) tree.entries.set(name, node)
 }
 
-/**
- * Whether `inner` is `outer` or beneath it. Climbing by inodes sees through symlinks and bind mounts of `outer`; a bind
- * mount of something inside it has other parents, for which the real paths are compared as well and the scan looks out.
- */
-async function isWithin(inner: HeldDirectory, outer: HeldDirectory): Promise<boolean> {
-  const [innerPath, outerPath] = [await pathHere(inner), await pathHere(outer)]
-  if (innerPath !== undefined && outerPath !== undefined)
-    if (`${innerPath}/`.startsWith(outerPath === '/' ? '/' : `${outerPath}/`)) return true
-  let here = await inner.descend('')
-  try {
-    for (;;) {
-      if (await isSame(here, outer)) return true
-      const parent = await here.parent()
-      const atRoot = await isSame(here, parent)
-      await here.close()
-      here = parent
-      if (atRoot) return false
-    }
-  } finally {
-    await here.close()
-  }
-}
-
-/**
- * A directory's real path; undefined if it has none in this mount namespace. proc_pid_fd(5) shows one of another namespace by its
- * path there, where the same path here may well be the source itself.
- */
-async function pathHere(held: HeldDirectory): Promise<string | undefined> {
-  try {
-    const path = await held.realpath()
-    await using here = await HeldDirectory.open(held.calls, path)
-    return (await isSame(here, held)) ? path : undefined
-  } catch {
-    // Nothing here is called so.
-    return undefined
-  }
+/** The tree without what is at a path. What is below its first level it shares with what the sources gave, which stays as it is. */
+function without(tree: TargetTree, [name = '', ...rest]: readonly string[]): TargetTree {
+  const entries = new Map(tree.entries)
+  const child = entries.get(name)
+  if (rest.length === 0) entries.delete(name)
+  else if (child?.kind === 'directory') entries.set(name, without(child, rest))
+  return { ...tree, entries }
 }

@@ -1,6 +1,15 @@
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
+import type { Inode } from './inventory.ts'
 import type { TargetFile, TargetTree } from './tree.ts'
+
+/** What was made in the work directory, ready to be renamed into place. */
+export interface Built {
+  /** Its name in the work directory. */
+  readonly name: string
+  /** The inodes of it and of all beneath it, by path. */
+  readonly inodes: ReadonlyMap<string, Inode>
+}
 
 /** What a pass has staged. */
 export class Work {
@@ -10,7 +19,7 @@ export class Work {
   /** Names of files that are ready to be published, by the entries they are the content of. */
   readonly files = new Map<TargetFile, string>()
   readonly #all: ReadonlyMap<number, Promise<Work>>
-  readonly #ahead = new Map<TargetTree, Promise<string>>()
+  readonly #ahead = new Map<TargetTree, Promise<Built>>()
   #kept: ReadonlySet<string> = new Set()
   #count = 0
 
@@ -54,13 +63,13 @@ export class Work {
     return undefined
   }
 
-  /** What is being made before it is known whether it will be published: its name here, once it is ready. */
-  begin(tree: TargetTree, making: Promise<string>): void {
+  /** What is being made before it is known whether it will be published; paths are relative to the tree. */
+  begin(tree: TargetTree, making: Promise<Built>): void {
     making.catch(() => {})
     this.#ahead.set(tree, making)
   }
 
-  begun(tree: TargetTree): Promise<string> | undefined {
+  begun(tree: TargetTree): Promise<Built> | undefined {
     return this.#ahead.get(tree)
   }
 

@@ -14,6 +14,7 @@ export const RENAME_EXCHANGE = 2
 /** flock(2). */
 export const LOCK_EX = 2
 export const LOCK_NB = 4
+export const LOCK_UN = 8
 /** open(2): a reference to the inode only. Opens no device, waits for no FIFO, needs no permission to read. Not in node:fs. */
 export const O_PATH = 0o10000000
 

@@ -1,0 +1,138 @@
+import { basename, dirname } from 'node:path'
+import { InotifyError } from '../errors.ts'
+import { AT_FDCWD, AT_REMOVEDIR, type Calls } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
+import { HeldDirectory } from '../mounts/held.ts'
+import { codeOf } from './interrupted.ts'
+import { isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
+import { copyAttributes, onTarget } from './safe_copy.ts'
+import { statKey } from './tree.ts'
+
+const TMPFS_MAGIC = 0x01021994
+const RAMFS_MAGIC = 0x858458f6
+
+/** The target's directory, open, and whether it had to be made. */
+export interface OpenTarget {
+  readonly held: HeldDirectory
+  readonly created: boolean
+}
+
+/** Another mirror that had made the target's directory, and gave up because of this one, has removed it. */
+export class TargetGone extends Error {
+  override readonly name = 'TargetGone'
+}
+
+/** A source's directory as it was when the mirror started: asked of it later, a server that has stopped would hold up the target. */
+export interface SourceDirectory {
+  readonly stat: FileStat
+  readonly lineage: Lineage
+  /** Whether the source is a file in it: that may lie in the target's directory as well. */
+  readonly isFile: boolean
+}
+
+/** Opens the target, makes it if it is missing, and refuses one that is in a source or around it. */
+export async function openTarget(
+  calls: Calls,
+  path: string,
+  sources: readonly SourceDirectory[],
+): Promise<OpenTarget> {
+  const apart = sources.filter(({ isFile }) => !isFile)
+  const existing = await openExisting(calls, path)
+  if (existing !== undefined) {
+    try {
+      const target = await lineageOf(existing)
+      for (const source of apart) refuseOverlap(source.lineage, target, path)
+    } catch (error) {
+      await existing.close()
+      throw error
+    }
+    return { held: existing, created: false }
+  }
+  // Before anything is made, so that a refusal leaves nothing behind in the source.
+  await using parent = await onTarget('open', path, HeldDirectory.open(calls, dirname(path)))
+  const above = await lineageOf(parent)
+  for (const source of apart)
+    if (isWithin(above, source.lineage)) throw overlap(path, 'it would be inside the source')
+  const created = await onTarget('mkdir', path, makeDirectory(parent, basename(path)))
+  try {
+    const held = await onTarget('open', path, parent.directory(basename(path)))
+    if (created) await giveAttributes(held, path, sources)
+    return { held, created }
+  } catch (error) {
+    if (created) await removeIfEmpty(calls, path)
+    throw error instanceof InotifyError && error.code === 'ENOENT' ? new TargetGone(error.message) : error
+  }
+}
+
+/**
+ * The owner that the sources have, if it is one, and no more rights than each of them gives; nor those to write, which only the mirror
+ * needs.
+ */
+async function giveAttributes(
+  held: HeldDirectory,
+  path: string,
+  sources: readonly SourceDirectory[],
+): Promise<void> {
+  const [first, ...others] = sources.map(({ stat }) => statKey(stat))
+  if (first === undefined) return
+  const isCommon = others.every(({ uid, gid }) => uid === first.uid && gid === first.gid)
+  const { uid, gid } = isCommon ? first : held.opened
+  const mode = others.reduce((common, each) => common & each.mode, first.mode & 0o755n)
+  await copyAttributes(held, path, { ...first, uid, gid, mode })
+}
+
+/** Says once that the target's content will be written to a disk, or across a network. */
+export async function warnUnlessInMemory(target: HeldDirectory, path: string): Promise<void> {
+  const type = await target.calls.fileSystem(target.fd)
+  if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
+  process.emitWarning(`the target of mirror() is not on a tmpfs: ${path}`, {
+    type: 'InotifyBridgeWarning',
+    code: 'INOTIFY_BRIDGE_TARGET',
+    detail: 'Secrets copied to it reach a disk. In Kubernetes use an emptyDir with medium: Memory.',
+  })
+}
+
+/** Removes the target's directory, unless there is something in it that the mirror did not make. */
+export async function removeIfEmpty(calls: Calls, directory: string): Promise<void> {
+  try {
+    await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR)
+  } catch (error) {
+    // Somebody else's file in it, a mount on it, or gone already.
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY'].includes(codeOf(error))) throw error
+  }
+}
+
+/** false if another has made it since it was found missing, as a second mirror might. */
+async function makeDirectory(parent: HeldDirectory, name: string): Promise<boolean> {
+  try {
+    await parent.calls.mkdir(parent.at(name), 0o700)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function openExisting(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
+  try {
+    return await HeldDirectory.open(calls, path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    return await onTarget('open', path, Promise.reject(error))
+  }
+}
+
+function refuseOverlap(source: Lineage, target: Lineage, path: string): void {
+  if (isSame(source.inodes[0], target.inodes[0])) throw overlap(path, 'it is the source itself')
+  if (isWithin(target, source)) throw overlap(path, 'it is inside the source')
+  if (isWithin(source, target)) throw overlap(path, 'the source is inside it')
+}
+
+function overlap(path: string, what: string): InotifyError {
+  return new InotifyError({
+    errno: 'EINVAL',
+    syscall: 'mirror',
+    path,
+    hint: `${what}: the target must be a directory apart from it, best on a tmpfs`,
+  })
+}
