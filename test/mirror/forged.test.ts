@@ -1,0 +1,246 @@
+// What somebody else has laid into a target that others may write is not believed: a mirror of root's would remove what it names.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import {
+  chmod,
+  lchown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { InotifyError } from '../../src/errors.ts'
+import { readLedger, writeLedger } from '../../src/mirror/ledger.ts'
+import { mirror } from '../../src/mirror/mirror.ts'
+import { Calls } from '../../src/mounts/calls.ts'
+import { HeldDirectory } from '../../src/mounts/held.ts'
+import { compile } from '../support/compile.ts'
+import { directory, fixture } from './fixture.ts'
+
+const isRoot = process.geteuid?.() === 0
+const NOBODY = 65534
+const FORGED = '.inotify-bridge-0123456789ab'
+
+/** A target that everybody may write, and a source with a file. */
+async function openTarget(mode: number) {
+  const { source } = fixture()
+  await writeFile(join(source, 'key'), 'secret')
+  await chmod(join(source, 'key'), 0o600)
+  const target = directory('/dev/shm')
+  await chmod(target, mode)
+  const start = async () => {
+    const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
+    onTestFinished(() => started.close())
+    return started
+  }
+  return { source, target, start }
+}
+
+/** Gives all of a tree to nobody. */
+async function give(path: string): Promise<void> {
+  if (lstatSync(path).isDirectory()) for (const name of await readdir(path)) await give(join(path, name))
+  await lchown(path, NOBODY, NOBODY)
+}
+
+async function forge(target: string, made: readonly string[], text?: string): Promise<string> {
+  const staging = join(target, FORGED)
+  await mkdir(staging)
+  const noted = made.map((name) => [name, String(lstatSync(join(target, name)).ino)])
+  const ledger = { target: String(statSync(target).ino), createdTarget: true, only: '', made: noted }
+  await writeFile(join(staging, 'ledger'), text ?? JSON.stringify(ledger))
+  await writeFile(join(staging, 'lock'), '')
+  return staging
+}
+
+test('a ledger of another user names files of root: they stay', async ({ skip }) => {
+  if (!isRoot) skip('needs root')
+  const { target, start } = await openTarget(0o1777)
+  await writeFile(join(target, 'victim'), 'theirs')
+  await mkdir(join(target, 'directory'))
+  await writeFile(join(target, 'directory/victim'), 'theirs')
+  await give(await forge(target, ['victim', 'directory']))
+  // As it was written once: by name, with a process that is said to have ended.
+  const old = join(target, '.inotify-bridge-ba9876543210')
+  await mkdir(old)
+  const text = { owner: '', createdTarget: false, only: '', made: ['victim', 'directory'] }
+  await writeFile(join(old, 'ledger'), JSON.stringify(text))
+  await give(old)
+  const started = await start()
+  await started.refresh()
+  await started.close()
+  expect(await readFile(join(target, 'victim'), 'utf8')).toBe('theirs')
+  expect(await readFile(join(target, 'directory/victim'), 'utf8')).toBe('theirs')
+  expect(await readdir(target), 'nor is it removed').toContain(FORGED)
+})
+
+test('one that others can have written into does not count either', async () => {
+  for (const what of ['.', 'ledger']) {
+    const { target, start } = await openTarget(0o1777)
+    await writeFile(join(target, 'victim'), 'theirs')
+    const staging = await forge(target, ['victim'])
+    await chmod(join(staging, what), what === '.' ? 0o775 : 0o664)
+    await (await start()).close()
+    expect(await readFile(join(target, 'victim'), 'utf8'), what).toBe('theirs')
+  }
+})
+
+test('one that was moved here from another target, or leads elsewhere by a link, speaks of that', async () => {
+  const { target, start } = await openTarget(0o1777)
+  await writeFile(join(target, 'victim'), 'theirs')
+  const other = directory('/dev/shm')
+  await writeFile(join(other, 'victim'), '')
+  await rename(await forge(other, ['victim']), join(target, FORGED))
+  const third = directory('/dev/shm')
+  await writeFile(join(third, 'victim'), '')
+  await symlink(await forge(third, ['victim']), join(target, '.inotify-bridge-abcdefabcdef'))
+  await (await start()).close()
+  expect(await readFile(join(target, 'victim'), 'utf8')).toBe('theirs')
+  expect(readdirSync(third)).toContain(FORGED)
+})
+
+test("a file that has taken the name of one that was noted down is somebody else's", async () => {
+  const { target, start } = await openTarget(0o755)
+  await writeFile(join(target, 'old'), 'mine')
+  const staging = await forge(target, ['old'])
+  await rename(join(target, 'old'), join(target, 'was'))
+  await writeFile(join(target, 'old'), 'theirs')
+  await (await start()).close()
+  expect(await readFile(join(target, 'old'), 'utf8')).toBe('theirs')
+  expect(existsSync(staging)).toBe(false)
+})
+
+test('nobody can claim that a mirror is running: not by a text, and not by a lock', async ({ skip }) => {
+  if (!isRoot) skip('needs root')
+  const { target, start } = await openTarget(0o1777)
+  const staging = await forge(target, [])
+  await writeFile(join(staging, 'ledger'), JSON.stringify({ owner: `pid:[1] ${process.pid} 1`, made: [] }))
+  await give(staging)
+  const holder = spawn(
+    'setpriv',
+    [
+      '--reuid',
+      '65534',
+      '--regid',
+      '65534',
+      '--clear-groups',
+      'flock',
+      join(staging, 'lock'),
+      'sh',
+      '-c',
+      'echo held; cat',
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  onTestFinished(() => void holder.kill())
+  await once(holder.stdout, 'data')
+  const first = await start()
+  // Nor can the lock of one that runs be taken from others.
+  const [own = ''] = readdirSync(target).filter(
+    (name) => name.startsWith('.inotify-bridge-') && name !== FORGED,
+  )
+  const lock = join(target, own, 'lock')
+  expect(statSync(lock).mode & 0o777).toBe(0o600)
+  await expect(start()).rejects.toMatchObject({ code: 'EBUSY' })
+  await first.close()
+  await (await start()).close()
+})
+
+test('a ledger of 20 GB, most of it a hole, is not read', async () => {
+  const { target, start } = await openTarget(0o755)
+  const staging = await forge(target, [], '{')
+  await truncate(join(staging, 'ledger'), 20 * 1024 ** 3).catch(() =>
+    truncate(join(staging, 'ledger'), 1024 ** 3),
+  )
+  let bytes = 0
+  const { read } = Calls.prototype
+  Calls.prototype.read = async function (fd, most) {
+    const chunk = await read.call(this, fd, most)
+    bytes += chunk.length
+    return chunk
+  }
+  onTestFinished(() => {
+    Calls.prototype.read = read
+  })
+  await (await start()).close()
+  expect(bytes).toBeLessThan(5 * 1024 * 1024)
+  expect(existsSync(staging)).toBe(false)
+})
+
+test('a ledger that would not be read again is not written', async () => {
+  const calls = new Calls()
+  onTestFinished(() => calls.end())
+  const staging = await HeldDirectory.open(calls, directory())
+  const made = (entries: number) =>
+    new Map(Array.from({ length: entries }, (_, n) => [String(n).padStart(255, 'x'), [BigInt(n)]]))
+  const ledger = { target: 1n, createdTarget: false, only: '', made: made(10_000) }
+  await writeLedger(staging, ledger, 'target')
+  expect(await readLedger(staging)).toEqual(ledger)
+  await expect(writeLedger(staging, { ...ledger, made: made(20_000) }, 'target')).rejects.toMatchObject({
+    code: 'EFBIG',
+    path: 'target',
+  })
+  expect(await readLedger(staging), 'the one before stays').toEqual(ledger)
+})
+
+test('whoever may write the target and takes the staging directory as it is made gets nothing: 200 tries', async ({
+  skip,
+}) => {
+  if (!isRoot) skip('needs root')
+  const { source, target } = await openTarget(0o777)
+  const program = compile('take_names')
+  chmodSync(dirname(program), 0o755)
+  const attacker = spawn(
+    'setpriv',
+    ['--reuid', '65534', '--regid', '65534', '--clear-groups', program, target, '.inotify-bridge-'],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  onTestFinished(() => void attacker.kill())
+  let taken = ''
+  attacker.stdout.setEncoding('utf8').on('data', (text: string) => {
+    taken += text
+  })
+  await once(attacker.stdout, 'data')
+  for (let n = 0; n < 200; n++) {
+    try {
+      const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
+      // In a directory of its own it could read, and exchange, what is made ready.
+      expect(theirs(target)).toEqual([])
+      await started.close()
+    } catch (error) {
+      if (!(error instanceof InotifyError)) throw error
+    }
+  }
+  attacker.stdin.end()
+  await once(attacker, 'exit')
+  expect(taken.split('\n').length, 'it got some').toBeGreaterThan(100)
+  expect(theirs(target)).toEqual([])
+}, 60_000)
+
+/** What has come into directories that nobody has laid into the target. */
+function theirs(target: string): string[] {
+  const paths = readdirSync(target).map((name) => join(target, name))
+  return paths.flatMap((path) => (lstatSync(path).uid === NOBODY ? readdirSync(path) : []))
+}
+
+test('a leftover that is 4,000 levels deep is removed with few descriptors', async ({ skip }) => {
+  const { source, target } = await openTarget(0o755)
+  const staging = await forge(target, [])
+  const chain = `process.chdir(process.argv[1]); for (let n = 0; n < 4000; n++) { require('node:fs').mkdirSync('d'); process.chdir('d') }`
+  expect(spawnSync(process.execPath, ['-e', chain, staging]).status).toBe(0)
+  const main = join(import.meta.dirname, '../../dist/cli/main.js')
+  if (!existsSync(main)) skip('needs dist')
+  const { status, stderr } = spawnSync(
+    'prlimit',
+    ['--nofile=200', process.execPath, main, 'mirror', '--once', source, target],
+    { encoding: 'utf8' },
+  )
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+  expect(existsSync(staging)).toBe(false)
+}, 60_000)

@@ -1,0 +1,119 @@
+// What a run has made is known to the next, however it ended: whatever the next one is asked to mirror, nothing of it stays behind.
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+import { mirror } from '../../src/mirror/mirror.ts'
+import type { MirrorOptions } from '../../src/mirror/options.ts'
+import { directory, fixture } from './fixture.ts'
+import { isBuilt, mirroring } from './mirroring.ts'
+
+/** All that a reader finds below a directory: by path what is in a file, links followed; the mirror's own and the layout's names left out. */
+async function contentOf(path: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  const visit = async (below: string) => {
+    for (const entry of await readdir(join(path, below), { withFileTypes: true })) {
+      if (entry.name.startsWith('.')) continue
+      const at = join(below, entry.name)
+      if (entry.isDirectory()) await visit(at)
+      else found[at] = await readFile(join(path, at), 'utf8').catch(({ code }) => code)
+    }
+  }
+  await visit('')
+  return found
+}
+
+const SOURCES: Record<string, (path: string) => Promise<void>> = {
+  'a ConfigMap': (path) => atomicWrite(path, { a: 'A', b: 'B', 'nested/c': 'C' }),
+  'a ConfigMap with files beside it': async (path) => {
+    await atomicWrite(path, { a: 'A', b: 'B' })
+    await writeFile(join(path, 'beside'), 'X')
+  },
+  'flat files': async (path) => {
+    await mkdir(join(path, 'd'))
+    for (const name of ['a', 'b', 'd/c']) await writeFile(join(path, name), name)
+    await symlink('d/c', join(path, 'link'))
+  },
+  'too much, as links': async (path) => {
+    for (const name of ['a', 'b', 'c']) await writeFile(join(path, name), 'x'.repeat(100))
+  },
+}
+
+const ENDS = ['close({ keep })', 'kill -9'] as const
+
+describe('three runs over one target', () => {
+  for (const first of Object.keys(SOURCES)) {
+    for (const second of Object.keys(SOURCES)) {
+      for (const end of ENDS) {
+        test(`${first}, then ${second}, each ended by ${end}, then one file`, async ({ skip }) => {
+          if (!isBuilt) skip('needs dist')
+          const { target } = fixture()
+          await mkdir(target)
+          await writeFile(join(target, 'theirs'), 'theirs')
+          for (const kind of [first, second]) {
+            const source = directory()
+            await SOURCES[kind]?.(source)
+            const isLinked = kind === 'too much, as links'
+            const options: MirrorOptions = {
+              interval: 60_000,
+              quiet: 5,
+              ...(isLinked && { limits: { files: 2, bytes: 1e6 }, overLimit: 'link' }),
+            }
+            await run(source, target, options, end)
+            expect(await contentOf(target), kind).toEqual({ ...(await contentOf(source)), theirs: 'theirs' })
+          }
+          const last = directory()
+          await writeFile(join(last, 'only'), '1')
+          await run(last, target, { interval: 60_000, quiet: 5 }, 'close({ keep })')
+          const names = (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-'))
+          expect(names.sort()).toEqual(['only', 'theirs'])
+          const final = await mirror(last, target, { interval: 60_000, quiet: 5 })
+          await final.close()
+          expect(await readdir(target)).toEqual(['theirs'])
+        })
+      }
+    }
+  }
+})
+
+async function run(source: string, target: string, options: MirrorOptions, end: (typeof ENDS)[number]) {
+  if (end === 'close({ keep })') return await (await mirror(source, target, options)).close({ keep: true })
+  const child = mirroring(source, target, options)
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+test('a file that somebody has put at the name of a kept one stays', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'a'), '1')
+  await writeFile(join(source, 'b'), '1')
+  await (await start()).close({ keep: true })
+  await writeFile(join(target, 'new'), 'theirs')
+  await rename(join(target, 'new'), join(target, 'b'))
+  await unlink(join(source, 'b'))
+  const again = await start()
+  expect(await contentOf(target)).toEqual({ a: '1', b: 'theirs' })
+  await again.close()
+  expect(await contentOf(target)).toEqual({ b: 'theirs' })
+})
+
+test('a single file, its neighbours, and the whole directory after it', async () => {
+  const { source, target } = fixture()
+  const quick = { interval: 60_000, quiet: 5 }
+  await mkdir(target)
+  for (const name of ['a', 'b']) await writeFile(join(source, name), name)
+  for (const name of ['a', 'b']) {
+    const one = await mirror(join(source, name), join(target, `${name}.copy`), quick)
+    await one.close({ keep: true })
+  }
+  expect(await contentOf(target)).toEqual({ 'a.copy': 'a', 'b.copy': 'b' })
+  const started = await mirror(source, target, quick)
+  onTestFinished(() => started.close())
+  expect(await contentOf(target)).toEqual({ a: 'a', b: 'b' })
+  await rm(join(source, 'a'))
+  await started.refresh()
+  await started.close({ keep: true })
+  expect(await contentOf(target)).toEqual({ b: 'b' })
+})
