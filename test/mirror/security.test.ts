@@ -3,12 +3,14 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, renameSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
 import {
   chmod,
+  chown,
   copyFile,
   mkdir,
   readdir,
   readFile,
   readlink,
   realpath,
+  rm,
   stat,
   symlink,
   writeFile,
@@ -17,6 +19,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { IN_OPEN } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
+import { mirror } from '../../src/mirror/mirror.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { eventsSoFar } from '../support/events.ts'
@@ -185,6 +188,68 @@ test('no mode is wider than that of the source, whatever the umask', async () =>
   for (const name of await readdir(source)) {
     const [has, had] = [await stat(join(target, name)), await stat(join(source, name))]
     expect(has.mode, name).toBe(had.mode)
+  }
+})
+
+test('a target that the mirror makes is open to no more people than each source is', async () => {
+  const { source, target, start } = fixture()
+  const umask = process.umask(0)
+  onTestFinished(() => void process.umask(umask))
+  for (const [mode, expected] of [
+    [0o700, 0o700],
+    [0o750, 0o750],
+    [0o711, 0o711],
+    [0o1777, 0o755],
+  ] as const) {
+    await chmod(source, mode)
+    await (await start()).close({ keep: true })
+    expect(((await stat(target)).mode & 0o7777).toString(8)).toBe(expected.toString(8))
+    await rm(target, { recursive: true })
+  }
+  const other = directory()
+  await chmod(source, 0o750)
+  await chmod(other, 0o705)
+  await (await mirror([source, other], target, { interval: 60_000, quiet: 5 })).close({ keep: true })
+  expect((await stat(target)).mode & 0o7777).toBe(0o700)
+  if (process.geteuid?.() !== 0) return
+  await rm(target, { recursive: true })
+  await chown(source, 1234, 4321)
+  await (await start()).close({ keep: true })
+  expect(await stat(target)).toMatchObject({ uid: 1234, gid: 4321, mode: 0o40750 })
+})
+
+test('a copy whose group cannot be kept gives another group no more than others have (needs dist)', async ({
+  skip,
+}) => {
+  const { source } = fixture()
+  const target = join(directory('/dev/shm'), 'target')
+  if (process.geteuid?.() !== 0) skip('needs root')
+  const main = join(import.meta.dirname, '../../dist/cli/main.js')
+  const nobody = ['--reuid', '65534', '--regid', '65534', '--groups', '1234']
+  if (spawnSync('setpriv', [...nobody, 'test', '-r', main]).status !== 0)
+    skip('needs dist, and a checkout that every user can read')
+  for (const [name, mode, gid, expected] of [
+    // As a member of the group the mirror may give it to the copy.
+    ['member', 0o640, 1234, 0o640],
+    ['other', 0o664, 4321, 0o644],
+    ['same', 0o664, 65534, 0o664],
+  ] as const) {
+    await writeFile(join(source, name), name)
+    await chown(join(source, name), 0, gid)
+    await chmod(join(source, name), mode)
+    await mkdir(join(target, '..'), { recursive: true })
+    await chmod(join(target, '..'), 0o777)
+    await chmod(join(source, '..'), 0o755)
+    const run = spawnSync(
+      'setpriv',
+      [...nobody, process.execPath, main, 'mirror', '--once', source, target],
+      {
+        encoding: 'utf8',
+      },
+    )
+    expect(run.stderr).toBe('')
+    expect((await stat(join(target, name))).mode & 0o7777, name).toBe(expected)
+    expect((await stat(join(target, name))).gid, name).toBe(gid === 4321 ? 65534 : gid)
   }
 })
 
