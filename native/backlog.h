@@ -16,6 +16,8 @@ struct Node {
   uint32_t id;
   Facts facts;
   Digest place;
+  // Of the path that JavaScript will give it.
+  size_t path_bytes;
   // The device of the request's root.
   Device root_device;
   Cache cache;

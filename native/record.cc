@@ -135,11 +135,12 @@ void Record::Sum(const Digest& above) {
   digest = all.Finish();
 }
 
-// A directory that may not be read stays so until its mode changes. Any other error may be gone the next
-// time.
+// A directory that may not be read stays so until its mode changes, and one whose path is too long while it
+// is in its place. Any other error may be gone the next time.
 bool Record::IsReliable() const {
   if ((flags & kVanished) != 0) return false;
-  return error == 0 || (error == -EACCES && files_.count + subdirectories_.count == 0);
+  bool is_lasting = error == -EACCES || error == -ENAMETOOLONG;
+  return error == 0 || (is_lasting && files_.count + subdirectories_.count == 0);
 }
 
 void Record::MakeStub(const char* name, const Facts& of, const Device& root) {

@@ -107,6 +107,7 @@ int Requests::Parse(const uint8_t* packed, size_t bytes) {
     if (!ReadRoot(&reader, root_bytes, &text, request) || !ReadWay(&reader, way_bytes, &text, request) ||
         !ReadNames(&reader, names, &text, request))
       return -EINVAL;
+    request->path_bytes = root_bytes + (way_bytes == 0 ? 0 : 1 + way_bytes);
   }
   return 0;
 }

@@ -32,6 +32,8 @@ struct Request {
   // What to look for (kLook), likewise.
   const char* names;
   size_t name_count;
+  // Of the path of its directory: root and way.
+  size_t path_bytes;
 };
 
 class Requests {

@@ -18,6 +18,11 @@ namespace {
 // fuse_readdir's for "not known" (libfuse, unless the server says otherwise).
 constexpr uint64_t kUnknownIno = 0xffffffff;
 
+// Of the path of a directory that is gone into: four times PATH_MAX, which no program gets to by its path.
+// The kernel knows no bound (mkdirat(2), and rename(2) of one tree into another), and whoever may write below
+// a root could have paths made whose lengths add up to the square of the number of directories.
+constexpr size_t kMostPathBytes = 16384;
+
 Kind KindOfMode(uint32_t mode) {
   switch (mode & 0170000) {
     case 0100000:
@@ -127,6 +132,12 @@ Node* Visitor::Explore(const Job& job, Origin* origin) {
     record_.flags |= Record::kBoundary;
     return nullptr;
   }
+  size_t path_bytes =
+      job.parent != nullptr ? job.parent->path_bytes + 1 + strlen(job.name) : request.path_bytes;
+  if (path_bytes > kMostPathBytes) {
+    record_.error = -ENAMETOOLONG;
+    return nullptr;
+  }
   // Before it is listed: what is made in between is in both, and never in neither.
   if (request.has(Request::kWatch) && plan_.queue >= 0) record_.wd = Watch(directory.get());
   record_.error = List(directory.get(), request, *origin);
@@ -141,6 +152,7 @@ Node* Visitor::Explore(const Job& job, Origin* origin) {
   node->request = job.request;
   node->root_device = origin->root_device;
   node->cache = origin->cache;
+  node->path_bytes = path_bytes;
   return node;
 }
 

@@ -2,6 +2,7 @@ import { append, type Change } from './change.ts'
 import { Directory } from './directory.ts'
 import type { Entry } from './entries.ts'
 import type { Tree } from './tree.ts'
+import { LONGEST_PATH } from './watch_error.ts'
 
 /** What is told of events, in their order; and the paths that it takes, as the tree is at that moment. */
 export class Account {
@@ -33,6 +34,16 @@ export class Account {
       this.#prefix = this.#tree.pathOf(directory, '')
     }
     return this.#prefix + name
+  }
+
+  /** The topmost directory whose path is longer than one is gone into, if it is this or one that this lies in. */
+  beyondDepth(directory: Directory): Directory | undefined {
+    let over = this.pathOf(directory, '').length - 1 - LONGEST_PATH
+    if (over <= 0) return undefined
+    let top = directory
+    for (; over > top.name.length + 1 && top.parent !== undefined; top = top.parent)
+      over -= top.name.length + 1
+    return top
   }
 
   /** Something has another place in the tree. */

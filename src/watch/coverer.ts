@@ -5,6 +5,7 @@ import type { Directory } from './directory.ts'
 import type { Listing } from './listing.ts'
 import type { Surroundings } from './surroundings.ts'
 import type { Tree } from './tree.ts'
+import { TOO_DEEP } from './watch_error.ts'
 
 const { ENOSPC, ENOMEM } = constants.errno
 
@@ -29,7 +30,7 @@ export class Coverer {
     const { wd } = listing
     const { territory } = directory
     if (wd > 0) this.#tree.setWatch(directory, wd)
-    else if (wd < 0) this.#tree.clearWatch(directory)
+    else if (wd < 0 || listing.isTooDeep) this.#tree.clearWatch(directory)
     const errno = wd < 0 ? wd : listing.error
     if (errno === 0) {
       if (wd > 0 || !territory.isWatched) territory.uncovered.delete(directory)
@@ -38,11 +39,12 @@ export class Coverer {
     }
     const path = this.#tree.pathOf(directory)
     const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
-    const error = new InotifyError({ errno: -errno, syscall, path, hint: addHint(-errno) })
+    const hint = listing.isTooDeep ? TOO_DEEP : addHint(-errno)
+    const error = new InotifyError({ errno: -errno, syscall, path, hint })
     const isNews = !territory.uncovered.has(directory)
     territory.uncovered.set(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
-    if (isNews && (isOutOfWatches || listing.isShort)) this.shortage ??= error
+    if (isNews && (isOutOfWatches || listing.isShort || listing.isTooDeep)) this.shortage ??= error
     if (isOutOfWatches && this.#pollInstead) territory.leftover.add(directory)
     if (!listing.isShort) return
     // There will be more of it in a moment.

@@ -27,7 +27,7 @@ const UNCHANGED = 32
 
 const NO_PARENT = -1
 
-const { ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
+const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
 const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
 
 /** Whole records, as the walker hands them over. */
@@ -105,6 +105,11 @@ export class Listing {
   /** The process or the system was out of something: that says nothing of the directory. */
   get isShort(): boolean {
     return isShortageErrno(-this.error)
+  }
+
+  /** Its path is longer than the walker goes: it was neither watched nor listed. */
+  get isTooDeep(): boolean {
+    return this.error === -ENAMETOOLONG
   }
 
   /** Another mount begins here: it was neither watched nor listed. */

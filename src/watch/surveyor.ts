@@ -263,11 +263,10 @@ export class Surveyor {
 
   /** How to get there: from the root, or from the link that leads there. */
   #placeOf(directory: Directory): { root: string; rel: string; parentIno?: number } {
-    let rel = ''
+    const names: string[] = []
     let base = directory
-    for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) {
-      rel = rel === '' ? base.name : `${base.name}/${rel}`
-    }
+    for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) names.push(base.name)
+    const rel = names.reverse().join('/')
     const root = this.#parts.tree.pathOf(base)
     const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
     return parentIno === 0 ? { root, rel } : { root, rel, parentIno }

@@ -103,6 +103,13 @@ export class Translator {
       above.held.push({ directory, mask, cookie, name })
       return
     }
+    // Found in its depth by way of a rename of what it lies in, of which no listing tells how deep that is. It is listed
+    // again, which ends with an error, and what is below is believed no more.
+    const beyond = this.#account.beyondDepth(directory)
+    if (beyond !== undefined) {
+      this.#around.list(beyond)
+      return
+    }
     if (mask & ABOUT_NAME && this.#departures.size > 0) {
       this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
       // It may have gone with what has been told then.

@@ -171,11 +171,13 @@ export class Tree {
 
   /** Absolute, as a key (see names.ts). */
   pathOf(directory: Directory, name?: string): string {
-    let path = name === undefined ? '' : `/${name}`
-    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
-      if (!each.isRoot) path = `/${each.name}${path}`
-      else if (each.name !== '/') path = `${each.name}${path}`
-    }
-    return path === '' ? '/' : path
+    // Joined, not added up: what `+` makes is kept in the pieces that it was made of, a hundred bytes for each
+    // level and path, until somebody reads it.
+    const names = name === undefined ? [] : [name]
+    let top = directory
+    for (; top.parent !== undefined; top = top.parent) names.push(top.name)
+    if (!top.isRoot) names.push(top.name, '')
+    else names.push(top.name === '/' ? '' : top.name)
+    return names.reverse().join('/') || '/'
   }
 }

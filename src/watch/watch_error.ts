@@ -59,6 +59,14 @@ export function isStaleMount(error: unknown): error is InotifyError {
   return error instanceof InotifyError && error.hint === STALE_MOUNT
 }
 
+/**
+ * Of a directory that is gone into, as native/visitor.cc has it in bytes: four times PATH_MAX. The kernel knows no bound, and paths add up
+ * to the square of the number of directories.
+ */
+export const LONGEST_PATH = 16_384
+
+export const TOO_DEEP = `what lies in it is not watched: the path of a directory may have ${LONGEST_PATH} bytes, and 4095 to a link that is followed`
+
 export function closedError(): InotifyError {
   return new InotifyError({ errno: 'EBADF', syscall: 'watch', hint: 'this watcher is closed' })
 }
