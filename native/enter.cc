@@ -6,11 +6,13 @@
 // Descriptor 3 is a socket to whoever started it: 'ready FD' is written to it when the tmpfs is there, at its
 // root the descriptor FD; a byte that comes back starts the command, and its end ends this. Before that 'map'
 // may be written, which asks for the id maps of a user namespace; the byte that comes back says which were
-// made (kUsersMapped, kGroupsMapped). What fails is told as 'failed CALL ERRNO' instead. WORKING-DIRECTORY is
-// entered anew before the command starts, unless it is ''.
+// made (kUsersMapped, kGroupsMapped). What fails is told as 'failed CALL ERRNO' instead. DIRECTORY is
+// absolute; WORKING-DIRECTORY is a path beneath it, entered before the command starts, '.' for itself, '' for
+// none. No symlink is followed in either.
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,10 +132,43 @@ bool Resemble(int filesystem, const struct stat& covered, const Ids& ids) {
   return Configure(filesystem, "gid", number);
 }
 
+constexpr int kDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+int OpenDirectory(int at, const char* name) {
+  int fd;
+  do {
+    fd = openat(at, name, kDirectory);
+    // A server of FUSE may say EINTR of its own accord.
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+// A directory beneath another, by a path on which no symlink is followed, as by openat2(2) with
+// RESOLVE_NO_SYMLINKS, which is of Linux 5.6: whoever started this has resolved them all. One that is there
+// now has been put in a directory's place by a neighbour, who would choose what is covered, and so what the
+// command takes for its own /etc.
+int OpenResolved(int beneath, const char* path) {
+  UniqueFd directory(OpenDirectory(beneath, "."));
+  while (directory.is_open() && *(path += strspn(path, "/")) != '\0') {
+    const size_t length = strcspn(path, "/");
+    char name[NAME_MAX + 1];
+    if (length >= sizeof name) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    memcpy(name, path, length);
+    name[length] = '\0';
+    path += length;
+    directory.reset(OpenDirectory(directory.get(), name));
+  }
+  return directory.release();
+}
+
 // Mounts a tmpfs on the directory that is held, so on that one whatever its path leads to by now, and opens
 // its root.
 bool Cover(const char* directory, const char* size, const Ids& ids, UniqueFd* root) {
-  UniqueFd held(open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd all(OpenDirectory(AT_FDCWD, "/"));
+  UniqueFd held(OpenResolved(all.get(), directory));
   struct stat covered;
   if (!held.is_open() || fstat(held.get(), &covered) != 0) return Failed("open");
   UniqueFd filesystem(static_cast<int>(syscall(kFsopen, "tmpfs", kFsopenCloexec)));
@@ -174,8 +209,12 @@ int main(int argc, char** argv) {
   Tell(line, snprintf(line, sizeof line, "ready %d\n", root.get()));
   char go;
   if (!Answer(&go)) return 1;
-  // A working directory in what is covered is still the covered one: mounting moves nobody.
-  if (argv[3][0] != '\0' && chdir(argv[3]) != 0) return Failed("chdir"), 1;
+  // A working directory in what is covered is still the covered one: mounting moves nobody. And the path may
+  // lead elsewhere by now.
+  if (argv[3][0] != '\0') {
+    UniqueFd working(OpenResolved(root.get(), argv[3]));
+    if (!working.is_open() || fchdir(working.get()) != 0) return Failed("chdir"), 1;
+  }
   // libuv has given back every signal's default action and unblocked them all.
   execvp(argv[4], argv + 4);
   return Failed("execvp"), 1;

@@ -16,7 +16,7 @@ export interface EnterRequest {
   readonly directory: string
   /** Bytes that the tmpfs may hold. */
   readonly size: bigint
-  /** Entered anew before the command starts; '' leaves it as it is. */
+  /** The directory, or one beneath it, entered anew before the command starts; '' leaves it as it is. */
   readonly workingDirectory: string
   readonly command: readonly [string, ...string[]]
 }
@@ -59,7 +59,9 @@ export class Entrant implements AsyncDisposable {
   static async start(request: EnterRequest): Promise<Entrant> {
     const { directory, size, workingDirectory, command } = request
     const program = findEnter()
-    const child = spawn(program, [directory, String(size), workingDirectory, ...command], {
+    // Beneath what is mounted, as whatever the path leads to by then need not be that.
+    const within = workingDirectory === '' ? '' : `.${workingDirectory.slice(directory.length)}`
+    const child = spawn(program, [directory, String(size), within, ...command], {
       // The last is a socket (unix(7)), whose end either side notices.
       stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     })
@@ -165,6 +167,12 @@ function failure(
   }
   if (call === 'chdir')
     return new Error(`the working directory '${printable(workingDirectory)}' is not in the mirror: ${why}`)
-  if (call === 'open') return new Error(`${why}, open '${printable(directory)}'`)
+  if (call === 'open') {
+    const replaced =
+      errno === os.errno.ENOTDIR
+        ? ': it, or a directory on the way to it, was replaced while this began; start it again, and see who may write beside it'
+        : ''
+    return new Error(`${why}, open '${printable(directory)}'${replaced}`)
+  }
   return new Error(`${why}, ${call}: ${whyForbidden(call, code)}`)
 }
