@@ -12,6 +12,7 @@ tmp.setGracefulCleanup()
 const folder = tmp.dirSync({ unsafeCleanup: true, prefix: 'inotify-bridge-pack-' }).name
 const installed = join(folder, 'node_modules', 'inotify-bridge')
 const addon = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge.node')
+const program = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge_enter')
 let files: string[]
 
 const run = (program: string, args: string[], cwd = folder) =>
@@ -78,12 +79,28 @@ test('the addon needs libc and nothing else, of 2014 at the latest', () => {
 })
 
 test('the program beside it can be executed, and asks for no dynamic linker: one file for glibc and musl', () => {
-  const program = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge_enter')
   expect(run('readelf', ['-lW', program])).not.toContain('INTERP')
   expect(spawnSync(program, { encoding: 'utf8' })).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('mirror --in-place'),
   })
+})
+
+// What an overwritten buffer is to find: a guard before each return address, tables that cannot be written, no stack that is
+// executed, and a program that is never twice at the same address.
+test('both are hardened', () => {
+  for (const file of [addon, program]) {
+    expect(run('readelf', ['-dW', file])).toMatch(/\(FLAGS\).*BIND_NOW/)
+    expect(run('readelf', ['-lW', file])).toMatch(/GNU_RELRO/)
+    expect(run('readelf', ['-lW', file])).toMatch(/GNU_STACK .* RW /)
+  }
+  expect(run('readelf', ['-hW', program])).toMatch(/Type: +DYN/)
+  // libc.a has guards of its own: what was compiled here is looked at before it is linked.
+  const object = join(ROOT, 'build/Release/obj.target/inotify_bridge_enter/native/enter.o')
+  expect(run('readelf', ['-sW', object])).toContain('__stack_chk_fail')
+  expect(run('readelf', ['-sW', object])).toContain('__snprintf_chk')
+  if (process.arch === 'x64')
+    expect(run('readelf', ['--dyn-syms', '-W', addon])).toContain('__stack_chk_fail')
 })
 
 const SEE_A_MOVE = `
