@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { AddonLoadError } from './errors.ts'
+import { findCompiled, refuseOtherRuntimes } from './compiled.ts'
 
 /**
  * One inotify instance as the addon has it. Methods that stand for a system call return its result, or a negative errno:
@@ -196,57 +195,37 @@ export interface Addon {
   pidfdClose(fd: number): void
 }
 
+const FILE = 'inotify_bridge.node'
+const ENTER = 'inotify_bridge_enter'
+
 let addon: Addon | undefined
 
-/** The addon, loaded when it is first needed: diagnosis works without it. Throws {@link AddonLoadError}. */
+/** The addon, loaded when it is first needed: diagnosis works without it. Throws AddonLoadError (errors.ts). */
 export function loadAddon(): Addon {
   addon ??= load()
   return addon
 }
 
 function load(): Addon {
-  const { moduleRoot, platform, places } = whereBuilt()
+  refuseOtherRuntimes()
+  const compiled = findCompiled('addon')
   try {
     const bindings = createRequire(import.meta.url)('bindings') as (options: object) => Addon
     return bindings({
-      bindings: 'inotify_bridge.node',
+      bindings: FILE,
       // Without it `bindings` looks for the root in a stack trace, which bundlers and loaders falsify.
-      module_root: moduleRoot,
-      try: places.map((place) => ['module_root', ...place, 'bindings']),
+      module_root: compiled.moduleRoot,
+      try: compiled.places.map((place) => ['module_root', ...place, 'bindings']),
     })
   } catch (cause) {
-    const tried = places.map((place) => join(moduleRoot, ...place, 'inotify_bridge.node'))
-    throw new AddonLoadError('addon', platform, tried, remedy(moduleRoot), cause)
+    throw compiled.missing('addon', FILE, cause)
   }
 }
 
-/** The path of the program that enters a mount namespace (native/enter.cc). Throws {@link AddonLoadError}. */
+/** The path of the program that enters a mount namespace (native/enter.cc). Throws AddonLoadError. */
 export function findEnter(): string {
-  const { moduleRoot, platform, places } = whereBuilt()
-  const tried = places.map((place) => join(moduleRoot, ...place, 'inotify_bridge_enter'))
-  const found = tried.find((path) => existsSync(path))
-  if (found === undefined)
-    throw new AddonLoadError('inotify_bridge_enter', platform, tried, remedy(moduleRoot), undefined)
+  const compiled = findCompiled(ENTER)
+  const found = compiled.paths(ENTER).find((path) => existsSync(path))
+  if (found === undefined) throw compiled.missing(ENTER, ENTER)
   return found
-}
-
-/** Where compiled files may be, the best first: built in the repository, built where it is installed, prebuilt. */
-function whereBuilt(): { moduleRoot: string; platform: string; places: string[][] } {
-  const platform = `${process.platform}-${process.arch}`
-  const places = [
-    ['build', 'Release'],
-    ['native', 'build', 'Release'],
-    ['prebuilds', platform],
-  ]
-  return { moduleRoot: join(import.meta.dirname, '..'), platform, places }
-}
-
-function remedy(moduleRoot: string): string {
-  if (process.platform !== 'linux')
-    return 'inotify is a facility of the Linux kernel: there is none on this platform.'
-  return (
-    'Build it where it is installed (g++, make and python3 are needed):\n' +
-    '  npm install --no-save node-gyp@12 node-addon-api@8\n' +
-    `  npx node-gyp rebuild -C ${join(moduleRoot, 'native')}`
-  )
 }

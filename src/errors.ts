@@ -53,8 +53,9 @@ export class AddonLoadError extends Error {
   readonly hint: string
 
   constructor(what: string, platform: string, tried: readonly string[], hint: string, cause: unknown) {
+    const paths = tried.map((path) => `\n  ${path}`).join('')
     super(
-      `inotify-bridge has no ${what} for ${platform}; tried:\n${tried.map((path) => `  ${path}`).join('\n')}\n${hint}`,
+      `inotify-bridge has no ${what} for ${platform}${paths === '' ? '.' : `; tried:${paths}`}\n${hint}`,
       { cause },
     )
     this.tried = tried

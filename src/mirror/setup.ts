@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { InotifyError } from '../errors.ts'
+import { AddonLoadError, InotifyError } from '../errors.ts'
 import { AT_FDCWD, Calls, O_PATH } from '../mounts/calls.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
 import { type Lineage, lineageOf } from './lineage.ts'
@@ -105,6 +105,7 @@ async function findSource(path: string): Promise<Found> {
     return { path, calls, isFile, held, inode: stat }
   } catch (error) {
     calls.end()
+    if (error instanceof AddonLoadError) throw error
     const errno =
       error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
     const hint =

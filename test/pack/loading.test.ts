@@ -1,0 +1,128 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { scratch } from '../support/scratch.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const INDEX = join(ROOT, 'dist/index.js')
+const ROLLDOWN = join(ROOT, 'node_modules/.bin/rolldown')
+const isBuilt = existsSync(INDEX)
+
+/** What a program says on stdout, as JSON. */
+const run = (program: string, ...args: string[]) =>
+  JSON.parse(
+    execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 }),
+  )
+
+/** Says whether the addon is in this process, and how each that needs it fails. */
+const TRY_ALL = `
+  const fs = await import('node:fs')
+  const directory = process.argv.at(-1)
+  const isLoaded = () => fs.readFileSync('/proc/self/maps', 'utf8').includes('inotify_bridge.node')
+  const said = { mask: bridge.formatMask(0x80), limits: bridge.KATA_LIMITS.files, backend: (await bridge.diagnose(directory)).backend }
+  const failures = []
+  for (const attempt of [
+    () => new bridge.Inotify(),
+    () => bridge.watch(directory).ready,
+    () => bridge.mirror(directory, directory + '-mirror'),
+    () => bridge.replaceFile(directory + '/file', ''),
+    () => bridge.moveFile(directory + '/from', directory + '/to'),
+    () => bridge.publishDirectory(directory + '/published', { key: '' }),
+  ]) {
+    try { await attempt(); failures.push(undefined) }
+    catch ({ name, code, message, tried }) { failures.push({ name, code, message, tried }) }
+  }
+  console.log(JSON.stringify({ ...said, failures, isLoaded: isLoaded() }))
+`
+const IMPORT = `const bridge = await import(${JSON.stringify(INDEX)})`
+
+const refusal = (runtime: string) => ({
+  mask: 'IN_MOVED_TO',
+  limits: 8,
+  backend: expect.any(String),
+  isLoaded: false,
+  failures: Array.from({ length: 6 }, () => ({
+    name: 'AddonLoadError',
+    code: 'ERR_INOTIFY_BRIDGE_ADDON',
+    message: expect.stringMatching(
+      new RegExp(`^inotify-bridge has no addon for ${runtime} \\S+\\.\n.* run this with Node`),
+    ),
+    tried: [],
+  })),
+})
+
+describe.skipIf(!isBuilt)('where there is no loading the addon (needs dist)', () => {
+  test('import loads nothing: the addon is loaded when it is needed', () => {
+    const script = `${IMPORT}
+      const fs = await import('node:fs')
+      const isLoaded = () => fs.readFileSync('/proc/self/maps', 'utf8').includes('inotify_bridge.node')
+      const before = isLoaded()
+      new bridge.Inotify().close()
+      console.log(JSON.stringify([before, isLoaded()]))`
+    expect(run(process.execPath, '--input-type=module', '-e', script)).toEqual([false, true])
+  })
+
+  // As these two say who they are.
+  test.each([
+    ['bun', 'Bun'],
+    ['deno', 'Deno'],
+  ])('under what says that it is %s it is not even loaded, and what needs none works', (key, name) => {
+    const marks = JSON.stringify({ [key]: '9.9.9' })
+    const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${marks} } })`
+    const script = `${disguise}\n${IMPORT}\n${TRY_ALL}`
+    expect(run(process.execPath, '--input-type=module', '-e', script, scratch())).toEqual(refusal(name))
+  })
+
+  for (const [program, name, args] of [
+    ['bun', 'Bun', []],
+    ['deno', 'Deno', ['run', '-A']],
+  ] as const) {
+    const isInstalled = spawnSync(program, ['--version']).status === 0
+    test.skipIf(!isInstalled)(`${program} itself does not crash (needs ${program})`, () => {
+      const file = join(scratch(), 'all.mjs')
+      writeFileSync(file, `${IMPORT}\n${TRY_ALL}`)
+      expect(run(program, ...args, file, scratch())).toEqual(refusal(name))
+    })
+  }
+})
+
+describe.skipIf(!isBuilt || !existsSync(ROLLDOWN))('in a bundle (needs dist and rolldown)', () => {
+  const script = `import * as bridge from ${JSON.stringify(INDEX)}
+    try { new bridge.Inotify() }
+    catch ({ name, message, tried, cause }) {
+      console.log(JSON.stringify({ name, message, tried: tried.length, cause: cause?.code }))
+    }`
+  const external = expect.stringMatching(
+    /^inotify-bridge has no addon for [\s\S]*\nThis code has been bundled.* mark 'inotify-bridge' as external/,
+  )
+
+  function bundle(format: 'cjs' | 'esm'): string {
+    const directory = join(scratch(), 'dist')
+    mkdirSync(directory)
+    writeFileSync(join(directory, 'entry.mjs'), script)
+    const out = join(directory, format === 'cjs' ? 'bundle.cjs' : 'bundle.mjs')
+    const flags = ['--platform', 'node', '--format', format, '--external', '@kubernetes/client-node']
+    execFileSync(ROLLDOWN, [join(directory, 'entry.mjs'), ...flags, '--file', out], { stdio: 'pipe' })
+    return out
+  }
+
+  // Elsewhere than its package: neither what is compiled is found from there, nor what loads it.
+  test.each(['cjs', 'esm'] as const)('%s: the error says that the package is to be external', (format) => {
+    expect(run(process.execPath, bundle(format))).toEqual({
+      name: 'AddonLoadError',
+      message: external,
+      tried: 3,
+      cause: 'MODULE_NOT_FOUND',
+    })
+  })
+
+  test('likewise where nothing is left of import.meta, as in what esbuild makes', () => {
+    const out = bundle('cjs')
+    const text = readFileSync(out, 'utf8')
+    const emptied = text.replaceAll('__dirname', '({}).dirname')
+    expect(emptied).not.toBe(text)
+    writeFileSync(out, emptied)
+    expect(run(process.execPath, out)).toEqual({ name: 'AddonLoadError', message: external, tried: 0 })
+  })
+})
