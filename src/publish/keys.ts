@@ -1,5 +1,5 @@
 import { invalidArgument } from '../errors.ts'
-import { bytesOf } from './arguments.ts'
+import { bytesOf, type Data } from './arguments.ts'
 
 /** What is to be published, directory by directory. */
 export interface Keys {
@@ -10,24 +10,41 @@ export interface Keys {
 export interface Key {
   readonly kind: 'file'
   readonly data: Buffer
+  readonly mode: number
 }
 
 type Growing = { readonly kind: 'directory'; readonly entries: Map<string, Key | Growing> }
 
-/** The keys and contents that a caller gives; throws a TypeError that names the key which is wrong. */
-export function readKeys(files: unknown): Keys {
+/** The keys and contents that a caller gives, all of one mode; throws a TypeError that names the key which is wrong. */
+export function readKeys(files: unknown, mode: number): Keys {
   if (typeof files !== 'object' || files === null || Array.isArray(files) || ArrayBuffer.isView(files))
     throw invalidArgument('files', files, 'an object: the contents by their keys')
+  return keysOf(Object.entries(files).map(([key, data]) => ({ key, data, mode })))
+}
+
+/** The same of keys that have a mode each. */
+export function keysOf(files: Iterable<{ key: string; data: Data; mode: number }>): Keys {
   const root: Growing = { kind: 'directory', entries: new Map() }
-  for (const [key, content] of Object.entries(files)) {
+  for (const { key, data, mode } of files) {
     const path = components(key)
     const name = path.pop() ?? ''
     let directory = root
     for (const component of path) directory = subdirectory(directory, component, key)
     if (directory.entries.has(name)) throw conflict(key)
-    directory.entries.set(name, { kind: 'file', data: bytesOf(`files['${key}']`, content) })
+    directory.entries.set(name, { kind: 'file', data: bytesOf(`files['${key}']`, data), mode })
   }
   return root
+}
+
+/**
+ * The mode of a directory of keys: who may do anything with one of them may find it, and nobody else. Of none at all 0755, as what is
+ * not there need not be hidden.
+ */
+export function directoryMode(keys: Keys): number {
+  if (keys.entries.size === 0) return 0o755
+  let bits = 0
+  for (const each of keys.entries.values()) bits |= each.kind === 'file' ? each.mode : directoryMode(each)
+  return 0o700 | ((bits & 0o070) === 0 ? 0 : 0o050) | ((bits & 0o007) === 0 ? 0 : 0o005)
 }
 
 /** AtomicWriter's rules, and that each key can be read back under the name that it was given. */

@@ -1,5 +1,8 @@
 import { randomInt } from 'node:crypto'
+import type { InotifyError } from '../errors.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { failure } from './failure.ts'
+import { isLaidByAnother } from './owner.ts'
 
 /** The symlink by which all keys are reached, and so are swapped at once. */
 export const DATA = '..data'
@@ -8,7 +11,10 @@ export const DATA_NEXT = '..data_tmp'
 /** What a key's link is renamed from where it replaces something. */
 export const LINK_NEXT = '..link_tmp'
 
-const VERSION = /^\.\.\d{4}(_\d{2}){5}\.\d+$/
+/** How many names are looked at: whoever may write to the directory may have made millions. */
+const MOST_NAMES = 65_536
+/** Go's MkdirTemp ends it with digits, mkdtemp(3) with letters too. */
+const VERSION = /^\.\.\d{4}(_\d{2}){5}\.[0-9A-Za-z]+$/
 
 /** The name of a new version directory, as AtomicWriter's: UTC, and digits against a second one in the same second. */
 export function versionName(now = new Date()): string {
@@ -28,7 +34,7 @@ export function linkText(name: string): string {
 
 /** The names of a directory that have to do with the layout. */
 export interface Layout {
-  /** The directory behind `..data`; '' if it leads to none here. */
+  /** The version directory behind `..data`; '' if it leads to none here. */
   readonly current: string
   /** Whether there is a `..data`. */
   readonly hasData: boolean
@@ -38,31 +44,41 @@ export interface Layout {
   readonly next: readonly string[]
   /** The user links. */
   readonly links: ReadonlySet<string>
+  /** Names that another user has laid in a sticky directory, which that user can exchange at any time. */
+  readonly others: ReadonlySet<string>
 }
 
 /** Reads what of the layout is in a directory: undefined if `..data` is something else than a symlink. */
-export async function readLayout(directory: HeldDirectory): Promise<Layout | undefined> {
+export async function readLayout(directory: HeldDirectory, shown: string): Promise<Layout | undefined> {
+  const above = await directory.stat()
+  const names = (await directory.names(MOST_NAMES + 1)).map(String)
+  if (names.length > MOST_NAMES) throw tooManyNames(shown)
   const links = new Set<string>()
-  const versions: string[] = []
+  const others = new Set<string>()
+  const versions = names.filter(isVersionName)
   const next: string[] = []
   let current = ''
   let hasData = false
-  for (const name of (await directory.names()).map(String)) {
-    if (isVersionName(name)) versions.push(name)
-    else if (name === DATA_NEXT || name === LINK_NEXT) next.push(name)
+  for (const name of names) {
+    const isNext = name === DATA_NEXT || name === LINK_NEXT
+    if (name.startsWith('..') && name !== DATA && !isNext) continue
+    const stat = await directory.lstat(name)
+    if (isLaidByAnother(stat, above)) others.add(name)
+    else if (isNext) next.push(name)
     else if (name === DATA) {
-      const stat = await directory.lstat(name)
       if (!stat.isSymbolicLink()) return undefined
       hasData = true
       // As another tool, or a hand, may have written it.
       const link = stat.link.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
-      // Only what lies in this very directory is ours to remove one day.
-      if (link.startsWith('..') && link !== '..' && !link.includes('/')) current = link
-    } else if (!name.startsWith('..')) {
-      const stat = await directory.lstat(name)
-      if (stat.isSymbolicLink() && stat.link === linkText(name)) links.add(name)
-    }
+      // Only a version that lies in this very directory is ours to remove one day.
+      if (versions.includes(link)) current = link
+    } else if (stat.isSymbolicLink() && stat.link === linkText(name)) links.add(name)
   }
-  if (current !== '' && !versions.includes(current)) versions.push(current)
-  return { current, hasData, versions, next, links }
+  if (current !== '' && isLaidByAnother(await directory.lstat(current), above)) others.add(current)
+  return { current, hasData, versions, next, links, others }
+}
+
+function tooManyNames(shown: string): InotifyError {
+  const hint = `it has more than ${MOST_NAMES} entries, and each would be looked at: publish into a directory of its own`
+  return failure('EFBIG', 'getdents64', shown, hint)
 }

@@ -1,14 +1,16 @@
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { codeOf } from '../mounts/call_error.ts'
 import { type Calls, LOCK_EX } from '../mounts/calls.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { type Data, modeOf, pathOf } from './arguments.ts'
 import { openToRead, syncDirectory } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { type Keys, readKeys } from './keys.ts'
+import { directoryMode, type Keys, readKeys } from './keys.ts'
 import { DATA, DATA_NEXT, type Layout, LINK_NEXT, linkText, readLayout } from './layout.ts'
+import { followToPlace } from './place.ts'
 import { NEW_FILE_MODE } from './replace_file.ts'
 import { holdsKeys, removeVersion, writeVersion } from './version.ts'
+import { VersionMark } from './version_mark.ts'
 
 /** ms for which another publisher is waited for in silence. */
 const PATIENCE = 5000
@@ -36,46 +38,53 @@ export async function publishDirectory(
   options: { mode?: number } = {},
 ): Promise<{ changed: boolean }> {
   const path = pathOf('directory', directory)
-  const keys = readKeys(files)
-  const mode = modeOf(options) ?? NEW_FILE_MODE
+  return await publishKeys(path, readKeys(files, modeOf(options) ?? NEW_FILE_MODE))
+}
+
+/** The same with a mode for each key. */
+export async function publishKeys(path: string, keys: Keys): Promise<{ changed: boolean }> {
   return await withCalls(path, async (calls) => {
-    await using held = await openOrMake(calls, path)
+    await using held = await openOrMake(calls, path, directoryMode(keys))
     await lock(held, path)
-    return { changed: await publish(held, keys, mode, path) }
+    return { changed: await publish(held, keys, path) }
   })
 }
 
 /** Entered by one publisher at a time. */
-async function publish(directory: HeldDirectory, keys: Keys, mode: number, shown: string): Promise<boolean> {
-  const before = await readLayout(directory)
+async function publish(directory: HeldDirectory, keys: Keys, shown: string): Promise<boolean> {
+  const before = await readLayout(directory, shown)
   if (before === undefined)
     throw failure('EEXIST', 'rename', `${shown}/${DATA}`, 'it is no symlink: the directory has another use')
+  refuseOthers(keys, before, shown)
   await refuseDirectories(directory, keys, before, shown)
-  for (const name of before.next) await directory.calls.unlink(directory.at(name))
+  for (const name of before.next) await about(`${shown}/${name}`, directory.calls.unlink(directory.at(name)))
+  const mark = new VersionMark(await directory.stat())
   // Its room may be what the new version needs. Where `..data` leads elsewhere, or on by a detour, any of them may be what is read.
-  if (before.current !== '' || !before.hasData) await removeVersions(directory, before, before.current)
+  if (before.current !== '' || !before.hasData) await removeVersions(directory, before, before.current, mark)
 
   const same = before.current !== '' && (await holdsKeys(directory, before.current, keys))
-  const current = same ? before.current : await writeVersion(directory, keys, mode)
-  if (!same) await swap(directory, current)
+  const current = same ? before.current : await writeVersion(directory, keys, mark)
+  if (!same) await swap(directory, current, mark)
   const linked = await updateLinks(directory, keys, before)
   if (same && !linked) return false
   // The version before must not be gone where the swap is not known to last.
   await syncDirectory(directory)
-  await removeVersions(directory, before, current)
+  await removeVersions(directory, before, current, mark)
   return true
 }
 
 /** rename(2) does it at once, where symlink(2) would need the name to be free. */
-async function swap(directory: HeldDirectory, version: string): Promise<void> {
+async function swap(directory: HeldDirectory, version: string, mark: VersionMark): Promise<void> {
   const { calls } = directory
   try {
     await syncDirectory(directory)
     await calls.symlink(version, directory.at(DATA_NEXT))
-    await calls.rename(directory.at(DATA_NEXT), directory.at(DATA))
+    await calls.rename(directory.at(DATA_NEXT), directory.at(DATA)).catch(async (error) => {
+      await calls.unlink(directory.at(DATA_NEXT)).catch(() => {})
+      throw error
+    })
   } catch (error) {
-    await calls.unlink(directory.at(DATA_NEXT)).catch(() => {})
-    await removeVersion(directory, version).catch(() => {})
+    await removeVersion(directory, version, mark).catch(() => {})
     throw error
   }
 }
@@ -102,13 +111,25 @@ async function makeLink(directory: HeldDirectory, name: string): Promise<void> {
   }
 }
 
-async function removeVersions(directory: HeldDirectory, layout: Layout, current: string): Promise<void> {
-  for (const name of layout.versions) {
-    if (name === current) continue
-    await removeVersion(directory, name).catch((error) => {
-      if (codeOf(error) !== 'ENOENT') throw error
-    })
-  }
+async function removeVersions(
+  directory: HeldDirectory,
+  { versions }: Layout,
+  current: string,
+  mark: VersionMark,
+): Promise<void> {
+  for (const name of versions) if (name !== current) await removeVersion(directory, name, mark)
+}
+
+/** What another user has laid in a sticky directory would be exchanged behind our back: proc(5), protected_symlinks. */
+function refuseOthers(keys: Keys, { current, others }: Layout, shown: string): void {
+  for (const name of [DATA, DATA_NEXT, LINK_NEXT, current, ...keys.entries.keys()])
+    if (others.has(name))
+      throw failure(
+        'EACCES',
+        'rename',
+        `${shown}/${name}`,
+        'another user has laid it in a sticky directory: remove it, or publish into a directory of your own',
+      )
 }
 
 async function refuseDirectories(
@@ -128,19 +149,23 @@ async function refuseDirectories(
   }
 }
 
-async function openOrMake(calls: Calls, path: string): Promise<HeldDirectory> {
+/** A symlink at its end is followed unless another user has laid it in a sticky directory. */
+async function openOrMake(calls: Calls, path: string, mode: number): Promise<HeldDirectory> {
+  const bare = path.replace(/(?<=[^/])\/+$/, '')
+  // Those that cannot be missing.
+  if (['', '.', '..'].includes(basename(bare))) return await HeldDirectory.open(calls, path)
+  await using place = await followToPlace(calls, bare)
+  const { directory, name } = place
   try {
-    return await HeldDirectory.open(calls, path)
+    await calls.mkdir(directory.at(name), mode)
+    await syncDirectory(directory)
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
-  }
-  await using parent = await HeldDirectory.open(calls, dirname(path))
-  await calls.mkdir(parent.at(basename(path)), 0o755).catch((error) => {
-    // Another publisher has.
+    // Also where another publisher has.
     if (codeOf(error) !== 'EEXIST') throw error
-  })
-  await syncDirectory(parent)
-  return await HeldDirectory.open(calls, path)
+  }
+  await using held = await directory.directory(name)
+  // Its file system may be another one than that of the directory above.
+  return await HeldDirectory.open(calls, held.path)
 }
 
 /**

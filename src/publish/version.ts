@@ -3,19 +3,24 @@ import { codeOf } from '../mounts/call_error.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
-import type { Keys } from './keys.ts'
+import { failure } from './failure.ts'
+import { directoryMode, type Key, type Keys } from './keys.ts'
 import { versionName } from './layout.ts'
+import { VersionMark } from './version_mark.ts'
 
 const CHUNK = 1024 * 1024
 
 /** Makes a directory with all of the keys in it, on the disk, and returns its name; what cannot be completed is removed. */
-export async function writeVersion(directory: HeldDirectory, keys: Keys, mode: number): Promise<string> {
+export async function writeVersion(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<string> {
   const name = await makeVersion(directory)
+  await using version = await openNew(directory, name)
   try {
-    await fill(directory, name, keys, mode)
+    await version.calls.chmod(version.fd, mark.modeOf(directoryMode(keys)))
+    await fill(version, keys, mark)
+    mark.learnModes(await version.stat())
     return name
   } catch (error) {
-    await removeTree(directory, name).catch(() => {})
+    await removeVersion(directory, name, mark).catch(() => {})
     throw error
   }
 }
@@ -34,7 +39,7 @@ async function makeVersion(directory: HeldDirectory): Promise<string> {
   for (;;) {
     const name = versionName()
     try {
-      await directory.calls.mkdir(directory.at(name), 0o700)
+      await directory.calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
       return name
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
@@ -42,23 +47,41 @@ async function makeVersion(directory: HeldDirectory): Promise<string> {
   }
 }
 
+/**
+ * Opens a directory that has just been made. Whoever may rename beside it can have given its name to another one in between: that is
+ * neither opened up to who may read the keys, nor filled, nor removed where that fails.
+ */
+async function openNew(parent: HeldDirectory, name: string): Promise<HeldDirectory> {
+  const directory = await parent.directory(name)
+  if (VersionMark.canBeNew(directory.opened) && (await directory.names(1)).length === 0) return directory
+  const path = await directory.realpath()
+  await directory.close()
+  throw failure(
+    'EBUSY',
+    'mkdir',
+    path,
+    'somebody has exchanged the directory that was made for the new version',
+  )
+}
+
 /** Modes are set by chmod(2): the umask is none of who reads. */
-async function fill(parent: HeldDirectory, name: string, keys: Keys, mode: number): Promise<void> {
-  await using directory = await parent.directory(name)
+async function fill(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<void> {
   const { calls } = directory
-  await calls.chmod(directory.fd, 0o755)
-  await leavesAtOnce(keys.entries, async (child, key) => {
-    if (key.kind === 'file') return await writeKey(directory, child, key.data, mode)
-    await calls.mkdir(directory.at(child), 0o700)
-    await fill(directory, child, key, mode)
+  await leavesAtOnce(keys.entries, async (name, key) => {
+    if (key.kind === 'file') return await writeKey(directory, name, key, mark)
+    await calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
+    await using below = await openNew(directory, name)
+    await calls.chmod(below.fd, directoryMode(key))
+    await fill(below, key, mark)
   })
   await syncDirectory(directory)
 }
 
-async function writeKey(directory: HeldDirectory, name: string, data: Buffer, mode: number): Promise<void> {
+async function writeKey(directory: HeldDirectory, name: string, key: Key, mark: VersionMark): Promise<void> {
   await using file = await directory.create(name, 0o600)
-  await writeAll(file, data)
-  await file.calls.chmod(file.fd, mode)
+  mark.learnOwner(file.opened)
+  await writeAll(file, key.data)
+  await file.calls.chmod(file.fd, key.mode)
   await syncFile(file.calls, file.fd)
 }
 
@@ -85,7 +108,11 @@ async function holdsData(directory: HeldDirectory, name: string, data: Buffer): 
   }
 }
 
-/** Removes an entry that is, or may be, a leftover of the layout; not what somebody else has put at its name. */
-export async function removeVersion(directory: HeldDirectory, name: string): Promise<void> {
-  if ((await directory.lstat(name)).isDirectory()) await removeTree(directory, name)
+/** Removes a version directory; not what else has its name. */
+export async function removeVersion(
+  directory: HeldDirectory,
+  name: string,
+  mark: VersionMark,
+): Promise<void> {
+  await removeTree(directory, name, (stat) => mark.isOnVersion(stat))
 }
