@@ -96,7 +96,7 @@ export class HeldDirectory implements AsyncDisposable {
   }
 
   /** Opens an entry of whatever type, O_PATH; a symlink itself. */
-  async hold(name: string): Promise<HeldFile> {
+  async hold(name: string | Buffer): Promise<HeldFile> {
     return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
   }
 

@@ -1,12 +1,12 @@
 import { codeOf } from '../mounts/call_error.ts'
-import { O_PATH } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldFile } from '../mounts/held.ts'
 import { syncFile } from './durable.ts'
 import { about } from './failure.ts'
-import { keepOwner } from './owner.ts'
+import { hasOwner, keepOwner, notProven } from './owner.ts'
 import type { Place } from './place.ts'
 import { withTemporary } from './temporary.ts'
+import { withWorkDirectory } from './work_directory.ts'
 
 const CHUNK = 1024 * 1024
 
@@ -31,20 +31,23 @@ export function isVersion(now: FileStat, version: FileStat): boolean {
 
 /** Copies a regular file beside its destination and renames it there. Throws {@link Changed} unless it is `version` throughout. */
 export async function copyFile(from: Place, to: Place, version: FileStat): Promise<void> {
-  await withTemporary(to.directory, async (temporary) => {
+  await withTemporary(to.directory, version.uid, async (temporary) => {
     const { file: copy } = temporary
     await using source = await about(from.shown, openVersion(from, version))
     const { calls } = source
     // Before it is read, which is an access; and before anything is written, since it is what may fail.
     await calls.copyTimes(source.fd, copy.fd)
     await keepOwner(copy, version, to.shown)
-    for (;;) {
+    for (let copied = 0n; ; ) {
       const chunk = await about(from.shown, calls.read(source.fd, CHUNK))
       if (chunk.length === 0) break
+      copied += BigInt(chunk.length)
+      // Somebody who goes on appending would have it go on for ever.
+      if (copied > version.size) throw new Changed('it has grown')
       await calls.write(copy.fd, chunk)
     }
-    // Behind chown(2) and write(2), which clear the set-id bits. With the owner these give no right that the source did not.
-    await calls.chmod(copy.fd, Number(version.mode & 0o7777n))
+    // Behind chown(2), which clears the set-id bits, as write(2) does; and so they stay: a copy gives nobody else's rights to who runs it.
+    await calls.chmod(copy.fd, Number(version.mode & 0o1777n))
     await calls.copyTimes(source.fd, copy.fd, true)
     await syncFile(calls, copy.fd)
     await checkVersion(from, source, version)
@@ -54,15 +57,16 @@ export async function copyFile(from: Place, to: Place, version: FileStat): Promi
 
 /** The same with a symlink: what it says is copied, byte by byte. */
 export async function copyLink(from: Place, to: Place, version: FileStat): Promise<void> {
-  await withTemporary(to.directory, async (temporary) => {
-    const { calls } = to.directory
-    const text = await about(from.shown, readLink(from))
-    const name = await temporary.makeLink(text)
-    const { fd, stat } = await calls.openBeneath(to.directory.at(name), O_PATH)
-    await using link = new HeldFile(calls, { fd, stat })
+  await withWorkDirectory(to.directory, async (work) => {
+    await using source = await about(from.shown, from.directory.hold(from.name))
+    if (!isVersion(source.opened, version)) throw new Changed('it is another version')
+    const text = await about(from.shown, source.calls.readlinkBytes({ fd: source.fd, name: '' }))
+    await using link = await work.makeLink(text)
+    // What is not the link made here may be a file of anybody's.
+    if (!hasOwner(link, version) && !(await work.isOurs(link, text))) throw notProven(to.shown)
     await keepOwner(link, version, to.shown)
     await checkVersion(from, undefined, version)
-    await temporary.renameLinkTo(to.name)
+    await work.renameTo(to.name)
   })
 }
 
@@ -77,15 +81,6 @@ async function openVersion({ directory, name }: Place, version: FileStat): Promi
     if (codeOf(error) !== 'EPROTOTYPE') throw error
   }
   throw new Changed('it is another version')
-}
-
-async function readLink({ directory, name }: Place): Promise<Buffer> {
-  try {
-    return await directory.calls.readlinkBytes(directory.at(name))
-  } catch (error) {
-    // readlink(2): it is no symlink any more.
-    throw codeOf(error) === 'EINVAL' ? new Changed('it is no symlink') : error
-  }
 }
 
 /** Both: the name may lead to another file by now, and the one that was read may have been written to. */

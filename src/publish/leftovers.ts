@@ -1,16 +1,31 @@
+import { constants } from 'node:fs'
 import { codeOf } from '../mounts/call_error.ts'
-import { type Calls, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
+import { AT_REMOVEDIR, type Calls, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { isPrivate } from './owner.ts'
 
 /** Entries that are made ready beside what they will replace. The dot hides them, and no pattern for content (*.conf) has them. */
 export const TEMPORARY_PREFIX = '.inotify-bridge.tmp-'
-/** Of a symlink: it cannot be locked, so a temporary file of the same name without this is locked for it. */
-export const LINK_SUFFIX = '.link'
-const TEMPORARY = /^\.inotify-bridge\.tmp-[0-9a-f]{12}(\.link)?$/
+const TEMPORARY = /^\.inotify-bridge\.tmp-[0-9a-f]{12}$/
+/** All that a work directory ever has in it. */
+export const WORK_LINK = 'link'
 
+/** How many names of a directory are looked at for leftovers: whoever may write to it may have made millions. */
+const MOST_NAMES = 65_536
 const OVERLAY_MAGIC = 0x794c7630
 /** ns after which nobody is writing it any more, where locks do not tell. */
 const ABANDONED_AFTER = 10n * 60n * 1_000_000_000n
+
+/** What is taken for a leftover. */
+export interface Leftover {
+  /** The file system's time in ns: a server's clock is not ours. */
+  readonly now: bigint
+  /** Whose; what belongs to others may be anything, and is theirs to remove. */
+  readonly owners: ReadonlySet<bigint>
+  /** A name that is in use. */
+  readonly mine?: string
+}
 
 /** Takes the lock that says "I am at it", which the kernel gives back however the process ends, in whatever container. */
 export async function tryLock(calls: Calls, fd: number): Promise<'ours' | 'taken' | 'no locks here'> {
@@ -22,20 +37,14 @@ export async function tryLock(calls: Calls, fd: number): Promise<'ours' | 'taken
   }
 }
 
-/**
- * Removes what publishers left that were killed. Fails at none: somebody else's may be beyond our rights, and what is to be published
- * now does not depend on it.
- *
- * @param now the file system's time in ns: a server's clock is not ours
- * @param mine a name that is in use
- */
-export async function removeLeftovers(directory: HeldDirectory, now: bigint, mine = ''): Promise<void> {
-  const names = (await directory.names().catch(() => [])).map(String)
-  const found = names.filter((name) => TEMPORARY.test(name) && name !== mine)
+/** Removes what publishers left that were killed. Fails at none: what is to be published now does not depend on it. */
+export async function removeLeftovers(directory: HeldDirectory, leftover: Leftover): Promise<void> {
+  const names = (await directory.names(MOST_NAMES).catch(() => [])).map(String)
+  const found = names.filter((name) => TEMPORARY.test(name) && name !== leftover.mine)
   if (found.length === 0) return
   const locksTell = await areLocksKnownToAll(directory)
   for (const name of found) {
-    await removeIfLeft(directory, name, locksTell, now).catch(() => {})
+    await removeIfLeft(directory, name, locksTell, leftover).catch(() => {})
   }
 }
 
@@ -43,32 +52,31 @@ async function removeIfLeft(
   directory: HeldDirectory,
   name: string,
   locksTell: boolean,
-  now: bigint,
+  { now, owners }: Leftover,
 ): Promise<void> {
   const { calls } = directory
-  if (name.endsWith(LINK_SUFFIX)) {
-    // It goes with the file that is locked for it, which is there before it and after it.
-    const isOwned = await directory.lstat(name.slice(0, -LINK_SUFFIX.length)).then(
-      () => true,
-      () => false,
-    )
-    if (!isOwned) await calls.unlink(directory.at(name))
-    return
-  }
-  const stat = await directory.lstat(name)
-  if (!stat.isFile()) return
-  const isOld = now - stat.ctimeNs > ABANDONED_AFTER
-  // To read only: closing it must not be an IN_CLOSE_WRITE of the name that it may have by then.
-  const file = await directory.file(name).catch(() => undefined)
+  await using entry = await directory.hold(name)
+  if (!isTemporary(entry.opened, owners)) return
+  const isOld = now - entry.opened.ctimeNs > ABANDONED_AFTER
+  // The very inode, and to read only: closing it must not be an IN_CLOSE_WRITE of the name that it may have by then.
+  const reading = calls.open(`/proc/self/fd/${entry.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
+  const readable = await reading.catch(() => undefined)
   try {
-    const lock = file === undefined ? 'no locks here' : await tryLock(calls, file.fd)
+    const lock = readable === undefined ? 'no locks here' : await tryLock(calls, readable.fd)
     if (lock === 'taken') return
     if (!isOld && !(lock === 'ours' && locksTell)) return
-    await calls.unlink(directory.at(name + LINK_SUFFIX)).catch(() => {})
-    await calls.unlink(directory.at(name))
+    if (!entry.opened.isDirectory()) return await calls.unlink(directory.at(name))
+    await calls.unlink({ fd: entry.fd, name: WORK_LINK }).catch(() => {})
+    await calls.unlink(directory.at(name), AT_REMOVEDIR)
   } finally {
-    await file?.[Symbol.asyncDispose]()
+    if (readable !== undefined) calls.close(readable.fd)
   }
+}
+
+/** Whether an inode can be what a publisher makes ready: a name alone can have been given to anything. */
+function isTemporary(stat: FileStat, owners: ReadonlySet<bigint>): boolean {
+  if (!owners.has(stat.uid)) return false
+  return stat.isFile() ? stat.nlink <= 1n : stat.isDirectory() && isPrivate(stat)
 }
 
 /** Not so where other kernels write as well: virtiofs and FUSE keep locks to themselves by default, and so does NFS with `nolock`. */

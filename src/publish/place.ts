@@ -3,6 +3,7 @@ import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { about, failure, MOUNTED_FILE } from './failure.ts'
+import { isLaidByAnother } from './owner.ts'
 
 /** Of statfs(2). */
 const PROC_SUPER_MAGIC = 0x9fa0
@@ -48,18 +49,38 @@ export async function followToPlace(calls: Calls, path: string): Promise<Place> 
   for (let links = 0; ; links++) {
     const here = place
     try {
-      const stat = await about(path, here.lstat())
-      if (stat?.isSymbolicLink() !== true) return here
-      if (links === MAX_LINKS) throw failure('ELOOP', 'open', path)
-      await refuseOthersLink(here, stat)
-      await refuseOpenFile(here)
-      const to = await about(path, calls.readlinkBytes(here.directory.at(here.name)))
+      const to = await about(path, readLink(here, links))
+      if (to === undefined) return here
       place = await about(path, open(calls, to, `${here.directory.path}/`, path))
     } catch (error) {
       await here.directory.close()
       throw error
     }
     await here.directory.close()
+  }
+}
+
+/** What the symlink at a place says, if it may be followed; undefined if there is none. */
+async function readLink(here: Place, followed: number): Promise<Buffer | undefined> {
+  const { directory, name, shown } = here
+  if ((await here.lstat())?.isSymbolicLink() !== true) return undefined
+  if (followed === MAX_LINKS) throw failure('ELOOP', 'open', shown)
+  await refuseOpenFile(here)
+  // The one that is judged is the one that is read.
+  await using link = await directory.hold(name)
+  if (isLaidByAnother(link.opened, await directory.stat()))
+    throw failure(
+      'EACCES',
+      'open',
+      shown,
+      'a symlink that another user has laid in a sticky directory is not followed',
+    )
+  try {
+    return await link.calls.readlinkBytes({ fd: link.fd, name: '' })
+  } catch (error) {
+    // readlink(2) of what has been no symlink since.
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EINVAL') return undefined
+    throw error
   }
 }
 
@@ -91,20 +112,4 @@ async function open(calls: Calls, path: Buffer, base: string, shown: string): Pr
   const directory = await HeldDirectory.open(calls, parent.length === 0 ? '.' : parent)
   const text = name.toString()
   return new Place(directory, Buffer.from(text).equals(name) ? text : name, shown)
-}
-
-/**
- * proc(5), protected_symlinks: in a sticky directory that all may write to, such as /tmp, a link that somebody else has laid is not to
- * be followed. The kernel sees to that where it follows links itself.
- */
-async function refuseOthersLink({ directory, shown }: Place, link: FileStat): Promise<void> {
-  const { mode, uid } = await directory.stat()
-  const isShared = (mode & 0o1002n) === 0o1002n
-  if (isShared && link.uid !== uid && Number(link.uid) !== process.geteuid?.())
-    throw failure(
-      'EACCES',
-      'open',
-      shown,
-      'a symlink that another user has laid in a sticky directory is not followed',
-    )
 }

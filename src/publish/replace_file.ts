@@ -4,7 +4,7 @@ import type { HeldFile } from '../mounts/held.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { keepOwner } from './owner.ts'
+import { isLaidByAnother, keepOwner } from './owner.ts'
 import { followToPlace, type Place, refuseMountPoint } from './place.ts'
 import { withTemporary } from './temporary.ts'
 
@@ -14,7 +14,10 @@ export const NEW_FILE_MODE = 0o644
 /** How a file is replaced. */
 export interface Replacement {
   readonly data: Buffer
+  /** Instead of the mode that the file has. */
   readonly mode: number | undefined
+  /** Of a new file, unless `mode` says otherwise. */
+  readonly newMode: number
   readonly keepsOwner: boolean
 }
 
@@ -32,27 +35,36 @@ export interface Replacement {
  *   fsync(2) of the directory: the new content is in place, and may not last
  */
 export async function replaceFile(path: string, data: Data, options: { mode?: number } = {}): Promise<void> {
-  const file = pathOf('path', path)
-  const replacement = { data: bytesOf('data', data), mode: modeOf(options), keepsOwner: true }
-  await withCalls(file, async (calls) => {
-    await using place = await followToPlace(calls, file)
-    await replaceAt(place, replacement)
+  const replacement = { data: bytesOf('data', data), mode: modeOf(options), newMode: NEW_FILE_MODE }
+  await replaceFileAs(pathOf('path', path), replacement)
+}
+
+/** The same with a mode for a new file. */
+export async function replaceFileAs(
+  path: string,
+  replacement: Omit<Replacement, 'keepsOwner'>,
+): Promise<void> {
+  await withCalls(path, async (calls) => {
+    await using place = await followToPlace(calls, path)
+    await replaceAt(place, { ...replacement, keepsOwner: true })
   })
 }
 
 /** The same at a place, where a symlink would be replaced. */
-export async function replaceAt(place: Place, { data, mode, keepsOwner }: Replacement): Promise<void> {
+export async function replaceAt(place: Place, replacement: Replacement): Promise<void> {
   const { directory, name, shown } = place
   const there = await place.lstat()
   refuseUnlessFile(place, there)
   // A symlink, where it is to be replaced, has nothing that could be kept.
   const old = there?.isFile() === true ? there : undefined
-  await withTemporary(directory, async (temporary) => {
+  const kept = replacement.keepsOwner ? old : undefined
+  if (kept !== undefined) await refuseOthersFile(place, kept)
+  await withTemporary(directory, kept?.uid, async (temporary) => {
     const { file } = temporary
     // First, for it is what fails; and it clears the set-id bits, so the mode comes behind it: chown(2).
-    if (old !== undefined && keepsOwner) await keepOwner(file, old, shown)
-    await writeAll(file, data)
-    await setMode(file, mode, old)
+    if (kept !== undefined) await keepOwner(file, kept, shown)
+    await writeAll(file, replacement.data)
+    await setMode(file, replacement, old)
     await syncFile(file.calls, file.fd)
     await temporary.renameTo(name)
   })
@@ -72,10 +84,25 @@ function refuseUnlessFile(place: Place, old: FileStat | undefined): void {
   refuseMountPoint(place, old)
 }
 
-async function setMode(file: HeldFile, mode: number | undefined, old: FileStat | undefined): Promise<void> {
+/** proc(5), protected_regular: who has laid it there may be waiting for what is written to it, and would be its owner. */
+async function refuseOthersFile({ directory, shown }: Place, old: FileStat): Promise<void> {
+  if (isLaidByAnother(old, await directory.stat()))
+    throw failure(
+      'EACCES',
+      'open',
+      shown,
+      "a file that another user has laid in a sticky directory would stay that user's: remove it first",
+    )
+}
+
+async function setMode(
+  file: HeldFile,
+  { mode, newMode }: Replacement,
+  old: FileStat | undefined,
+): Promise<void> {
   const kept = old === undefined ? undefined : Number(old.mode & 0o777n)
   try {
-    await file.calls.chmod(file.fd, mode ?? kept ?? NEW_FILE_MODE)
+    await file.calls.chmod(file.fd, mode ?? kept ?? newMode)
   } catch (error) {
     // A mode that nobody asked for, where the mount says what modes there are: vfat, exfat, cifs.
     const isAsked = mode !== undefined || kept !== undefined

@@ -1,29 +1,30 @@
-import { randomBytes } from 'node:crypto'
-import { codeOf } from '../mounts/call_error.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
-import { LINK_SUFFIX, removeLeftovers, TEMPORARY_PREFIX, tryLock } from './leftovers.ts'
+import { tryLock } from './leftovers.ts'
+import { ATTEMPTS, giveName, type Ready, temporaryName, withReady } from './ready.ts'
 
-/** How often another publisher may take a temporary file for a leftover. */
-const ATTEMPTS = 20
-
-/** Another publisher has removed the temporary file. */
-class Swept extends Error {
-  override readonly name = 'Swept'
-}
-
-/** A new file beside the one that it will replace, nobody else's to read, and locked for as long as it is written. */
-export class Temporary {
+/**
+ * A new file beside the one that it will replace, nobody else's to read, and locked for as long as it is written. Whoever may rename in
+ * the directory can exchange its name; so all that is done to it is done by its descriptor, which is that of the file made here.
+ */
+export class Temporary implements Ready {
   readonly file: HeldFile
   readonly name: string
+  readonly owners: ReadonlySet<bigint>
   readonly #directory: HeldDirectory
-  #link = ''
   #isOpen = true
   #isThere = true
 
-  constructor(directory: HeldDirectory, name: string, file: HeldFile) {
+  constructor(directory: HeldDirectory, name: string, file: HeldFile, givenTo: bigint | undefined) {
     this.#directory = directory
     this.name = name
     this.file = file
+    // The first is whom the file system gives what we make: with NFS's root_squash that is not the effective user.
+    this.owners = new Set([file.opened.uid, givenTo ?? file.opened.uid])
+  }
+
+  get opened(): FileStat {
+    return this.file.opened
   }
 
   /**
@@ -35,81 +36,39 @@ export class Temporary {
     this.#isOpen = false
     // What a file system says at close(2) it has said at fsync(2).
     this.file.calls.close(this.file.fd)
-    await this.#rename(this.name, name)
+    await giveName(this.#directory, this.#directory.at(this.name), name)
     this.#isThere = false
   }
 
-  /** Makes a symlink, with the name of this file and a suffix. */
-  async makeLink(to: Buffer): Promise<string> {
-    const name = this.name + LINK_SUFFIX
-    await this.file.calls.symlink(to, this.#directory.at(name))
-    this.#link = name
-    return name
-  }
-
-  async renameLinkTo(name: string | Buffer): Promise<void> {
-    await this.#rename(this.#link, name)
-    this.#link = ''
-  }
-
-  /** Removes what has not got a name. */
   async remove(): Promise<void> {
     const { calls } = this.#directory
-    // The link first: see removeIfLeft. What cannot be removed is a leftover.
-    if (this.#link !== '') await calls.unlink(this.#directory.at(this.#link)).catch(() => {})
+    // What cannot be removed is a leftover.
     if (this.#isThere) await calls.unlink(this.#directory.at(this.name)).catch(() => {})
     if (this.#isOpen) await this.file[Symbol.asyncDispose]()
   }
-
-  async #rename(from: string, to: string | Buffer): Promise<void> {
-    try {
-      await this.#directory.calls.rename(this.#directory.at(from), this.#directory.at(to))
-    } catch (error) {
-      throw codeOf(error) === 'ENOENT'
-        ? new Swept('a temporary file has been removed', { cause: error })
-        : error
-    }
-  }
 }
 
-/** Cleans up behind those that were killed, and has something made beside what it will replace. */
+/**
+ * Has a file made beside what it will replace.
+ *
+ * @param givenTo whom it will be given: what a killed call has left may have been given, too
+ */
 export async function withTemporary<T>(
   directory: HeldDirectory,
+  givenTo: bigint | undefined,
   make: (temporary: Temporary) => Promise<T>,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const temporary = await create(directory)
-    try {
-      await removeLeftovers(directory, temporary.file.opened.ctimeNs, temporary.name)
-      return await make(temporary)
-    } catch (error) {
-      if (!(error instanceof Swept)) throw error
-      if (attempt === ATTEMPTS) throw error.cause
-    } finally {
-      await temporary.remove()
-    }
-  }
+  return await withReady(directory, () => create(directory, givenTo), make)
 }
 
-async function create(directory: HeldDirectory): Promise<Temporary> {
+async function create(directory: HeldDirectory, givenTo: bigint | undefined): Promise<Temporary> {
   for (let attempt = 1; ; attempt++) {
-    const name = TEMPORARY_PREFIX + randomBytes(6).toString('hex')
-    const file = await makeRoomFor(directory, () => directory.create(name, 0o600))
+    const name = temporaryName()
+    const file = await directory.create(name, 0o600)
     const lock = await tryLock(file.calls, file.fd)
     // Whoever cleans up can have come before us, and is done with it or about to be.
-    if (lock !== 'taken' && ((await file.stat()).nlink > 0n || attempt === ATTEMPTS))
-      return new Temporary(directory, name, file)
+    if (attempt === ATTEMPTS || (lock !== 'taken' && (await file.stat()).nlink > 0n))
+      return new Temporary(directory, name, file, givenTo)
     await file[Symbol.asyncDispose]()
-  }
-}
-
-/** What is left may be all that fills the file system. */
-async function makeRoomFor<T>(directory: HeldDirectory, make: () => Promise<T>): Promise<T> {
-  try {
-    return await make()
-  } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error))) throw error
-    await removeLeftovers(directory, BigInt(Date.now()) * 1_000_000n)
-    return await make()
   }
 }

@@ -19,6 +19,11 @@ export async function touchDirectory(directory: string): Promise<void> {
   const data = Buffer.from(`${new Date().toISOString()} ${process.hrtime.bigint()}\n`)
   await withCalls(path, async (calls) => {
     await using place = await openPlace(calls, path)
-    await replaceAt(place, { data, mode: NEW_FILE_MODE, keepsOwner: false })
+    await replaceAt(place, {
+      data,
+      mode: NEW_FILE_MODE,
+      newMode: NEW_FILE_MODE,
+      keepsOwner: false,
+    })
   })
 }

@@ -1,8 +1,8 @@
-// Publishes version after version by all three functions at once, until it is killed. Waits for a line on stdin first, the version to
+// Publishes version after version by all three functions at once, a symlink among what is moved, until it is killed. Waits for a line on stdin first, the version to
 // go on from: starting takes most of its time. Tells what it has made and done: a line each, written at once.
 
 import { once } from 'node:events'
-import { renameSync, writeFileSync, writeSync } from 'node:fs'
+import { renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 // Not all of the index: to load that would take longer than to be killed.
 import { moveFile } from '../../dist/publish/move_file.js'
@@ -25,6 +25,13 @@ async function move(/** @type {number} */ n) {
   await moveFile(source, join(home, 'moved/file'))
 }
 
+async function link(/** @type {number} */ n) {
+  const source = join(elsewhere, 'link')
+  symlinkSync(String(n), `${source}.new`)
+  renameSync(`${source}.new`, source)
+  await moveFile(source, join(home, 'linked/link'))
+}
+
 async function publish(/** @type {number} */ n) {
   const files = { a: content(n), 'sub/b': content(n), [`only${n % 3}`]: content(n) }
   await publishDirectory(join(home, 'published'), files)
@@ -33,7 +40,7 @@ async function publish(/** @type {number} */ n) {
 say('ready', 0)
 const first = Number(String(await once(process.stdin, 'data')))
 await Promise.all(
-  Object.entries({ replace, move, publish }).map(async ([what, run]) => {
+  Object.entries({ replace, move, link, publish }).map(async ([what, run]) => {
     for (let n = first; ; n++) {
       await run(n)
       say(what, n)

@@ -7,7 +7,9 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,9 +40,9 @@ test.skipIf(!isBuilt)(
     const crosses = statSync(home).dev !== statSync(elsewhere).dev
     const path = (name: string) => join(home, name)
     const source = join(elsewhere, 'source')
-    for (const name of ['replaced', 'moved']) mkdirSync(path(name))
+    for (const name of ['replaced', 'moved', 'linked']) mkdirSync(path(name))
     let version = 0
-    const left = { replace: 0, move: 0, publish: 0 }
+    const left = { replace: 0, move: 0, link: 0, publish: 0 }
 
     /** What each function does next, and that nothing is left behind it. */
     async function next() {
@@ -52,6 +54,10 @@ test.skipIf(!isBuilt)(
       expect(await moveFile(source, path('moved/file'))).toEqual({ crossedMounts: crosses })
       expect(readdirSync(path('moved'))).toEqual(['file'])
       expect(existsSync(source)).toBe(false)
+      for (const each of ['link', 'link.new']) rmSync(join(elsewhere, each), { force: true })
+      symlinkSync(String(version), join(elsewhere, 'link'))
+      await moveFile(join(elsewhere, 'link'), path('linked/link'))
+      expect(readdirSync(path('linked'))).toEqual(['link'])
       const files = {
         a: content(version),
         'sub/b': content(version),
@@ -78,12 +84,16 @@ test.skipIf(!isBuilt)(
       expect(moved).toBeGreaterThanOrEqual(done)
       left.move += readdirSync(path('moved')).length - 1
 
+      const linked = Number(readlinkSync(path('linked/link')))
+      expect(linked - last('link'), 'done is done').toBeOneOf([0, 1])
+      left.link += readdirSync(path('linked')).length - 1
+
       const [a, b] = [versionOf(path('published/a')), versionOf(path('published/sub/b'))]
       expect(a, 'one version of all keys').toBe(b)
       expect(a - last('publish')).toBeOneOf([0, 1])
       const versions = readdirSync(path('published')).filter((name) => /^\.\.\d/.test(name))
       left.publish += versions.length - 1
-      version = Math.max(version, replaced, moved, a)
+      version = Math.max(version, replaced, moved, linked, a)
     }
 
     await next()
@@ -104,7 +114,7 @@ test.skipIf(!isBuilt)(
       await next()
     }
     // That they were killed in the midst of it.
-    if (KILLS >= 200) expect(left.replace + left.move + left.publish).toBeGreaterThan(0)
+    if (KILLS >= 200) expect(left.replace + left.move + left.link + left.publish).toBeGreaterThan(0)
     if (process.env.KILLS !== undefined) console.info(`leftovers cleaned up: ${JSON.stringify(left)}`)
   },
   KILLS * 1000,

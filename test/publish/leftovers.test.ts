@@ -1,11 +1,23 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { withTemporary } from '../../src/publish/temporary.ts'
+import { withWorkDirectory } from '../../src/publish/work_directory.ts'
 import { scratch } from '../support/scratch.ts'
 
 const LEFT = '.inotify-bridge.tmp-0123456789ab'
@@ -16,27 +28,76 @@ async function held(path: string): Promise<HeldDirectory> {
   return await HeldDirectory.open(calls, path)
 }
 
+/** As a killed moveFile() leaves it. */
+function workDirectory(directory: string, digit: string): string {
+  const path = join(directory, `.inotify-bridge.tmp-${digit.repeat(12)}`)
+  mkdirSync(path, 0o700)
+  return path
+}
+
 test('what was left is removed; what only looks like it is not', async () => {
   const directory = scratch()
   const others = ['.inotify-bridge.tmp-', '.inotify-bridge.tmp-0123456789abc', '.inotify-bridge-0123456789ab']
   for (const name of [LEFT, ...others]) writeFileSync(join(directory, name), 'x')
-  symlinkSync('nowhere', join(directory, `${LEFT}.link`))
-  symlinkSync('nowhere', join(directory, '.inotify-bridge.tmp-ffffffffffff.link'))
-  mkdirSync(join(directory, '.inotify-bridge.tmp-aaaaaaaaaaaa'))
+  workDirectory(directory, 'a')
+  symlinkSync('nowhere', join(workDirectory(directory, 'b'), 'link'))
+  // What a publisher never makes: a directory that others may read, more in one, a symlink, a file with another name.
+  const [open, more] = [workDirectory(directory, 'c'), workDirectory(directory, 'd')]
+  chmodSync(open, 0o755)
+  writeFileSync(join(more, 'more'), '')
+  const link = '.inotify-bridge.tmp-eeeeeeeeeeee'
+  symlinkSync('nowhere', join(directory, link))
+  const linked = '.inotify-bridge.tmp-ffffffffffff'
+  writeFileSync(join(directory, 'other'), 'x')
+  linkSync(join(directory, 'other'), join(directory, linked))
   await replaceFile(join(directory, 'file'), '')
-  const expected = ['.inotify-bridge.tmp-aaaaaaaaaaaa', 'file', ...others]
+  const expected = [basename(open), basename(more), link, linked, 'other', 'file', ...others]
   expect(readdirSync(directory).sort()).toEqual(expected.sort())
 })
 
-test("a live writer's is not removed, however old it looks, nor the link beside it", async () => {
+test("a live writer's is not removed, however old it looks, nor a work directory with a link", async () => {
   const directory = scratch()
-  await withTemporary(await held(directory), async (temporary) => {
-    const link = await temporary.makeLink(Buffer.from('nowhere'))
-    utimesSync(join(directory, temporary.name), 1, 1)
-    await replaceFile(join(directory, 'file'), '')
-    expect(readdirSync(directory).sort()).toEqual(['file', link, temporary.name].sort())
-  })
+  const [one, other] = [await held(directory), await held(directory)]
+  await withTemporary(one, undefined, (temporary) =>
+    withWorkDirectory(other, async (work) => {
+      await using _ = await work.makeLink(Buffer.from('nowhere'))
+      utimesSync(join(directory, temporary.name), 1, 1)
+      await replaceFile(join(directory, 'file'), '')
+      expect(readdirSync(directory).sort()).toEqual(['file', work.name, temporary.name].sort())
+      expect(readdirSync(join(directory, work.name))).toEqual(['link'])
+    }),
+  )
   expect(readdirSync(directory)).toEqual(['file'])
+})
+
+describe.skipIf(process.getuid?.() !== 0)('of others (needs root)', () => {
+  test('nothing is removed', async () => {
+    const directory = scratch()
+    writeFileSync(join(directory, LEFT), 'x')
+    const work = workDirectory(directory, 'a')
+    symlinkSync('nowhere', join(work, 'link'))
+    for (const path of [join(directory, LEFT), work]) chownSync(path, 65534, 65534)
+    await replaceFile(join(directory, 'file'), '')
+    expect(readdirSync(directory).sort()).toEqual([LEFT, basename(work), 'file'])
+    expect(readdirSync(work)).toEqual(['link'])
+  })
+
+  test('but what had its new owner already when its writer was killed', async () => {
+    const directory = scratch()
+    writeFileSync(join(directory, LEFT), 'x')
+    writeFileSync(join(directory, 'file'), 'old')
+    for (const name of [LEFT, 'file']) chownSync(join(directory, name), 1234, 5678)
+    await replaceFile(join(directory, 'file'), '')
+    expect(readdirSync(directory)).toEqual(['file'])
+  })
+})
+
+test('of a directory that somebody has filled 65,536 names are looked at', async () => {
+  const directory = scratch()
+  const names = vi.spyOn(Calls.prototype, 'names')
+  onTestFinished(() => void vi.restoreAllMocks())
+  await replaceFile(join(directory, 'file'), '')
+  expect(names.mock.calls.map(([, most]) => most)).toEqual([65_536])
 })
 
 test('without locks the age decides, by the clock of the file system', async () => {
@@ -46,11 +107,14 @@ test('without locks the age decides, by the clock of the file system', async () 
   onTestFinished(() => void vi.restoreAllMocks())
   await replaceFile(join(directory, 'file'), '')
   expect(readdirSync(directory)).toEqual([LEFT, 'file'])
-  const stat = Calls.prototype.stat
-  vi.spyOn(Calls.prototype, 'stat').mockImplementation(async function (this: Calls, at) {
-    const found = await stat.call(this, at)
-    const ctimeNs = found.ctimeNs - 601n * 1_000_000_000n
-    return at.name === LEFT ? Object.assign(Object.create(found), { ctimeNs, isFile: () => true }) : found
+  const open = Calls.prototype.openBeneath
+  vi.spyOn(Calls.prototype, 'openBeneath').mockImplementation(async function (this: Calls, at, flags) {
+    const { fd, stat } = await open.call(this, at, flags)
+    const ctimeNs = stat.ctimeNs - 601n * 1_000_000_000n
+    return {
+      fd,
+      stat: Object.defineProperty(stat, 'ctimeNs', { value: at.name === LEFT ? ctimeNs : stat.ctimeNs }),
+    }
   })
   await replaceFile(join(directory, 'file'), '')
   expect(readdirSync(directory)).toEqual(['file'])

@@ -62,6 +62,22 @@ test('all that a watcher sees', async () => {
   ])
 })
 
+test.skipIf(!isRoot)(
+  'a file that another user has laid in a sticky directory is not written for that user (needs root)',
+  async () => {
+    const { directory, path } = file('theirs')
+    chmodSync(directory, 0o1777)
+    chownSync(path, 65534, 65534)
+    const refused = replaceFile(path, 'secret')
+    await expect(refused).rejects.toMatchObject({ code: 'EACCES', path })
+    await expect(refused).rejects.toThrow(/remove it first/)
+    expect([read(path), readdirSync(directory)]).toEqual(['theirs', ['file']])
+    chmodSync(directory, 0o755)
+    await replaceFile(path, 'content')
+    expect(statSync(path).uid).toBe(65534)
+  },
+)
+
 test('data: strings, bytes, views, nothing, and more than is written at once', async () => {
   const { path } = file()
   for (const data of ['', 'text ü', new Uint8Array([0, 255, 10]), Buffer.alloc(9_000_001, 'ab')]) {
