@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, fstatSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { InotifyError } from '../errors.ts'
@@ -7,10 +7,19 @@ import { Calls } from '../mounts/calls.ts'
 
 const CHUNK = 1024 * 1024
 
+/** What is to be published. */
+export interface Input {
+  readonly data: Buffer
+  /** Permission bits; undefined of what is no file, such as a pipe. */
+  readonly mode: number | undefined
+}
+
 /** All of stdin. Rejects when the signal aborts: what has come by then is no whole. */
-export async function readStdin(signal: AbortSignal): Promise<Buffer> {
+export async function readStdin(signal: AbortSignal): Promise<Input> {
   try {
-    return await buffer(addAbortSignal(signal, process.stdin))
+    const stat = fstatSync(0)
+    const data = await buffer(addAbortSignal(signal, process.stdin))
+    return { data, mode: stat.isFile() ? stat.mode & 0o777 : undefined }
   } catch (error) {
     throw signal.aborted ? interrupted('stdin') : error
   }
@@ -20,16 +29,17 @@ export async function readStdin(signal: AbortSignal): Promise<Buffer> {
  * All of a file, or of a FIFO (`<(...)` of a shell). By a thread that can be left behind: one of libuv's pool that waits for a writer, or
  * for a server, keeps the process from ending. Rejects when the signal aborts.
  */
-export async function readInput(path: string, signal: AbortSignal): Promise<Buffer> {
+export async function readInput(path: string, signal: AbortSignal): Promise<Input> {
   const calls = new Calls()
   const end = () => calls.end()
   signal.addEventListener('abort', end, { once: true })
   try {
-    const { fd } = await calls.open(path, constants.O_RDONLY)
+    const { fd, stat } = await calls.open(path, constants.O_RDONLY)
+    const mode = stat.isFile() ? Number(stat.mode & 0o777n) : undefined
     const chunks: Buffer[] = []
     for (;;) {
       const chunk = await calls.read(fd, CHUNK)
-      if (chunk.length === 0) return Buffer.concat(chunks)
+      if (chunk.length === 0) return { data: Buffer.concat(chunks), mode }
       chunks.push(chunk)
     }
   } catch (error) {

@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { InotifyError } from '../errors.ts'
-import { publishDirectory } from '../publish/publish_directory.ts'
-import { replaceFile } from '../publish/replace_file.ts'
+import { keysOf } from '../publish/keys.ts'
+import { publishKeys } from '../publish/publish_directory.ts'
+import { NEW_FILE_MODE, replaceFileAs } from '../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../publish/touch.ts'
 import type { Command } from './command.ts'
-import { readInput, readStdin } from './input.ts'
+import { type Input, readInput, readStdin } from './input.ts'
 import { tell } from './output.ts'
 import { type PublishArguments, readPublishArguments, requireNames } from './publish_options.ts'
 import { reportOnStdout } from './report.ts'
@@ -17,16 +18,18 @@ const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST
 
 Copies what is in FILE ('-' is stdin) to DEST, or under its own name into DIRECTORY, so that whoever watches the directory sees one
 IN_MOVED_TO of the name and readers find the old content or the new one: it is written beside DEST, on the disk, and renamed. FILE
-stays. Owner and mode of a DEST that is there are kept; where DEST is a symlink, the file that it leads to is replaced.
+stays. Owner and mode of a DEST that is there are kept; a new one has 644, and of that nothing that FILE has not (of a FILE with 600,
+600). Where DEST is a symlink, the file that it leads to is replaced.
 
 Several files are published one after another. With --configmap they are published together, in the layout of a ConfigMap volume: a
 version directory behind ..data, and a link for each key, its FILE's name. Keys that are not among them any more are removed; the same
-content again writes nothing. DIRECTORY is made if it is missing.
+content again writes nothing. DIRECTORY is made if it is missing. Modes are those of new files, and of directories as much as those need.
 
       --configmap           see above
       --touch DIRECTORY     when all is published, rename a file to ${TOUCHED_NAME} in DIRECTORY: Envoy reads its files again at
                             any move in its watched_directory. Can be given more than once, and without anything to publish
-      --mode MODE           octal; of a file that is there instead of its own, of a new one instead of 644, whatever the umask
+      --mode MODE           octal; of a file that is there instead of its own, of a new one and of each key instead of 644 or what FILE
+                            has of it, whatever the umask
       --json                an object a line
   -h, --help
 
@@ -72,9 +75,10 @@ async function publish(settings: PublishArguments, signal: AbortSignal): Promise
   if (target === undefined) return
   const report = reportOnStdout(json)
   if (configmap) {
-    const keys = new Map(await readAll(files, (file) => basename(file), signal))
-    const { changed } = await publishDirectory(target, Object.fromEntries(keys), options)
-    const names = [...keys.keys()]
+    const inputs = await readAll(files, (file) => basename(file), signal)
+    const keys = inputs.map(([key, { data, mode }]) => ({ key, data, mode: options.mode ?? newModeOf(mode) }))
+    const { changed } = await publishKeys(target, keysOf(keys))
+    const names = keys.map(({ key }) => key)
     const text = `${changed ? 'published' : 'unchanged'} ${target}: ${names.join(' ')}`
     report('published', { path: target, keys: names, changed }, text)
     return
@@ -84,18 +88,23 @@ async function publish(settings: PublishArguments, signal: AbortSignal): Promise
   else if (files.length > 1) throw notADirectory(target)
   const place = (file: string) => (into ? `${target.replace(/\/+$/, '')}/${basename(file)}` : target)
   // All are read before the first is published: one that is missing must not leave half of them new.
-  for (const [path, data] of await readAll(files, place, signal)) {
-    await replaceFile(path, data, options)
+  for (const [path, { data, mode }] of await readAll(files, place, signal)) {
+    await replaceFileAs(path, { data, mode: options.mode, newMode: newModeOf(mode) })
     report('published', { path, bytes: data.length }, `published ${path}`)
   }
+}
+
+/** A new file gives nobody a right that the source does not. */
+function newModeOf(source: number | undefined): number {
+  return NEW_FILE_MODE & (source ?? NEW_FILE_MODE)
 }
 
 async function readAll(
   files: readonly string[],
   nameOf: (file: string) => string,
   signal: AbortSignal,
-): Promise<Array<[string, Buffer]>> {
-  const read: Array<[string, Buffer]> = []
+): Promise<Array<[string, Input]>> {
+  const read: Array<[string, Input]> = []
   for (const file of files) {
     read.push([nameOf(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
   }

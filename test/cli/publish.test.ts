@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,7 +14,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { STRANGE_NAMES, watched } from '../publish/watched.ts'
 import { scratch } from '../support/scratch.ts'
-import { Program, Run } from './command.ts'
+import { MAIN, Program, Run } from './command.ts'
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8')
 
@@ -55,6 +56,43 @@ test('several into a directory, under their names; --mode, --json', async () => 
   expect((await new Run(['publish', two, join(home, 'link')]).ended()).stdout).toBe(
     `published ${home}/link/two\n`,
   )
+})
+
+test('a new file gives nobody a right that FILE does not; one that is there keeps its mode, --mode decides', async () => {
+  const { home, target, one, two } = files()
+  const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o7777
+  const publish = async (...args: string[]) =>
+    expect((await new Run(['publish', ...args]).ended()).code).toBe(0)
+  chmodSync(one, 0o600)
+  chmodSync(two, 0o6775)
+  await publish(one, two, target)
+  expect([modeOf(target, 'one'), modeOf(target, 'two')]).toEqual([0o600, 0o644])
+  chmodSync(join(target, 'one'), 0o640)
+  await publish(one, target)
+  await publish('--mode', '444', two, target)
+  expect([modeOf(target, 'one'), modeOf(target, 'two')]).toEqual([0o640, 0o444])
+  // stdin that is a file has a mode as well; a pipe has none that would say anything.
+  const shell = new Program('sh', [
+    '-c',
+    '"$0" "$1" publish - "$3" <"$2"',
+    process.execPath,
+    MAIN,
+    one,
+    join(target, 'stdin'),
+  ])
+  expect((await shell.ended()).code).toBe(0)
+  expect(modeOf(target, 'stdin')).toBe(0o600)
+  expect((await new Run(['publish', '-', join(target, 'pipe')], { input: 'x' }).ended()).code).toBe(0)
+  expect(modeOf(target, 'pipe')).toBe(0o644)
+
+  const map = join(home, 'map')
+  await publish('--configmap', one, map)
+  expect([modeOf(map), modeOf(map, '..data/'), modeOf(map, 'one')]).toEqual([0o700, 0o700, 0o600])
+  await publish('--configmap', one, two, map)
+  expect([modeOf(map, '..data/'), modeOf(map, 'one'), modeOf(map, 'two')]).toEqual([0o755, 0o600, 0o644])
+  writeFileSync(one, 'other')
+  await publish('--configmap', '--mode', '640', one, two, map)
+  expect([modeOf(map, '..data/'), modeOf(map, 'one'), modeOf(map, 'two')]).toEqual([0o750, 0o640, 0o640])
 })
 
 test('one that is missing: none is published', async () => {
