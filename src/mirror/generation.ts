@@ -23,16 +23,23 @@ export function isFrom(generation: Generation, data: string): boolean {
  * The name under which a copy of the source's directory `data` is published: its own; or that of a generation with the
  * same content which the target has already. The same name with other content (the source was not changed by an
  * AtomicWriter) gets a suffix, since a directory cannot be replaced by rename(2) unless it is empty.
+ *
+ * @param others entries that the target shall have beside it: a source without a `..data` may have one of such a name
  */
-export function nameGeneration(target: TargetTree, data: string, copy: TargetTree): string {
+export function nameGeneration(
+  target: TargetTree,
+  data: string,
+  copy: TargetTree,
+  others: Pick<ReadonlyMap<string, unknown>, 'has'> = new Map(),
+): string {
   const current = currentGeneration(target)
   const candidates = current !== undefined && isFrom(current, data) ? [current.name, data] : [data]
   for (const name of candidates) {
-    const published = target.entries.get(name)
+    const published = others.has(name) ? undefined : target.entries.get(name)
     if (published !== undefined && sameContent(published, copy)) return name
   }
   let name = data
-  for (let n = 1; target.entries.has(name); n++) name = `${data}.~${n}`
+  for (let n = 1; target.entries.has(name) || others.has(name); n++) name = `${data}.~${n}`
   return name
 }
 

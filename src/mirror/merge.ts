@@ -9,6 +9,8 @@ export interface Contribution {
   readonly source: string
   readonly entries: ReadonlyMap<string, TargetNode>
   readonly generation: StagedGeneration | undefined
+  /** Whether it is what an earlier mirror has left: of that a source has only what no other has. */
+  readonly isAdopted: boolean
 }
 
 /** A name that two sources have: the first keeps it. */
@@ -27,12 +29,14 @@ export interface Merged {
  * AtomicWriter's directories in one generation behind one `..data`.
  */
 export function merge(contributions: readonly Contribution[], target: TargetTree): Merged {
+  const parts = [...contributions].sort((a, b) => Number(a.isAdopted) - Number(b.isAdopted))
   const union = new Union()
-  for (const { source, entries } of contributions) union.add(entries, source)
+  for (const { source, entries, isAdopted } of parts) union.add(entries, source, isAdopted)
   const entries = union.entries
-  const generation = mergeGenerations(contributions, union)
+  const generation = mergeGenerations(parts, union)
   if (generation !== undefined) {
-    const name = nameGeneration(target, generation.from, generation.tree)
+    union.replace('..data', generation.source)
+    const name = nameGeneration(target, generation.from, generation.tree, entries)
     entries.set(name, generation.tree)
     entries.set('..data', { kind: 'link', to: name })
   }
@@ -42,19 +46,20 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
 function mergeGenerations(
   contributions: readonly Contribution[],
   { conflicts }: Union,
-): StagedGeneration | undefined {
-  const generations = contributions.flatMap(({ source, generation }) =>
-    generation === undefined ? [] : [{ source, ...generation }],
+): (StagedGeneration & { readonly source: string }) | undefined {
+  const generations = contributions.flatMap(({ source, generation, isAdopted }) =>
+    generation === undefined ? [] : [{ source, isAdopted, ...generation }],
   )
   const [first, ...others] = generations
   if (first === undefined || others.length === 0) return first
   const union = new Union()
-  for (const { source, tree } of generations) union.add(tree.entries, source)
+  for (const { source, tree, isAdopted } of generations) union.add(tree.entries, source, isAdopted)
   // Most often the user's links to it conflict as well.
   for (const conflict of union.conflicts)
     if (!conflicts.some(({ name }) => name === conflict.name)) conflicts.push(conflict)
   const names = createHash('sha256').update(generations.map(({ from }) => from).join('/'))
   return {
+    source: first.source,
     from: `..merged_${names.digest('hex').slice(0, 16)}`,
     tree: { ...first.tree, entries: union.entries },
   }
@@ -65,15 +70,23 @@ class Union {
   readonly conflicts: Conflict[] = []
   readonly #owners = new Map<string, string>()
 
-  add(entries: ReadonlyMap<string, TargetNode>, source: string): void {
+  add(entries: ReadonlyMap<string, TargetNode>, source: string, isAdopted: boolean): void {
     for (const [name, node] of entries) {
       const owner = this.#owners.get(name)
       if (owner !== undefined) {
-        this.conflicts.push({ name, sources: [owner, source] })
+        if (!isAdopted) this.conflicts.push({ name, sources: [owner, source] })
         continue
       }
       this.#owners.set(name, source)
       this.entries.set(name, node)
     }
+  }
+
+  /** Makes room for an entry without which nothing else of `source` could be shown. */
+  replace(name: string, source: string): void {
+    const owner = this.#owners.get(name)
+    if (owner === undefined) return
+    this.conflicts.push({ name, sources: [source, owner] })
+    this.entries.delete(name)
   }
 }

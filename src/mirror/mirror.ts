@@ -6,6 +6,7 @@ import { Follower } from './follower.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Outcome } from './pass.ts'
 import { type Prepared, prepare } from './setup.ts'
+import type { Missing } from './stage.ts'
 import type { Skipped } from './tree.ts'
 
 export type MirrorState = 'mirroring' | 'over-limit' | 'source-lost' | 'closed'
@@ -55,6 +56,23 @@ interface Known {
   reason: string
   skipped: readonly Skipped[]
   errors: readonly InotifyError[]
+  /** What was wanting of it at the last pass; undefined if all of it could be had. */
+  lacking: Missing | undefined
+  /** Whether a complete version of it has been in the target. */
+  wasComplete: boolean
+  /** Whether it is over the limits and the last version stays. */
+  isHeld: boolean
+}
+
+/** Before its first pass. */
+const UNKNOWN: Known = {
+  state: 'mirroring',
+  reason: '',
+  skipped: [],
+  errors: [],
+  lacking: { path: '', reason: 'has not been looked at yet', isPassing: true },
+  wasComplete: false,
+  isHeld: false,
 }
 
 /** A running mirror, see {@link mirror}. */
@@ -65,6 +83,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   readonly #known: readonly Known[]
   readonly #mounts: MountWatch
   #state: MirrorState = 'mirroring'
+  #reason = ''
   #generation = 0
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)
@@ -73,7 +92,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     super()
     this.#config = config
     this.#prepared = prepared
-    this.#known = prepared.passes.map(() => ({ state: 'mirroring', reason: '', skipped: [], errors: [] }))
+    this.#known = prepared.passes.map(() => ({ ...UNKNOWN }))
     this.#followers = prepared.passes.map(
       (context) =>
         new Follower(context, {
@@ -90,7 +109,10 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
     // Of no source, and over when it has been said: the very next thing is to mirror into what is there.
-    prepared.publisher.moved = (error) => this.emit('error', error)
+    prepared.publisher.moved = (error) => {
+      for (const known of this.#known) known.wasComplete = false
+      this.emit('error', error)
+    }
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
     this.#mounts = new MountWatch((points) => {
       for (const [index, { rules }] of prepared.passes.entries())
@@ -128,6 +150,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.#state
   }
 
+  /** @internal Why it is in this state. */
+  get reason(): string {
+    return this.#reason
+  }
+
   /** What of the sources is not in the target, as of the last pass. */
   get skipped(): readonly Skipped[] {
     return this.#known.flatMap(({ skipped }) => skipped)
@@ -136,6 +163,20 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   /** @internal What keeps the target from being what the sources are, as of the last pass. */
   get errors(): readonly InotifyError[] {
     return this.#known.flatMap(({ errors }) => errors)
+  }
+
+  /**
+   * @internal What was found wanting at the last pass, first of all what will not come by itself, of sources of which no complete version
+   * has ever been in the target.
+   */
+  get lacking(): Missing | undefined {
+    const all = this.#known.flatMap(({ lacking, wasComplete }) => (wasComplete || !lacking ? [] : [lacking]))
+    return all.find(({ isPassing }) => !isPassing) ?? all[0]
+  }
+
+  /** @internal Whether a source is over the limits and the last version of it stays. */
+  get isHeld(): boolean {
+    return this.#known.some(({ isHeld }) => isHeld)
   }
 
   /** Runs a pass now. If one is running, that one may have looked too early: resolves after the next. */
@@ -157,6 +198,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   #take(source: number, outcome: Outcome): void {
     const known = this.#known[source] as Known
+    this.#complete(source, outcome)
     if (outcome.found === 'lost') {
       this.#enter(source, 'source-lost', outcome.reason)
     } else if (outcome.found === 'torn') {
@@ -164,7 +206,8 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       // The others are as they were when a pass last came through.
       this.#skip(known, [...known.skipped.filter((other) => other.path !== torn.path), torn])
     } else {
-      const { over, changed, failures } = outcome
+      const { over, changed, failures, isHeld } = outcome
+      known.isHeld = isHeld
       this.#enter(source, over === undefined ? 'mirroring' : 'over-limit', over ?? '')
       if (changed !== undefined) this.emit('update', { changed, generation: ++this.#generation })
       this.#skip(
@@ -173,6 +216,18 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       )
       this.#report(known, failures)
     }
+  }
+
+  /** Notes what is wanting of a source, and which sources are complete in the target: one may have waited for this one to be. */
+  #complete(source: number, outcome: Outcome): void {
+    const known = this.#known[source] as Known
+    if (outcome.found !== 'source')
+      known.lacking = { path: '', isPassing: outcome.found === 'torn', ...outcome }
+    else known.lacking = outcome.lacking
+    if (known.lacking !== undefined)
+      known.lacking = { ...known.lacking, path: this.#shown(source, known.lacking.path) }
+    if (!this.#prepared.publisher.isUp) return
+    for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
   }
 
   #fail(source: number, error: unknown): void {
@@ -198,6 +253,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   }
 
   #enterWhole(state: MirrorState, reason: string): void {
+    this.#reason = reason
     if (state === this.#state) return
     this.#state = state
     this.emit('state', state, reason)
@@ -211,7 +267,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   }
 
   #report(known: Known, errors: readonly InotifyError[]): void {
-    const keyOf = ({ code, path }: InotifyError) => `${code} ${path}`
+    const keyOf = ({ code, path }: InotifyError) => `${code} ${path && withoutVersions(path)}`
     // Of any: two sources have an error in common where both have an entry.
     const before = new Set(this.errors.map(keyOf))
     known.errors = errors
@@ -236,6 +292,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       this.emit('close')
     }
   }
+}
+
+/** A path in which a generation is called as its readers call it: its own name is another in each version, and what fails does not end with it. */
+function withoutVersions(path: string): string {
+  return path.replaceAll(/(?<=^|\/)\.\.[^/]+/g, '..data')
 }
 
 /** Whether a path leads through the mount point, or to where it is. */

@@ -14,8 +14,9 @@ export interface MirrorOptions {
   /** How many regular files, and bytes in them, are copied of a source at most; 1024 and 16 MiB. */
   limits?: { files: number; bytes: number }
   /**
-   * What the target shows of a source beyond the limits. `link` (the default): its entries become links to the source's, so
-   * the content goes on flowing, without events. `hold`: the last version within the limits.
+   * What the target shows of a source beyond the limits. `link`: its files become links to the source's, so that
+   * the content goes on flowing, without events; what is skipped is left out. `hold`: the last version within the limits.
+   * By default `hold` if there is anything that is skipped, else `link`.
    */
   overLimit?: 'link' | 'hold'
   /** Closes the mirror when it is aborted. */
@@ -37,7 +38,7 @@ export interface MirrorConfig {
   readonly interval: number
   readonly quiet: number
   readonly limits: { readonly files: number; readonly bytes: number }
-  readonly overLimit: 'link' | 'hold'
+  readonly overLimit: 'link' | 'hold' | undefined
   readonly signal: AbortSignal | undefined
   readonly persistent: boolean
 }
@@ -50,7 +51,7 @@ export function readArguments(
   environment: NodeJS.ProcessEnv,
 ): MirrorConfig {
   if (typeof options !== 'object' || options === null) throw invalidArgument('options', options, 'an object')
-  const { quiet = 100, overLimit = 'link', signal, persistent = true } = options
+  const { quiet = 100, overLimit, signal, persistent = true } = options
   const interval = pollInterval(options.interval, environment)
   const limits = options.limits ?? { files: 1024, bytes: 16 * 1024 * 1024 }
 
@@ -67,7 +68,7 @@ export function readArguments(
       throw invalidArgument(`options.limits.${name}`, limits[name], 'a number, at least 0')
     }
   }
-  if (overLimit !== 'link' && overLimit !== 'hold') {
+  if (overLimit !== undefined && overLimit !== 'link' && overLimit !== 'hold') {
     throw invalidArgument('options.overLimit', overLimit, "'link' or 'hold'")
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {

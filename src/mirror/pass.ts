@@ -4,14 +4,15 @@ import type { HeldDirectory } from '../mounts/held.ts'
 import { buildAhead } from './build.ts'
 import { isShown } from './generation.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './interrupted.ts'
+import { adopted, hasLinksInto, heldVersion, withLastKeys } from './last_good.ts'
+import { linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import type { Opened } from './opened.ts'
 import type { MirrorConfig } from './options.ts'
-import { linked } from './plan.ts'
 import { NOTHING, type Published, type Publisher } from './publisher.ts'
 import { Scan, type ScanRules, type Snapshot, verify } from './snapshot.ts'
 import type { Source } from './source.ts'
-import { type Emptied, type Staged, type StagedGeneration, stage, TWO_TICKS } from './stage.ts'
+import { type Emptied, type Missing, type Staged, type StagedGeneration, stage, TWO_TICKS } from './stage.ts'
 import type { Target } from './target.ts'
 import type { Skipped } from './tree.ts'
 
@@ -27,6 +28,10 @@ export type Outcome =
       /** Why it is over the limits. */
       readonly over: string | undefined
       readonly skipped: readonly Skipped[]
+      /** Of what should be there what comes first that is not; undefined if all of the source could be had. */
+      readonly lacking: Missing | undefined
+      /** Whether the source is beyond the limits and not shown by links. */
+      readonly isHeld: boolean
       /** What was seen, if nothing of it is wanting in the target. */
       readonly complete: Snapshot | undefined
       /** Whether it is to be read once more to be sure of it. */
@@ -83,8 +88,9 @@ export class Passes {
     await using root = await source.open()
     await using scan = new Scan(root, rules)
     const snapshot = await scan.read(this.#read?.data !== undefined)
-    const held = await scan.generation
-    const staged = await this.#stage(root, snapshot, held)
+    const held = scan.generation
+    const staged =
+      snapshot.over === undefined ? await this.#stage(root, snapshot, held) : this.#link(snapshot)
     this.#emptied = staged.emptied
     const had = publisher.contributionOf(index)
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
@@ -96,23 +102,25 @@ export class Passes {
       verify(root, snapshot, held),
       isSwapped ? source.confirm(root.opened) : undefined,
     ])
-    for (const each of [verified, confirmed]) if (each.status === 'rejected') throw each.reason
-    const contribution =
-      staged.entries === undefined
-        ? had
-        : { source: source.path, entries: staged.entries, generation: staged.generation }
-    const published =
-      contribution === undefined ? NOTHING : await this.#publish(root, epoch, contribution, isSwapped)
+    for (const each of [verified, confirmed]) {
+      if (each.status === 'fulfilled') continue
+      // Not the source, if the path leads to another by now.
+      if (!(each.reason instanceof Torn)) await source.confirm(root.opened)
+      throw each.reason
+    }
+    const published = await this.#publish(root, epoch, this.#contribution(snapshot, staged), isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
-      staged.skipped.length + failures.length === 0 && snapshot.over === undefined && !published.isDeferred
+      staged.missing.length + failures.length === 0 && snapshot.over === undefined && !published.isDeferred
     this.#read = isWhole ? readAgain(snapshot.data, this.#read) : undefined
     return {
       found: 'source',
       over: snapshot.over,
       changed: published.changed,
       isDeferred: published.isDeferred,
-      skipped: [...snapshot.skipped, ...staged.skipped],
+      skipped: [...snapshot.skipped, ...staged.missing.map(({ path, reason }) => ({ path, reason }))],
+      lacking: firstLacking(snapshot, staged),
+      isHeld: staged.isHeld,
       failures,
       complete: isWhole ? snapshot : undefined,
       isUnconfirmed: this.#read?.isConfirmed === false,
@@ -133,19 +141,36 @@ export class Passes {
     return (await publisher.publish(index, epoch, contribution, true)) ?? NOTHING
   }
 
-  async #stage(root: Opened, snapshot: Snapshot, held: HeldDirectory | undefined): Promise<Staged> {
-    const { config, source, index, publisher, target } = this.#context
-    if (snapshot.over === undefined) {
-      const before = {
-        target: publisher.tree,
-        generation: this.#reusable(snapshot),
-        emptied: this.#emptied,
-      }
-      return stage(root, snapshot, held, before, () => target.staging.work(index), config.quiet)
+  async #stage(root: Opened, snapshot: Snapshot, held: HeldDirectory | undefined): Promise<Ready> {
+    const { config, index, publisher, target } = this.#context
+    const before = {
+      target: publisher.tree,
+      generation: this.#reusable(snapshot),
+      emptied: this.#emptied,
     }
-    const isLinked = config.overLimit === 'link' && !snapshot.endless
-    const entries = isLinked ? linked(snapshot, source.path, config.sources.length === 1) : undefined
-    return { entries, generation: undefined, skipped: [], failures: [], emptied: new Map() }
+    const staged = await stage(root, snapshot, held, before, () => target.staging.work(index), config.quiet)
+    return { ...staged, isHeld: false }
+  }
+
+  /** Of a source over the limits. */
+  #link(snapshot: Snapshot): Ready {
+    const { config, source, publisher } = this.#context
+    const links = linked(snapshot, source)
+    // Those who see links go on to do so: there is no version to go back to. What is skipped is not among them.
+    const isSure = () =>
+      snapshot.skipped.length + links.missing.length === 0 || hasLinksInto(publisher.tree, source.path)
+    const isHeld =
+      snapshot.endless || !(config.overLimit === undefined ? isSure() : config.overLimit === 'link')
+    return { ...links, failures: [], emptied: new Map(), isHeld }
+  }
+
+  /** What the target shall have of the source. */
+  #contribution({ data }: Snapshot, { entries, generation, missing, isHeld }: Ready): Contribution {
+    const { source, index, publisher } = this.#context
+    const had = publisher.contributionOf(index) ?? adopted(publisher.tree, source.path)
+    if (isHeld) return heldVersion(had, { entries, generation, missing }, source.path)
+    if (data !== undefined && generation === undefined) return withLastKeys(entries, had)
+    return { source: source.path, entries, generation, isAdopted: false }
   }
 
   /** The copy of a generation that need not be made again. */
@@ -156,6 +181,19 @@ export class Passes {
       return undefined
     return isShown(publisher.tree, generation.tree) ? generation : undefined
   }
+}
+
+/** What a pass has of a source. */
+interface Ready extends Staged {
+  /** Whether the target keeps the last version, as the source is beyond the limits. */
+  readonly isHeld: boolean
+}
+
+function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Ready): Missing | undefined {
+  if (isHeld) return { path: '', reason: `over the limits: ${over}`, isPassing: false }
+  const [failure] = failures
+  if (failure !== undefined) return { path: failure.path ?? '', reason: failure.message, isPassing: false }
+  return missing.find(({ isPassing }) => !isPassing) ?? missing[0]
 }
 
 /**

@@ -1,5 +1,5 @@
+import { posix } from 'node:path'
 import { currentGeneration } from './generation.ts'
-import type { Snapshot } from './snapshot.ts'
 import { sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
 
 /** One change of the target. `path` is relative to it. */
@@ -14,13 +14,15 @@ export type Step =
 
 /**
  * The order in which steps are safe. A reader comes by a link, by `..data`, by the generation's directory: so what is led
- * to comes before what leads there, and goes after it; and whatever goes does so when all that is new is in place.
+ * to comes before what leads there, and goes after it; and whatever goes does so when all that is new is in place. What leads over
+ * `..data` comes behind it, and what does not before: it may take the place of a key that the next generation has no longer.
  */
 const ORDER = [
   'place generation',
-  'place ..data',
   'place',
   'place link',
+  'place ..data',
+  'place key',
   'remove link',
   'remove ..data',
   'remove',
@@ -32,16 +34,17 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
   const generations = { old: currentGeneration(target)?.name, next: currentGeneration(desired)?.name }
   const steps = new Map<(typeof ORDER)[number], Step[]>(ORDER.map((rank) => [rank, []]))
 
-  const place = (path: string, node: TargetNode) => {
-    const rank =
-      path === generations.next
-        ? 'place generation'
-        : path === '..data'
-          ? 'place ..data'
-          : node.kind === 'link'
-            ? 'place link'
-            : 'place'
-    const essential = rank === 'place generation' || rank === 'place ..data'
+  const rankOf = (path: string, node: TargetNode) => {
+    if (path === generations.next) return 'place generation'
+    if (path === '..data') return 'place ..data'
+    if (node.kind !== 'link') return 'place'
+    return leadsOverData(desired, path, node.to) ? 'place key' : 'place link'
+  }
+  const place = (path: string, node: TargetNode, old?: TargetNode) => {
+    const rank = rankOf(path, node)
+    const wasKey = old?.kind === 'link' && leadsOverData(target, path, old.to)
+    const essential =
+      rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
     steps.get(rank)?.push({ do: 'place', path, node, essential })
   }
   const remove = (path: string, node: TargetNode) => {
@@ -67,7 +70,7 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
     } else if (old.kind === 'file' && node.kind === 'file' && old.digest === node.digest) {
       inPlace({ do: sameAttributes(old.key, node.key) ? 'remember' : 'attributes', path, node })
     } else {
-      place(path, node)
+      place(path, node, old)
     }
   }
   const descend = (prefix: string, old: TargetTree, next: TargetTree) => {
@@ -82,22 +85,34 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
   return [...steps.values()].flat()
 }
 
-/**
- * What a source over the limits adds to the target: every entry a link into the source, so that its readers see what is there,
- * though without events. Links between entries stay as they are; where other sources are mirrored as well, which have a `..data` of
- * their own, a key's link leads into the source too.
- */
-export function linked(
-  { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
-  source: string,
-  isOnly: boolean,
-): Map<string, TargetNode> {
-  const entries = new Map<string, TargetNode>()
-  for (const [name, node] of tree.entries) {
-    if (name === data || (name === '..data' && data !== undefined && !isOnly)) continue
-    const isKey = node.kind === 'link' && node.to.startsWith('..data/')
-    const keep = node.kind === 'link' && name !== '..data' && (isOnly || !isKey)
-    entries.set(name, keep ? node : { kind: 'link', to: `${source}/${name}` })
+/** Symlinks on the way to one file: what the kernel allows (path_resolution(7)). */
+const MAX_LINKS = 40
+
+/** Whether a reader of the link `path`, whose text is `to`, comes over `..data`. */
+function leadsOverData(tree: TargetTree, path: string, to: string): boolean {
+  let way = posix.join(posix.dirname(path), to)
+  for (let left = MAX_LINKS; left > 0 && !way.startsWith('/'); left--) {
+    if (way === '..data' || way.startsWith('..data/')) return true
+    const next = nextWay(tree, way.split('/'))
+    if (next === undefined) return false
+    way = next
   }
-  return entries
+  return false
+}
+
+/** The way with its first link replaced by what that leads to; undefined if there is none on it. */
+function nextWay(tree: TargetTree, parts: readonly string[]): string | undefined {
+  let directory = tree
+  for (const [index, part] of parts.entries()) {
+    const node = directory.entries.get(part)
+    if (node?.kind === 'link')
+      return posix.join(
+        posix.isAbsolute(node.to) ? '/' : parts.slice(0, index).join('/'),
+        node.to,
+        ...parts.slice(index + 1),
+      )
+    if (node?.kind !== 'directory') return undefined
+    directory = node
+  }
+  return undefined
 }

@@ -27,6 +27,7 @@ export class Publisher {
   lookAgain: (source: number) => void = () => {}
   /** Told that the target's path has come to lead to another directory. */
   moved: (error: InotifyError) => void = () => {}
+  #isUp = false
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(target: Target, sources: number) {
@@ -37,6 +38,11 @@ export class Publisher {
   /** What the target has. */
   get tree(): TargetTree {
     return this.#target.tree
+  }
+
+  /** Whether the target has all that was last to be published of any source. */
+  get isUp(): boolean {
+    return this.#isUp
   }
 
   contributionOf(source: number): Contribution | undefined {
@@ -54,6 +60,7 @@ export class Publisher {
         await this.#target.verify()
       } else {
         this.#contributions.fill(undefined)
+        this.#isUp = false
         for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
         this.moved(moved)
       }
@@ -86,6 +93,7 @@ export class Publisher {
         ? await this.#bringUp(known, source, mayRemove)
         : { ...NOTHING, isDeferred: true }
       if (published === undefined) return undefined
+      this.#isUp = !published.isDeferred && published.failures.length === 0
       // What is not published now will be by another source's pass, which needs the files.
       if (!published.isDeferred) await this.#target.staging.release()
       else if (contribution !== this.#contributions[source]) await this.#target.staging.keep(source)

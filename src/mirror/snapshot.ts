@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
 import { codeOf, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
 import { STAGING_PREFIX } from './leftover_staging.ts'
 import { judgeLink } from './links.ts'
@@ -15,8 +16,6 @@ export const MAX_ENTRIES = 65_536
 
 /** Names that are looked at at once. */
 const AT_ONCE = 64
-
-const DATA = Buffer.from('..data')
 
 /**
  * A name that leads to an inode without links leads to what was deleted or replaced behind the mount. Overlay does that with
@@ -38,37 +37,16 @@ export interface ScanRules {
 /** The source at one moment, or nearly: names and stat keys, no content. */
 export interface Snapshot {
   readonly tree: SourceTree
-  /** The directory that `..data` names, if the source has the layout of the kubelet's AtomicWriter. */
+  /** The directory that `..data` leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
   readonly data: string | undefined
-  /** Why the source is over the limits; the tree is then complete in its first level only. */
+  /** What is beside `..data` on the way there: nothing but `data`, most often. */
+  readonly way: readonly string[]
+  /** Why the source is over the limits. */
   readonly over: string | undefined
-  /** Whether not even the first level is complete. */
+  /** Whether there is so much of it that the tree is not complete. */
   readonly endless: boolean
+  /** What is never mirrored. */
   readonly skipped: readonly Skipped[]
-}
-
-/** What `..data` is; undefined if there is none. */
-async function lookAtData(root: Opened): Promise<FileStat | undefined> {
-  try {
-    return await root.lstat('..data')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-/** Where `..data` leads, if it is a symlink to an entry beside it; undefined if this is no AtomicWriter's directory. */
-function dataOf(looked: FileStat | undefined): string | undefined {
-  const to = looked?.link ?? ''
-  return to.includes('/') || to === '.' || to === '..' || to === '' ? undefined : to
-}
-
-/**
- * By a listing, where it may be missing: overlay remembers for ever that a name it was asked for was not there, and would
- * not show a `..data` that comes later in a lower directory.
- */
-function isData(name: Buffer): boolean {
-  return name.equals(DATA)
 }
 
 /**
@@ -77,33 +55,29 @@ function isData(name: Buffer): boolean {
  */
 export async function verify(
   root: Opened,
-  { tree, data }: Snapshot,
+  { tree, data, way }: Snapshot,
   held: HeldDirectory | undefined,
 ): Promise<void> {
-  const [stat, looked, ino, heldStat] = await Promise.all([
+  const [stat, first, rest, heldStat] = await Promise.all([
     root.stat(),
-    data === undefined ? findData(root) : lookAtData(root),
-    data === undefined ? undefined : inodeOf(root, data),
-    held?.stat(),
+    way.length === 0 ? findData(root) : lookAtData(root),
+    Promise.all(way.map((name) => whileThere(root.lstat(name)))),
+    held && whileThere(held.stat()),
   ])
-  const now = dataOf(looked)
   if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
-  if (now !== data) throw new Torn(`..data led to ${data}, and then to ${now}`)
+  const leads = [first, ...rest].map(besideData)
+  for (const [index, name] of (way.length === 0 ? [undefined] : way).entries())
+    if (leads[index] !== name) throw new Torn(`..data led to ${name}, and then to ${leads[index]}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
   if (generation?.kind !== 'directory') return
-  if (ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
-  if (heldStat !== undefined && wasRemoved(generation.key, heldStat)) throw new Torn(`${data} was removed`)
+  if (rest.at(-1)?.ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+  // FUSE does not know a directory any more that was removed, and does not tell of its links.
+  if (held !== undefined && (heldStat === undefined || wasRemoved(generation.key, heldStat)))
+    throw new Torn(`${data} was removed`)
 }
 
 async function findData(root: Opened): Promise<FileStat | undefined> {
   return (await root.names(MAX_ENTRIES)).some(isData) ? await lookAtData(root) : undefined
-}
-
-async function inodeOf(root: Opened, name: string): Promise<bigint | undefined> {
-  return await root.lstat(name).then(
-    ({ ino }) => ino,
-    () => undefined,
-  )
 }
 
 /**
@@ -129,7 +103,8 @@ export class Scan implements AsyncDisposable {
   readonly #skipped: Skipped[] = []
   #looked: FileStat | undefined
   #data: string | undefined
-  #opening: Promise<HeldDirectory | undefined> = Promise.resolve(undefined)
+  #way: readonly string[] = []
+  #generation: HeldDirectory | undefined
   #listing: Promise<Buffer[] | undefined> = Promise.resolve(undefined)
   #over: string | undefined
   #endless = false
@@ -143,8 +118,8 @@ export class Scan implements AsyncDisposable {
   }
 
   /** The directory behind `..data`, where there is one and it could be opened. */
-  get generation(): Promise<HeldDirectory | undefined> {
-    return this.#opening
+  get generation(): HeldDirectory | undefined {
+    return this.#generation
   }
 
   /**
@@ -159,19 +134,18 @@ export class Scan implements AsyncDisposable {
       hadData ? lookAtData(root) : undefined,
     ])
     if (names.some(isData)) this.#looked = hadData ? early : await lookAtData(root)
-    const data = dataOf(this.#looked)
+    // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
+    const { data, way, held } = await followData(root, this.#looked)
     this.#data = data
-    if (data !== undefined) {
-      // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
-      this.#opening = root.directory(data).catch(() => undefined)
-      this.#listing = this.#opening.then((held) => held?.names(MAX_ENTRIES + 1)).catch(() => undefined)
-    }
+    this.#way = way
+    this.#generation = held
+    this.#listing = held?.names(MAX_ENTRIES + 1).catch(() => undefined) ?? this.#listing
     const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
-    return { tree, data, over: this.#over, endless: this.#endless, skipped: this.#skipped }
+    return { tree, data, way, over: this.#over, endless: this.#endless, skipped: this.#skipped }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.#opening)?.close()
+    await this.#generation?.close()
   }
 
   async #read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
@@ -182,7 +156,7 @@ export class Scan implements AsyncDisposable {
       // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
       const looks = await Promise.allSettled(some.map((name) => this.#look(directory, name)))
       for (const [index, name] of some.entries()) {
-        if (!this.#hasRoom(directory.path)) return { kind: 'directory', key: directory.key, entries }
+        if (!this.#hasRoom()) return { kind: 'directory', key: directory.key, entries }
         const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
         if (node !== undefined) entries.set(name, node)
       }
@@ -191,21 +165,19 @@ export class Scan implements AsyncDisposable {
   }
 
   async #look({ held, key, path }: Reading, name: string): Promise<FileStat> {
-    const stat = (path === '' ? await this.#lookedAt(name) : undefined) ?? (await held.lstat(name))
+    const stat = (path === '' ? this.#lookedAt(name) : undefined) ?? (await held.lstat(name))
     // Again: it may also have gone between being looked up and being looked at.
     return wasRemoved(key, stat) ? await held.lstat(name) : stat
   }
 
-  async #lookedAt(name: string): Promise<FileStat | undefined> {
-    if (name === this.#data) return (await this.#opening)?.opened
+  #lookedAt(name: string): FileStat | undefined {
+    if (name === this.#data) return this.#generation?.opened
     return name === '..data' ? this.#looked : undefined
   }
 
-  #hasRoom(path: string): boolean {
-    // Nothing below the first level is of use any more, and it may be without end.
-    if (path !== '') return this.#over === undefined
-    // So may that be: a link for each of a million names would be the end of the target.
-    this.#endless = this.#entries > MAX_ENTRIES
+  /** Even a link for each of a million names would be the end of the target. */
+  #hasRoom(): boolean {
+    this.#endless ||= this.#entries > MAX_ENTRIES
     return !this.#endless
   }
 
@@ -240,6 +212,9 @@ export class Scan implements AsyncDisposable {
       if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
       this.#count(stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
+      // Its own text may lead to a name that the target does not have: generations are named anew there.
+      if (this.#data !== undefined && at !== this.#data && this.#way.includes(at))
+        return { kind: 'link', to: '..data' }
       if (stat.isSymbolicLink()) return this.#link(at, stat.link)
       if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
       return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
@@ -279,7 +254,7 @@ export class Scan implements AsyncDisposable {
     if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
     const below = { path: at, depth: depth + 1 }
     // verify() sees to its being the same.
-    const generation = at === this.#data ? await this.#opening : undefined
+    const generation = at === this.#data ? this.#generation : undefined
     if (generation !== undefined) {
       const names = (await this.#listing) ?? (await generation.names(MAX_ENTRIES + 1))
       return await this.#read({ ...below, held: generation, key: statKey(generation.opened) }, names)

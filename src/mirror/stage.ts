@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
 import { atOnce, leavesAtOnce } from '../mounts/at_once.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { whyNoGeneration } from './data_link.ts'
 import { losesSource, reasonOf, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
@@ -22,14 +23,22 @@ import type { Work } from './work.ts'
 
 /** What a source adds to the target, its new files ready in the staging directory. */
 export interface Staged {
-  /** All but the generation and what leads there; undefined if a generation could not be copied: all keeps its last good version. */
-  readonly entries: Map<string, TargetNode> | undefined
+  /** All but the generation and `..data`. */
+  readonly entries: Map<string, TargetNode>
+  /** undefined where there is none, or it could not be had: its keys keep their last good version. */
   readonly generation: StagedGeneration | undefined
-  readonly skipped: readonly Skipped[]
+  /** What should be there, and is not. */
+  readonly missing: readonly Missing[]
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
   /** For the next pass. */
   readonly emptied: Emptied
+}
+
+/** An entry that could not be copied. */
+export interface Missing extends Skipped {
+  /** Whether it is being written: at another moment it can be. */
+  readonly isPassing: boolean
 }
 
 /** The directory behind `..data`. */
@@ -94,8 +103,7 @@ export async function stage(
   await stager.settle(root)
   if (data === undefined) return { ...stager.found, entries, generation: undefined }
   const generation = await stageGeneration(snapshot, data, held, before.generation, stager)
-  // Links into a generation that is not there would dangle.
-  return { ...stager.found, entries: generation === undefined ? undefined : entries, generation }
+  return { ...stager.found, entries, generation }
 }
 
 /** undefined if it could not be copied completely. */
@@ -106,25 +114,19 @@ async function stageGeneration(
   had: StagedGeneration | undefined,
   stager: Stager,
 ): Promise<StagedGeneration | undefined> {
+  const why = whyNoGeneration(tree, data)
   const source = tree.entries.get(data)
-  for (const [path, node] of [
-    ['..data', tree.entries.get('..data')],
-    [data, source],
-  ] as const) {
-    if (node?.kind !== 'unreadable') continue
-    stager.skip(path, node.reason)
-    return undefined
-  }
-  if (source?.kind !== 'directory') throw new Torn(`..data names ${data}, which is no directory`)
+  if (why !== undefined || source?.kind !== 'directory') return stager.skip('..data', why ?? '')
   if (had?.from === data && isCopyOf(had.tree, source)) return had
   if (held === undefined) throw new Torn(`${data} has only just become a directory`)
-  const copy = await stager.generation(held, source, data)
+  // As its readers know it: its own name is another in each version.
+  const copy = await stager.generation(held, source, '..data')
   return copy && { from: data, tree: copy }
 }
 
 class Stager {
   readonly found = {
-    skipped: [] as Skipped[],
+    missing: [] as Missing[],
     failures: [] as InotifyError[],
     emptied: new Map<string, { readonly key: StatKey; readonly since: number }>(),
   }
@@ -140,8 +142,8 @@ class Stager {
     this.#emptiedBefore = emptiedBefore
   }
 
-  skip(path: string, reason: string): void {
-    this.found.skipped.push({ path, reason })
+  skip(path: string, reason: string, isPassing = false): undefined {
+    this.found.missing.push({ path, reason, isPassing })
   }
 
   /** What the target shall have for a directory. Its new files are copied, but must be settled. */
@@ -274,7 +276,7 @@ class Stager {
       return (await this.#attemptExactly(path, make)) ?? had
     } catch (error) {
       if (!(error instanceof Torn)) throw error
-      this.skip(path, `has not held still yet: ${error.message}`)
+      this.skip(path, `has not held still yet: ${error.message}`, true)
       return had
     }
   }

@@ -116,14 +116,17 @@ test('generations other than the one that ..data names do not count towards the 
   expect(mirror.skipped).toEqual([])
 })
 
-test('over the limit ..data leads into the source, and back', async () => {
+test('over the limit keys lead over ..data into the source, and back', async () => {
   const { source, target, start } = fixture()
   await atomicWrite(source, { a: '1' })
   const mirror = await start({ limits: { files: 1, bytes: 100 } })
   await atomicWrite(source, { a: '2', b: '2' })
   await mirror.refresh()
-  expect(await readlink(join(target, '..data'))).toBe(join(source, '..data'))
+  expect(await names(target)).toEqual(await names(source))
+  expect(await readlink(join(target, '..data/b'))).toBe(join(source, '..data/b'))
   expect(await readFile(join(target, 'b'), 'utf8')).toBe('2')
+  await atomicWrite(source, { a: '2', b: 'flows' })
+  expect(await readFile(join(target, 'b'), 'utf8'), 'before any pass').toBe('flows')
   await atomicWrite(source, { a: '3' })
   await mirror.refresh()
   expect(await names(target)).toEqual(await names(source))

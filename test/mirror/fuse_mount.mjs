@@ -40,3 +40,18 @@ export function serveFuse(back, front, control = '') {
   const program = join(import.meta.dirname, 'fuse_server.mjs')
   return serve([process.execPath, program, back, front, REMEMBERED, 'default_permissions', control], front)
 }
+
+/**
+ * Shows `back` at `front` by a kind of mount, or as it is: 'plain'. Returns the path at which it is shown.
+ *
+ * @param {string} kind
+ * @param {string} back
+ * @param {string} front
+ */
+export async function mount(kind, back, front) {
+  if (kind === 'plain') return back
+  fs.mkdirSync(front)
+  if (kind === 'bindfs') await serve(['bindfs', '-f', '--no-allow-other', back, front], front)
+  else await serveFuse(back, front)
+  return front
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { changedNames } from '../../src/mirror/changed.ts'
 import { nameGeneration } from '../../src/mirror/generation.ts'
-import { linked, plan } from '../../src/mirror/plan.ts'
+import { plan } from '../../src/mirror/plan.ts'
 import type { StatKey, TargetFile, TargetNode, TargetTree } from '../../src/mirror/tree.ts'
 
 const KEY: StatKey = {
@@ -102,20 +102,66 @@ test('the names of generations', () => {
   expect(nameGeneration(suffixed, '..1', copy)).toBe('..1')
 })
 
-test.each([
-  { isOnly: true, expected: { '..data': '/src/..data', key: '..data/key' } },
-  // Another source has its own ..data.
-  { isOnly: false, expected: { key: '/src/key' } },
-])(
-  'linked: entries lead into the source, links between them stay if it is the only one: $isOnly',
-  ({ isOnly, expected }) => {
-    const snapshot = {
-      tree: tree({ '..1': {}, '..data': '..1', key: '..data/key', flat: file('x'), sub: {} }),
-      data: '..1',
-    }
-    const links = Object.fromEntries(
-      [...linked(snapshot, '/src', isOnly)].map(([name, node]) => [name, node.kind === 'link' && node.to]),
-    )
-    expect(links).toEqual({ ...expected, flat: '/src/flat', sub: '/src/sub' })
-  },
-)
+test('what replaces a key comes before ..data, which has it no longer; what becomes a key, behind it', () => {
+  const old = {
+    '..1': { a: file('x'), b: file('x') },
+    '..data': '..1',
+    a: '..data/a',
+    b: '..data/b',
+    c: file('x'),
+  }
+  const next = {
+    '..2': { b: file('y'), c: file('y') },
+    '..data': '..2',
+    a: file('y'),
+    b: '..data/b',
+    c: '..data/c',
+  }
+  expect(steps(old, next)).toEqual(['place ..2', 'place a', 'place ..data', 'place c', 'remove ..1'])
+  // Without it ..data must not move: `a` would lead nowhere.
+  const [, a] = plan(tree(old), tree(next))
+  expect(a).toMatchObject({ path: 'a', essential: true })
+})
+
+test('so do links into a source, and those over other links', () => {
+  const old = {
+    '..1': { a: file('x'), b: file('x') },
+    '..data': '..1',
+    a: '..data/a',
+    b: '..data/b',
+    sub: {},
+  }
+  const next = {
+    '..2': { d: file('y') },
+    '..data': '..2',
+    a: '/source/a',
+    b: 'sub/file',
+    d: '..data/d',
+    sub: { file: file('y'), up: '../over' },
+    over: 'd',
+  }
+  expect(steps(old, next)).toEqual([
+    'place ..2',
+    'place sub/file',
+    'place a',
+    'place b',
+    'place ..data',
+    'place d',
+    'place sub/up',
+    'place over',
+    'remove ..1',
+  ])
+})
+
+test('a ConfigMap that becomes flat: files first, and then what led to the keys goes', () => {
+  const old = { '..1': { n: { a: file('x') } }, '..data': '..1', n: '..data/n' }
+  expect(steps(old, { n: { a: file('y') } })).toEqual(['place n', 'remove ..data', 'remove ..1'])
+  expect(steps({ n: { a: file('y') } }, old)).toEqual(['place ..1', 'place ..data', 'place n'])
+})
+
+test('a name that another entry shall have is not given to a generation', () => {
+  const copy = tree({ a: file('x') })
+  expect(nameGeneration(tree({}), '..1', copy, new Map([['..1', {}]]))).toBe('..1.~1')
+  const published = tree({ '..data': '..1', '..1': { a: file('x') } })
+  expect(nameGeneration(published, '..1', copy, new Map([['..1', {}]]))).toBe('..1.~1')
+})

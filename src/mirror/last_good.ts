@@ -1,0 +1,81 @@
+import { currentGeneration } from './generation.ts'
+import type { Linked } from './linked.ts'
+import type { Contribution } from './merge.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
+
+/** What an earlier mirror has left in the target, for a source of which nothing better can be had yet. Others may claim parts of it. */
+export function adopted(target: TargetTree, source: string): Contribution {
+  const current = currentGeneration(target)
+  const entries = new Map(target.entries)
+  if (current !== undefined) for (const name of [current.name, '..data']) entries.delete(name)
+  const generation = current && { from: current.name, tree: current.tree }
+  return { source, entries, generation, isAdopted: target.entries.size > 0 }
+}
+
+/**
+ * The entries that are new, beside the keys of the last good version: those of the new one cannot be had, and links to them would
+ * dangle. A name that shall become a key stays what it was.
+ */
+export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Contribution): Contribution {
+  const kept = new Map([...entries].filter(([, node]) => !isKey(node)))
+  for (const [name, node] of had.entries) {
+    const next = entries.get(name)
+    if (!kept.has(name) && (isKey(node) || (next !== undefined && isKey(next)))) kept.set(name, node)
+  }
+  return { ...had, entries: kept }
+}
+
+/**
+ * The last version of a source that is over the limits and is held. Links into the source that an earlier pass made lead on only while
+ * there are the files that they were made for: in place of one there may be by now what is not to be shown.
+ */
+export function heldVersion(had: Contribution, now: Linked, source: string): Contribution {
+  const keep = (
+    entries: ReadonlyMap<string, TargetNode>,
+    seen: ReadonlyMap<string, TargetNode> | undefined,
+  ) => {
+    const kept = new Map<string, TargetNode>()
+    for (const [name, node] of entries) {
+      const there = seen?.get(name)
+      if (node.kind === 'directory') {
+        const below = keep(node.entries, there?.kind === 'directory' ? there.entries : undefined)
+        kept.set(name, below.size === node.entries.size ? node : { ...node, entries: below })
+      } else if (
+        node.kind === 'file' ||
+        !isInto(node.to, source) ||
+        (there?.kind === 'link' && there.to === node.to)
+      ) {
+        kept.set(name, node)
+      }
+    }
+    return kept
+  }
+  const { entries, generation } = had
+  return {
+    ...had,
+    entries: keep(entries, now.entries),
+    generation: generation && {
+      ...generation,
+      tree: { ...generation.tree, entries: keep(generation.tree.entries, now.generation?.tree.entries) },
+    },
+  }
+}
+
+/** Whether the target shows anything of a source by a link into it. */
+export function hasLinksInto(tree: TargetTree, source: string): boolean {
+  for (const node of tree.entries.values()) {
+    if (node.kind === 'link' && isInto(node.to, source)) return true
+    if (node.kind === 'directory' && hasLinksInto(node, source)) return true
+  }
+  return false
+}
+
+/** Only what is over the limits is shown by an absolute link. */
+function isInto(to: string, source: string): boolean {
+  return to === source || to.startsWith(source === '/' ? source : `${source}/`)
+}
+
+/** A user's link to a key, as the AtomicWriter makes it. */
+function isKey(node: TargetNode): boolean {
+  return node.kind === 'link' && (node.to === '..data' || node.to.startsWith('..data/'))
+}

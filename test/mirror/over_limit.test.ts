@@ -1,0 +1,150 @@
+// What the target shows of a source beyond the limits, and that nothing which is said to be skipped is among it.
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+import { mirror } from '../../src/mirror/mirror.ts'
+import type { MirrorOptions } from '../../src/mirror/options.ts'
+import { directory, fixture } from './fixture.ts'
+
+const LIMITS = { limits: { files: 1, bytes: 100 } }
+
+/** Every path beneath the target at which a reader finds something, links followed, and what. */
+function reachable(target: string, below = ''): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(join(target, below)).flatMap((name): Array<[string, string]> => {
+      const path = join(below, name)
+      if (name.startsWith('.inotify-bridge-')) return []
+      if (lstatSync(join(target, path)).isDirectory()) return Object.entries(reachable(target, path))
+      return existsSync(join(target, path)) ? [[path, readlinkSync(join(target, path))]] : []
+    }),
+  )
+}
+
+/** Puts more entries into a directory than are ever looked at. */
+function fill(directory: string): void {
+  execFileSync('perl', ['-e', 'symlink ".", "z$_" or die for 1..65_540'], { cwd: directory })
+}
+
+/** A secret outside of the source, and a source beyond the limits with directories in it. */
+async function overLimit() {
+  const { source, target, start } = fixture()
+  const secret = join(directory(), 'secret')
+  await writeFile(secret, 'secret')
+  await mkdir(join(source, 'd/e'), { recursive: true })
+  for (const name of ['a', 'd/b', 'd/e/c']) await writeFile(join(source, name), name)
+  const links = Object.fromEntries(['a', 'd/b', 'd/e/c'].map((name) => [name, join(source, name)]))
+  return { source, target, start, secret, links }
+}
+
+test('a link for each file, and real directories', async () => {
+  const { source, target, start, links } = await overLimit()
+  await symlink('d/b', join(source, 'relative'))
+  const mirror = await start(LIMITS)
+  expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', false])
+  expect(reachable(target)).toEqual({ ...links, relative: 'd/b' })
+  await writeFile(join(source, 'd/new'), '')
+  await rm(join(source, 'd/b'))
+  await mirror.refresh()
+  const { 'd/b': _, ...rest } = links
+  expect(reachable(target)).toEqual({ ...rest, 'd/new': join(source, 'd/new') })
+})
+
+const SKIPPED = {
+  'a link that leads outside': (path: string, secret: string) => symlink(secret, path),
+  'a link to a directory outside': (path: string, secret: string) => symlink(join(secret, '..'), path),
+  'a FIFO': async (path: string) => void execFileSync('mkfifo', [path]),
+}
+
+test.each(Object.entries(SKIPPED))('%s: by default the last version is held', async (_, make) => {
+  const { source, target, start, secret } = await overLimit()
+  const mirror = await start({ limits: { files: 3, bytes: 100 } })
+  await make(join(source, 'd/evil'), secret)
+  await writeFile(join(source, 'more'), '')
+  await mirror.refresh()
+  expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
+  expect(mirror.skipped).toMatchObject([{ path: 'd/evil' }])
+  expect(readFileSync(join(target, 'd/b'), 'utf8')).toBe('d/b')
+  expect(lstatSync(join(target, 'd/b')).isFile()).toBe(true)
+  expect(readdirSync(join(target, 'd'))).toEqual(['b', 'e'])
+})
+
+test.each(Object.entries(SKIPPED))("%s: by 'link' it is left out", async (_, make) => {
+  const { source, target, start, secret, links } = await overLimit()
+  await make(join(source, 'd/evil'), secret)
+  const mirror = await start({ ...LIMITS, overLimit: 'link' })
+  expect(mirror.skipped).toMatchObject([{ path: 'd/evil' }])
+  expect(reachable(target)).toEqual(links)
+})
+
+test.each(['link', undefined] as const)(
+  '%s: a file that was linked and leads outside by now is not',
+  async (mode) => {
+    const { source, target, start, secret, links } = await overLimit()
+    const mirror = await start({ ...LIMITS, ...(mode && { overLimit: mode }) })
+    await symlink(secret, join(source, 'new'))
+    await rename(join(source, 'new'), join(source, 'd/b'))
+    await mirror.refresh()
+    const { 'd/b': _, ...rest } = links
+    expect(reachable(target)).toEqual(rest)
+    expect(mirror.skipped).toMatchObject([{ path: 'd/b' }])
+  },
+)
+
+test('nor is one of a source that has become too large for links', async () => {
+  const { source, target, start, secret } = await overLimit()
+  const mirror = await start(LIMITS)
+  await symlink(secret, join(source, 'new'))
+  await rename(join(source, 'new'), join(source, 'a'))
+  fill(source)
+  await mirror.refresh()
+  expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
+  expect(mirror.skipped.map(({ path }) => path)).toContain('a')
+  expect(existsSync(join(target, 'a'))).toBe(false)
+}, 60_000)
+
+test('a directory that cannot be walked whole is held, and nothing of it linked', async () => {
+  const { source, target, start } = fixture()
+  await mkdir(join(source, 'd'))
+  await writeFile(join(source, 'd/file'), '')
+  fill(join(source, 'd'))
+  const mirror = await start({ ...LIMITS, overLimit: 'link' })
+  expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
+  expect(reachable(target)).toEqual({})
+}, 60_000)
+
+test('keys of a ConfigMap: what leads outside in its generation is left out', async () => {
+  const { source, target, start, secret } = await overLimit()
+  await rm(source, { recursive: true })
+  await mkdir(source)
+  await atomicWrite(source, { a: '1', 'n/b': '2', c: '3' })
+  const generation = readlinkSync(join(source, '..data'))
+  await symlink(secret, join(source, generation, 'n/evil'))
+  const mirror = await start({ ...LIMITS, overLimit: 'link' })
+  expect(mirror.skipped).toMatchObject([{ path: `${generation}/n/evil` }])
+  expect(readdirSync(join(target, '..data/n'))).toEqual(['b'])
+  expect(readFileSync(join(target, 'n/b'), 'utf8')).toBe('2')
+  expect(lstatSync(join(target, '..data/n')).isDirectory()).toBe(true)
+})
+
+test('a single file: a link to it, and a file again', async () => {
+  const { source, target } = fixture()
+  await mkdir(target)
+  const [from, to] = [join(source, 'key'), join(target, 'app.yaml')]
+  await writeFile(from, 'one')
+  const options: MirrorOptions = { interval: 60_000, quiet: 5, limits: { files: 1, bytes: 3 } }
+  const mirrored = await mirror(from, to, options)
+  onTestFinished(() => mirrored.close())
+  await writeFile(from, 'more')
+  await mirrored.refresh()
+  expect([mirrored.state, readlinkSync(to), readFileSync(to, 'utf8')]).toEqual(['over-limit', from, 'more'])
+  await writeFile(from, 'two')
+  await mirrored.refresh()
+  expect([mirrored.state, lstatSync(to).isFile(), readFileSync(to, 'utf8')]).toEqual([
+    'mirroring',
+    true,
+    'two',
+  ])
+})
