@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { printable } from '../errors.ts'
 import { type Mirror, mirror } from '../mirror/mirror.ts'
+import { completed, lackingIn } from './complete.ts'
 import { CommandError, type Ending, Entrant } from './enter.ts'
 import type { MirrorArguments } from './mirror_options.ts'
 import { reportMirror } from './mirror_report.ts'
@@ -12,12 +13,6 @@ import { tell } from './output.ts'
 import { passSignals } from './pass_signals.ts'
 import type { Reaper } from './reaper.ts'
 import { reportOnStderr } from './report.ts'
-
-/**
- * How often what the first pass skipped is looked at again before the command starts: a file that was being written, a swap
- * that was under way.
- */
-const SECOND_LOOKS = 3
 
 /**
  * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
@@ -47,7 +42,7 @@ async function supervise(
   reaper: Reaper,
 ): Promise<Ending> {
   const directory = await directoryAt(settings.target)
-  const status = new MirrorStatus(true)
+  const status = new MirrorStatus()
   const report = reportOnStderr('mirror', settings.json)
   await using service = await startMirrorService(settings, status)
   if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
@@ -100,15 +95,27 @@ async function completeMirror(
   options: MirrorArguments['options'],
 ): Promise<Mirror> {
   const mirrored = await mirror(directory, target, options)
-  for (let n = 0; n < SECOND_LOOKS && mirrored.skipped.length > 0; n++) await mirrored.refresh()
-  if (mirrored.state === 'mirroring') return mirrored
-  const { state } = mirrored
+  await completed(mirrored, options.signal)
+  const why = whyNotComplete(mirrored, directory, options.limits)
+  if (why === undefined) return mirrored
   await mirrored.close()
-  const { files, bytes } = options.limits
-  throw new Error(
-    state === 'over-limit'
-      ? `'${printable(directory)}' has more than ${files} files or ${bytes} bytes, and nothing could be shown in its place: raise --max-files or --max-bytes`
-      : `'${printable(directory)}' was lost while it was copied: start again when it can be reached`,
+  throw new Error(why)
+}
+
+function whyNotComplete(
+  mirrored: Mirror,
+  directory: string,
+  { files, bytes }: MirrorArguments['options']['limits'],
+): string | undefined {
+  const shown = `'${printable(directory)}'`
+  if (mirrored.state === 'over-limit')
+    return `${shown} has more than ${files} files or ${bytes} bytes, and nothing could be shown in its place: raise --max-files or --max-bytes`
+  if (mirrored.state !== 'mirroring')
+    return `${shown} was lost while it was copied: start again when it can be reached`
+  const lacking = lackingIn(mirrored)
+  return (
+    lacking &&
+    `${shown} cannot be copied completely, and the command would not find what is missing; ${lacking}`
   )
 }
 

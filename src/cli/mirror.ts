@@ -1,11 +1,13 @@
 import { mirror } from '../mirror/mirror.ts'
 import { aborted } from './aborted.ts'
 import type { Command } from './command.ts'
+import { completed } from './complete.ts'
 import { runInPlace } from './in_place.ts'
 import { type MirrorArguments, readMirrorArguments } from './mirror_options.ts'
 import { reportMirror } from './mirror_report.ts'
 import { startMirrorService } from './mirror_service.ts'
 import { MirrorStatus } from './mirror_status.ts'
+import { tell } from './output.ts'
 import { Reaper } from './reaper.ts'
 import { reportOnStdout } from './report.ts'
 
@@ -24,11 +26,12 @@ entries that cannot be copied are not to be seen; --over-limit is hold, and what
       --quiet MS            for which a file outside ..data must hold still before it is copied; 100
       --max-files N         1024
       --max-bytes N         16777216
-      --over-limit MODE     link (the default: the target's entries become links to the source) or hold (the last good
-                            version stays)
-      --once                end after the first pass
-      --ready-file FILE     is there while TARGET can be relied on: from the end of the first pass to the end of the command, but
-                            not while the source is lost, is over the limits under hold, or TARGET cannot be written
+      --over-limit MODE     link (TARGET's files become links to the source's) or hold (the last good version stays); by default
+                            hold if there is anything in the source that is skipped, else link
+      --once                end when a complete version of every SOURCE is in TARGET; 1, and what is missing, if there is none
+      --ready-file FILE     is there while TARGET can be relied on: from when a complete version of every SOURCE is in it to the end
+                            of the command, but not while the source is lost, is over the limits and held, or TARGET cannot be
+                            written
       --listen [HOST:]PORT  HTTP: /healthz (it answers), /readyz (503 and the reason when FILE would not be there), /metrics
                             (Prometheus); port 0 is any that is free
       --in-place            see above
@@ -57,16 +60,20 @@ export const mirrorCommand: Command = {
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
   const { sources, target, options, once, json } = settings
   const report = reportOnStdout(json)
-  const status = new MirrorStatus(options.overLimit === 'hold')
+  const status = new MirrorStatus()
   await using service = await startMirrorService(settings, status)
   if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
 
   const mirrored = await mirror([...sources], target, options)
   reportMirror(mirrored, report)
   status.follow(mirrored)
-  if (!once) await aborted(signal)
+  if (once) await completed(mirrored, signal)
+  else await aborted(signal)
+  const lacking = once ? status.unready : undefined
   // Who reads it learns first that it is ending.
   await service[Symbol.asyncDispose]()
   await mirrored.close({ keep: true })
-  return 0
+  if (lacking === undefined) return 0
+  tell('mirror', lacking)
+  return 1
 }

@@ -1,22 +1,15 @@
 import type { Mirror, MirrorState } from '../mirror/mirror.ts'
+import { lackingIn } from './complete.ts'
 import { Status } from './status.ts'
 
 /** How a mirror fares. */
 export class MirrorStatus extends Status {
-  readonly #hold: boolean
   #mirror: Mirror | undefined
-  #reason = ''
   /** Times that the target has changed since the first pass. */
   updates = 0
   errors = 0
   /** When it last changed, or the first pass was over; ms since the epoch, 0 before that. */
   changedAt = 0
-
-  /** @param hold whether a source beyond the limits leaves the last version standing */
-  constructor(hold: boolean) {
-    super()
-    this.#hold = hold
-  }
 
   /** undefined: the first pass is not over. */
   get state(): MirrorState | undefined {
@@ -29,28 +22,26 @@ export class MirrorStatus extends Status {
 
   /** Why readers of the target should not rely on it now; undefined if they can. */
   get unready(): string | undefined {
-    switch (this.state) {
+    const mirrored = this.#mirror
+    switch (mirrored?.state) {
       case undefined:
         return 'the first pass is not over'
       case 'closed':
         return 'it is ending'
       case 'source-lost':
-        return `source-lost: ${this.#reason}`
+        return `source-lost: ${mirrored?.reason}`
       case 'over-limit':
         // Links go on showing the source; the last version gets older and older.
-        if (this.#hold) return `over-limit: ${this.#reason}`
+        if (mirrored?.isHeld) return `over-limit: ${mirrored.reason}`
     }
-    return this.#mirror?.errors[0]?.message
+    return mirrored && (mirrored.errors[0]?.message ?? lackingIn(mirrored))
   }
 
   /** Called when the first pass is over. */
   follow(mirrored: Mirror): void {
     this.#mirror = mirrored
     this.changedAt = Date.now()
-    mirrored.on('state', (_, reason) => {
-      this.#reason = reason
-      this.told()
-    })
+    mirrored.on('state', () => this.told())
     mirrored.on('update', () => {
       this.updates++
       this.changedAt = Date.now()

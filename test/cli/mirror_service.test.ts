@@ -132,7 +132,7 @@ test('--listen: alive, ready, and metrics that count', async () => {
 test('not ready while the target cannot be written, and again when it can', async () => {
   const { source } = directories()
   // Stands in for the mirror: a target that fails is made in test/mirror/faults.test.ts.
-  const status = new MirrorStatus(false)
+  const status = new MirrorStatus()
   const { EventEmitter } = await import('node:events')
   const mirrored = Object.assign(new EventEmitter(), {
     state: 'mirroring',
@@ -174,7 +174,7 @@ test('a port that is taken: one line, and nothing is mirrored', async () => {
 })
 
 test('each metric has HELP and TYPE once, and labels are escaped', () => {
-  const text = metricsText(new MirrorStatus(false), ['/a"b', '/c\\d\ne'], '/t')
+  const text = metricsText(new MirrorStatus(), ['/a"b', '/c\\d\ne'], '/t')
   const names = [...text.matchAll(/^# TYPE (\S+) (gauge|counter)$/gm)].map(([, name]) => name)
   expect([...text.matchAll(/^# HELP (\S+) .+$/gm)].map(([, name]) => name)).toEqual(names)
   expect(new Set(names).size).toBe(names.length)
