@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
 import { RENAME_EXCHANGE } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
@@ -13,6 +14,12 @@ import type { Built, Work } from './work.ts'
 
 /** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
 const DATA_DRAFT = '..data_tmp'
+
+/**
+ * ms for which what led into a directory has led elsewhere before the directory goes: a reader may be in the midst of its way, between the
+ * text of a link and the name in it, and have lost the processor there.
+ */
+const PARTING = 10
 
 /** What came of a plan. */
 export interface Applied {
@@ -36,9 +43,15 @@ export async function apply(
   const failures: InotifyError[] = []
   const done: Step[] = []
   let isDisplaced = false
+  let mayBeRead = false
+  const part = async () => {
+    if (mayBeRead) await sleep(PARTING)
+    mayBeRead = false
+  }
   for (const step of steps) {
     try {
-      await carryOut(step, ready, target, work)
+      if (step.do === 'remove' && isDirectory(target.tree, step.path)) await part()
+      mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
     } catch (error) {
       if (error instanceof Displaced) {
         isDisplaced = true
@@ -52,19 +65,22 @@ export async function apply(
     done.push(step)
     believe(target.tree, step)
   }
+  // What changed places with something goes with the work directory.
+  await part()
   for (const step of done)
     if (step.do === 'place' || step.do === 'attributes')
       isDisplaced = !(await target.confirm(step.path)) || isDisplaced
   return { visible: done.some((step) => step.do !== 'remember'), isDisplaced, failures }
 }
 
+/** Returns whether a reader may be on its way through a directory that nothing leads to any more. */
 async function carryOut(
   step: Step,
   ready: Ready,
   target: Target,
   openWork: () => Promise<Work>,
-): Promise<void> {
-  if (step.do === 'remember') return
+): Promise<boolean> {
+  if (step.do === 'remember') return false
   const { path } = step
   const { inventory } = target
   const shown = `${target.shown}/${path}`
@@ -90,12 +106,19 @@ async function carryOut(
     const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork))
     target.forget(path)
     inventory.note(path, made)
+    return true
   } else {
     if (built === undefined) throw new Error(`planned without being built: ${path}`)
-    await onTarget('rename', shown, publish(built, parent, name, await openWork()))
+    const exchanged = await onTarget('rename', shown, publish(built, parent, name, await openWork()))
     target.forget(path)
     for (const [at, inode] of built.inodes) inventory.note(at, inode)
+    return exchanged || step.essential
   }
+  return false
+}
+
+function isDirectory(tree: TargetTree, path: string): boolean {
+  return !path.includes('/') && tree.entries.get(path)?.kind === 'directory'
 }
 
 async function swapData(parent: HeldDirectory, to: string, openWork: () => Promise<Work>): Promise<Inode> {
@@ -137,14 +160,16 @@ async function publish(
   parent: HeldDirectory,
   name: string,
   work: Work,
-): Promise<void> {
+): Promise<boolean> {
   const { held } = work
   const { calls } = held
   try {
     await calls.rename(held.at(made), parent.at(name))
+    return false
   } catch (error) {
     if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error
     await calls.rename(held.at(made), parent.at(name), RENAME_EXCHANGE)
+    return true
   }
 }
 
