@@ -24,7 +24,7 @@ async function contentOf(path: string): Promise<Record<string, string>> {
   return found
 }
 
-const SOURCES: Record<string, (path: string) => Promise<void>> = {
+const SOURCES: Record<string, (path: string) => Promise<unknown>> = {
   'a ConfigMap': (path) => atomicWrite(path, { a: 'A', b: 'B', 'nested/c': 'C' }),
   'a ConfigMap with files beside it': async (path) => {
     await atomicWrite(path, { a: 'A', b: 'B' })
