@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { compile } from '../support/compile.ts'
 import { isBuilt } from './child.ts'
+
+// 45,000 directories are a few seconds of a processor that is not shared.
+vi.setConfig({ testTimeout: 120_000 })
 
 /** What deep.mjs says. */
 interface Told {
