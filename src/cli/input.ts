@@ -12,14 +12,14 @@ export interface Input {
   readonly data: Buffer
   /** Permission bits; undefined of what is no file, such as a pipe. */
   readonly mode: number | undefined
+  readonly group: bigint | undefined
 }
 
 /** All of stdin. Rejects when the signal aborts: what has come by then is no whole. */
 export async function readStdin(signal: AbortSignal): Promise<Input> {
   try {
-    const stat = fstatSync(0)
-    const data = await buffer(addAbortSignal(signal, process.stdin))
-    return { data, mode: stat.isFile() ? stat.mode & 0o777 : undefined }
+    const rights = rightsOf(fstatSync(0, { bigint: true }))
+    return { data: await buffer(addAbortSignal(signal, process.stdin)), ...rights }
   } catch (error) {
     throw signal.aborted ? interrupted('stdin') : error
   }
@@ -35,11 +35,10 @@ export async function readInput(path: string, signal: AbortSignal): Promise<Inpu
   signal.addEventListener('abort', end, { once: true })
   try {
     const { fd, stat } = await calls.open(path, constants.O_RDONLY)
-    const mode = stat.isFile() ? Number(stat.mode & 0o777n) : undefined
     const chunks: Buffer[] = []
     for (;;) {
       const chunk = await calls.read(fd, CHUNK)
-      if (chunk.length === 0) return { data: Buffer.concat(chunks), mode }
+      if (chunk.length === 0) return { data: Buffer.concat(chunks), ...rightsOf(stat) }
       chunks.push(chunk)
     }
   } catch (error) {
@@ -50,6 +49,11 @@ export async function readInput(path: string, signal: AbortSignal): Promise<Inpu
     signal.removeEventListener('abort', end)
     calls.end()
   }
+}
+
+function rightsOf(stat: { isFile(): boolean; mode: bigint; gid: bigint }): Omit<Input, 'data'> {
+  if (!stat.isFile()) return { mode: undefined, group: undefined }
+  return { mode: Number(stat.mode & 0o777n), group: stat.gid }
 }
 
 function interrupted(what: string): Error {

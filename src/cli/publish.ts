@@ -76,7 +76,11 @@ async function publish(settings: PublishArguments, signal: AbortSignal): Promise
   const report = reportOnStdout(json)
   if (configmap) {
     const inputs = await readAll(files, (file) => basename(file), signal)
-    const keys = inputs.map(([key, { data, mode }]) => ({ key, data, mode: options.mode ?? newModeOf(mode) }))
+    const keys = inputs.map(([key, { data, mode, group }]) =>
+      options.mode === undefined
+        ? { key, data, mode: newModeOf(mode), group }
+        : { key, data, mode: options.mode },
+    )
     const { changed } = await publishKeys(target, keysOf(keys))
     const names = keys.map(({ key }) => key)
     const text = `${changed ? 'published' : 'unchanged'} ${target}: ${names.join(' ')}`
@@ -88,8 +92,8 @@ async function publish(settings: PublishArguments, signal: AbortSignal): Promise
   else if (files.length > 1) throw notADirectory(target)
   const place = (file: string) => (into ? `${target.replace(/\/+$/, '')}/${basename(file)}` : target)
   // All are read before the first is published: one that is missing must not leave half of them new.
-  for (const [path, { data, mode }] of await readAll(files, place, signal)) {
-    await replaceFileAs(path, { data, mode: options.mode, newMode: newModeOf(mode) })
+  for (const [path, { data, mode, group }] of await readAll(files, place, signal)) {
+    await replaceFileAs(path, { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group })
     report('published', { path, bytes: data.length }, `published ${path}`)
   }
 }

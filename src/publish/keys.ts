@@ -11,6 +11,8 @@ export interface Key {
   readonly kind: 'file'
   readonly data: Buffer
   readonly mode: number
+  /** Which the bits of `mode` are about, where it is that of another file. */
+  readonly group?: bigint | undefined
 }
 
 type Growing = { readonly kind: 'directory'; readonly entries: Map<string, Key | Growing> }
@@ -23,15 +25,17 @@ export function readKeys(files: unknown, mode: number): Keys {
 }
 
 /** The same of keys that have a mode each. */
-export function keysOf(files: Iterable<{ key: string; data: Data; mode: number }>): Keys {
+export function keysOf(
+  files: Iterable<{ key: string; data: Data; mode: number; group?: bigint | undefined }>,
+): Keys {
   const root: Growing = { kind: 'directory', entries: new Map() }
-  for (const { key, data, mode } of files) {
+  for (const { key, data, ...rest } of files) {
     const path = components(key)
     const name = path.pop() ?? ''
     let directory = root
     for (const component of path) directory = subdirectory(directory, component, key)
     if (directory.entries.has(name)) throw conflict(key)
-    directory.entries.set(name, { kind: 'file', data: bytesOf(`files['${key}']`, data), mode })
+    directory.entries.set(name, { kind: 'file', data: bytesOf(`files['${key}']`, data), ...rest })
   }
   return root
 }

@@ -9,6 +9,14 @@ export function effectiveUser(): bigint {
   return BigInt(process.geteuid?.() ?? 0)
 }
 
+/**
+ * The mode of a copy. A group that the original's bits are not about, as the copy has where its directory or its maker says so, gets no more
+ * than everybody does.
+ */
+export function modeOfCopy(mode: number, group: bigint | undefined, copy: FileStat): number {
+  return group === undefined || group === copy.gid ? mode : mode & (~0o070 | ((mode & 0o007) << 3))
+}
+
 /** Whether only its owner can reach into a directory. With an ACL the group's bits are its mask, and so say the same. */
 export function isPrivate({ mode }: FileStat): boolean {
   return (mode & 0o077n) === 0n

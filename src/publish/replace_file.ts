@@ -4,7 +4,7 @@ import type { HeldFile } from '../mounts/held.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { isLaidByAnother, keepOwner } from './owner.ts'
+import { isLaidByAnother, keepOwner, modeOfCopy } from './owner.ts'
 import { followToPlace, type Place, refuseMountPoint } from './place.ts'
 import { withTemporary } from './temporary.ts'
 
@@ -18,6 +18,8 @@ export interface Replacement {
   readonly mode: number | undefined
   /** Of a new file, unless `mode` says otherwise. */
   readonly newMode: number
+  /** Which the bits of `newMode` are about, where it is that of another file. */
+  readonly newGroup?: bigint | undefined
   readonly keepsOwner: boolean
 }
 
@@ -97,12 +99,12 @@ async function refuseOthersFile({ directory, shown }: Place, old: FileStat): Pro
 
 async function setMode(
   file: HeldFile,
-  { mode, newMode }: Replacement,
+  { mode, newMode, newGroup }: Replacement,
   old: FileStat | undefined,
 ): Promise<void> {
   const kept = old === undefined ? undefined : Number(old.mode & 0o777n)
   try {
-    await file.calls.chmod(file.fd, mode ?? kept ?? newMode)
+    await file.calls.chmod(file.fd, mode ?? kept ?? modeOfCopy(newMode, newGroup, file.opened))
   } catch (error) {
     // A mode that nobody asked for, where the mount says what modes there are: vfat, exfat, cifs.
     const isAsked = mode !== undefined || kept !== undefined

@@ -6,6 +6,7 @@ import { syncDirectory, syncFile, writeAll } from './durable.ts'
 import { failure } from './failure.ts'
 import { directoryMode, type Key, type Keys } from './keys.ts'
 import { versionName } from './layout.ts'
+import { modeOfCopy } from './owner.ts'
 import { VersionMark } from './version_mark.ts'
 
 const CHUNK = 1024 * 1024
@@ -81,7 +82,7 @@ async function writeKey(directory: HeldDirectory, name: string, key: Key, mark: 
   await using file = await directory.create(name, 0o600)
   mark.learnOwner(file.opened)
   await writeAll(file, key.data)
-  await file.calls.chmod(file.fd, key.mode)
+  await file.calls.chmod(file.fd, modeOfCopy(key.mode, key.group, file.opened))
   await syncFile(file.calls, file.fd)
 }
 

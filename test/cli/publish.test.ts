@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -94,6 +95,34 @@ test('a new file gives nobody a right that FILE does not; one that is there keep
   await publish('--configmap', '--mode', '640', one, two, map)
   expect([modeOf(map, '..data/'), modeOf(map, 'one'), modeOf(map, 'two')]).toEqual([0o750, 0o640, 0o640])
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'of a file whose group is another the group gets no more than all others do (needs root)',
+  async () => {
+    const { home, target, one, two } = files()
+    const same = join(home, 'same')
+    mkdirSync(same)
+    chownSync(same, 0, 1234)
+    // Its group is that of what is made in it.
+    chmodSync(same, 0o2755)
+    for (const [file, mode] of [
+      [one, 0o640],
+      [two, 0o644],
+    ] as const) {
+      chownSync(file, 0, 1234)
+      chmodSync(file, mode)
+    }
+    const modes = (...path: string[]) =>
+      ['one', 'two'].map((name) => statSync(join(...path, name)).mode & 0o7777)
+    for (const directory of [target, same]) await new Run(['publish', one, two, directory]).ended()
+    expect([modes(target), modes(same)]).toEqual([
+      [0o600, 0o644],
+      [0o640, 0o644],
+    ])
+    await new Run(['publish', '--configmap', one, two, join(home, 'map')]).ended()
+    expect(modes(home, 'map')).toEqual([0o600, 0o644])
+  },
+)
 
 test('one that is missing: none is published', async () => {
   const { target, one } = files()
