@@ -28,7 +28,7 @@ export class InotifyError extends Error {
     const number = -(typeof errno === 'number' ? errno : constants.errno[errno])
     const [code, meaning] = describeErrno(-number)
     const where = path === undefined ? '' : ` '${printable(path.toString())}'`
-    super(`${code}: ${meaning}, ${syscall}${where}${hint === '' ? '' : ` (${hint})`}`)
+    super(`${code}: ${meaning}, ${syscall}${where}${hint === '' ? '' : ` (${escapeInvisible(hint)})`}`)
     this.code = code
     this.errno = number
     this.syscall = syscall
@@ -72,12 +72,25 @@ export function invalidArgument(name: string, value: unknown, expected: string):
 }
 
 /**
- * Escapes what a terminal or a log reader could take for something else: control characters (C0, DEL, C1) and the
- * backslash itself, C-style. File names may hold any of them.
+ * Control characters (C0, DEL, C1); line and paragraph separators, which many a reader of logs takes for an end of line; and what changes
+ * the direction of the text around it (Unicode's Bidi_Control, CVE-2021-42574) or is not to be seen (the byte order mark).
+ */
+export const INVISIBLE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g
+
+/**
+ * Escapes what a terminal, a log reader or a person could take for something else: {@link escapeInvisible}, and the backslash itself,
+ * C-style. File names may hold any of them.
  */
 export function printable(text: string): string {
-  return text.replace(/[\\\x00-\x1f\x7f-\x9f]/g, (character) => {
-    const named = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
-    return named ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  return escapeInvisible(text.replaceAll('\\', '\\\\'))
+}
+
+/** Text in which names have been escaped, or need not be told from what is escaped here. */
+export function escapeInvisible(text: string): string {
+  return text.replace(INVISIBLE, (character) => {
+    const named = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
+    if (named !== undefined) return named
+    const code = character.charCodeAt(0).toString(16)
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
   })
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { printable } from '../errors.ts'
+import { AddonLoadError, escapeInvisible, printable } from '../errors.ts'
 import { type Command, UsageError } from './command.ts'
 import { diagnoseCommand } from './diagnose.ts'
 import { mirrorCommand } from './mirror.ts'
@@ -56,7 +56,10 @@ async function main([name, ...args]: string[]): Promise<number> {
       tell(name, `${error.message} (see 'inotify-bridge ${name} --help')`)
       return 2
     }
-    tell(name, error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message : String(error)
+    // What it tells of has lines of its own: the places that were tried.
+    const [first = '', ...below] = error instanceof AddonLoadError ? message.split('\n') : [message]
+    tell(name, first, ...below)
     return 1
   }
 }
@@ -83,7 +86,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 process.removeAllListeners('warning')
 process.on('warning', (warning) => {
   eraseProgress()
-  process.stderr.write(`inotify-bridge: warning: ${printable(warning.message)}\n`)
+  process.stderr.write(`inotify-bridge: warning: ${escapeInvisible(warning.message)}\n`)
 })
 
 process.exitCode = await main(process.argv.slice(2))

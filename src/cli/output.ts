@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
-import { printable } from '../errors.ts'
+import { escapeInvisible, INVISIBLE, printable } from '../errors.ts'
 import { eraseProgress } from './progress.ts'
 
-/** Writes one line to stdout; control characters in it (from file names) are escaped. */
+/** Writes one line to stdout; control characters and the like in it (from file names) are escaped. */
 export function printLine(text: string): void {
   eraseProgress()
   process.stdout.write(`${printable(text)}\n`)
@@ -20,10 +20,10 @@ export function printJson(value: unknown): void {
   process.stdout.write(jsonLine(value))
 }
 
-/** An object as a line of JSON that holds no control character: JSON itself escapes those below the space only. */
+/** An object as a line of JSON, with escapes for all that is not to be seen: JSON itself has them for what is below the space only. */
 export function jsonLine(value: unknown): string {
   const text = JSON.stringify(value).replace(
-    /[\x7f-\x9f]/g,
+    INVISIBLE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
   return `${text}\n`
@@ -69,8 +69,12 @@ async function write(chunk: string, signal: AbortSignal, output: Writable): Prom
   })
 }
 
-/** Writes one line to stderr: warnings and errors, which are not the command's output. */
-export function tell(command: string, text: string): void {
+/**
+ * Writes a line to stderr, and others below it: warnings and errors, which are not the command's output. Names have been escaped; not so
+ * in the messages of others (Node's have paths as they are), which are to be one line all the same.
+ */
+export function tell(command: string, text: string, ...below: readonly string[]): void {
   eraseProgress()
-  process.stderr.write(`inotify-bridge ${command}: ${text}\n`)
+  const lines = [`inotify-bridge ${command}: ${text}`, ...below]
+  process.stderr.write(lines.map((line) => `${escapeInvisible(line)}\n`).join(''))
 }

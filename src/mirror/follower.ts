@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { warnOfThreadLeftBehind } from '../mounts/left_behind.ts'
+import { warn } from '../warning.ts'
 import type { Outcome, PassContext } from './pass.ts'
 import { Passes } from './pass.ts'
 import { Sentinels } from './sentinels.ts'
@@ -204,11 +205,11 @@ export class Follower {
   #saySlow(path: string, took: number): void {
     if (this.#saidSlow) return
     this.#saidSlow = true
-    process.emitWarning(`looking at ${path} took ${seconds(took)}, longer than the interval`, {
-      type: 'InotifyBridgeWarning',
-      code: 'INOTIFY_BRIDGE_SLOW_POLL',
-      detail: 'Changes are seen as much later. Half of the time is left to the server.',
-    })
+    warn(
+      'INOTIFY_BRIDGE_SLOW_POLL',
+      `looking at ${path} took ${seconds(took)}, longer than the interval`,
+      'Changes are seen as much later. Half of the time is left to the server.',
+    )
   }
 }
 

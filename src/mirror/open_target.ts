@@ -3,6 +3,7 @@ import { InotifyError } from '../errors.ts'
 import { AT_FDCWD, AT_REMOVEDIR, type Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
+import { warn } from '../warning.ts'
 import { codeOf } from './interrupted.ts'
 import { isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
@@ -85,11 +86,11 @@ async function giveAttributes(
 export async function warnUnlessInMemory(target: HeldDirectory, path: string): Promise<void> {
   const type = await target.calls.fileSystem(target.fd)
   if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
-  process.emitWarning(`the target of mirror() is not on a tmpfs: ${path}`, {
-    type: 'InotifyBridgeWarning',
-    code: 'INOTIFY_BRIDGE_TARGET',
-    detail: 'Secrets copied to it reach a disk. In Kubernetes use an emptyDir with medium: Memory.',
-  })
+  warn(
+    'INOTIFY_BRIDGE_TARGET',
+    `the target of mirror() is not on a tmpfs: ${path}`,
+    'Secrets copied to it reach a disk. In Kubernetes use an emptyDir with medium: Memory.',
+  )
 }
 
 /** Removes the target's directory, unless there is something in it that the mirror did not make. */

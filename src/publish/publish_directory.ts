@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { codeOf } from '../mounts/call_error.ts'
 import { type Calls, LOCK_EX } from '../mounts/calls.ts'
 import { HeldDirectory } from '../mounts/held.ts'
+import { warn } from '../warning.ts'
 import { type Data, modeOf, pathOf } from './arguments.ts'
 import { openToRead, syncDirectory } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
@@ -179,12 +180,11 @@ async function lock(directory: HeldDirectory, shown: string): Promise<void> {
     'the directory is read, to know what is in it: that takes r, too',
   )
   const waiting = setTimeout(() => {
-    process.emitWarning(`somebody else has held a lock on ${shown} for ${PATIENCE / 1000} s`, {
-      type: 'InotifyBridgeWarning',
-      code: 'INOTIFY_BRIDGE_LOCKED',
-      detail:
-        'Another publishDirectory() is at it, has been stopped, or another program has locked the directory (lslocks).',
-    })
+    warn(
+      'INOTIFY_BRIDGE_LOCKED',
+      `somebody else has held a lock on ${shown} for ${PATIENCE / 1000} s`,
+      'Another publishDirectory() is at it, has been stopped, or another program has locked the directory (lslocks).',
+    )
   }, PATIENCE)
   try {
     await directory.calls.lock(fd, LOCK_EX)

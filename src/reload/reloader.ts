@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
 import { Calls } from '../mounts/calls.ts'
 import { warnOfThreadLeftBehind } from '../mounts/left_behind.ts'
+import { warn } from '../warning.ts'
 import { type Action, actionOf } from './action.ts'
 import { Alarms } from './alarms.ts'
 import { ContentReader, Unsettled } from './content_reader.ts'
@@ -237,11 +238,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   #tellOf(error: Error): void {
     if (this.listenerCount('error') > 0) this.#tell('error', error)
-    else if (!this.#ending.signal.aborted)
-      process.emitWarning(`reload: ${error.message}`, {
-        type: 'InotifyBridgeWarning',
-        code: 'INOTIFY_BRIDGE_RELOAD',
-      })
+    else if (!this.#ending.signal.aborted) warn('INOTIFY_BRIDGE_RELOAD', `reload: ${error.message}`)
   }
 
   // A listener that throws is an uncaught exception, not a failure of the work that this is part of.

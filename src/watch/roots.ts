@@ -1,6 +1,7 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../inotify/batch.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
+import { warn } from '../warning.ts'
 import { Attaching } from './attaching.ts'
 import type { Change, Kind } from './change.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
@@ -351,9 +352,9 @@ export class Roots implements Surroundings {
 }
 
 function warnOfSlowPolls(slowness: string): void {
-  process.emitWarning(`what is watched is ${slowness}`, {
-    type: 'InotifyBridgeWarning',
-    code: 'INOTIFY_BRIDGE_SLOW_POLL',
-    detail: 'Changes are told late. A longer interval, or fewer directories, would take less of a processor.',
-  })
+  warn(
+    'INOTIFY_BRIDGE_SLOW_POLL',
+    `what is watched is ${slowness}`,
+    'Changes are told late. A longer interval, or fewer directories, would take less of a processor.',
+  )
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../../src/cli/command.ts'
 import { csvLine, plainLine, rowFormat } from '../../src/cli/event_format.ts'
 
 const row = { watched: 'd/', name: 'f', events: 'CLOSE_WRITE,CLOSE', cookie: 0 }
-const hostile = { watched: 'd\x1b[2J/', name: 'a\nb\\\x9b', events: 'CREATE', cookie: 0 }
+const hostile = { watched: 'd\x1b[2J/', name: 'a\nb\\\x9b\u202e', events: 'CREATE', cookie: 0 }
 
 // What inotifywait 3.22.6 prints, found by running it; inotifywait.test.ts runs it where it is installed.
 test.each([
@@ -48,11 +48,11 @@ describe('control characters in names', () => {
     ['--format', rowFormat('%w %e %f', undefined, true)],
   ])('are escaped in %s', (_, print) => {
     const printed = print(hostile)
-    expect(printed).toMatch(/^d\\x1b\[2J\/[ ,]CREATE[ ,]a\\nb\\\\\\x9b\n$/)
+    expect(printed).toMatch(/^d\\x1b\[2J\/[ ,]CREATE[ ,]a\\nb\\\\\\x9b\\u202e\n$/)
   })
 
   test('and are as they are where a NUL ends them', () => {
-    expect(rowFormat('%w%f%0', undefined, false)(hostile)).toBe('d\x1b[2J/a\nb\\\x9b\0')
+    expect(rowFormat('%w%f%0', undefined, false)(hostile)).toBe('d\x1b[2J/a\nb\\\x9b\u202e\0')
   })
 })
 

@@ -71,8 +71,10 @@ test('after an abort, a reader that keeps up is still told', async () => {
   expect(reader.taken).toEqual(['last\n'])
 })
 
-test('JSON holds no control character, and is what it was', () => {
-  const name = Array.from({ length: 0xa1 }, (_, code) => String.fromCharCode(code)).join('')
+test('JSON holds nothing that is not to be seen or turns the text around it, and is what it was', () => {
+  const codes = [...Array.from({ length: 0xa1 }, (_, code) => code), 0x61c, 0x200e, 0x200f, 0xfeff]
+  const ranges = [0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069]
+  const name = String.fromCharCode(...codes, ...ranges)
   const line = jsonLine({ name, lone: '\ud800' })
   expect(line).toMatch(/^[\x20-\x7e\xa0]+\n$/)
   expect(JSON.parse(line)).toEqual({ name, lone: '\ud800' })

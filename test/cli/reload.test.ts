@@ -136,8 +136,8 @@ test('--once: validates and acts now, and ends with the result', async () => {
 
 test('--json: an object a line, with control characters escaped; as text as well', async () => {
   const { directory } = file()
-  const names = ['a b', '-rf', '$(x)', '\x1b[31m\n']
-  const fails = ['--', 'sh', '-c', 'printf "\\033[31mred\\n"; exit 1']
+  const names = ['a b', '-rf', '$(x)', '\x1b[31m\n\u202e']
+  const fails = ['--', 'sh', '-c', 'printf "\\033[31mred\\n\\342\\200\\256"; exit 1']
   const json = await running(['--json', directory, ...fails])
   const words = await running([directory, '--', 'true'])
   for (const name of names) writeFileSync(join(directory, name), '')
@@ -147,11 +147,11 @@ test('--json: an object a line, with control characters escaped; as text as well
     event: 'failed',
     stage: 'action',
     reason: "'sh': exit code 1",
-    output: '\x1b[31mred\n',
+    output: '\x1b[31mred\n\u202e',
   })
-  for (const { stdout, stderr } of [json, words]) expect(stdout + stderr).not.toContain('\x1b')
+  for (const { stdout, stderr } of [json, words]) expect(stdout + stderr).not.toMatch(/[\x1b\u202e]/)
   for (const name of names.slice(0, 3)) expect(words.lines.at(-1)).toContain(name)
-  expect(words.lines.at(-1)).toContain('\\x1b[31m\\n')
+  expect(words.lines.at(-1)).toContain('\\x1b[31m\\n\\u202e')
 })
 
 test('what fails is told on stderr with what the program has said, escaped', async () => {
