@@ -11,17 +11,15 @@ export interface HttpRequest {
 
 /** Asks for an URL. Only a status of 200 to 299 is success: a POST that is redirected would go on as a GET. */
 export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest): Action {
-  // Whatever else is in it may be a secret.
-  const { origin, pathname } = new URL(url)
-  const asked = `${method} ${origin}${pathname}`
+  const asked = `${method} ${shown(new URL(url))}`
   return async ({ timeout, signal }) => {
     using limit = new TimeLimit(timeout, signal)
     try {
       const response = await fetch(url, { method, headers, redirect: 'manual', signal: limit.signal })
       const body = await beginningOf(response)
       if (response.ok) return
-      const to = response.headers.get('location')
-      const hint = to === null ? '' : `, to ${printable(to)}: name that URL`
+      const to = redirection(response, url)
+      const hint = to === undefined ? '' : `, to ${to}: name that URL`
       throw new ActionError(
         `${asked} was answered with ${response.status} ${printable(response.statusText)}${hint}`,
         body,
@@ -32,6 +30,20 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
       throw new ActionError(`${asked} failed: ${printable(causeOf(error))}`)
     }
   }
+}
+
+/** Whatever else is in it may be a secret. */
+function shown({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}
+
+/** Where it says that the client should go instead; undefined if it names nothing that could be asked. */
+function redirection({ headers }: Response, url: string): string | undefined {
+  const to = headers.get('location')
+  if (to === null || !URL.canParse(to, url)) return undefined
+  const target = new URL(to, url)
+  // All that there is of another scheme may be its path.
+  return /^https?:$/.test(target.protocol) ? shown(target) : undefined
 }
 
 /** What the body begins with; the rest is not waited for. */

@@ -49,9 +49,8 @@ test('a POST, or what was asked for, that is answered with 2xx', async () => {
 })
 
 test('any other status is a failure that tells what was answered, and of the query nothing', async () => {
-  const { url } = await serve((request, response) => {
-    if (request.url === '/moved') response.writeHead(301, { location: '/here' }).end()
-    else response.writeHead(500).end(`bad config\n${'x'.repeat(100_000)}`)
+  const { url } = await serve((_, response) => {
+    response.writeHead(500).end(`bad config\n${'x'.repeat(100_000)}`)
   })
   const failure = await attempt({ url: `${url}/-/reload?token=secret` })
   expect(failure).toEqual({
@@ -60,9 +59,26 @@ test('any other status is a failure that tells what was answered, and of the que
     output: expect.stringMatching(/^bad config\nx+$/),
   })
   expect((failure as { output: string }).output).toHaveLength(64 * 1024)
+})
+
+test.each([
+  ['/here', '/here'],
+  ['here?token=secret#secret', '/here'],
+  ['?secret', '/moved'],
+  ['http://user:secret@other.example:81/a b?secret', 'http://other.example:81/a%20b'],
+  ['http://user:secret@[', undefined],
+  ['javascript:secret', undefined],
+  ['', '/moved'],
+])('of a redirect to %j no more is told than origin and path', async (location, shown) => {
+  const { url } = await serve((_, response) => {
+    response.writeHead(301, { location: Buffer.from(location).toString('latin1') }).end()
+  })
   // A redirected POST would be a GET.
-  expect(await attempt({ url: `${url}/moved` })).toMatchObject({
-    reason: expect.stringMatching(/301.*to \/here: name that URL/),
+  const to = shown?.startsWith('/') ? url + shown : shown
+  expect(await attempt({ url: `${url}/moved?token=secret` })).toEqual({
+    stage: 'action',
+    reason: `POST ${url}/moved was answered with 301 Moved Permanently${to === undefined ? '' : `, to ${to}: name that URL`}`,
+    output: '',
   })
 })
 
