@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { printable } from '../errors.ts'
 import { UsageError } from './command.ts'
+import { Connections, mostConnections } from './connections.ts'
 
 /** Where to listen. Without a host on every address: a kubelet's probe comes to the pod's. */
 export interface ListenAddress {
@@ -27,7 +30,18 @@ export function listenAddressOf(value: string | undefined): ListenAddress | unde
   return { host: bracketed ?? plain, port }
 }
 
-/** A small HTTP server for probes and metrics. */
+/** ms for all of a request to come, for an answer to be taken, and for another request: a probe needs a few. */
+const PATIENCE = 5000
+
+/** Node looks at the first two of these once in 30 s by itself. */
+const TIMEOUTS = {
+  headersTimeout: PATIENCE,
+  requestTimeout: PATIENCE,
+  keepAliveTimeout: PATIENCE,
+  connectionsCheckingInterval: 1000,
+}
+
+/** A small HTTP server for probes and metrics, which whoever can reach it may try to wear out. */
 export class Listener implements AsyncDisposable {
   readonly #server: Server
   /** `http://127.0.0.1:40001` */
@@ -41,25 +55,32 @@ export class Listener implements AsyncDisposable {
     this.url = `http://${host}:${address.port}`
   }
 
-  /** Listens, or throws one line that says why it cannot. */
+  /**
+   * Listens, or throws one line that says why it cannot.
+   *
+   * @param onError told of what keeps it from taking a connection (EMFILE); it goes on listening
+   */
   static async start(
     { host, port }: ListenAddress,
     routes: ReadonlyMap<string, () => Answer>,
+    onError: (error: Error) => void,
   ): Promise<Listener> {
     // Loaded here: its memory is not for those who do not listen.
     const { createServer } = await import('node:http')
-    const server = createServer((request, response) => answer(routes, request, response))
+    const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))
+    server.setTimeout(PATIENCE)
+    const connections = new Connections(mostConnections())
+    server.on('connection', (socket: Socket) => connections.add(socket))
     try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ port, host }, resolve)
-      })
+      server.listen({ port, host })
+      await once(server, 'listening')
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       throw new Error(`--listen: ${printable(why)}; name an address of this host and a port that is free`, {
         cause: error,
       })
     }
+    server.on('error', onError)
     return new Listener(server)
   }
 
@@ -73,9 +94,11 @@ export class Listener implements AsyncDisposable {
 
 function answer(
   routes: ReadonlyMap<string, () => Answer>,
-  { method, url = '' }: IncomingMessage,
+  { method, url = '', socket }: IncomingMessage,
   response: ServerResponse,
 ): void {
+  // Sent before the answer to another had gone: thousands of such answers would be made, and kept, for one who reads none.
+  if (response.socket === null) return void socket.destroy()
   const route = routes.get(url.split('?')[0] ?? '')
   const { status, type, body }: Answer =
     route === undefined

@@ -39,7 +39,7 @@ export class Service implements AsyncDisposable {
     const { readyFile, listen } = options
     const file = readyFile === undefined ? undefined : readyFileAt(readyFile)
     try {
-      const listener = listen && (await Listener.start(listen, routes(options)))
+      const listener = listen && (await Listener.start(listen, routes(options), onceEach(options.command)))
       return new Service(options, file, listener)
     } catch (error) {
       file?.[Symbol.dispose]()
@@ -65,6 +65,15 @@ export class Service implements AsyncDisposable {
       // The command goes on: it is tried again when the state is another.
       tell(this.#command, `--ready-file: ${error instanceof Error ? error.message : String(error)}`)
     }
+  }
+}
+
+/** Whoever connects again and again would fill the log with it. */
+function onceEach(command: string): (error: Error) => void {
+  const said = new Set<string>()
+  return ({ message }) => {
+    if (!said.has(message)) tell(command, `--listen: a connection could not be taken: ${message}`)
+    said.add(message)
   }
 }
 

@@ -1,0 +1,223 @@
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { Connections, mostConnections } from '../../src/cli/connections.ts'
+import { Listener } from '../../src/cli/listen.ts'
+import { MirrorStatus } from '../../src/cli/mirror_status.ts'
+import { Service } from '../../src/cli/service.ts'
+import { scratch } from '../support/scratch.ts'
+import { MAIN, Program } from './command.ts'
+
+const PATIENCE = { interval: 5, timeout: 10_000 }
+/** As few as a container may be given. */
+const DESCRIPTORS = 256
+const GET = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`
+
+/** The command, with so few descriptors, when it says that it listens. */
+async function listening(args: string[]) {
+  const limited = ['-c', `ulimit -n ${DESCRIPTORS}; exec "$@"`, 'sh', process.execPath, MAIN, ...args]
+  const run = new Program('sh', limited)
+  await run.until('stdout', /listening on \S+\n/)
+  const [, url = ''] = /listening on (\S+)\n/.exec(run.stdout) ?? []
+  return { run, url }
+}
+
+/** A connection on which nothing is said yet. */
+async function open(url: string, localAddress = '127.0.0.1'): Promise<Socket> {
+  const { hostname: host, port } = new URL(url)
+  const socket = connect({ host, port: Number(port), localAddress })
+  socket.on('error', () => {})
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Clients that hold what they are given: they say nothing, never come to an end, or never read. */
+async function besiege(url: string): Promise<void> {
+  for (let n = 0; n < 600; n++) {
+    const socket = await open(url)
+    if (n % 100 === 0) trickle(socket)
+    if (n % 100 === 1) neverRead(socket)
+  }
+}
+
+function trickle(socket: Socket): void {
+  socket.write('GET /readyz HTTP/1.1\r\nx: ')
+  const writing = setInterval(() => socket.write('x'), 200)
+  socket.once('close', () => clearInterval(writing))
+}
+
+function neverRead(socket: Socket): void {
+  socket.pause()
+  socket.write(GET('/metrics').repeat(20_000))
+}
+
+/** What an honest client is answered, in a time that a probe allows. */
+async function readiness(url: string): Promise<number> {
+  return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(1000) })).status
+}
+
+const descriptors = (run: Program) => readdirSync(`/proc/${run.pid}/fd`).length
+
+test('600 clients that hold their connections do not keep a mirror from its work, nor a probe from its answer', async () => {
+  const [source, target] = [join(scratch(), 'source'), scratch('/dev/shm')]
+  mkdirSync(source)
+  writeFileSync(join(source, 'a'), '0')
+  const options = ['--interval', '20', '--quiet', '0', '--listen', '127.0.0.1:0']
+  const { run, url } = await listening(['mirror', ...options, source, target])
+  await expect.poll(() => readiness(url), PATIENCE).toBe(200)
+  await besiege(url)
+  for (let n = 1; n <= 10; n++) {
+    writeFileSync(join(source, 'a'), `${n}`)
+    await expect.poll(() => readFileSync(join(target, 'a'), 'utf8'), PATIENCE).toBe(`${n}`)
+    expect(await readiness(url)).toBe(200)
+    expect(descriptors(run)).toBeLessThan(DESCRIPTORS / 2)
+  }
+  expect(run.stdout).not.toContain('source-lost')
+  run.kill('SIGTERM')
+  expect(await run.ended()).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('nor a reload', async () => {
+  const path = join(scratch(), 'a')
+  writeFileSync(path, '0')
+  const { run, url } = await listening([
+    'reload',
+    '--delay',
+    '10',
+    '--listen',
+    '127.0.0.1:0',
+    path,
+    '--',
+    'true',
+  ])
+  await expect.poll(() => readiness(url), PATIENCE).toBe(200)
+  await besiege(url)
+  for (let n = 1; n <= 5; n++) {
+    writeFileSync(path, `${n}`)
+    await expect.poll(() => run.stdout.split('\nreload ').length - 1, PATIENCE).toBe(n)
+    expect(await readiness(url)).toBe(200)
+    expect(descriptors(run)).toBeLessThan(DESCRIPTORS / 2)
+  }
+  run.kill('SIGTERM')
+  expect(await run.ended()).toMatchObject({ code: 0, stderr: '' })
+})
+
+/** A listener here, with the routes that these tests ask for. */
+async function started(onError: (error: Error) => void = () => {}) {
+  const asked = { count: 0 }
+  const ok = () => ({ status: 200, body: 'ok\n' })
+  const routes = new Map([
+    ['/readyz', ok],
+    ['/metrics', () => ({ status: 200, body: `${++asked.count}` })],
+    // More than the kernel's buffers take for a client that does not read.
+    ['/large', () => ({ status: 200, body: 'x'.repeat(50_000_000) })],
+  ])
+  const listener = await Listener.start({ host: '127.0.0.1', port: 0 }, routes, onError)
+  onTestFinished(() => listener[Symbol.asyncDispose]())
+  return { url: listener.url, asked }
+}
+
+test('a client that sends late, and from elsewhere, does not give way to many from one address', async () => {
+  const { url } = await started()
+  const late = await open(url, '127.0.0.2')
+  for (let n = 0; n < 2 * mostConnections(); n++) await open(url)
+  const answered = once(late, 'data')
+  late.write(GET('/readyz'))
+  expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('from one address the oldest gives way, so that whoever comes is answered', async () => {
+  const { url } = await started()
+  const sockets: Socket[] = []
+  const closed: number[] = []
+  for (let n = 0; n < mostConnections() + 10; n++) {
+    const socket = await open(url)
+    sockets.push(socket.once('close', () => closed.push(n)).resume())
+  }
+  await expect.poll(() => closed, PATIENCE).toHaveLength(10)
+  expect(closed.sort((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, n) => n))
+})
+
+test('of few descriptors most are kept for the work', () => {
+  const limits = (soft: string) =>
+    `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}     1048576  files\n`
+  expect(mostConnections(limits('1024'))).toBe(64)
+  expect(mostConnections(limits('256'))).toBe(32)
+  expect(mostConnections(limits('64'))).toBe(8)
+  expect(mostConnections(limits('unlimited'))).toBe(64)
+  expect(mostConnections('')).toBe(64)
+})
+
+test('who is silent, slow, or does not read is let go of within seconds', async () => {
+  // What the server has of each connection: a client that does not read does not see its end.
+  const add = vi.spyOn(Connections.prototype, 'add')
+  onTestFinished(() => add.mockRestore())
+  const { url } = await started()
+  const kinds: Record<string, (socket: Socket) => void> = {
+    'says nothing': () => {},
+    'slow headers': trickle,
+    'a body that never ends': (socket) => {
+      socket.write('POST /readyz HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n')
+      const writing = setInterval(() => socket.write('x'), 200)
+      socket.once('close', () => clearInterval(writing))
+    },
+    'keeps what was answered': (socket) => void socket.write(GET('/readyz')),
+    'never reads': (socket) => void socket.pause().write(GET('/large')),
+  }
+  const ends: Array<Promise<string>> = []
+  for (const [kind, play] of Object.entries(kinds)) {
+    play((await open(url)).resume())
+    await expect.poll(() => add.mock.calls.length, PATIENCE).toBe(ends.length + 1)
+    const socket = add.mock.calls.at(-1)?.[0] as Socket
+    ends.push(new Promise((resolve) => void socket.once('close', () => resolve(kind))))
+  }
+  expect(await Promise.all(ends)).toEqual(Object.keys(kinds))
+})
+
+test('requests that are sent before there is an answer are not heaped up', async () => {
+  const { url, asked } = await started()
+  const socket = (await open(url)).resume()
+  socket.write(GET('/metrics').repeat(20_000))
+  await once(socket, 'close')
+  expect(asked.count).toBe(1)
+  // One after another they are answered.
+  const patient = await open(url)
+  for (let n = 0; n < 3; n++) {
+    patient.write(GET('/readyz'))
+    expect(String((await once(patient, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  }
+})
+
+test('what is no HTTP is answered as such, and is no error of the command', async () => {
+  const errors: Error[] = []
+  const { url } = await started((error) => errors.push(error))
+  const socket = await open(url)
+  let said = ''
+  socket.on('data', (data) => {
+    said += data
+  })
+  socket.write('\x16\x03\x01 no HTTP\r\n\r\n')
+  await once(socket, 'close')
+  expect(said).toMatch(/^HTTP\/1\.1 400 /)
+  expect(errors).toEqual([])
+  expect(await readiness(url)).toBe(200)
+})
+
+test('an error of the server after its start is said, once, and is no exception', async () => {
+  const servers = vi.spyOn(Server.prototype, 'setTimeout')
+  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => void [servers, written].map((spy) => spy.mockRestore()))
+  const listen = { host: '127.0.0.1', port: 0 }
+  const status = new MirrorStatus(false)
+  await using service = await Service.start({ command: 'mirror', listen, status, metrics: () => '' })
+  const [server] = servers.mock.contexts as Server[]
+  for (let n = 0; n < 3; n++) server?.emit('error', new Error('accept EMFILE'))
+  expect(written.mock.calls).toEqual([
+    ['inotify-bridge mirror: --listen: a connection could not be taken: accept EMFILE\n'],
+  ])
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+})
