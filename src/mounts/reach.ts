@@ -14,6 +14,8 @@ export interface Reached {
   readonly parent: HeldDirectory
   readonly name: string
   readonly stat: FileStat
+  /** The symlinks that the last name led over. */
+  readonly links: readonly FileStat[]
 }
 
 /**
@@ -24,10 +26,11 @@ export async function reach(calls: Calls, path: string): Promise<Reached> {
   await lookUpPath(calls, path)
   let parent = await HeldDirectory.open(calls, dirname(path))
   let name = basename(path)
+  const links: FileStat[] = []
   try {
     let stat = await parent.lstat(name)
-    for (let links = 0; stat.isSymbolicLink(); links++) {
-      if (links === MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+    while (stat.isSymbolicLink()) {
+      if (links.push(stat) > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
       const to = stat.link
       const before = parent
       parent = await directoryOf(before, to)
@@ -35,7 +38,7 @@ export async function reach(calls: Calls, path: string): Promise<Reached> {
       name = basename(to)
       stat = await parent.lstat(name)
     }
-    return { parent, name, stat }
+    return { parent, name, stat, links }
   } catch (error) {
     await parent.close()
     throw error

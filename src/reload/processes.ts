@@ -47,6 +47,24 @@ export function parseStat(text: string): Process | undefined {
   }
 }
 
+/** The users who may send a process signals without being privileged. */
+export type Senders = ReadonlySet<number>
+
+/** Its real and its saved user: kill(2). None where it has gone, or may not be looked at. */
+export function sendersTo(pid: number): Senders {
+  let text: string
+  try {
+    text = readFileSync(`/proc/${pid}/status`, 'latin1')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(code)) return new Set()
+    throw error
+  }
+  // Real, effective, saved. Its name stands above, but the kernel escapes the line's end in that.
+  const [, real, saved] = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(text) ?? []
+  return new Set([Number(real), Number(saved)])
+}
+
 /** When it was started, in ms since the epoch. Exact to a tick, but for steps of the clock since. */
 export function startedAt({ start }: Process): number {
   const uptime = Number(readFileSync('/proc/uptime', 'latin1').split(' ')[0])
@@ -100,12 +118,20 @@ export function topmost(found: readonly Process[]): Process[] {
   return found.filter(({ parent }) => !pids.has(parent))
 }
 
-/** The one process that goes by this name. Throws an {@link ActionError} where there is none, or more than one. */
+/**
+ * The one process that goes by this name. Anybody can start one that does: only those of this user's are meant, unless it is root, who
+ * may mean anybody's. Throws an {@link ActionError} where there is none, or more than one.
+ */
 export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
-  const found = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
+  const all = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
+  const found = all.filter(({ pid }) => mayBeMeant(pid))
   const [only, another] = found
   if (only !== undefined && another === undefined) return only
   const shown = `'${printable(name)}'`
+  if (only === undefined && all.length > 0) {
+    const hint = 'run as the same user or as root, or name it by its pid or its pid file'
+    throw new ActionError(`no process of this user is called ${shown}, but others' are: ${hint}`)
+  }
   if (only === undefined) {
     const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
     throw new ActionError(`no process is called ${shown}: ${hint}`)
@@ -116,18 +142,30 @@ export function processCalled(name: string, processes: readonly Process[] = allP
   )
 }
 
+function mayBeMeant(pid: number): boolean {
+  const user = process.geteuid?.() ?? 0
+  return user === 0 || sendersTo(pid).has(user)
+}
+
 /**
  * Sends a signal to this very process: what has its pid by the time that the signal goes is told by its start, and after that the
  * descriptor stands for no other.
  *
+ * @param requireSenders throws if those who may signal it are not those who should be
  * @throws {InotifyError} ESRCH, EPERM; ENOSYS before Linux 5.3
  */
-export function signalProcess({ pid, start }: Process, signal: NodeJS.Signals): void {
+export function signalProcess(
+  { pid, start }: Process,
+  signal: NodeJS.Signals,
+  requireSenders?: (senders: Senders) => void,
+): void {
   const { pidfdOpen, pidfdSend, pidfdClose } = loadAddon()
   const fd = pidfdOpen(pid)
   if (fd < 0) throw signalError(fd, 'pidfd_open', pid)
   try {
     if (processOf(pid)?.start !== start) throw signalError(-constants.errno.ESRCH, 'pidfd_open', pid)
+    // Should it end now, and another have its pid, then what is read here is that one's, but the signal is ESRCH.
+    requireSenders?.(sendersTo(pid))
     const error = pidfdSend(fd, constants.signals[signal])
     if (error < 0) throw signalError(error, 'pidfd_send_signal', pid)
   } finally {

@@ -1,15 +1,9 @@
 import { InotifyError, printable } from '../errors.ts'
-import { CallError } from '../mounts/call_error.ts'
 import type { Calls } from '../mounts/calls.ts'
-import { reach } from '../mounts/reach.ts'
 import type { Action } from './action.ts'
 import { ActionError } from './failure.ts'
-import { type Process, processCalled, processOf, signalProcess, startedAt } from './processes.ts'
-
-/** ms by which a file may seem older than it is: the kernel's ticks, and small steps of the clock. */
-const CLOCK_SLACK = 1000
-/** A pid and a line's end are shorter. */
-const PID_FILE_BYTES = 64
+import { readPidFile } from './pid_file.ts'
+import { processCalled, processOf, signalProcess } from './processes.ts'
 
 /**
  * Sends a signal to the process that has this pid now.
@@ -44,48 +38,8 @@ export function signalName(name: string, signal: NodeJS.Signals): Action {
 
 /** Sends a signal to the process that a pid file names, and not to another that has its pid by now. */
 export function signalPidFile(path: string, signal: NodeJS.Signals, calls: Calls): Action {
-  return async () => signalProcess(await processIn(path, calls), signal)
-}
-
-/** The process that a pid file names. */
-async function processIn(path: string, calls: Calls): Promise<Process> {
-  const { text, writtenAt } = await readPidFile(path, calls)
-  const shown = `the pid file '${printable(path)}'`
-  const pid = /^\s*(\d{1,10})\s*$/.exec(text)?.[1]
-  if (pid === undefined || Number(pid) === 0 || Number(pid) >= 2 ** 31) {
-    const hint = text.trim() === '' ? 'it is empty: is the process about to write it?' : 'it holds no pid'
-    throw new ActionError(`${shown} cannot be used: ${hint}`)
-  }
-  if (Number(pid) === process.pid) {
-    // As process 1 of a container one is what another's pid file says most often.
-    const hint = 'was it written in another pid namespace (shareProcessNamespace: true in a pod)?'
-    throw new ActionError(`${shown} cannot be used: it names process ${pid}, which is this reloader; ${hint}`)
-  }
-  const found = processOf(Number(pid))
-  if (found === undefined) {
-    const hint = 'has it ended, or is it in another pid namespace (shareProcessNamespace: true in a pod)?'
-    throw new ActionError(`${shown} is stale: it names process ${pid}, and there is none; ${hint}`)
-  }
-  const late = startedAt(found) - writtenAt
-  if (late > CLOCK_SLACK) {
-    throw new ActionError(
-      `${shown} is stale: it was written ${Math.round(late / 1000)} s before process ${pid} ('${printable(found.comm)}') was started, which is another that has its pid; remove it, and start what should have written it`,
-    )
-  }
-  return found
-}
-
-async function readPidFile(path: string, calls: Calls): Promise<{ text: string; writtenAt: number }> {
-  try {
-    const { parent, name } = await reach(calls, path)
-    await using directory = parent
-    await using file = await directory.file(name)
-    const text = (await calls.read(file.fd, PID_FILE_BYTES + 1)).toString('latin1')
-    return { text, writtenAt: Number(file.opened.mtimeNs / 1_000_000n) }
-  } catch (error) {
-    if (!(error instanceof CallError) || error.code === 'ECANCELED') throw error
-    const hint =
-      error.code === 'ENOENT' ? 'is the process running, and does it write one?' : 'it cannot be read'
-    throw new InotifyError({ errno: -error.errno, syscall: 'open', path, hint })
+  return async () => {
+    const { process, requireSenders } = await readPidFile(path, calls)
+    signalProcess(process, signal, requireSenders)
   }
 }

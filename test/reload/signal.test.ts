@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, readlinkSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadAddon } from '../../src/addon.ts'
@@ -17,44 +17,11 @@ import { reload } from '../../src/reload/reloader.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 import { reloading } from './fixture.ts'
-
-/** A program that says 'hup' for each SIGHUP, when it is ready for them. */
-async function listener(
-  executable = '/bin/sh',
-  script = "trap 'echo hup' HUP; echo ready; while :; do sleep 0.01; done",
-) {
-  const child = spawn(executable, ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'], detached: true })
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    process.kill(-(child.pid as number), 'SIGKILL')
-    await once(child, 'exit')
-  })
-  let said = ''
-  child.stdout.on('data', (text) => {
-    said += text
-  })
-  await vi.waitFor(() => expect(said).toContain('ready'), { timeout: 10_000, interval: 5 })
-  return { child, pid: child.pid as number, hups: () => said.split('hup').length - 1 }
-}
+import { attempt, listener } from './signalled.ts'
 
 async function end(child: ChildProcess): Promise<void> {
   process.kill(-(child.pid as number), 'SIGKILL')
   await once(child, 'exit')
-}
-
-/** Changes the content, and returns what became of it: 'reload', or why not. */
-async function attempt(
-  action: Parameters<typeof reloading>[0]['action'] & object,
-  meanwhile = () => {},
-): Promise<string> {
-  const path = join(scratch(), 'a')
-  writeFileSync(path, 'one')
-  const { reloader, told } = await reloading({ paths: [path], action })
-  meanwhile()
-  writeFileSync(path, 'two')
-  await reloader.trigger()
-  await reloader.close()
-  return told.failures[0]?.reason ?? told.events[0] ?? ''
 }
 
 const heard = { timeout: 10_000, interval: 5 }
@@ -162,9 +129,6 @@ describe('by pid file', () => {
       writeFileSync(pidFile, text)
       expect(await attempt({ signal, pidFile })).toMatch(words)
     }
-    rmSync(pidFile)
-    spawnSync('mkfifo', [pidFile])
-    expect(await attempt({ signal, pidFile })).toMatch(/EPROTOTYPE.*it cannot be read/)
   })
 
   test('when a process was started is known to a fraction of a second', async () => {
