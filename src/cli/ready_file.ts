@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
@@ -8,8 +8,12 @@ import { basename, dirname, join } from 'node:path'
 export class ReadyFile implements Disposable {
   readonly #path: string
   #present = false
-  // Also where an error ends the process.
-  readonly #onExit = () => this.#remove()
+  // Also where an error ends the process; of what is in its place there is nobody left to tell.
+  readonly #onExit = () => {
+    try {
+      this.#remove()
+    } catch {}
+  }
 
   /** Throws as unlink(2) and open(2) do, if no such file can be made there. */
   constructor(path: string) {
@@ -20,17 +24,35 @@ export class ReadyFile implements Disposable {
     process.once('exit', this.#onExit)
   }
 
+  /** To be called again while nothing has changed: somebody may have removed it, or put something else in its place. */
   set(ready: boolean): void {
-    if (ready === this.#present) return
-    if (ready) renameSync(this.#draft(), this.#path)
-    else this.#remove()
+    if (ready) {
+      if (!this.#isThere()) this.#put()
+    } else if (this.#present) this.#remove()
     this.#present = ready
   }
 
+  /** Throws as unlink(2) does, if what is there now cannot be removed. */
   [Symbol.dispose](): void {
     process.off('exit', this.#onExit)
-    this.#remove()
     this.#present = false
+    this.#remove()
+  }
+
+  #put(): void {
+    const draft = this.#draft()
+    try {
+      renameSync(draft, this.#path)
+    } catch (error) {
+      // A directory, for one, is there by now.
+      rmSync(draft, { force: true })
+      throw error
+    }
+  }
+
+  #isThere(): boolean {
+    // A symlink that another has laid there may lead to something, or not.
+    return this.#present && lstatSync(this.#path, { throwIfNoEntry: false })?.isFile() === true
   }
 
   #draft(): string {

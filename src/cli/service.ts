@@ -21,7 +21,9 @@ export class Service implements AsyncDisposable {
   readonly #status: Status
   readonly #file: ReadyFile | undefined
   readonly #listener: Listener | undefined
-  readonly #onReady = (ready: boolean) => this.#setFile(ready)
+  readonly #onTold = (ready: boolean) => this.#onFile((file) => file.set(ready))
+  // What is wrong with the file, until it is not.
+  #trouble = ''
 
   private constructor(
     { command, status }: ServiceOptions,
@@ -32,7 +34,7 @@ export class Service implements AsyncDisposable {
     this.#status = status
     this.#file = file
     this.#listener = listener
-    status.on('ready', this.#onReady)
+    status.on('told', this.#onTold)
   }
 
   static async start(options: ServiceOptions): Promise<Service> {
@@ -53,17 +55,21 @@ export class Service implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#status.off('ready', this.#onReady)
-    this.#file?.[Symbol.dispose]()
+    this.#status.off('told', this.#onTold)
+    // What has become of it is no reason for the command not to end as it should.
+    this.#onFile((file) => file[Symbol.dispose]())
     await this.#listener?.[Symbol.asyncDispose]()
   }
 
-  #setFile(ready: boolean): void {
+  #onFile(act: (file: ReadyFile) => void): void {
     try {
-      this.#file?.set(ready)
+      if (this.#file !== undefined) act(this.#file)
+      this.#trouble = ''
     } catch (error) {
-      // The command goes on: it is tried again when the state is another.
-      tell(this.#command, `--ready-file: ${error instanceof Error ? error.message : String(error)}`)
+      // The command goes on, and tries it again when it is told the next time.
+      const trouble = `--ready-file: ${error instanceof Error ? error.message : String(error)}`
+      if (trouble !== this.#trouble) tell(this.#command, trouble)
+      this.#trouble = trouble
     }
   }
 }

@@ -1,5 +1,16 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -47,6 +58,49 @@ test('--ready-file is there while the target can be relied on, and no longer', a
     .poll(() => seen, PATIENCE)
     .toEqual(['deleted', 'moved, copied: true', 'deleted', 'moved, copied: true', 'deleted'])
   expect(readdirSync(join(ready, '..'))).toEqual([])
+})
+
+test('a --ready-file that somebody removes, or replaces, comes back with the next pass', async () => {
+  const { source, target, ready } = directories()
+  const run = new Run([...FAST, '--ready-file', ready, source, target])
+  await expect.poll(() => existsSync(ready), PATIENCE).toBe(true)
+  let text = 0
+  const pass = async () => {
+    writeFileSync(join(source, 'a'), `${++text}`)
+    await expect.poll(() => readFileSync(join(target, 'a'), 'utf8'), PATIENCE).toBe(`${text}`)
+  }
+  const comesBack = () => expect.poll(() => lstatSync(ready).isFile(), PATIENCE).toBe(true)
+  rmSync(ready)
+  await pass()
+  await comesBack()
+  // At once: between two steps it may have come back.
+  symlinkSync('/no/such', `${ready}.link`)
+  renameSync(`${ready}.link`, ready)
+  await pass()
+  await comesBack()
+  const putDirectory = () => {
+    while (!lstatSync(ready, { throwIfNoEntry: false })?.isDirectory()) {
+      rmSync(ready, { force: true })
+      spawnSync('mkdir', [ready])
+    }
+  }
+  // What cannot be replaced is said, once, and left alone until it can.
+  putDirectory()
+  for (let n = 0; n < 3; n++) await pass()
+  await run.until('stderr', /EISDIR.*\n/)
+  expect(run.stderr.match(/EISDIR/g)).toHaveLength(1)
+  expect(readdirSync(join(ready, '..'))).toEqual(['ready'])
+  rmSync(ready, { recursive: true })
+  await pass()
+  await comesBack()
+  putDirectory()
+  run.kill('SIGTERM')
+  const { code, stderr } = await run.ended()
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^(inotify-bridge mirror: --ready-file: .*EISDIR.*\n)+$/)
+  // Nothing else was left undone for it.
+  expect(readdirSync(target)).toEqual(expect.arrayContaining(['a']))
+  expect(readdirSync(join(ready, '..'))).toEqual(['ready'])
 })
 
 test.each([
@@ -140,7 +194,7 @@ test('not ready while the target cannot be written, and again when it can', asyn
     errors: [] as Error[],
   })
   const told: boolean[] = []
-  status.on('ready', (ready) => told.push(ready))
+  status.on('told', (ready) => told.push(ready))
   expect(status.unready).toBe('the first pass is not over')
   status.follow(mirrored as never)
   mirrored.errors = [new Error(`ENOSPC ${source}`)]
@@ -154,7 +208,7 @@ test('not ready while the target cannot be written, and again when it can', asyn
   mirrored.errors = []
   mirrored.emit('pass')
   expect(status.unready).toBeUndefined()
-  expect(told).toEqual([true, false, true])
+  expect(told).toEqual([true, false, false, true])
 })
 
 test('a port that is taken: one line, and nothing is mirrored', async () => {
