@@ -12,6 +12,8 @@ const CHUNK = 256 * 1024
 /** Each level holds a descriptor while what is below it is read. */
 const MAX_DEPTH = 32
 const MAX_ENTRIES = 65_536
+/** Of all keys and links: whoever may write a directory makes one of 8 KB with each entry, where links lead from one directory to the next. */
+const MAX_TEXT = 16 * 1024 * 1024
 /** How often what changes while it is read is read again at once. */
 const ATTEMPTS = 5
 
@@ -80,7 +82,7 @@ export class ContentReader {
   }
 
   async #walk(reads: boolean): Promise<Walk> {
-    const walk = new Walk(this.#calls, reads)
+    const walk = new Walk(this.#calls, reads, this.#paths[0] ?? '')
     for (const path of this.#paths) {
       // Where there are several, two may have a key of one name.
       const named = this.#paths.length === 1 ? undefined : path
@@ -131,12 +133,18 @@ class Walk {
   readonly outward: string[] = []
   readonly #calls: Calls
   readonly #reads: boolean
+  readonly #root: string
   #entries = 0
+  #text = 0
 
-  /** @param reads whether the content is read, too */
-  constructor(calls: Calls, reads: boolean) {
+  /**
+   * @param reads whether the content is read, too
+   * @param root one of the paths, for what is too much altogether
+   */
+  constructor(calls: Calls, reads: boolean, root: string) {
     this.#calls = calls
     this.#reads = reads
+    this.#root = root
   }
 
   async directory(place: Place): Promise<void> {
@@ -223,6 +231,11 @@ class Walk {
   }
 
   #add(key: string, version: string, content: string): void {
+    this.#text += key.length + content.length
+    if (this.#text > MAX_TEXT) {
+      const hint = `the paths below it take more than ${MAX_TEXT / 1024 / 1024} MiB: name the files, or a directory with fewer`
+      throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path: this.#root, hint })
+    }
     this.found.set(key, { version, content })
   }
 }

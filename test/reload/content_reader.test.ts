@@ -145,3 +145,17 @@ test('a link that is not UTF-8 is an error, not a key that stays as it is for ev
   symlinkSync('elsewhere', path('\xff'))
   await expect(reading(directory).read()).rejects.toMatchObject({ code: 'EILSEQ' })
 })
+
+test('names that links make long are not kept without end', async () => {
+  const directory = scratch()
+  const at = (n: number) => join(directory, String(n))
+  for (let n = 0; n < 31; n++) mkdirSync(at(n))
+  for (let n = 0; n < 30; n++) symlinkSync(at(n + 1), join(at(n), 'l'.repeat(255)))
+  // Of 7,900 characters each.
+  for (let n = 0; n < 2250; n++) writeFileSync(join(at(30), `${'f'.repeat(200)}${n}`), '')
+  await expect(reading(at(0)).read()).rejects.toMatchObject({
+    code: 'E2BIG',
+    path: at(0),
+    hint: expect.stringContaining('more than 16 MiB'),
+  })
+})
