@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, readlink, realpath, rename, unlink, writeFile } from 'node:fs/promises'
 
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -12,10 +13,13 @@ import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { type Mirror, mirror } from '../../src/mirror/mirror.ts'
+import { CallError } from '../../src/mounts/call_error.ts'
+import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { eventsSoFar } from '../support/events.ts'
 import { directory, fixture } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
+import { said } from './said.ts'
 
 const openDescriptors = () => readdirSync('/proc/self/fd').length
 const letter = (n: number) => String.fromCharCode(65 + (n % 26))
@@ -253,6 +257,50 @@ test('a target so full that not even names can be noted down gets room from what
   expect(errors).toMatchObject([{ code: 'ENOSPC' }])
   expect(existsSync(join(target, 'a'))).toBe(false)
   expect(await readFile(join(target, 'c'), 'utf8')).toBe('small')
+})
+
+test('an error is told once while it lasts, however many generations meet it, and again when it is back', async ({
+  skip,
+}) => {
+  const { source } = fixture()
+  const { target, started } = await tiny(source, skip, async () => {
+    await atomicWrite(source, { key: 'good' })
+  })
+  const errors: unknown[] = []
+  started.on('error', (error) => errors.push(error))
+  const tooLarge = async (letter: string) => {
+    await atomicWrite(source, { key: letter.repeat(100_000) })
+    for (let n = 0; n < 2; n++) await started.refresh()
+  }
+  for (const letter of ['x', 'y', 'z']) await tooLarge(letter)
+  expect(errors).toMatchObject([{ code: 'ENOSPC', path: join(target, '..data/key') }])
+  expect(await readFile(join(target, 'key'), 'utf8')).toBe('good')
+  await atomicWrite(source, { key: 'good again' })
+  await started.refresh()
+  expect(errors).toHaveLength(1)
+  await tooLarge('x')
+  expect(errors).toHaveLength(2)
+})
+
+test('what fails as a generation is put in place is told once as well', async () => {
+  const { source, start } = fixture()
+  await atomicWrite(source, { key: 'good' })
+  const mirror = await start()
+  const { errors } = said(mirror)
+  const { rename } = Calls.prototype
+  const renaming = vi.spyOn(Calls.prototype, 'rename')
+  renaming.mockImplementation(function (this: Calls, from, to, flags) {
+    const isGeneration = String(to.name).startsWith('..2')
+    return isGeneration
+      ? Promise.reject(new CallError(constants.errno.EPERM, 'rename'))
+      : rename.call(this, from, to, flags)
+  })
+  onTestFinished(() => renaming.mockRestore())
+  for (const key of ['x', 'y', 'z']) {
+    await atomicWrite(source, { key })
+    await mirror.refresh()
+  }
+  expect(errors).toMatchObject([{ code: 'EPERM', path: expect.stringMatching(/\/\.\.2[^/]*$/) }])
 })
 
 test('a mirror that takes over and finds no room rejects, and leaves what it found', async ({ skip }) => {
