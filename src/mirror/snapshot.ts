@@ -269,7 +269,9 @@ export class Scan implements AsyncDisposable {
   }
 
   #skip(path: string, reason: string): undefined {
-    this.#skipped.push({ path, reason })
+    // As readers know it, and the same in each version.
+    const isKey = this.#data !== undefined && path.startsWith(`${this.#data}/`)
+    this.#skipped.push({ path: isKey ? `..data${path.slice(this.#data?.length)}` : path, reason })
   }
 }
 

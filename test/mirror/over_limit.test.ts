@@ -123,7 +123,7 @@ test('keys of a ConfigMap: what leads outside in its generation is left out', as
   const generation = readlinkSync(join(source, '..data'))
   await symlink(secret, join(source, generation, 'n/evil'))
   const mirror = await start({ ...LIMITS, overLimit: 'link' })
-  expect(mirror.skipped).toMatchObject([{ path: `${generation}/n/evil` }])
+  expect(mirror.skipped).toMatchObject([{ path: '..data/n/evil' }])
   expect(readdirSync(join(target, '..data/n'))).toEqual(['b'])
   expect(readFileSync(join(target, 'n/b'), 'utf8')).toBe('2')
   expect(lstatSync(join(target, '..data/n')).isDirectory()).toBe(true)

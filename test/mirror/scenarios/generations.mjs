@@ -59,6 +59,34 @@ export const generations = {
     ])
   },
 
+  '15 ..data that leads over another link is followed; beside one that leads to nothing files are mirrored':
+    async (scene) => {
+      const make = async (/** @type {string} */ n) => {
+        await scene.behind.makeDirectory(`source/..${n}`)
+        await scene.behind.write(`source/..${n}/key`, n)
+        await scene.behind.symlink('source/..tmp', `..${n}`)
+        await scene.behind.rename('source/..tmp', '..current')
+      }
+      await make('1')
+      await scene.behind.symlink('source/..data', '..current')
+      await scene.behind.symlink('source/key', '..data/key')
+      const mirror = await scene.start()
+      const said = scene.said(mirror)
+      assert.equal(scene.read('key'), '1')
+      await make('2')
+      await mirror.refresh()
+      assert.equal(scene.read('key'), '2')
+      await scene.behind.remove('source/..current')
+      await scene.behind.write('source/flat', 'new')
+      await mirror.refresh()
+      assert.deepEqual([scene.read('key'), scene.read('flat')], ['2', 'new'])
+      assert.deepEqual(said.skipped, [{ path: '..data', reason: 'leads to ..current, which is not there' }])
+      await make('3')
+      await mirror.refresh()
+      assert.equal(scene.read('key'), '3')
+      assert.deepEqual([said.states, said.errors, mirror.skipped], [[], [], []])
+    },
+
   '23 two timestamped directories during an update never count towards the limits': async (scene) => {
     await scene.behind.atomic('source', { a: 'one', b: 'one' })
     const mirror = await scene.start({ limits: { files: 2, bytes: 6 } })

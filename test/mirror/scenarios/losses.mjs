@@ -100,6 +100,23 @@ export const losses = {
     assert.deepEqual(await listener.end(), [{ event: 'IN_MOVED_TO', name: 'key' }])
   },
 
+  '24 over the limit what is skipped is not linked to, and by default the last version stays': async (
+    scene,
+  ) => {
+    await scene.behind.makeDirectory('source/d')
+    await scene.behind.write('source/d/key', 'one')
+    const mirror = await scene.start({ limits: { files: 1, bytes: 100 } })
+    await scene.behind.symlink('source/d/outside', '/etc/passwd')
+    await scene.behind.write('source/d/more', 'one')
+    await mirror.refresh()
+    assert.deepEqual([mirror.state, scene.names('d')], ['over-limit', ['key']])
+    assert.equal(fs.lstatSync(join(scene.target, 'd/key')).isFile(), true)
+    await mirror.close()
+    const linking = await scene.start({ limits: { files: 1, bytes: 100 }, overLimit: 'link' })
+    assert.deepEqual([linking.state, scene.names('d')], ['over-limit', ['key', 'more']])
+    assert.equal(fs.lstatSync(join(scene.target, 'd/key')).isSymbolicLink(), true)
+  },
+
   '25 unmounted: the target is kept, that is said, and it resumes': async (scene) => {
     // A mount of the same file system at a place of its own, that can go without the others.
     const own = join(scene.memory, 'own')
