@@ -214,7 +214,7 @@ test('an error of the server after its start is said, once, and is no exception'
   const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => void [servers, written].map((spy) => spy.mockRestore()))
   const listen = { host: '127.0.0.1', port: 0 }
-  const status = new MirrorStatus(false)
+  const status = new MirrorStatus()
   await using service = await Service.start({ command: 'mirror', listen, status, metrics: () => '' })
   const [server] = servers.mock.contexts as Server[]
   for (let n = 0; n < 3; n++) server?.emit('error', new Error('accept EMFILE'))
