@@ -1,6 +1,6 @@
 // What the target shows of a source beyond the limits, and that nothing which is said to be skipped is among it.
 import { execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -28,9 +28,22 @@ function fill(directory: string): void {
   execFileSync('perl', ['-e', 'symlink ".", "z$_" or die for 1..65_540'], { cwd: directory })
 }
 
+/** A source in memory, as the target is: some of these tests fill it. */
+function inMemory() {
+  const source = join(directory(existsSync('/dev/shm') ? '/dev/shm' : undefined), 'source')
+  mkdirSync(source)
+  const { target } = fixture()
+  const start = async (options: MirrorOptions) => {
+    const started = await mirror(source, target, { interval: 60_000, quiet: 5, ...options })
+    onTestFinished(() => started.close())
+    return started
+  }
+  return { source, target, start }
+}
+
 /** A secret outside of the source, and a source beyond the limits with directories in it. */
 async function overLimit() {
-  const { source, target, start } = fixture()
+  const { source, target, start } = inMemory()
   const secret = join(directory(), 'secret')
   await writeFile(secret, 'secret')
   await mkdir(join(source, 'd/e'), { recursive: true })
@@ -106,7 +119,7 @@ test('nor is one of a source that has become too large for links', async () => {
 }, 60_000)
 
 test('a directory that cannot be walked whole is held, and nothing of it linked', async () => {
-  const { source, target, start } = fixture()
+  const { source, target, start } = inMemory()
   await mkdir(join(source, 'd'))
   await writeFile(join(source, 'd/file'), '')
   fill(join(source, 'd'))
