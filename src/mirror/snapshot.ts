@@ -141,7 +141,9 @@ export class Scan implements AsyncDisposable {
     this.#generation = held
     this.#listing = held?.names(MAX_ENTRIES + 1).catch(() => undefined) ?? this.#listing
     const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
-    return { tree, data, way, over: this.#over, endless: this.#endless, skipped: this.#skipped }
+    // The last that was read may have been one too many.
+    const endless = this.#endless || this.#entries > MAX_ENTRIES
+    return { tree, data, way, over: this.#over, endless, skipped: this.#skipped }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
