@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
 import { RENAME_EXCHANGE } from '../mounts/calls.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { isData, type Ready } from './build.ts'
 import { codeOf, Displaced, orDisplaced } from './interrupted.ts'
-import type { Inode } from './inventory.ts'
 import type { Step } from './plan.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
 import type { Target } from './target.ts'
@@ -102,6 +102,7 @@ async function carryOut(
     const { opened } = entry
     if (!inventory.isSame(path, opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
     await copyAttributes(entry, shown, step.node.key)
+    inventory.note(path, await onTarget('stat', shown, entry.stat()))
   } else if (isData(step) && step.node.kind === 'link') {
     const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork))
     target.forget(path)
@@ -121,7 +122,7 @@ function isDirectory(tree: TargetTree, path: string): boolean {
   return !path.includes('/') && tree.entries.get(path)?.kind === 'directory'
 }
 
-async function swapData(parent: HeldDirectory, to: string, openWork: () => Promise<Work>): Promise<Inode> {
+async function swapData(parent: HeldDirectory, to: string, openWork: () => Promise<Work>): Promise<FileStat> {
   const { calls } = parent
   try {
     await calls.symlink(to, parent.at(DATA_DRAFT))
@@ -131,7 +132,9 @@ async function swapData(parent: HeldDirectory, to: string, openWork: () => Promi
     await putAway(parent, DATA_DRAFT, await openWork())
     await calls.symlink(to, parent.at(DATA_DRAFT))
   }
-  const made = await parent.lstat(DATA_DRAFT)
+  const made = await parent.lstat(DATA_DRAFT).catch(orDisplaced('..data'))
+  // Whoever may write the target can have put another there.
+  if (made.link !== to) throw new Displaced('..data')
   try {
     await calls.rename(parent.at(DATA_DRAFT), parent.at('..data'))
   } catch (error) {

@@ -1,8 +1,8 @@
 import { InotifyError } from '../errors.ts'
 import { leavesAtOnce } from '../mounts/at_once.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import { currentGeneration } from './generation.ts'
 import { Displaced } from './interrupted.ts'
-import type { Inode } from './inventory.ts'
 import type { Step } from './plan.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
 import type { Target } from './target.ts'
@@ -41,7 +41,7 @@ export function isData(step: Step): boolean {
 
 /** Begins to make a directory whose files have all been copied, for {@link buildAll} to find it ready. */
 export function buildAhead(tree: TargetTree, work: Work, name: string): void {
-  const inodes = new Map<string, Inode>()
+  const inodes = new Map<string, FileStat>()
   const making = build(tree, '', { work, shown: `${work.shown}/${name}`, inodes, from: undefined })
   work.begin(
     tree,
@@ -56,7 +56,7 @@ async function buildStep(
 ): Promise<Built> {
   const begun = node.kind === 'directory' ? work.begun(node) : undefined
   const shown = `${target.shown}/${path}`
-  const made = new Map<string, Inode>()
+  const made = new Map<string, FileStat>()
   const { name, inodes } = (await begun) ?? {
     name: await build(node, '', { work, shown, inodes: made, from: essential ? target : undefined }),
     inodes: made,
@@ -68,7 +68,7 @@ interface Building {
   readonly work: Work
   readonly shown: string
   /** Filled as it is made; by paths that begin with '/', '' for the node itself. */
-  readonly inodes: Map<string, Inode>
+  readonly inodes: Map<string, FileStat>
   /** Whose generation has what another source has added to it. */
   readonly from: Target | undefined
 }
@@ -105,13 +105,13 @@ async function build(node: TargetNode, at: string, building: Building): Promise<
   await using made = await opening
   await filling
   await copyAttributes(made, shown, node.key)
-  inodes.set(at, made.opened)
+  inodes.set(at, await onTarget('stat', shown, made.stat()))
   return name
 }
 
 /**
  * A hard link to a file of the generation that the target shows: what it holds does not change any more. Throws {@link Displaced} if
- * somebody has put another file there.
+ * somebody has put another file there, or written to it.
  */
 async function linkPublished(
   node: TargetFile,
@@ -128,7 +128,7 @@ async function linkPublished(
   const child = path.slice(path.lastIndexOf('/') + 1)
   await onTarget('link', shown, held.calls.link(directory.at(child), held.at(name)))
   const linked = await onTarget('stat', shown, held.lstat(name))
-  if (!target.inventory.isSame(path, linked)) throw new Displaced(path)
+  if (!target.inventory.holds(path, linked)) throw new Displaced(path)
 }
 
 /**
@@ -137,12 +137,13 @@ async function linkPublished(
  */
 export async function isAtHand(
   node: TargetNode,
-  isStaged: (file: TargetFile) => Promise<boolean>,
+  isStaged: (node: TargetNode) => Promise<boolean>,
   current: TargetTree | undefined,
 ): Promise<boolean> {
   if (node.kind === 'link') return true
   if (node.kind === 'file')
     return (current !== undefined && pathIn(current, node) !== undefined) || (await isStaged(node))
+  if (await isStaged(node)) return true
   for (const child of node.entries.values()) if (!(await isAtHand(child, isStaged, current))) return false
   return true
 }

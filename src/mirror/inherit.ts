@@ -1,6 +1,6 @@
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
-import { Inventory } from './inventory.ts'
+import { Inventory, identityOf } from './inventory.ts'
 import { digestFile } from './safe_copy.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from './snapshot.ts'
 import { statKey, type TargetNode, type TargetTree } from './tree.ts'
@@ -16,12 +16,12 @@ export interface Inherited {
  * no longer: the entries that they have noted down, and with `only` nothing but that entry. Anything else in the target is not
  * ours to remove.
  *
- * @param made names, with the inode numbers that the mirror's entry may have: another one is somebody else's
- * @param bytes that a file may have, at most, to be read for what it holds
+ * @param made names, with what tells the inodes that the mirror's entry may be: another one is somebody else's
+ * @param bytes that are read, at most, for what files hold: in a directory that others may write there may be sparse ones of any size
  */
 export async function readBack(
   target: HeldDirectory,
-  made: ReadonlyMap<string, readonly bigint[]>,
+  made: ReadonlyMap<string, readonly string[]>,
   only: string,
   bytes: number,
 ): Promise<Inherited> {
@@ -31,10 +31,11 @@ export async function readBack(
     const isData = name === '..data' || name === '..data_tmp'
     const inodes = made.get(isData ? '..data' : name)
     if (inodes === undefined || (only !== '' && name !== only)) continue
-    const stat = await target.lstat(name)
+    const stat = await target.lstat(name).catch(() => undefined)
+    if (stat === undefined) continue
     // The link is made in place, so that its number is not known before. Nobody else's is a link of this user's.
     const isOwnLink = stat.isSymbolicLink() && Number(stat.uid) === process.geteuid?.()
-    if (!inodes.includes(stat.ino) && !(isData && isOwnLink)) continue
+    if (!inodes.includes(identityOf(stat)) && !(isData && isOwnLink)) continue
     const node = await reader.node(target, name, name, stat, 0)
     if (node !== undefined) entries.set(name, node)
   }
@@ -45,11 +46,12 @@ export async function readBack(
 /** Reads within bounds: in a directory of the target that others may write there may be anything by now. */
 class Reader {
   readonly inventory = new Inventory()
-  readonly #bytes: number
+  // Left to be read.
+  #bytes: bigint
   #entries = 0
 
   constructor(bytes: number) {
-    this.#bytes = bytes
+    this.#bytes = BigInt(Math.min(bytes, Number.MAX_SAFE_INTEGER))
   }
 
   /** undefined for what no mirror makes: sockets and the like. */
@@ -67,7 +69,8 @@ class Reader {
     this.#note(path, stat)
     if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link }
     // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
-    const digest = stat.size > this.#bytes ? '' : await digestFile(parent, name, key).catch(() => '')
+    this.#bytes -= stat.size
+    const digest = this.#bytes < 0n ? '' : await digestFile(parent, name, key).catch(() => '')
     return { kind: 'file', key, digest }
   }
 
@@ -78,8 +81,8 @@ class Reader {
     { ino }: FileStat,
     depth: number,
   ): Promise<TargetNode | undefined> {
-    await using held = await parent.directory(name)
-    if (held.opened.ino !== ino) return undefined
+    await using held = await parent.directory(name).catch(() => undefined)
+    if (held === undefined || held.opened.ino !== ino) return undefined
     this.#note(path, held.opened)
     const entries = new Map<string, TargetNode>()
     const node: TargetTree = { kind: 'directory', key: statKey(held.opened), entries }

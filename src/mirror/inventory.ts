@@ -8,8 +8,18 @@ export interface Inode {
 }
 
 interface Known extends Inode {
-  /** What it was when it was last looked at after it had been put in place; undefined until then. */
-  key: StatKey | undefined
+  readonly key: StatKey
+  /** What a note tells of it. */
+  readonly identity: string
+  /** Whether the key is that of the entry in its place, and not of what was made for it. */
+  readonly isPlaced: boolean
+}
+
+/**
+ * What tells an inode from a later one of the same number, which ext4 gives again at once: when it was made, where the file system says.
+ */
+export function identityOf({ ino, btimeNs }: FileStat): string {
+  return `${ino}:${btimeNs}`
 }
 
 /**
@@ -20,19 +30,22 @@ export class Inventory {
   readonly #known = new Map<string, Known>()
 
   /** Notes what was made for a path, and is about to be put there. */
-  note(path: string, { dev, ino }: Inode): void {
-    this.#known.set(path, { dev, ino, key: undefined })
+  note(path: string, stat: FileStat): void {
+    this.#set(path, stat, false)
   }
 
-  /** Notes how an entry is that has been put in place; false if it is another by now. */
+  /**
+   * Notes how an entry is that has been put in place. false if it is another by now, or not as it was made: but for the time of the last
+   * change, rename(2) leaves all as it was.
+   */
   confirm(path: string, stat: FileStat): boolean {
-    if (!this.isSame(path, stat)) return false
-    this.#known.set(path, { dev: stat.dev, ino: stat.ino, key: statKey(stat) })
+    if (!this.holds(path, stat)) return false
+    this.#set(path, stat, true)
     return true
   }
 
-  inodeOf(path: string): Inode | undefined {
-    return this.#known.get(path)
+  identityOf(path: string): string | undefined {
+    return this.#known.get(path)?.identity
   }
 
   /** Whether it is the inode that was put there. */
@@ -41,11 +54,19 @@ export class Inventory {
     return known !== undefined && known.dev === dev && known.ino === ino
   }
 
+  /** Whether it is the inode that was put there, with the content, owner and mode that it had. */
+  holds(path: string, stat: FileStat): boolean {
+    const key = this.#known.get(path)?.key
+    const now = statKey(stat)
+    if (key === undefined || !this.isSame(path, stat) || !sameAttributes(key, now)) return false
+    return stat.isDirectory() || (key.size === now.size && key.mtimeNs === now.mtimeNs)
+  }
+
   /** Whether it is as it was put there; in a directory others may have made and removed entries since. */
   isUntouched(path: string, stat: FileStat): boolean {
-    const key = this.#known.get(path)?.key
-    if (key === undefined || !this.isSame(path, stat)) return false
-    return stat.isDirectory() ? sameAttributes(statKey(stat), key) : sameKey(statKey(stat), key)
+    const known = this.#known.get(path)
+    if (known?.isPlaced !== true || !this.isSame(path, stat)) return false
+    return stat.isDirectory() ? sameAttributes(statKey(stat), known.key) : sameKey(statKey(stat), known.key)
   }
 
   /** Forgets an entry and all beneath it. */
@@ -53,5 +74,10 @@ export class Inventory {
     this.#known.delete(path)
     if (node.kind !== 'directory') return
     for (const [name, child] of node.entries) this.forget(`${path}/${name}`, child)
+  }
+
+  #set(path: string, stat: FileStat, isPlaced: boolean): void {
+    const { dev, ino } = stat
+    this.#known.set(path, { dev, ino, key: statKey(stat), identity: identityOf(stat), isPlaced })
   }
 }

@@ -1,6 +1,6 @@
 import { InotifyError } from '../errors.ts'
-import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { isNote, NOTE_MODE } from './own.ts'
 
 /**
  * Bytes of a ledger at most. 65,536 entries with names of 40 bytes fit; without a bound a sparse file of gigabytes would be read by whoever
@@ -10,6 +10,8 @@ const MOST = 4 * 1024 * 1024
 
 const NAME = 'ledger'
 const DRAFT = 'ledger.tmp'
+/** Names that a ledger has in a staging directory. */
+export const LEDGER_FILES: readonly string[] = [DRAFT, NAME]
 
 /** What a mirror notes down in its staging directory for the one that comes after it. */
 export interface Ledger {
@@ -19,23 +21,15 @@ export interface Ledger {
   readonly createdTarget: boolean
   /** The one entry of the directory that is mirrored to, if it is a single file; '' if it is all of it. */
   readonly only: string
-  /** Entries of the target that the mirror made or was about to make, by name; with the inode numbers that they may have. */
-  readonly made: ReadonlyMap<string, readonly bigint[]>
-}
-
-/**
- * Whether what a descriptor shows was made by this user, and nobody else can have changed it since: a note that anybody may lay into a
- * target which others may write (a 1777 one) would have the mirror remove what it names.
- */
-export function isOwn(stat: FileStat): boolean {
-  return Number(stat.uid) === process.geteuid?.() && (Number(stat.mode) & 0o022) === 0
+  /** Entries of the target that the mirror made or was about to make, by name; with what tells the inodes that they may have. */
+  readonly made: ReadonlyMap<string, readonly string[]>
 }
 
 /** The ledger in a staging directory; undefined if it has none, or one that is not to be believed. */
 export async function readLedger(staging: HeldDirectory): Promise<Ledger | undefined> {
   try {
     await using file = await staging.file(NAME)
-    if (!isOwn(file.opened) || file.opened.size > MOST) return undefined
+    if (!isNote(file.opened) || file.opened.size > MOST) return undefined
     return parseLedger((await file.calls.read(file.fd, MOST)).toString())
   } catch {
     return undefined
@@ -46,7 +40,7 @@ export async function readLedger(staging: HeldDirectory): Promise<Ledger | undef
 export async function writeLedger(staging: HeldDirectory, ledger: Ledger, shown: string): Promise<void> {
   const { calls } = staging
   const { target, createdTarget, only } = ledger
-  const made = [...ledger.made].map(([name, inodes]) => [name, ...inodes.map(String)])
+  const made = [...ledger.made].map(([name, inodes]) => [name, ...inodes])
   const text = Buffer.from(JSON.stringify({ target: String(target), createdTarget, only, made }))
   if (text.length > MOST)
     throw new InotifyError({
@@ -57,7 +51,7 @@ export async function writeLedger(staging: HeldDirectory, ledger: Ledger, shown:
     })
   await calls.unlink(staging.at(DRAFT)).catch(() => {})
   {
-    await using file = await staging.create(DRAFT, 0o600)
+    await using file = await staging.create(DRAFT, NOTE_MODE)
     await calls.write(file.fd, text)
   }
   await calls.rename(staging.at(DRAFT), staging.at(NAME))
@@ -75,9 +69,9 @@ function parseLedger(text: string): Ledger | undefined {
 }
 
 /** A name with a slash would lead out of the target. */
-function entryOf(entry: unknown): Array<[string, bigint[]]> {
+function entryOf(entry: unknown): Array<[string, string[]]> {
   if (!Array.isArray(entry)) return []
   const [name, ...inodes]: unknown[] = entry
   if (typeof name !== 'string' || name.includes('/') || ['', '.', '..'].includes(name)) return []
-  return [[name, inodes.filter((ino) => typeof ino === 'string').map(BigInt)]]
+  return [[name, inodes.filter((inode) => typeof inode === 'string')]]
 }

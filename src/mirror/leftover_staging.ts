@@ -1,9 +1,10 @@
 import { InotifyError } from '../errors.ts'
-import { LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
+import { AT_REMOVEDIR, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { codeOf } from './interrupted.ts'
-import { isOwn, type Ledger, readLedger } from './ledger.ts'
+import { LEDGER_FILES, type Ledger, readLedger } from './ledger.ts'
+import { isNote, isOwn } from './own.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
@@ -11,21 +12,35 @@ export const STAGING_PREFIX = '.inotify-bridge-'
 export const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
 /** The file that a running mirror has locked: nobody else can open it, and the kernel gives the lock back however the process ends. */
 export const LOCK_FILE = 'lock'
+/** What a pass makes ready is in directories of such names. */
+export const WORK_PREFIX = 'work'
 /** ms after which nobody is making a staging directory any more. */
 const UNBORN_FOR = 60_000
+
+/** Names that are looked at, at most: of a target that others may write. */
+const MOST_NAMES = 65_536
+/** Names that are looked at at once. */
+const AT_ONCE = 64
 
 /** The staging directory of a mirror that has ended, held and locked until it is disposed of. */
 export interface Leftover extends AsyncDisposable {
   readonly name: string
-  /** undefined where there is nothing that is to be believed. */
-  readonly ledger: Ledger | undefined
+  readonly ledger: Ledger
   remove(): Promise<void>
 }
 
-/** Names of the staging directories in a target. */
-export async function stagingsIn(target: HeldDirectory): Promise<string[]> {
-  const names = (await target.names()).map(String)
-  return names.filter((name) => name.startsWith(STAGING_PREFIX) && !name.startsWith(UNBORN_PREFIX))
+/** Names of the staging directories of this user's in a target, of those that are being made, or of the others. */
+export async function stagingsIn(target: HeldDirectory, areUnborn = false): Promise<string[]> {
+  const names = (await target.names(MOST_NAMES)).map(String).filter((name) => name.startsWith(STAGING_PREFIX))
+  const asked = names.filter((name) => name.startsWith(UNBORN_PREFIX) === areUnborn)
+  const own: string[] = []
+  for (let first = 0; first < asked.length; first += AT_ONCE) {
+    const some = asked.slice(first, first + AT_ONCE)
+    // What cannot be looked at, a neighbour's mount for one, is not this user's.
+    const stats = await Promise.all(some.map((name) => target.lstat(name).catch(() => undefined)))
+    own.push(...some.filter((_, index) => stats[index]?.isDirectory() === true && isOwn(stats[index])))
+  }
+  return own
 }
 
 /**
@@ -49,28 +64,40 @@ export async function openLeftover(
     await held.close()
   }
   try {
-    // What somebody else has laid there, or could have written into, says nothing.
-    if (!isOwn(held.opened)) return void (await close())
-    const ledger = await readLedger(held)
-    const isAnother = ledger !== undefined && ledger.only !== '' && only !== '' && ledger.only !== only
-    if (isAnother) return void (await close())
-    // Moved here from another target, it speaks of that one.
-    const isOfThis = ledger?.target === target.opened.ino
+    const ledger = isOwn(held.opened) ? await readLedger(held) : undefined
     lock = await held.file(LOCK_FILE).catch(() => undefined)
-    if (lock !== undefined && (await isTaken(lock))) {
-      if (!isOfThis) return void (await close())
-      throw busy(shown)
-    }
+    const isAnother = ledger !== undefined && ledger.only !== '' && only !== '' && ledger.only !== only
+    // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
+    const isLeftover = lock !== undefined && isNote(lock.opened) && ledger?.target === target.opened.ino
+    if (lock === undefined || ledger === undefined || isAnother || !isLeftover) return void (await close())
+    if (await isTaken(lock)) throw busy(shown)
     return {
       name,
-      ledger: isOfThis ? ledger : undefined,
-      remove: () =>
-        removeTree(target, name, ({ dev, ino }) => dev === held.opened.dev && ino === held.opened.ino),
+      ledger,
+      remove: () => removeStaging(target, name, held),
       [Symbol.asyncDispose]: close,
     }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/**
+ * Removes a staging directory: what mirrors make in one, and nothing else. Somebody who may write the target may have given a directory
+ * of this user's its name, or it that directory's.
+ */
+export async function removeStaging(target: HeldDirectory, name: string, held: HeldDirectory): Promise<void> {
+  for (const work of (await held.names(MOST_NAMES)).map(String))
+    if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isOwn)
+  for (const file of [LOCK_FILE, ...LEDGER_FILES]) await removeTree(held, file, isNote)
+  try {
+    const now = await target.lstat(name)
+    // Of another directory that has taken the name since, it removes an empty one at most.
+    if (now.dev === held.opened.dev && now.ino === held.opened.ino)
+      await target.calls.unlink(target.at(name), AT_REMOVEDIR)
+  } catch (error) {
+    if (!['ENOENT', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error))) throw error
   }
 }
 
@@ -84,16 +111,22 @@ export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
   }
 }
 
-/** Removes what mirrors left that were killed while they made it. */
-export async function removeUnborn(target: HeldDirectory): Promise<void> {
-  const names = (await target.names()).map(String)
-  for (const name of names.filter((name) => name.startsWith(UNBORN_PREFIX))) {
-    await removeTree(
-      target,
-      name,
-      (stat) => isOwn(stat) && Date.now() - Number(stat.mtimeNs / 1_000_000n) > UNBORN_FOR,
-    )
+/** Removes what mirrors left that were killed while they made it, or removed it. */
+export async function removeUnfinished(target: HeldDirectory): Promise<void> {
+  for (const name of await stagingsIn(target, true)) {
+    await using held = await target.directory(name).catch(() => undefined)
+    if (held === undefined || Date.now() - Number(held.opened.mtimeNs / 1_000_000n) < UNBORN_FOR) continue
+    if (await hasOnlyNotes(held)) await removeStaging(target, name, held)
   }
+}
+
+/** Whether a directory has nothing in it but what a mirror of this user's has noted down. */
+async function hasOnlyNotes(held: HeldDirectory): Promise<boolean> {
+  if (!isOwn(held.opened)) return false
+  const known = [LOCK_FILE, ...LEDGER_FILES]
+  const names = (await held.names(known.length + 1)).map(String)
+  for (const name of names) if (!known.includes(name) || !isNote(await held.lstat(name))) return false
+  return true
 }
 
 function busy(path: string): InotifyError {

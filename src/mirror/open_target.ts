@@ -5,7 +5,10 @@ import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { warn } from '../warning.ts'
 import { codeOf } from './interrupted.ts'
+import type { Inode } from './inventory.ts'
+import { openLeftover, stagingsIn } from './leftover_staging.ts'
 import { isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
+import { requireNew } from './own.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
 import { statKey } from './tree.ts'
 
@@ -31,18 +34,23 @@ export interface SourceDirectory {
   readonly isFile: boolean
 }
 
-/** Opens the target, makes it if it is missing, and refuses one that is in a source or around it. */
+/**
+ * Opens the target, makes it if it is missing, and refuses one that is in a source or around it.
+ *
+ * @param above where the way to the target can be changed by others: the directory that it must be in. No symlink leads to it then,
+ *   and it must be empty, or a mirror's of this user before
+ */
 export async function openTarget(
   calls: Calls,
   path: string,
   sources: readonly SourceDirectory[],
+  above?: Inode,
 ): Promise<OpenTarget> {
   const apart = sources.filter(({ isFile }) => !isFile)
-  const existing = await openExisting(calls, path)
+  const existing = above === undefined ? await openExisting(calls, path) : undefined
   if (existing !== undefined) {
     try {
-      const target = await lineageOf(existing)
-      for (const source of apart) refuseOverlap(source.lineage, target, path)
+      await refuseOverlaps(apart, existing, path)
     } catch (error) {
       await existing.close()
       throw error
@@ -51,18 +59,54 @@ export async function openTarget(
   }
   // Before anything is made, so that a refusal leaves nothing behind in the source.
   await using parent = await onTarget('open', path, HeldDirectory.open(calls, dirname(path)))
-  const above = await lineageOf(parent)
+  if (above !== undefined && !isSame(parent.opened, above)) throw untrusted(path)
+  const inside = await onTarget('open', path, lineageOf(parent))
   for (const source of apart)
-    if (isWithin(above, source.lineage)) throw overlap(path, 'it would be inside the source')
+    if (isWithin(inside, source.lineage)) throw overlap(path, 'it would be inside the source')
   const created = await onTarget('mkdir', path, makeDirectory(parent, basename(path)))
+  let held: HeldDirectory | undefined
   try {
-    const held = await onTarget('open', path, parent.directory(basename(path)))
+    held = await onTarget('open', path, openBelow(parent, path, above))
+    if (!created) await refuseOverlaps(apart, held, path)
+    if (!created && above !== undefined && !(await isEmptyOrOurs(held, path))) throw untrusted(path)
+    if (created) await onTarget('mkdir', path, requireNew(parent, held, path))
     if (created) await giveAttributes(held, path, sources)
     return { held, created }
   } catch (error) {
+    await held?.close()
     if (created) await removeIfEmpty(calls, path)
     throw error instanceof InotifyError && error.code === 'ENOENT' ? new TargetGone(error.message) : error
   }
+}
+
+async function openBelow(
+  parent: HeldDirectory,
+  path: string,
+  above: Inode | undefined,
+): Promise<HeldDirectory> {
+  try {
+    return await parent.directory(basename(path))
+  } catch (error) {
+    throw above !== undefined && ['ELOOP', 'ENOTDIR'].includes(codeOf(error)) ? untrusted(path) : error
+  }
+}
+
+async function isEmptyOrOurs(held: HeldDirectory, path: string): Promise<boolean> {
+  if ((await onTarget('getdents64', path, held.names(1))).length === 0) return true
+  for (const name of await onTarget('getdents64', path, stagingsIn(held))) {
+    await using leftover = await openLeftover(held, name, '', path)
+    if (leftover !== undefined) return true
+  }
+  return false
+}
+
+function untrusted(path: string): InotifyError {
+  return new InotifyError({
+    errno: 'EPERM',
+    syscall: 'mirror',
+    path,
+    hint: 'the directory was removed, renamed or replaced, and as others may write the way to it, what is there now is not written to: put it back, or an empty directory, or start the mirror again',
+  })
 }
 
 /**
@@ -84,7 +128,7 @@ async function giveAttributes(
 
 /** Says once that the target's content will be written to a disk, or across a network. */
 export async function warnUnlessInMemory(target: HeldDirectory, path: string): Promise<void> {
-  const type = await target.calls.fileSystem(target.fd)
+  const type = await onTarget('statfs', path, target.calls.fileSystem(target.fd))
   if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
   warn(
     'INOTIFY_BRIDGE_TARGET',
@@ -98,8 +142,8 @@ export async function removeIfEmpty(calls: Calls, directory: string): Promise<vo
   try {
     await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR)
   } catch (error) {
-    // Somebody else's file in it, a mount on it, or gone already.
-    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY'].includes(codeOf(error))) throw error
+    // Somebody else's file in it, a mount on it, or gone already; or something else has the name.
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY'].includes(codeOf(error))) throw error
   }
 }
 
@@ -121,6 +165,15 @@ async function openExisting(calls: Calls, path: string): Promise<HeldDirectory |
     if (codeOf(error) === 'ENOENT') return undefined
     return await onTarget('open', path, Promise.reject(error))
   }
+}
+
+async function refuseOverlaps(
+  sources: readonly SourceDirectory[],
+  held: HeldDirectory,
+  path: string,
+): Promise<void> {
+  const target = await onTarget('open', path, lineageOf(held))
+  for (const source of sources) refuseOverlap(source.lineage, target, path)
 }
 
 function refuseOverlap(source: Lineage, target: Lineage, path: string): void {

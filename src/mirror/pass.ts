@@ -1,4 +1,4 @@
-import type { InotifyError } from '../errors.ts'
+import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { buildAhead } from './build.ts'
@@ -61,26 +61,43 @@ export class Passes {
 
   /** One pass. Rejects with an {@link InotifyError} if the staging directory fails it, and with ECANCELED if the mirror is closed. */
   async run(): Promise<Outcome> {
-    const { target, publisher, index } = this.#context
+    const { publisher, index } = this.#context
     try {
       for (let left = ATTEMPTS; ; left--) {
         const epoch = await publisher.begin(index)
+        let outcome: Outcome | undefined
+        let uncleared: InotifyError | undefined
         try {
-          return await this.#attempt(epoch)
+          outcome = await this.#attempt(epoch)
         } catch (error) {
           if (!(error instanceof Torn || error instanceof Replaced)) throw error
           const path = error instanceof Torn ? '..data' : ''
-          if (left === 1) return { found: 'torn', path, reason: error.message }
+          if (left === 1) outcome = { found: 'torn', path, reason: error.message }
         } finally {
-          await target.staging.clear(index)
+          uncleared = await this.#clear()
           await publisher.end(epoch)
         }
+        // What the pass has found counts whatever is left behind; the next one tries to clear that away, too.
+        if (outcome?.found === 'source' && uncleared !== undefined)
+          return { ...outcome, failures: [...outcome.failures, uncleared] }
+        if (outcome !== undefined) return outcome
       }
     } catch (error) {
       const isOfSource = error instanceof CallError && codeOf(error) !== 'ECANCELED'
       if (losesSource(error) || isOfSource) return { found: 'lost', reason: reasonOf(error) }
       throw error
     }
+  }
+
+  async #clear(): Promise<InotifyError | undefined> {
+    const { target, index } = this.#context
+    try {
+      await target.staging.clear(index)
+    } catch (error) {
+      if (error instanceof InotifyError) return error
+      throw error
+    }
+    return undefined
   }
 
   async #attempt(epoch: number): Promise<Outcome> {

@@ -4,6 +4,7 @@ import { buildAll, isAtHand, type Ready } from './build.ts'
 import { changedNames } from './changed.ts'
 import { currentGeneration } from './generation.ts'
 import { Replaced } from './interrupted.ts'
+import { identityOf } from './inventory.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
 import type { Target } from './target.ts'
@@ -175,7 +176,7 @@ export class Publisher {
     const ready: Step[] = []
     for (const step of steps) {
       const from = step.do === 'place' && step.essential ? current : undefined
-      if (step.do !== 'place' || (await isAtHand(step.node, (file) => this.#target.staging.has(file), from)))
+      if (step.do !== 'place' || (await isAtHand(step.node, (node) => this.#target.staging.has(node), from)))
         ready.push(step)
     }
     return ready
@@ -190,15 +191,15 @@ export class Publisher {
 
 /** The entries of the target while the steps are carried out: what is there, or what replaces it. */
 function withBuilt(
-  made: Map<string, bigint[]>,
+  made: Map<string, string[]>,
   steps: readonly Step[],
   built: Ready,
-): ReadonlyMap<string, readonly bigint[]> {
+): ReadonlyMap<string, readonly string[]> {
   for (const step of steps) {
     if (step.do !== 'place' || step.path.includes('/')) continue
     const ready = built.get(step)
     const inode = ready === undefined || ready instanceof Error ? undefined : ready.inodes.get(step.path)
-    made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [inode.ino])])
+    made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [identityOf(inode)])])
   }
   return made
 }

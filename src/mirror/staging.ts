@@ -1,21 +1,23 @@
 import { randomBytes } from 'node:crypto'
-import { InotifyError } from '../errors.ts'
 import { LOCK_UN } from '../mounts/calls.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
-import { emptyDirectory, removeTree } from '../mounts/remove_tree.ts'
-import { isOwn, type Ledger, writeLedger } from './ledger.ts'
+import { removeTree } from '../mounts/remove_tree.ts'
+import { type Ledger, writeLedger } from './ledger.ts'
 import {
   isTaken,
   type Leftover,
   LOCK_FILE,
   openLeftover,
-  removeUnborn,
+  removeStaging,
+  removeUnfinished,
   STAGING_PREFIX,
   stagingsIn,
   UNBORN_PREFIX,
+  WORK_PREFIX,
 } from './leftover_staging.ts'
+import { isOwn, NOTE_MODE, requireNew } from './own.ts'
 import { onTarget } from './safe_copy.ts'
-import type { TargetFile } from './tree.ts'
+import type { TargetNode } from './tree.ts'
 import { Work } from './work.ts'
 
 /** A staging directory that has just been made. */
@@ -61,7 +63,7 @@ export class Staging {
         const leftover = await openLeftover(target, name, only, shown)
         if (leftover !== undefined) leftovers.push(leftover)
       }
-      const ledgers = leftovers.flatMap(({ ledger }) => ledger ?? [])
+      const ledgers = leftovers.map(({ ledger }) => ledger)
       const ledger = {
         target: target.opened.ino,
         createdTarget: createdTarget || ledgers.some((each) => each.createdTarget),
@@ -76,7 +78,7 @@ export class Staging {
           if (other === made.name || found.includes(other)) continue
           await (await openLeftover(target, other, only, shown))?.[Symbol.asyncDispose]()
         }
-        await onTarget('rmdir', shown, removeUnborn(target))
+        await onTarget('rmdir', shown, removeUnfinished(target))
         // Only now: being killed before this line leaves what was inherited for the next.
         for (const leftover of leftovers) await onTarget('rmdir', shown, leftover.remove())
         return staging
@@ -94,13 +96,13 @@ export class Staging {
     return this.#ledger.createdTarget
   }
 
-  /** The entries of the target that this mirror, or one before it, made, and the inode numbers that they may have. */
-  get made(): ReadonlyMap<string, readonly bigint[]> {
+  /** The entries of the target that this mirror, or one before it, made, and what tells the inodes that they may have. */
+  get made(): ReadonlyMap<string, readonly string[]> {
     return this.#ledger.made
   }
 
   /** Notes down which entries the target has or will have, before they are there. Throws if that fails and one is new. */
-  async record(entries: ReadonlyMap<string, readonly bigint[]>): Promise<void> {
+  async record(entries: ReadonlyMap<string, readonly string[]>): Promise<void> {
     const { made } = this.#ledger
     if (isSame(made, entries)) return
     const ledger = { ...this.#ledger, made: entries }
@@ -125,10 +127,10 @@ export class Staging {
     return work
   }
 
-  /** Whether a file is ready to be published, whichever source it is of. */
-  async has(file: TargetFile): Promise<boolean> {
+  /** Whether a file, or a directory with all in it, is ready to be published, whichever source it is of. */
+  async has(node: TargetNode): Promise<boolean> {
     for (const work of this.#works.values())
-      if ((await work.catch(() => undefined))?.files.has(file) === true) return true
+      if ((await work.catch(() => undefined))?.has(node) === true) return true
     return false
   }
 
@@ -152,11 +154,7 @@ export class Staging {
   async remove(): Promise<void> {
     const { held, name } = this.#made
     try {
-      await onTarget('unlink', this.#shown, emptyDirectory(held))
-      // Somebody who may write the target may have given the name to something else.
-      const isThis = ({ dev, ino }: { dev: bigint; ino: bigint }) =>
-        dev === held.opened.dev && ino === held.opened.ino
-      await onTarget('unlink', this.#shown, removeTree(this.#target, name, isThis))
+      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held))
     } finally {
       await this.#close()
     }
@@ -168,11 +166,12 @@ export class Staging {
    */
   async leave(): Promise<void> {
     if (!isOwn(await this.#made.held.stat())) return await this.remove()
-    for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
-    for (const source of this.#works.keys())
-      await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
-    this.#works.clear()
-    await this.#close()
+    try {
+      for (const source of this.#works.keys())
+        await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
+    } finally {
+      await this.#close()
+    }
   }
 
   async #close(): Promise<void> {
@@ -186,10 +185,10 @@ export class Staging {
   }
 }
 
-type Entries = ReadonlyMap<string, readonly bigint[]>
+type Entries = ReadonlyMap<string, readonly string[]>
 
 function union(all: readonly Entries[]): Entries {
-  const entries = new Map<string, readonly bigint[]>()
+  const entries = new Map<string, readonly string[]>()
   for (const each of all)
     for (const [name, inodes] of each) entries.set(name, [...(entries.get(name) ?? []), ...inodes])
   return entries
@@ -200,7 +199,7 @@ function isSame(a: Entries, b: Entries): boolean {
 }
 
 function workName(source: number): string {
-  return `work${source}`
+  return `${WORK_PREFIX}${source}`
 }
 
 /** Comes into being locked and with its ledger: one without would seem to be left by a mirror that has ended, and two could run. */
@@ -212,8 +211,13 @@ async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string)
   const held = await target.directory(unborn)
   let lock: HeldFile | undefined
   try {
-    await requireOwn(target, held, shown)
-    lock = await held.create(LOCK_FILE, 0o600)
+    await requireNew(target, held, shown)
+  } catch (error) {
+    await held.close()
+    throw error
+  }
+  try {
+    lock = await held.create(LOCK_FILE, NOTE_MODE)
     await isTaken(lock)
     await writeLedger(held, ledger, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
@@ -222,28 +226,9 @@ async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string)
     await calls.rename(target.at(unborn), target.at(name))
     return { name, held, lock }
   } catch (error) {
-    await emptyDirectory(held).catch(() => {})
-    await removeTree(target, unborn, isOwn).catch(() => {})
+    await removeStaging(target, unborn, held).catch(() => {})
     await lock?.[Symbol.asyncDispose]()
     await held.close()
     throw error
   }
-}
-
-/**
- * Refuses a directory that somebody who may write the target has put in the place of the one just made. Where the file system says of
- * whatever this user makes that somebody else owns it (root on NFS, a FUSE mount that maps users), a file tells what it says.
- */
-async function requireOwn(target: HeldDirectory, made: HeldDirectory, shown: string): Promise<void> {
-  if (isOwn(made.opened)) return
-  const name = `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
-  await using file = await target.create(name, 0o600)
-  await target.calls.unlink(target.at(name))
-  if (file.opened.uid === made.opened.uid && (Number(made.opened.mode) & 0o022) === 0) return
-  throw new InotifyError({
-    errno: 'EPERM',
-    syscall: 'mkdir',
-    path: shown,
-    hint: 'somebody has put a directory in the place of one that was just made there: take from others the right to write the target',
-  })
 }

@@ -1,12 +1,13 @@
 import { constants } from 'node:fs'
+import { dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { leavesAtOnce } from '../mounts/at_once.ts'
 import { codeOf } from '../mounts/call_error.ts'
 import { AT_FDCWD, type Calls, O_PATH } from '../mounts/calls.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
+import { HeldDirectory } from '../mounts/held.ts'
 import { readBack } from './inherit.ts'
 import { Displaced, orDisplaced } from './interrupted.ts'
-import type { Inventory } from './inventory.ts'
+import type { Inode, Inventory } from './inventory.ts'
 import {
   openTarget,
   removeIfEmpty,
@@ -17,6 +18,7 @@ import {
 import { onTarget } from './safe_copy.ts'
 import { Staging } from './staging.ts'
 import { statKey, type TargetNode, type TargetTree } from './tree.ts'
+import { isTrustedWay } from './trusted_way.ts'
 
 const { O_DIRECTORY } = constants
 
@@ -40,6 +42,8 @@ export interface TargetPlace {
 /** A directory that is mirrored to, open. */
 interface Opened {
   readonly held: HeldDirectory
+  /** The directory that its path was in; undefined where that cannot be looked at. */
+  readonly above: Inode | undefined
   readonly staging: Staging
   readonly tree: TargetTree
   readonly inventory: Inventory
@@ -89,11 +93,11 @@ export class Target {
     return this.#opened.inventory
   }
 
-  /** The first level of what the mirror has put there, with inode numbers. */
-  get made(): Map<string, bigint[]> {
+  /** The first level of what the mirror has put there, with what tells the inodes. */
+  get made(): Map<string, string[]> {
     const { tree, inventory } = this.#opened
-    const inodesOf = (name: string) => [inventory.inodeOf(name)].flatMap((inode) => inode?.ino ?? [])
-    return new Map([...tree.entries.keys()].map((name) => [name, inodesOf(name)]))
+    const identitiesOf = (name: string) => [inventory.identityOf(name)].filter((each) => each !== undefined)
+    return new Map([...tree.entries.keys()].map((name) => [name, identitiesOf(name)]))
   }
 
   /** A pass begins that makes things ready here; to be ended with what this returns. */
@@ -115,7 +119,8 @@ export class Target {
 
   /**
    * Looks whether the path still leads to the directory that is held. If not, that one keeps what it has, and the one at the path, made
-   * if there is none, is mirrored to from now on. Returns the error that says so.
+   * if there is none, is mirrored to from now on. Returns the error that says so. Throws EPERM where somebody else may have put it there,
+   * and it is neither empty nor was a mirror's: a running mirror of root's would write wherever he leads it.
    */
   async locate(): Promise<InotifyError | undefined> {
     const { held } = this.#opened
@@ -123,7 +128,7 @@ export class Target {
     if (there !== undefined) this.#calls.close(there.fd)
     const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
     if (isSame && there.stat.mount === held.opened.mount) return undefined
-    const opened = await openAt(this.#calls, this.#place)
+    const opened = await openAt(this.#calls, this.#place, await this.#wayFrom())
     this.#former.push({ epoch: this.epoch, opened: this.#opened })
     this.#opened = opened
     this.epoch++
@@ -207,6 +212,12 @@ export class Target {
     await this.#calls.stat({ fd: AT_FDCWD, name: '/' }).catch(() => {})
   }
 
+  /** Where the path must lead; undefined if only root and this user decide that. */
+  async #wayFrom(): Promise<Inode | undefined> {
+    const isTrusted = await isTrustedWay(this.#calls, this.shown).catch(() => false)
+    return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })
+  }
+
   async #untouched(
     held: HeldDirectory,
     { entries }: TargetTree,
@@ -261,12 +272,13 @@ export class Target {
     const { inventory } = this.#opened
     const name = path.slice(path.lastIndexOf('/') + 1)
     if (node.kind !== 'directory') {
-      const stat = await parent.lstat(name).catch(orDisplaced(path))
-      if (!inventory.confirm(path, stat)) throw new Displaced(path)
+      const stat = await parent.lstat(name).catch(orAbsent)
+      const isText = node.kind !== 'link' || stat?.link === node.to
+      if (stat === undefined || !isText || !inventory.confirm(path, stat)) throw new Displaced(path)
       return
     }
-    await using held = await parent.directory(name).catch(orDisplaced(path))
-    if (!inventory.confirm(path, held.opened)) throw new Displaced(path)
+    await using held = await parent.directory(name).catch(orAbsent)
+    if (held === undefined || !inventory.confirm(path, held.opened)) throw new Displaced(path)
     await leavesAtOnce(node.entries, (child, of) => this.#confirm(held, `${path}/${child}`, of))
   }
 
@@ -278,34 +290,50 @@ export class Target {
 }
 
 /** Opens the directory, and takes over what mirrors before have left in it. */
-async function openAt(calls: Calls, place: TargetPlace): Promise<Opened> {
+async function openAt(calls: Calls, place: TargetPlace, above?: Inode): Promise<Opened> {
   for (let left = ATTEMPTS; ; left--) {
     try {
-      return await openOnce(calls, place)
+      return await openOnce(calls, place, above)
     } catch (error) {
       if (!(error instanceof TargetGone) || left === 0) throw error
     }
   }
 }
 
-async function openOnce(calls: Calls, { directory, only, sources, bytes }: TargetPlace): Promise<Opened> {
-  const { held, created } = await openTarget(calls, directory, sources)
+async function openOnce(
+  calls: Calls,
+  { directory, only, sources, bytes }: TargetPlace,
+  from?: Inode,
+): Promise<Opened> {
+  const { held, created } = await openTarget(calls, directory, sources, from)
   try {
     await warnUnlessInMemory(held, directory)
     const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
     try {
       const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
-      return { held, staging, tree, inventory }
+      return { held, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
     } catch (error) {
       await letGoOf(staging).catch(() => {})
       throw error
     }
   } catch (error) {
-    const isGone = (await held.stat()).nlink === 0n
+    const isGone = await held.stat().then(
+      ({ nlink }) => nlink === 0n,
+      () => false,
+    )
     await held.close()
     if (isGone) throw new TargetGone()
     if (created) await removeIfEmpty(calls, directory)
     throw error
+  }
+}
+
+async function inodeAt(calls: Calls, path: string): Promise<Inode | undefined> {
+  try {
+    await using held = await HeldDirectory.open(calls, path)
+    return held.opened
+  } catch {
+    return undefined
   }
 }
 
@@ -321,8 +349,9 @@ async function letGoOf(staging: Staging): Promise<void> {
   else await staging.remove()
 }
 
+/** What cannot be looked at, a neighbour's mount for one, is not what was put there, and must not keep the rest from being mirrored. */
 function orAbsent(error: unknown): undefined {
-  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error))) throw error
+  if (codeOf(error) === 'ECANCELED') throw error
 }
 
 function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {

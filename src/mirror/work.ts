@@ -1,14 +1,14 @@
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
-import type { Inode } from './inventory.ts'
-import type { TargetFile, TargetTree } from './tree.ts'
+import type { TargetFile, TargetNode, TargetTree } from './tree.ts'
 
 /** What was made in the work directory, ready to be renamed into place. */
 export interface Built {
   /** Its name in the work directory. */
   readonly name: string
-  /** The inodes of it and of all beneath it, by path. */
-  readonly inodes: ReadonlyMap<string, Inode>
+  /** What it is, and all beneath it, by path. */
+  readonly inodes: ReadonlyMap<string, FileStat>
 }
 
 /** What a pass has staged. */
@@ -47,9 +47,11 @@ export class Work {
     return String(this.#count++)
   }
 
-  /** The name here of a file that is ready to be published, brought from where another source's pass has made it. */
+  /** Takes a file that is ready to be published: its name here, brought from where another source's pass has made it. */
   async take(file: TargetFile): Promise<string | undefined> {
     const here = this.files.get(file)
+    // The name is for what displaces it: renamed over a directory, a file changes places with that.
+    this.files.delete(file)
     if (here !== undefined) return here
     for (const other of this.#all.values()) {
       const work = await other.catch(() => undefined)
@@ -61,6 +63,13 @@ export class Work {
       return name
     }
     return undefined
+  }
+
+  /** Whether a file, or a directory with all in it, is ready here or about to be. */
+  has(node: TargetNode): boolean {
+    return (
+      (node.kind === 'file' && this.files.has(node)) || (node.kind === 'directory' && this.#ahead.has(node))
+    )
   }
 
   /** What is being made before it is known whether it will be published; paths are relative to the tree. */
@@ -87,8 +96,15 @@ export class Work {
     this.#ahead.clear()
     if (this.#count === 0) return
     for (const [file, name] of this.files) if (!this.#kept.has(name)) this.files.delete(file)
-    const names = (await this.held.names()).map(String)
-    for (const name of names) if (!this.#kept.has(name)) await removeTree(this.held, name)
+    let failed: unknown
+    for (const name of await this.held.names()) {
+      if (this.#kept.has(name.toString())) continue
+      // A neighbour's mount, in a directory of his that was in the way, must not keep the rest.
+      await removeTree(this.held, name).catch((error) => {
+        failed ??= error
+      })
+    }
+    if (failed !== undefined) throw failed
     // A name that is kept must not be given again.
     if (this.#kept.size === 0) this.#count = 0
   }

@@ -7,14 +7,13 @@ import type { HeldDirectory } from './held.ts'
 
 /** A directory on the way down, whose subdirectories are not all removed yet. */
 interface Level {
-  readonly dev: bigint
-  readonly ino: bigint
+  readonly at: FileStat
   /** Its subdirectories; the last one is the one that is being emptied. */
   readonly directories: Buffer[]
 }
 
 /**
- * Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist.
+ * Removes an entry and all beneath it; symlinks are removed, not followed. It need not exist. EBUSY for what something is mounted on.
  *
  * @param isMeant decides by what a descriptor shows, where others may give the name to something of theirs: what is not meant stays
  */
@@ -35,6 +34,7 @@ export async function removeTree(
   {
     await using held = await parent.directory(name)
     if (isMeant !== undefined && !isMeant(held.opened)) return
+    if (!isOnMountOf(held.opened, parent.opened)) throw new CallError(constants.errno.EBUSY, 'unlink')
     await emptyDirectory(held)
   }
   // Of a directory that has taken the name since, it removes an empty one at most.
@@ -58,6 +58,8 @@ export async function emptyDirectory(root: HeldDirectory): Promise<void> {
         const below = await here.directory(next)
         if (here !== root) await here.close()
         here = below
+        // Not to be emptied before rmdir(2) refuses it.
+        if (!isOnMountOf(here.opened, root.opened)) throw new CallError(constants.errno.EBUSY, 'unlink')
         levels.push(await unlinkAll(here))
         continue
       }
@@ -84,12 +86,17 @@ async function unlinkAll(here: HeldDirectory): Promise<Level> {
       else if (codeOf(error) !== 'ENOENT') throw error
     }
   })
-  return { dev: here.opened.dev, ino: here.opened.ino, directories }
+  return { at: here.opened, directories }
 }
 
-async function climb(here: HeldDirectory, above: Level): Promise<HeldDirectory> {
+async function climb(here: HeldDirectory, { at }: Level): Promise<HeldDirectory> {
   const parent = await here.parent()
-  if (parent.opened.dev === above.dev && parent.opened.ino === above.ino) return parent
+  if (parent.opened.dev === at.dev && parent.opened.ino === at.ino) return parent
   await parent.close()
   throw new CallError(constants.errno.EBUSY, 'unlink')
+}
+
+/** By the device where the kernel does not tell mounts apart (before 5.8). */
+function isOnMountOf(one: FileStat, other: FileStat): boolean {
+  return one.mount === 0n ? one.dev === other.dev : one.mount === other.mount
 }

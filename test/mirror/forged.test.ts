@@ -1,7 +1,7 @@
 // What somebody else has laid into a target that others may write is not believed: a mirror of root's would remove what it names.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import {
   chmod,
   lchown,
@@ -9,12 +9,13 @@ import {
   readdir,
   readFile,
   rename,
+  rm,
   symlink,
   truncate,
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { InotifyError } from '../../src/errors.ts'
 import { readLedger, writeLedger } from '../../src/mirror/ledger.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
@@ -51,10 +52,14 @@ async function give(path: string): Promise<void> {
 async function forge(target: string, made: readonly string[], text?: string): Promise<string> {
   const staging = join(target, FORGED)
   await mkdir(staging)
-  const noted = made.map((name) => [name, String(lstatSync(join(target, name)).ino)])
+  const noted = made.map((name) => {
+    const { ino, birthtimeNs } = lstatSync(join(target, name), { bigint: true })
+    return [name, `${ino}:${birthtimeNs}`]
+  })
   const ledger = { target: String(statSync(target).ino), createdTarget: true, only: '', made: noted }
   await writeFile(join(staging, 'ledger'), text ?? JSON.stringify(ledger))
   await writeFile(join(staging, 'lock'), '')
+  for (const note of ['ledger', 'lock']) await chmod(join(staging, note), 0o1600)
   return staging
 }
 
@@ -84,7 +89,7 @@ test('one that others can have written into does not count either', async () => 
     const { target, start } = await openTarget(0o1777)
     await writeFile(join(target, 'victim'), 'theirs')
     const staging = await forge(target, ['victim'])
-    await chmod(join(staging, what), what === '.' ? 0o775 : 0o664)
+    await chmod(join(staging, what), what === '.' ? 0o775 : 0o1660)
     await (await start()).close()
     expect(await readFile(join(target, 'victim'), 'utf8'), what).toBe('theirs')
   }
@@ -113,6 +118,46 @@ test("a file that has taken the name of one that was noted down is somebody else
   await (await start()).close()
   expect(await readFile(join(target, 'old'), 'utf8')).toBe('theirs')
   expect(existsSync(staging)).toBe(false)
+})
+
+test('a directory of this user that somebody has given such a name is none of a mirror: it stays with all in it', async () => {
+  const { target, start } = await openTarget(0o777)
+  const old = new Date(Date.now() - 3_600_000)
+  for (const name of [FORGED, '.inotify-bridge-new-0123456789ab']) {
+    await mkdir(join(target, name), { mode: 0o700 })
+    await writeFile(join(target, name, 'private'), 'theirs')
+    utimesSync(join(target, name), old, old)
+  }
+  await (await start()).close()
+  for (const name of [FORGED, '.inotify-bridge-new-0123456789ab'])
+    expect(await readFile(join(target, name, 'private'), 'utf8')).toBe('theirs')
+})
+
+test('one with a note of a mirror loses that alone: what else is in it stays', async () => {
+  const { target, start } = await openTarget(0o777)
+  const staging = await forge(target, [])
+  await mkdir(join(staging, 'private'))
+  await writeFile(join(staging, 'private/file'), 'theirs')
+  await (await start()).close()
+  expect(await readdir(staging)).toEqual(['private'])
+  expect(await readFile(join(staging, 'private/file'), 'utf8')).toBe('theirs')
+})
+
+test('mirrored content does not become a note by being moved to its place', async () => {
+  const { source, target, start } = await openTarget(0o777)
+  await writeFile(join(target, 'victim'), 'theirs')
+  const staging = await forge(target, ['victim'])
+  await mkdir(join(source, 'd'))
+  for (const name of ['ledger', 'lock']) {
+    await writeFile(join(source, 'd', name), await readFile(join(staging, name)))
+    await chmod(join(source, 'd', name), 0o7600)
+  }
+  await rm(staging, { recursive: true })
+  await (await start()).close({ keep: true })
+  await rename(join(target, 'd'), join(target, FORGED))
+  const started = await start()
+  await started.refresh()
+  expect(await readFile(join(target, 'victim'), 'utf8')).toBe('theirs')
 })
 
 test('nobody can claim that a mirror is running: not by a text, and not by a lock', async ({ skip }) => {
@@ -145,7 +190,7 @@ test('nobody can claim that a mirror is running: not by a text, and not by a loc
     (name) => name.startsWith('.inotify-bridge-') && name !== FORGED,
   )
   const lock = join(target, own, 'lock')
-  expect(statSync(lock).mode & 0o777).toBe(0o600)
+  expect(statSync(lock).mode & 0o7777).toBe(0o1600)
   await expect(start()).rejects.toMatchObject({ code: 'EBUSY' })
   await first.close()
   await (await start()).close()
@@ -169,7 +214,7 @@ test('a ledger of 20 GB, most of it a hole, is not read', async () => {
   })
   await (await start()).close()
   expect(bytes).toBeLessThan(5 * 1024 * 1024)
-  expect(existsSync(staging)).toBe(false)
+  expect(existsSync(staging), 'nor is it known for a mirror').toBe(true)
 })
 
 test('a ledger that would not be read again is not written', async () => {
@@ -177,7 +222,7 @@ test('a ledger that would not be read again is not written', async () => {
   onTestFinished(() => calls.end())
   const staging = await HeldDirectory.open(calls, directory())
   const made = (entries: number) =>
-    new Map(Array.from({ length: entries }, (_, n) => [String(n).padStart(255, 'x'), [BigInt(n)]]))
+    new Map(Array.from({ length: entries }, (_, n) => [String(n).padStart(255, 'x'), [String(n)]]))
   const ledger = { target: 1n, createdTarget: false, only: '', made: made(10_000) }
   await writeLedger(staging, ledger, 'target')
   expect(await readLedger(staging)).toEqual(ledger)
@@ -222,6 +267,81 @@ test('whoever may write the target and takes the staging directory as it is made
   expect(theirs(target)).toEqual([])
 }, 60_000)
 
+describe.skipIf(!isRoot)(
+  'directories exchanged for those just made, 200 times, by a program that waits for the event (needs root)',
+  () => {
+    /** Lays a private directory beside what is made in `path` with the prefix, and has the two exchanged. */
+    async function exchanging(path: string, prefix: string, uid: number) {
+      const program = spawn(compile('exchange_names'), [path, prefix, 'sub', 'none'], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+      onTestFinished(() => void program.kill('SIGKILL'))
+      await once(program.stdout, 'data')
+      const privates: number[] = []
+      return {
+        async lay() {
+          for (const name of readdirSync(path)) await rm(join(path, name), { recursive: true })
+          await mkdir(join(path, 'sub'), { mode: 0o700 })
+          await writeFile(join(path, 'sub/precious'), 'theirs')
+          await lchown(join(path, 'sub'), uid, uid)
+          privates.push(statSync(join(path, 'sub')).ino)
+        },
+        /** What the directory has become, wherever it is now. */
+        find() {
+          const all = readdirSync(path).map((name) => join(path, name))
+          const found = all.find((each) => lstatSync(each).ino === privates.at(-1))
+          if (found === undefined) return 'gone'
+          const stat = lstatSync(found)
+          return `${(stat.mode & 0o7777).toString(8)} of ${stat.uid}: ${readdirSync(found).join()}`
+        },
+        /** How often it was in time. */
+        async end() {
+          program.stdin.end()
+          return Number(String((await once(program.stdout, 'data'))[0]))
+        },
+      }
+    }
+
+    for (const uid of [0, 1234]) {
+      test(`the staging directory, for one of user ${uid}`, async () => {
+        const { source } = await openTarget(0o755)
+        const target = directory('/dev/shm')
+        await chmod(target, 0o777)
+        const attack = await exchanging(target, '.inotify-bridge-new-', uid)
+        for (let n = 0; n < 200; n++) {
+          await attack.lay()
+          try {
+            await (await mirror(source, target, { interval: 60_000, quiet: 5 })).close()
+          } catch (error) {
+            expect(error).toBeInstanceOf(InotifyError)
+          }
+          expect(attack.find()).toBe(`700 of ${uid}: precious`)
+        }
+        expect(await attack.end()).toBeGreaterThan(0)
+      }, 60_000)
+
+      test(`the target, for one of user ${uid}`, async () => {
+        const { source } = await openTarget(0o755)
+        await lchown(source, NOBODY, NOBODY)
+        const parent = directory('/dev/shm')
+        await chmod(parent, 0o777)
+        const attack = await exchanging(parent, 'target', uid)
+        for (let n = 0; n < 200; n++) {
+          await attack.lay()
+          try {
+            const started = await mirror(source, join(parent, 'target'), { interval: 60_000, quiet: 5 })
+            await started.close()
+          } catch (error) {
+            expect(error).toBeInstanceOf(InotifyError)
+          }
+          expect(attack.find()).toBe(`700 of ${uid}: precious`)
+        }
+        expect(await attack.end()).toBeGreaterThan(0)
+      }, 60_000)
+    }
+  },
+)
+
 /** What has come into directories that nobody has laid into the target. */
 function theirs(target: string): string[] {
   const paths = readdirSync(target).map((name) => join(target, name))
@@ -231,8 +351,9 @@ function theirs(target: string): string[] {
 test('a leftover that is 4,000 levels deep is removed with few descriptors', async ({ skip }) => {
   const { source, target } = await openTarget(0o755)
   const staging = await forge(target, [])
+  await mkdir(join(staging, 'work0'), { mode: 0o700 })
   const chain = `process.chdir(process.argv[1]); for (let n = 0; n < 4000; n++) { require('node:fs').mkdirSync('d'); process.chdir('d') }`
-  expect(spawnSync(process.execPath, ['-e', chain, staging]).status).toBe(0)
+  expect(spawnSync(process.execPath, ['-e', chain, join(staging, 'work0')]).status).toBe(0)
   const main = join(import.meta.dirname, '../../dist/cli/main.js')
   if (!existsSync(main)) skip('needs dist')
   const { status, stderr } = spawnSync(

@@ -1,6 +1,6 @@
 // Others change the target while it is mirrored to: what is theirs is not touched, and what is the mirror's comes back.
 import { spawnSync } from 'node:child_process'
-import { existsSync, linkSync, renameSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, renameSync } from 'node:fs'
 import {
   appendFile,
   chmod,
@@ -15,10 +15,12 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mirror as begin } from '../../src/mirror/mirror.ts'
+import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { directory, fixture } from './fixture.ts'
@@ -185,6 +187,132 @@ describe('the target itself', () => {
     await mirror.refresh()
     expect(await readFile(join(target, 'sub/file'), 'utf8')).toBe('1')
     expect(mirror.errors).toEqual([])
+  })
+
+  test('others may write the way to it: what they put there is not written to', async () => {
+    const { source } = fixture()
+    const parent = directory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
+    await chmod(parent, 0o777)
+    const target = join(parent, 'target')
+    await writeFile(join(source, 'a'), '1')
+    const mirror = await begin(source, target, { interval: 60_000, quiet: 5 })
+    onTestFinished(() => mirror.close())
+    const { errors } = said(mirror)
+    const elsewhere = directory()
+    for (const [put, away] of [
+      [() => symlink(elsewhere, target), () => unlink(target)],
+      [() => mkdir(join(target, 'theirs'), { recursive: true }), () => rm(target, { recursive: true })],
+    ] as const) {
+      errors.length = 0
+      await rename(target, `${target}.away`)
+      await put()
+      await mirror.refresh()
+      await mirror.refresh()
+      expect(errors).toMatchObject([{ code: 'EPERM', path: target }])
+      expect(await readdir(elsewhere)).toEqual([])
+      expect((await readdir(target)).filter((name) => name !== 'theirs')).toEqual([])
+      await away()
+      await rename(`${target}.away`, target)
+      await mirror.refresh()
+      expect(mirror.errors).toEqual([])
+    }
+    // Nothing there, or something empty, is as good as what the mirror makes.
+    await rm(target, { recursive: true })
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+    await rename(target, `${target}.away`)
+    await mkdir(target)
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+  })
+
+  test('a mount in a directory of the mirror that goes is not emptied', async ({ skip }) => {
+    const { source, target, start } = fixture()
+    await mkdir(join(source, 'sub/data'), { recursive: true })
+    await writeFile(join(source, 'sub/file'), '1')
+    const mirror = await start()
+    const { errors } = said(mirror)
+    const mounted = join(target, 'sub/data')
+    if (spawnSync('mount', ['-t', 'tmpfs', 'none', mounted]).status !== 0) skip('needs the right to mount')
+    onTestFinished(() => void spawnSync('umount', [mounted]))
+    await writeFile(join(mounted, 'theirs'), 'theirs')
+    await rm(join(source, 'sub'), { recursive: true })
+    await mirror.refresh()
+    expect(await readFile(join(mounted, 'theirs'), 'utf8')).toBe('theirs')
+    expect(errors).toMatchObject([{ code: 'EBUSY' }])
+    spawnSync('umount', [mounted])
+    await mirror.refresh()
+    expect(existsSync(join(target, 'sub'))).toBe(false)
+  })
+
+  test('an entry that cannot be looked at keeps no other from being mirrored', async () => {
+    const { source, target, start } = fixture()
+    for (const name of ['a', 'b']) await writeFile(join(source, name), '1')
+    const mirror = await start()
+    const { lstat } = HeldDirectory.prototype
+    const spy = vi.spyOn(HeldDirectory.prototype, 'lstat')
+    // As a neighbour's FUSE mount is for root.
+    spy.mockImplementation(async function (this: HeldDirectory, name) {
+      if (name === 'a' && this.opened.ino === (await stat(target, { bigint: true })).ino)
+        throw new CallError(constants.errno.EACCES, 'statx')
+      return await lstat.call(this, name)
+    })
+    onTestFinished(() => spy.mockRestore())
+    await writeFile(join(source, 'b'), '2')
+    await mirror.refresh()
+    expect(await readFile(join(target, 'b'), 'utf8')).toBe('2')
+    spy.mockRestore()
+    await mirror.refresh()
+    await mirror.refresh()
+    expect(mirror.errors).toEqual([])
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+  })
+
+  test('a directory in the way that cannot be removed is said, and updates go on', async ({ skip }) => {
+    const { source, target, start } = fixture()
+    await mkdir(join(target, 'a/mounted'), { recursive: true })
+    const mount = () => spawnSync('mount', ['-t', 'tmpfs', 'none', join(target, 'a/mounted')]).status === 0
+    if (!mount()) skip('needs the right to mount')
+    const mirror = await start()
+    const { errors, updates } = said(mirror)
+    onTestFinished(() => {
+      const table = readFileSync('/proc/self/mountinfo', 'utf8')
+      for (const line of table.split('\n'))
+        if (line.includes(target)) spawnSync('umount', [line.split(' ')[4] as string])
+    })
+    await writeFile(join(source, 'a'), '1')
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+    await writeFile(join(source, 'a'), '2')
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+    expect(updates).toEqual([['a'], ['a']])
+    expect(errors).toMatchObject([{ code: 'EBUSY', path: target }])
+  })
+
+  test('another link put at ..data_tmp as it is made is not published', async () => {
+    const { source, target, start } = fixture()
+    await atomicWrite(source, { a: '1' })
+    const mirror = await start()
+    await mkdir(join(target, 'theirs'))
+    await writeFile(join(target, 'theirs/a'), 'theirs')
+    const { symlink: original } = Calls.prototype
+    const swapped = vi.fn(async (name: string | Buffer) => {
+      if (name !== '..data_tmp' || swapped.mock.results.length > 1) return
+      await symlink('theirs', join(target, 'new'))
+      await rename(join(target, 'new'), join(target, '..data_tmp'))
+    })
+    const spy = vi.spyOn(Calls.prototype, 'symlink')
+    spy.mockImplementation(async function (this: Calls, to, at) {
+      await original.call(this, to, at)
+      await swapped(at.name)
+    })
+    onTestFinished(() => spy.mockRestore())
+    await atomicWrite(source, { a: '2' })
+    await mirror.refresh()
+    expect(swapped).toHaveBeenCalled()
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
   })
 
   test('renamed and back: nothing is doubled, and close() leaves nothing', async () => {
