@@ -1,7 +1,8 @@
 import { currentGeneration } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
-import type { TargetNode, TargetTree } from './tree.ts'
+import type { Missing, StagedGeneration } from './stage.ts'
+import type { Link, TargetNode, TargetTree } from './tree.ts'
 
 /** What an earlier mirror has left in the target, for a source of which nothing better can be had yet. Others may claim parts of it. */
 export function adopted(target: TargetTree, source: string): Contribution {
@@ -23,6 +24,25 @@ export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Cont
     if (!kept.has(name) && (isKey(node) || (next !== undefined && isKey(next)))) kept.set(name, node)
   }
   return { ...had, entries: kept }
+}
+
+/**
+ * Whether a key has become a file that has not held still yet, and is shown as the key that it was: its link would dangle without
+ * the keys that it leads to.
+ */
+export function needsLastKeys(
+  entries: ReadonlyMap<string, TargetNode>,
+  generation: StagedGeneration | undefined,
+  missing: readonly Missing[],
+): boolean {
+  return missing.some(({ path, isPassing }) => {
+    const node = entries.get(path)
+    return isPassing && node?.kind === 'link' && isKey(node) && !leadsTo(node, generation)
+  })
+}
+
+function leadsTo({ to }: Link, generation: StagedGeneration | undefined): boolean {
+  return generation?.tree.entries.has(to.split('/')[1] ?? '') === true
 }
 
 /**

@@ -4,7 +4,7 @@ import type { HeldDirectory } from '../mounts/held.ts'
 import { buildAhead } from './build.ts'
 import { isShown } from './generation.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './interrupted.ts'
-import { adopted, hasLinksInto, heldVersion, withLastKeys } from './last_good.ts'
+import { adopted, hasLinksInto, heldVersion, needsLastKeys, withLastKeys } from './last_good.ts'
 import { linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import type { Opened } from './opened.ts'
@@ -186,7 +186,8 @@ export class Passes {
     const { source, index, publisher } = this.#context
     const had = publisher.contributionOf(index) ?? adopted(publisher.tree, source.path)
     if (isHeld) return heldVersion(had, { entries, generation, missing }, source.path)
-    if (data !== undefined && generation === undefined) return withLastKeys(entries, had)
+    const isWanting = data !== undefined && generation === undefined
+    if (isWanting || needsLastKeys(entries, generation, missing)) return withLastKeys(entries, had)
     return { source: source.path, entries, generation, isAdopted: false }
   }
 

@@ -7,6 +7,7 @@ import {
   readdir,
   readFile,
   readlink,
+  rename,
   rm,
   rmdir,
   stat,
@@ -17,6 +18,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
 import { fixture } from './fixture.ts'
 
 /** What consumers see of the target: all but the staging directory. */
@@ -181,4 +183,34 @@ test("overLimit: 'hold' keeps the last good version", async () => {
   await writeFile(join(source, 'a'), '123')
   await mirror.refresh()
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('123')
+})
+
+test('a key that has become a file which is being written stays the key that it was', async () => {
+  const { source, target, start } = fixture()
+  await atomicWrite(source, { key: 'one', other: 'one' })
+  const mirror = await start({ quiet: 100 })
+  const generation = await readlink(join(source, '..data'))
+  const write = async (text: string) => {
+    await writeFile(join(source, '.next'), text)
+    await rename(join(source, '.next'), join(source, 'key'))
+  }
+  await write('two')
+  for (const name of ['other', '..data']) await unlink(join(source, name))
+  await rm(join(source, generation), { recursive: true })
+  let n = 0
+  let writing = Promise.resolve()
+  const writer = setInterval(() => {
+    writing = writing.then(() => write('more'.repeat(++n)))
+  }, 5)
+  try {
+    await mirror.refresh()
+    // Where the writer was held up for as long, it was no writer any more.
+    expect(await readFile(join(target, 'key'), 'utf8')).toMatch(/^(one|two|(more)+)$/)
+  } finally {
+    clearInterval(writer)
+    await writing
+  }
+  await mirror.refresh()
+  expect(await visible(target)).toEqual(['key'])
+  expect(await readFile(join(target, 'key'), 'utf8')).toBe('more'.repeat(n))
 })
