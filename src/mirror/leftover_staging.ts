@@ -88,7 +88,7 @@ export async function openLeftover(
  * of this user's its name, or it that directory's.
  */
 export async function removeStaging(target: HeldDirectory, name: string, held: HeldDirectory): Promise<void> {
-  for (const work of (await held.names(MOST_NAMES)).map(String))
+  for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isOwn)
   for (const file of [LOCK_FILE, ...LEDGER_FILES]) await removeTree(held, file, isNote)
   try {
@@ -127,6 +127,12 @@ async function hasOnlyNotes(held: HeldDirectory): Promise<boolean> {
   const names = (await held.names(known.length + 1)).map(String)
   for (const name of names) if (!known.includes(name) || !isNote(await held.lstat(name))) return false
   return true
+}
+
+/** A directory that has been removed, with the target most often, is one that cannot be listed: getdents(2). */
+function noneIfGone(error: unknown): Buffer[] {
+  if (codeOf(error) !== 'ENOENT') throw error
+  return []
 }
 
 function busy(path: string): InotifyError {

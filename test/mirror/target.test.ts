@@ -330,6 +330,15 @@ describe('the target itself', () => {
     expect(existsSync(target)).toBe(false)
   })
 
+  test('removed just before close(), which has nothing to remove then', async () => {
+    const { source, target, start } = fixture()
+    await writeFile(join(source, 'a'), '1')
+    const mirror = await start()
+    await rm(target, { recursive: true })
+    await mirror.close()
+    expect(existsSync(target)).toBe(false)
+  })
+
   test('one that is immutable is named', async ({ skip }) => {
     const { source } = fixture()
     const target = directory()
