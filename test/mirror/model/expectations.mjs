@@ -1,0 +1,111 @@
+// What the target of one mirror may show as its sources change.
+import { isDeepStrictEqual } from 'node:util'
+import { conflictsOf, offerOf } from './expected.mjs'
+import { possibilities } from './judge.mjs'
+
+/** @typedef {import('./expected.mjs').Offer} Offer */
+/** @typedef {import('./source.mjs').Source} Source */
+/** @typedef {import('./session.mjs').Options} Options */
+
+export class Expectations {
+  /** Those that are mirrored, in their order. @type {readonly Source[]} */
+  sources
+  #options
+  #isSole
+  /** What each of them may be shown as while it is beyond the limits or lost. @type {Map<Source, Offer[]>} */
+  #shown = new Map()
+  /** Those of which it is not sure that the mirror has had a version. @type {Set<Source>} */
+  #unheard = new Set()
+  // Since the last quiet moment:
+  wasLost = false
+  hadConflict = false
+  /** A source over the limits has no `..data` any more, by which the links to its keys lead there. */
+  hasLostLinks = false
+
+  /**
+   * From the start of the mirror. What cannot be mirrored together with those before it is left out.
+   *
+   * @param {readonly Source[]} sources
+   * @param {Options} options
+   * @param {boolean} isSole a single file, whose target is a file
+   */
+  constructor(sources, options, isSole) {
+    this.#options = options
+    this.#isSole = isSole
+    this.sources = sources
+    while (conflictsOf(this.offers.filter((offer) => offer !== undefined)).length > 0)
+      this.sources = this.sources.slice(0, -1)
+    for (const source of this.sources) {
+      this.#shown.set(source, [])
+      this.#unheard.add(source)
+    }
+    this.settle()
+  }
+
+  /** What each source is for the mirror now; undefined: it is lost. */
+  get offers() {
+    return this.sources.map((source) => {
+      const node = source.read()
+      const alias = this.#isSole ? 'sole' : `file${source.index}`
+      return node && offerOf(node, source.shown, alias, this.#options.limits, this.#options.overLimit)
+    })
+  }
+
+  /** Whether all of them have something for the target. */
+  get isComplete() {
+    return this.offers.every((offer) => offer !== undefined && offer.way !== 'held')
+  }
+
+  /** The state of the mirror. */
+  get state() {
+    const { offers } = this
+    if (offers.includes(undefined)) return 'source-lost'
+    return offers.every((offer) => offer?.way === 'copied') ? 'mirroring' : 'over-limit'
+  }
+
+  /** All that the target may show now; nothing if that cannot be known. */
+  get possible() {
+    const { offers } = this
+    return possibilities(
+      this.sources.map((source, i) => {
+        const offer = offers[i]
+        if (offer !== undefined && offer.way !== 'held') return [offer]
+        const before = this.#unheard.has(source) ? [] : (this.#shown.get(source) ?? [])
+        // Links into the source lead to what is there now, or nowhere.
+        return before.some(({ way }) => way === 'linked') ? [] : before
+      }),
+    )
+  }
+
+  /** Something has changed: what may be seen of it from now on. */
+  note() {
+    const { offers } = this
+    if (offers.includes(undefined)) this.wasLost = true
+    for (const [i, source] of this.sources.entries()) {
+      const offer = offers[i]
+      const shown = this.#shown.get(source)
+      if (
+        offer?.isConfigMap === false &&
+        shown?.some(({ way, isConfigMap }) => way === 'linked' && isConfigMap)
+      )
+        this.hasLostLinks = true
+      if (offer === undefined || offer.way === 'held' || isDeepStrictEqual(offer, shown?.at(-1))) continue
+      shown?.push(offer)
+    }
+    this.hadConflict ||= conflictsOf([...this.#shown.values()].flat()).length > 0
+  }
+
+  /** A pass has seen what is there now. */
+  settle() {
+    const { offers } = this
+    for (const [i, source] of this.sources.entries()) {
+      const offer = offers[i]
+      if (offer === undefined || offer.way === 'held') continue
+      this.#shown.set(source, [offer])
+      this.#unheard.delete(source)
+    }
+    this.wasLost = offers.includes(undefined)
+    this.hadConflict = false
+    this.hasLostLinks = false
+  }
+}

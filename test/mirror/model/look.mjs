@@ -1,0 +1,83 @@
+// What lies on the disk, as plain values.
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { headerOf } from './content.mjs'
+
+/**
+ * An entry of a source. Of content the header suffices.
+ *
+ * @typedef {{ kind: 'file', header: string, size: number, mode: number }} File
+ * @typedef {{ kind: 'link', to: string }} Link
+ * @typedef {{ kind: 'directory', mode: number, entries: Map<string, Node> }} Directory
+ * @typedef {File | Link | Directory | { kind: 'other' }} Node
+ */
+
+/**
+ * What a reader finds by a path, all links followed.
+ *
+ * @typedef {{ kind: 'file', header: string, mode: number } | { kind: 'directory', mode: number } | { kind: 'nothing' }} Leaf
+ */
+
+/** Links may lead in circles. */
+export const DEEPEST = 5
+
+/** The mirror's own: its record of what it has made, and where it makes ready. */
+export const OWN = '.inotify-bridge-'
+
+/** What is at a path, links not followed; undefined if nothing is. @param {string} path @returns {Node | undefined} */
+export function readNode(path) {
+  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  const mode = stat.mode & 0o7777
+  if (stat.isSymbolicLink()) return { kind: 'link', to: fs.readlinkSync(path) }
+  if (stat.isFile()) return { kind: 'file', header: headerOf(fs.readFileSync(path)), size: stat.size, mode }
+  if (!stat.isDirectory()) return { kind: 'other' }
+  /** @type {Map<string, Node>} */
+  const entries = new Map()
+  for (const name of fs.readdirSync(path).sort()) {
+    const node = readNode(join(path, name))
+    if (node !== undefined) entries.set(name, node)
+  }
+  return { kind: 'directory', mode, entries }
+}
+
+/**
+ * What readers find in a target, by its path there. The mirror's own directory and the AtomicWriter's are no names of theirs.
+ *
+ * @param {string} target
+ * @returns {Map<string, Leaf>}
+ */
+export function viewOfTarget(target) {
+  /** @type {Map<string, Leaf>} */
+  const view = new Map()
+  const visit = (/** @type {string} */ path, /** @type {number} */ depth) => {
+    const leaf = leafAt(join(target, path))
+    view.set(path, leaf)
+    if (leaf.kind !== 'directory' || depth === DEEPEST) return
+    for (const name of namesIn(join(target, path))) visit(`${path}/${name}`, depth + 1)
+  }
+  for (const name of namesIn(target)) if (!name.startsWith('..') && !name.startsWith(OWN)) visit(name, 1)
+  return view
+}
+
+/** @param {string} path @returns {string[]} none of what is no directory, or gone */
+export function namesIn(path) {
+  try {
+    return fs.readdirSync(path).sort()
+  } catch {
+    return []
+  }
+}
+
+/** @param {string} path @returns {Leaf} */
+function leafAt(path) {
+  try {
+    const stat = fs.statSync(path)
+    const mode = stat.mode & 0o7777
+    if (stat.isDirectory()) return { kind: 'directory', mode }
+    if (stat.isFile()) return { kind: 'file', header: headerOf(fs.readFileSync(path)), mode }
+  } catch {
+    // It dangles, leads in a circle, or has gone meanwhile.
+  }
+  return { kind: 'nothing' }
+}

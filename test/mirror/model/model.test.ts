@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest'
+import { mayUnshare } from '../../mounts/namespace.ts'
+import { compile } from '../../support/compile.ts'
+
+// One to three sources change in every way that people have, a mirror of them runs in this process or as the command, is killed and
+// started with other options, and others do what they like to its target. At each quiet moment the target shows what the sources have (expected.mjs),
+// and a program that reads as fast as it can never meets a gap, a torn file or a mix. player.mjs plays the rounds; it uses dist.
+//
+// In the environment:
+// ROUNDS=1000    as many rounds, of all kinds together
+// SEED=...       the same rounds again, as a failure says
+// ROUND=file     that of a failure, made smaller, up to 100 times, as a failure says
+// SHRINK_MS=...  for how long a failure is made smaller
+
+const KINDS = ['tmpfs', 'ext4', 'overlay', 'FUSE', 'bindfs'] as const
+type Kind = (typeof KINDS)[number]
+
+const total = Number(process.env.ROUNDS ?? 4 * KINDS.length)
+const each = Math.ceil(total / KINDS.length)
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
+
+const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/cli/main.js'))
+const isRoot = process.getuid?.() === 0
+
+const MAGIC = { ext4: 0xef53, tmpfs: 0x01021994 }
+
+function directoryOn(filesystem: keyof typeof MAGIC): string | undefined {
+  return [tmpdir(), '/var/tmp', '/dev/shm', process.cwd()].find(
+    (directory) => existsSync(directory) && statfsSync(directory).type === MAGIC[filesystem],
+  )
+}
+
+function whyNot(kind: Kind): string | undefined {
+  if (!isBuilt) return 'needs dist'
+  if (kind === 'tmpfs' || kind === 'ext4')
+    return directoryOn(kind) === undefined ? 'no such directory here' : undefined
+  return mayUnshare ? undefined : 'needs unshare -rm'
+}
+
+interface Result {
+  unable?: string
+  tally: Record<'rounds' | 'starts' | 'quiets' | 'changes' | 'reads', number>
+  found?: { round: unknown; wrong: string[]; journal: string[] }
+}
+
+/** A directory that goes with the test. */
+function scratch(parent: string): string {
+  const directory = mkdtempSync(join(parent, 'inotify-bridge-mirror-model-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }), 60_000)
+  return directory
+}
+
+async function play(kind: Kind): Promise<Result> {
+  const targets = (['tmpfs', 'ext4'] as const).flatMap((filesystem) => {
+    const parent = directoryOn(filesystem)
+    return parent === undefined ? [] : [{ filesystem, directory: scratch(parent) }]
+  })
+  const own = targets.find(({ filesystem }) => filesystem === kind)
+  const base = join(own?.directory ?? scratch(tmpdir()), 'sources')
+  mkdirSync(base)
+  const player = [
+    process.execPath,
+    '--no-warnings',
+    join(import.meta.dirname, 'player.mjs'),
+    // Rounds of its own, not those of the other kinds.
+    ...[kind, compile('target_reader'), each, seed + KINDS.indexOf(kind), shrinking, base].map(String),
+    ...targets.map(({ filesystem, directory }) => `${filesystem}=${directory}`),
+  ]
+  const isPlain = own !== undefined
+  const [program = '', ...argv] = isPlain ? player : ['unshare', isRoot ? '-m' : '-rm', ...player]
+  const child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  expect(code, output).toBe(0)
+  return JSON.parse(output)
+}
+
+function report(kind: Kind, { round, wrong, journal }: NonNullable<Result['found']>): string {
+  const path = join(tmpdir(), `inotify-bridge-mirror-round-${process.pid}-${Date.now()}.json`)
+  writeFileSync(path, JSON.stringify({ round }))
+  const command = `npx vitest run test/mirror/model -t '${kind}'`
+  return [
+    ...wrong,
+    '-- what led to it:',
+    ...journal.slice(-60).map((line) => `   ${line}`),
+    `-- again, the same steps, until it fails: ROUND=${path} ${command}`,
+    `-- again from the seed: SEED=${seed} ROUNDS=${total} ${command}`,
+  ].join('\n')
+}
+
+describe(`${total} rounds, seed ${seed}`, () => {
+  for (const kind of KINDS) {
+    const why = whyNot(kind)
+    const name = `the target is what sources on ${kind} say, at every quiet moment, and readers meet no gap`
+    test.skipIf(why)(
+      why === undefined ? name : `${name}: ${why}`,
+      { timeout: 60_000 + shrinking + each * 15_000 },
+      async ({ skip }: TestContext) => {
+        const { unable, tally, found } = await play(kind)
+        if (unable !== undefined) skip(`cannot be mounted here: ${unable}`)
+        if (found !== undefined) expect.fail(report(kind, found))
+        process.stdout.write(`${kind}: ${JSON.stringify(tally)}\n`)
+        // Otherwise nothing is looked at.
+        expect(tally.reads).toBeGreaterThan(0)
+        expect(tally.quiets).toBeGreaterThan(tally.rounds)
+      },
+    )
+  }
+})

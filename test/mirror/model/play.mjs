@@ -1,0 +1,410 @@
+// Plays a round: sources change, a mirror of them comes and goes, others do what they like to its target, and now and then all is quiet.
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { attackDirectory, attackEntry, attackLayout, STOLEN } from './attacks.mjs'
+import { Expectations } from './expectations.mjs'
+import { differences, leftovers } from './judge.mjs'
+import { namesIn } from './look.mjs'
+import { Choice } from './random.mjs'
+import { CommandSession, inWords, LibrarySession, optionsOf } from './session.mjs'
+import { Source } from './source.mjs'
+
+/** @typedef {import('./rounds.mjs').Round} Round */
+/** @typedef {import('./session.mjs').Options} Options */
+/** @typedef {import('./judge.mjs').Possible} Possible */
+
+/** @typedef {import('./stage.mjs').Stage} Stage */
+
+/** @typedef {{ wrong: string[], journal: string[], reads: number, quiets: number, starts: number }} Played */
+
+/** ms that a mirror that nobody asks for passes may take: it looks at everything after ten seconds. */
+const PATIENCE = 15_000
+const FOREIGN = 'theirs-'
+
+let serial = 0
+
+/** @param {Round} round @param {Stage} stage @returns {Promise<Played>} */
+export async function play(round, stage) {
+  const game = new Game(round, stage)
+  try {
+    await game.play()
+  } catch (error) {
+    // mirror() that rejects, for one.
+    game.wrong.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  } finally {
+    await game.end()
+  }
+  return game
+}
+
+class Game {
+  /** @type {string[]} */
+  wrong = []
+  /** @type {string[]} */
+  journal = []
+  reads = 0
+  quiets = 0
+  starts = 0
+  #round
+  #stage
+  #pace
+  #home
+  #target
+  #sources
+  #version = 0
+  /** @type {LibrarySession | CommandSession | undefined} */
+  #session
+  /** @type {Options} */
+  #options = { interval: 5, quiet: 0, limits: { files: 0, bytes: 0 }, overLimit: undefined }
+  /** Of the mirror that ran last. @type {Expectations | undefined} */
+  #expected
+  /** What may be in the way of names that the sources have lost. @type {Set<string>} */
+  #disturbed = new Set()
+  #isLayoutDisturbed = false
+  /** Others' files. @type {Map<string, string>} */
+  #theirs = new Map()
+  #isWatching = false
+  /** Since the last quiet moment. */
+  #wasAttacked = false
+
+  /** @param {Round} round @param {Stage} stage */
+  constructor(round, stage) {
+    this.#round = round
+    this.#stage = stage
+    this.#pace = new Choice(round.seed)
+    this.#home = `round-${serial++}`
+    const targets = stage.targets[round.target]
+    if (targets === undefined) throw new Error(`no targets on ${round.target}`)
+    this.#target = join(targets, this.#home, 'target')
+    fs.mkdirSync(join(targets, this.#home))
+    const [back, front] = [stage.back, stage.front].map((path) => join(path, this.#home))
+    if (back === undefined || front === undefined) throw new Error('no stage')
+    fs.mkdirSync(join(back, 'aside'), { recursive: true })
+    this.#sources = round.layouts.map((layout, index) => {
+      const name = layout === 'file' ? `file${index}` : `source${index}`
+      const [path, shown] = [join(back, name), join(front, name)]
+      const version = () => ++this.#version
+      const changed = (/** @type {string} */ what) => this.#changed(what)
+      return new Source(layout, { index, path, shown, aside: join(back, 'aside'), version, changed })
+    })
+  }
+
+  get #isSole() {
+    const [first] = this.#round.layouts
+    return first === 'file' && this.#round.layouts.length === 1
+  }
+
+  async play() {
+    const choice = new Choice(this.#round.seed)
+    for (const source of this.#sources) await source.make(choice)
+    await this.#start(choice, 'library')
+    await this.#quiet(choice)
+    for (const [what, index, seed] of this.#round.steps) {
+      if (this.wrong.length > 0) return
+      await this.#step(what, index, new Choice(seed))
+    }
+    if (this.wrong.length > 0) return
+    if (this.#session === undefined) await this.#start(choice, 'library')
+    await this.#quiet(choice)
+    if (this.wrong.length === 0) await this.#stop(choice, 'close')
+  }
+
+  async end() {
+    if (this.#isWatching) await this.#stage.watching.end()
+    await this.#finish(this.#session, false)
+    const { back, targets } = this.#stage
+    for (const home of [back, targets[this.#round.target] ?? back])
+      fs.rmSync(join(home, this.#home), { recursive: true, force: true })
+  }
+
+  /** @param {string} what @param {number} index @param {Choice} choice */
+  async #step(what, index, choice) {
+    const source = this.#sources[index % this.#sources.length]
+    if (source === undefined) return
+    if (what === 'quiet') return await this.#quiet(choice)
+    if (what === 'start') return await this.#restart(choice)
+    if (what === 'stop') return await this.#stop(choice)
+    if (what === 'theirs') return this.#addTheirs(choice)
+    if (what.startsWith('attack')) return this.#attack(what, choice)
+    const { quiet, overLimit } = this.#options
+    await source.change(what, choice, {
+      // A writer that is held up between truncating and writing, by others who want the processor too, is not to count as one that is done.
+      inPlace: quiet >= 5 || this.#session === undefined,
+      empty: quiet <= 5,
+      leaveBehind: overLimit !== 'hold',
+    })
+  }
+
+  /** @param {string} what */
+  async #changed(what) {
+    this.journal.push(what)
+    this.#consider()
+    const pause = this.#pace.below(8)
+    if (pause === 0) await sleep(this.#pace.below(12))
+    else if (pause < 4) await turn()
+  }
+
+  #consider() {
+    const expected = this.#expected
+    if (this.#session === undefined || expected === undefined) return
+    expected.note()
+    if (expected.hasLostLinks) this.#stage.watching.distrustLinks()
+    if (this.#isWatching) this.#stage.watching.allow(expected.possible)
+  }
+
+  /** Nothing changes: the target shows what the sources have. @param {Choice} choice */
+  async #quiet(choice) {
+    const [session, expected] = [this.#session, this.#expected]
+    if (session === undefined || expected === undefined) return
+    this.journal.push('quiet')
+    const isDisturbed = this.#isLayoutDisturbed || this.#disturbed.size > 0
+    // The last good version of what is lost or held is nowhere else: nobody can bring it back.
+    const possible = isDisturbed && !expected.isComplete ? [] : expected.possible
+    if (session instanceof LibrarySession) await session.pass()
+    if (possible.length > 0) {
+      this.quiets++
+      await this.#compare(session, expected, possible)
+    }
+    this.#judgeTheirs()
+    await this.#endWatching()
+    expected.settle()
+    if (possible.length > 0 && expected.isComplete) this.#clearUp(possible)
+    this.#wasAttacked = false
+    if (this.wrong.length > 0 || possible.length === 0) return
+    const isReadable = (/** @type {string} */ name) => !this.#isLayoutDisturbed && !this.#disturbed.has(name)
+    await this.#stage.watching.begin(this.#target, possible, isReadable, choice)
+    this.#isWatching = true
+    this.#consider()
+  }
+
+  /** @param {LibrarySession | CommandSession} session @param {Expectations} expected @param {readonly Possible[]} possible */
+  async #compare(session, expected, possible) {
+    const wrong = await this.#awaitSameness(session, () => this.#differences(possible))
+    this.wrong.push(...wrong.slice(0, 8).map(({ what }) => what))
+    if (session instanceof CommandSession) {
+      if (!session.isRunning) this.wrong.push('the command has ended')
+      return
+    }
+    if (session.state !== expected.state)
+      this.wrong.push(`the state is ${session.state}; it should be ${expected.state}`)
+    if (wrong.length === 0) return
+    for (let n = 0; n < 2; n++) await session.pass()
+    const after = this.#differences(possible).length
+    this.wrong.push(`two passes later ${after === 0 ? 'it is right' : `${after} paths are wrong`}`)
+  }
+
+  /** Takes away what others have put in place of what is no longer to be there. @param {readonly Possible[]} possible */
+  #clearUp(possible) {
+    this.#isLayoutDisturbed = false
+    const names = namesIn(this.#target).filter((name) => name.startsWith(STOLEN) || this.#disturbed.has(name))
+    for (const name of names)
+      if (this.#isExempt(name, possible)) fs.rmSync(join(this.#target, name), { recursive: true })
+    this.#disturbed.clear()
+  }
+
+  /** @param {readonly Possible[]} possible */
+  #differences(possible) {
+    const all = differences(this.#target, possible, this.#isSole)
+    return all.filter(({ path }) => !this.#isExempt(path.split('/')[0] ?? '', possible))
+  }
+
+  /** @param {LibrarySession | CommandSession} session @param {() => import('./judge.mjs').Difference[]} look */
+  async #awaitSameness(session, look) {
+    const { quiet } = this.#options
+    // A file that was emptied must stay so for 50 times as long as others must hold still.
+    const until = Date.now() + (session instanceof CommandSession ? PATIENCE : 50 * quiet + 1000)
+    for (;;) {
+      const found = look()
+      const isDue = session instanceof LibrarySession && !found.every(({ waits }) => waits)
+      if (found.length === 0 || isDue || Date.now() > until) return found
+      if (session instanceof CommandSession && !session.isRunning) return found
+      await sleep(3)
+      if (session instanceof LibrarySession) await session.pass()
+    }
+  }
+
+  /** Whether a name of the first level may be there, or not, whatever it is. @param {string} name @param {readonly Possible[]} possible */
+  #isExempt(name, possible) {
+    if (possible.some(({ view, data }) => view.has(name) || (name === '..data' && data === 'is there')))
+      return false
+    return name.startsWith(FOREIGN) || name.startsWith(STOLEN) || this.#disturbed.has(name)
+  }
+
+  #judgeTheirs() {
+    for (const [name, content] of this.#theirs) {
+      const path = join(this.#target, name)
+      const is = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : 'nothing'
+      if (is !== content) this.wrong.push(`somebody else's ${name} is ${JSON.stringify(is)}`)
+    }
+  }
+
+  async #endWatching() {
+    if (!this.#isWatching) return
+    this.#isWatching = false
+    const { wrong, reads } = await this.#stage.watching.end()
+    this.wrong.push(...wrong.slice(0, 8))
+    this.reads += reads
+  }
+
+  /** @param {Choice} choice */
+  async #restart(choice) {
+    if (this.#session !== undefined) await this.#stop(choice)
+    if (choice.isLikely(30)) await this.#once(choice)
+    if (choice.isLikely(20)) await this.#startAndKill(choice)
+    await this.#start(choice, choice.isLikely(50) ? 'command' : 'library')
+  }
+
+  /** What is mirrored next, and how. @param {Choice} choice */
+  async #choose(choice) {
+    const some = this.#isSole ? this.#sources : choice.some(this.#sources, 75)
+    // A file alone would have another target than a file beside others.
+    const isFileAlone = some.every(({ isFile }) => isFile) && !this.#isSole
+    const sources = isFileAlone ? this.#sources : some
+    for (const source of sources) if (!source.isThere) await source.back(choice)
+    this.#options = optionsOf(choice, this.#stage.isLinkable)
+    const expected = new Expectations(sources, this.#options, this.#isSole)
+    this.#expected = expected
+    return { expected, paths: expected.sources.map((source) => source.shown) }
+  }
+
+  /** @param {string} how @param {Expectations} expected */
+  #tellStart(how, { sources }) {
+    this.journal.push(`${how} of ${sources.map(({ index }) => index)}: ${inWords(this.#options)}`)
+    this.starts++
+  }
+
+  /** @param {Choice} choice @param {'library' | 'command'} how */
+  async #start(choice, how) {
+    const { expected, paths } = await this.#choose(choice)
+    this.#tellStart(`start ${how}`, expected)
+    if (how === 'command') {
+      const session = CommandSession.start(paths, this.#path, this.#options)
+      this.#session = session
+      // What has no version yet need not say anything.
+      if (expected.isComplete) await session.begun
+    } else {
+      this.#session = await LibrarySession.start(paths, this.#path, this.#options, {
+        state: (state, reason) => {
+          if (state === 'source-lost' && !expected.wasLost) this.wrong.push(`told to be lost: ${reason}`)
+        },
+        error: (error) => {
+          const isConflict = 'code' in error && error.code === 'EEXIST' && expected.hadConflict
+          if (!isConflict && !this.#wasAttacked) this.wrong.push(`'error': ${error.message}`)
+        },
+      })
+    }
+    this.#consider()
+  }
+
+  /** A run to its end, after which the target is compared as well. @param {Choice} choice */
+  async #once(choice) {
+    const { expected, paths } = await this.#choose(choice)
+    this.#tellStart('--once', expected)
+    const { isComplete } = expected
+    const possible = isComplete ? expected.possible : []
+    if (this.#isWatching) this.#stage.watching.allow(possible)
+    const { code, complaints } = await CommandSession.start(paths, this.#path, this.#options, [
+      '--once',
+    ]).end()
+    // Without a mode, links that an earlier run has made may stay, though something is skipped by now.
+    if (!isComplete && this.#options.overLimit === undefined) return
+    if (!isComplete && code === 0)
+      this.wrong.push('--once has ended with 0, though a source has no version to show')
+    if (!isComplete) return
+    if (code !== 0) this.wrong.push(`--once has ended with ${code}: ${complaints}`)
+    this.wrong.push(
+      ...this.#differences(possible)
+        .slice(0, 8)
+        .map(({ what }) => `after --once ${what}`),
+    )
+  }
+
+  /** One that is killed at any moment of its start. @param {Choice} choice */
+  async #startAndKill(choice) {
+    const { expected, paths } = await this.#choose(choice)
+    if (this.#isWatching) this.#stage.watching.allow(expected.possible)
+    const session = CommandSession.start(paths, this.#path, this.#options)
+    const ms = 150 + choice.below(150)
+    await sleep(ms)
+    await session.end('SIGKILL')
+    this.#tellStart(`killed after ${ms} ms: one`, expected)
+  }
+
+  get #path() {
+    return this.#isSole ? join(this.#target, 'sole') : this.#target
+  }
+
+  /** @param {Choice} choice @param {'close' | 'keep'} [how] */
+  async #stop(choice, how = choice.isLikely(25) ? 'close' : 'keep') {
+    const session = this.#session
+    if (session === undefined) return
+    this.#session = undefined
+    // No mirror runs.
+    this.#stage.watching.distrustLinks()
+    if (session instanceof CommandSession) {
+      if (!session.isRunning) this.wrong.push('the command has ended by itself')
+      const signal = choice.of(/** @type {const} */ (['SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGINT']))
+      this.journal.push(signal)
+      const { complaints } = await session.end(signal)
+      if (this.wrong.length > 0) this.wrong.push(complaints)
+      return
+    }
+    this.journal.push(how)
+    if (how === 'close') this.#stage.watching.exempt()
+    await session.end(how === 'keep')
+    if (how === 'keep') return
+    const left = leftovers(this.#target).filter((name) => !this.#isExempt(name, []))
+    if (left.length > 0)
+      this.wrong.push(`close() has left ${left.map((name) => JSON.stringify(name)).join(' ')}`)
+  }
+
+  /** @param {LibrarySession | CommandSession | undefined} session @param {boolean} keep */
+  async #finish(session, keep) {
+    if (session instanceof CommandSession) await session.end('SIGKILL')
+    else await session?.end(keep).catch(() => {})
+  }
+
+  /** @param {Choice} choice */
+  #addTheirs(choice) {
+    if (!fs.existsSync(this.#target)) return
+    const name = `${FOREIGN}${choice.below(3)}`
+    const content = `somebody else's, ${++this.#version}`
+    fs.writeFileSync(join(this.#target, name), content)
+    this.#theirs.set(name, content)
+    this.journal.push(`somebody writes ${name} in the target`)
+  }
+
+  /** @param {string} what @param {Choice} choice */
+  #attack(what, choice) {
+    // The command looks at its target in its own time.
+    if (this.#session instanceof CommandSession || !fs.existsSync(this.#target)) return
+    const [first] = this.#expected?.possible ?? []
+    const paths = [...(first?.view ?? [])].flatMap(([path, { kind }]) => (kind === 'nothing' ? [] : [path]))
+    let done = ''
+    if (what === 'attack directory') {
+      if (this.#session === undefined || this.#isSole) return
+      done = attackDirectory(this.#target, choice)
+      this.#theirs.clear()
+      this.#disturbed.clear()
+      this.#isLayoutDisturbed = true
+      this.#stage.watching.exempt()
+    } else if (what === 'attack ..data') {
+      done = attackLayout(this.#target, choice)
+      if (done === '') return
+      this.#isLayoutDisturbed = true
+      this.#disturbed.add('..data')
+      this.#stage.watching.exempt()
+    } else if (paths.length > 0) {
+      const [path, another] = [choice.of(paths), choice.of(paths)]
+      const names = [path, another].map((each) => each.split('/')[0] ?? '')
+      done = attackEntry(this.#target, path, another, this.#isSole, choice)
+      if (done === '') return
+      for (const name of names) this.#disturbed.add(name)
+      this.#stage.watching.exempt(names)
+    }
+    if (done === '') return
+    this.#wasAttacked = true
+    this.journal.push(`somebody attacks the target: ${done}`)
+  }
+}
