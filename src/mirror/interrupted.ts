@@ -28,6 +28,23 @@ export class Displaced extends Error {
   }
 }
 
+/** Bytes of a symlink's text that are told: it may have 4,095, and there may be thousands of them. */
+const MOST_TOLD = 200
+
+/** A symlink leads out of where it may. */
+export class LinksOutside extends Error {
+  override readonly name = 'LinksOutside'
+
+  constructor(where: string, to: string) {
+    const bytes = Buffer.from(to)
+    const told = bytes
+      .subarray(0, MOST_TOLD)
+      .toString()
+      .replace(/\ufffd$/, '')
+    super(`links outside ${where}: ${bytes.length > MOST_TOLD ? `${told}...` : to}`)
+  }
+}
+
 /** For `catch`: what a name leads to that the mirror's entry has no longer is {@link Displaced}. */
 export function orDisplaced(path: string): (error: unknown) => never {
   return (error) => {
@@ -37,7 +54,8 @@ export function orDisplaced(path: string): (error: unknown) => never {
 
 /** The sentence of an error without the call and the path in it: 'EACCES: permission denied'. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split(',')[0] ?? error.message) : String(error)
+  if (!(error instanceof Error)) return String(error)
+  return codeOf(error) === '' ? error.message : (error.message.split(',')[0] ?? error.message)
 }
 
 /**

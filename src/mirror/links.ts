@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { LinksOutside } from './interrupted.ts'
 
 /** What becomes of a symlink: the text it has in the target, or why it is not published. */
 export type LinkVerdict = { readonly to: string } | { readonly reason: string }
@@ -14,14 +15,17 @@ export type LinkVerdict = { readonly to: string } | { readonly reason: string }
  */
 export function judgeLink(path: string, to: string, sources: readonly string[]): LinkVerdict {
   const directory = posix.dirname(path)
-  if (!posix.isAbsolute(to))
-    return staysBeneath(directory, to) ? { to } : { reason: `links outside the source: ${to}` }
+  if (!posix.isAbsolute(to)) return staysBeneath(directory, to) ? { to } : outside(to)
   for (const source of sources) {
     const inside = posix.relative(source, to)
     if (to.split('/').includes('..') || inside === '..' || inside.startsWith('../')) continue
     return { to: posix.relative(directory === '.' ? '/' : `/${directory}`, `/${inside}`) || '.' }
   }
-  return { reason: `links outside the source: ${to}` }
+  return outside(to)
+}
+
+function outside(to: string): LinkVerdict {
+  return { reason: new LinksOutside('the source', to).message }
 }
 
 /**

@@ -2,6 +2,8 @@ import { constants } from 'node:os'
 import { CallError } from '../mounts/call_error.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile, ReadFile } from '../mounts/held.ts'
+import { LinksOutside } from './interrupted.ts'
+import type { SingleFile } from './single_file.ts'
 
 /** A source, or a directory of it, while it is read. */
 export interface Opened extends AsyncDisposable {
@@ -20,20 +22,21 @@ export interface Opened extends AsyncDisposable {
 }
 
 /**
- * A single file as a directory that has only this: what is mirrored file by file is mirrored like any other. `parent` is where it
- * lies when all symlinks have been followed.
+ * A single file as a directory that has only this: what is mirrored file by file is mirrored like any other.
  */
 export class SoleFile implements Opened {
   readonly opened: FileStat
   readonly #parent: HeldDirectory
   readonly #name: string
+  readonly #outside: string | undefined
   /** As it is called in the target. */
   readonly #alias: string
 
-  constructor(parent: HeldDirectory, name: string, opened: FileStat, alias: string) {
-    this.opened = opened
+  constructor({ parent, name, stat, outside }: SingleFile, alias: string) {
+    this.opened = stat
     this.#parent = parent
     this.#name = name
+    this.#outside = outside
     this.#alias = alias
   }
 
@@ -49,8 +52,9 @@ export class SoleFile implements Opened {
     return [Buffer.from(this.#alias)]
   }
 
-  lstat(): Promise<FileStat> {
-    return this.stat()
+  async lstat(): Promise<FileStat> {
+    if (this.#outside !== undefined) throw new LinksOutside("the source's directory", this.#outside)
+    return await this.stat()
   }
 
   async directory(): Promise<HeldDirectory> {

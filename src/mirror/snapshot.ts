@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
-import { codeOf, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
+import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
 import { STAGING_PREFIX } from './leftover_staging.ts'
 import { judgeLink } from './links.ts'
 import type { Opened } from './opened.ts'
@@ -224,7 +224,7 @@ export class Scan implements AsyncDisposable {
       if (losesSource(error)) throw error
       // It went between the listing and now, which a later listing would have shown as well.
       if (codeOf(error) === 'ENOENT') return undefined
-      return { kind: 'unreadable', reason: reasonOf(error) }
+      return { kind: 'unreadable', reason: reasonOf(error), linksOutside: error instanceof LinksOutside }
     }
   }
 

@@ -2,9 +2,9 @@ import { dirname } from 'node:path'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
-import { reach } from '../mounts/reach.ts'
 import { Replaced, reasonOf, SourceLost } from './interrupted.ts'
 import { type Opened, SoleFile } from './opened.ts'
+import { WayToFile } from './single_file.ts'
 
 /** Which inode stood at the source's path, and on which mount. */
 interface Identity {
@@ -22,6 +22,7 @@ export class Source {
   readonly calls: Calls
   /** The name that a single file has in the target; undefined for a directory. */
   readonly alias: string | undefined
+  readonly #way: WayToFile
   #identity: Identity | undefined
   // Of the mount that it was on when it was last opened.
   #kind: { readonly mount: bigint; readonly revalidates: boolean } | undefined
@@ -30,6 +31,7 @@ export class Source {
     this.path = path
     this.calls = calls
     this.alias = alias
+    this.#way = new WayToFile(calls, path)
   }
 
   /** Opens what is there, or throws {@link SourceLost}. */
@@ -84,10 +86,7 @@ export class Source {
     // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
     // up again.
     try {
-      if (this.alias !== undefined) {
-        const { parent, name, stat } = await reach(this.calls, this.path)
-        return new SoleFile(parent, name, stat, this.alias)
-      }
+      if (this.alias !== undefined) return new SoleFile(await this.#way.go(), this.alias)
       // The thread keeps the order.
       const lookingUp = lookUpPath(this.calls, this.path)
       const opening = HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)

@@ -155,7 +155,9 @@ class Stager {
   ): Promise<TargetTree> {
     const entries = new Map<string, TargetNode>()
     await leavesAtOnce(source.entries, async (name, node) => {
-      const had = before?.entries.get(name)
+      const entry = before?.entries.get(name)
+      const isLedAstray = node.kind === 'unreadable' && node.linksOutside && entry?.kind === 'link'
+      const had = isLedAstray ? undefined : entry
       const made = await this.#attempt(`${path}${name}`, had, () =>
         this.#entry(held, name, node, had, path, entries),
       )

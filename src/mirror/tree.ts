@@ -26,6 +26,8 @@ export interface Link {
 export interface Unreadable {
   readonly kind: 'unreadable'
   readonly reason: string
+  /** A single file that has become a link to what is not to be shown: nor may a link of the target lead there. */
+  readonly linksOutside?: boolean
 }
 
 export interface Directory<Leaf> {

@@ -163,3 +163,106 @@ test('a file that is a directory now keeps the last version, and that is said', 
   expect(mirror.skipped).toEqual([{ path: 'app.yaml', reason: 'ENOTDIR: not a directory' }])
   expect(await read()).toBe('one')
 })
+
+/** A mirror of `key`, whose directory is by then another user's; what the test does with the link, and a secret beside the source. */
+async function ownedByAnother() {
+  const { source, from, start, read } = singleFile()
+  const secret = join(dirname(source), 'token')
+  await writeFile(secret, 'secret')
+  const point = async (to: string, at = from) => {
+    await symlink(to, `${at}.next`)
+    await rename(`${at}.next`, at)
+  }
+  return { source, from, secret, start, read, point }
+}
+
+const OUTSIDE = {
+  'an absolute link': async ({ secret, point }: Awaited<ReturnType<typeof ownedByAnother>>) => point(secret),
+  'a relative link': async ({ point }) => point('../token'),
+  'two links': async ({ source, secret, point }) => {
+    await symlink(secret, join(source, 'second'))
+    await point('second')
+  },
+  'a link behind a directory': async ({ source, point }) => {
+    await mkdir(join(source, 'sub'))
+    await symlink('../../token', join(source, 'sub/second'))
+    await point('sub/second')
+  },
+  'a link to a directory outside': async ({ source, secret, point }) => {
+    await symlink(dirname(secret), join(source, 'away'))
+    await point('away/token')
+  },
+  'a link behind ..data': async ({ source, secret, point }) => {
+    await mkdir(join(source, '..1'))
+    await symlink(secret, join(source, '..1/key'))
+    await symlink('..1', join(source, '..data'))
+    await point('..data/key')
+  },
+} satisfies Record<string, (of: Awaited<ReturnType<typeof ownedByAnother>>) => Promise<void>>
+
+test.each(Object.entries(OUTSIDE))('%s to a file outside is not followed', async (_, point) => {
+  const of = await ownedByAnother()
+  await writeFile(of.from, 'public')
+  const mirror = await of.start()
+  await point(of)
+  await mirror.refresh()
+  expect(await of.read()).toBe('public')
+  expect(mirror.state).toBe('mirroring')
+  expect(mirror.skipped).toEqual([
+    { path: 'app.yaml', reason: expect.stringMatching(/^links outside the source's directory: .*token$/) },
+  ])
+  await unlink(of.from)
+  await writeFile(of.from, 'again')
+  await mirror.refresh()
+  expect([await of.read(), mirror.skipped]).toEqual(['again', []])
+})
+
+test('one that was there at the start is, but to no other path', async () => {
+  const { source, secret, start, read, point } = await ownedByAnother()
+  const zones = join(dirname(source), 'zones')
+  await mkdir(zones)
+  for (const name of ['one', 'two']) await writeFile(join(zones, name), name)
+  await point(join(zones, 'current'))
+  await point('one', join(zones, 'current'))
+  const mirror = await start()
+  expect(await read()).toBe('one')
+  // As the one who keeps that directory likes it.
+  await point('two', join(zones, 'current'))
+  await mirror.refresh()
+  expect([await read(), mirror.skipped]).toEqual(['two', []])
+  await point(secret, join(zones, 'current'))
+  await mirror.refresh()
+  expect([await read(), mirror.skipped]).toMatchObject(['two', [{ path: 'app.yaml' }]])
+  await point(join(zones, 'one'))
+  await mirror.refresh()
+  expect([await read(), mirror.skipped]).toMatchObject(['two', [{ path: 'app.yaml' }]])
+  await point('one', join(zones, 'current'))
+  await point(join(zones, 'current'))
+  await mirror.refresh()
+  expect([await read(), mirror.skipped]).toEqual(['one', []])
+})
+
+test('a key of a ConfigMap that a link elsewhere leads to follows the swaps', async () => {
+  const { source, start, read, point } = await ownedByAnother()
+  const volume = join(dirname(source), 'volume')
+  await mkdir(volume)
+  await atomicWrite(volume, { key: 'one' })
+  await point('../volume/key')
+  const mirror = await start()
+  await atomicWrite(volume, { key: 'two' })
+  await mirror.refresh()
+  expect([await read(), mirror.state, mirror.skipped]).toEqual(['two', 'mirroring', []])
+})
+
+test('over the limits, what has become a link outside is not linked to any more', async () => {
+  const { from, secret, point } = await ownedByAnother()
+  const { to } = singleFile()
+  await mkdir(dirname(to), { recursive: true })
+  await writeFile(from, 'much')
+  const mirrored = await mirror(from, to, { ...QUICK, limits: { files: 1, bytes: 1 } })
+  onTestFinished(() => mirrored.close())
+  expect(await readFile(to, 'utf8')).toBe('much')
+  await point(secret)
+  await mirrored.refresh()
+  expect(existsSync(to)).toBe(false)
+})
