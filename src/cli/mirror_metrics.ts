@@ -22,7 +22,12 @@ export function metricsText(status: MirrorStatus, sources: readonly string[], ta
     .add('ready', 'gauge', 'Whether readers of the target can rely on it.', Number(unready === undefined))
     .add('updates_total', 'counter', 'Times the target has changed since the first pass.', updates)
     .add('errors_total', 'counter', 'Conditions that kept the target from being written.', errors)
-    .add('skipped', 'gauge', 'Entries of the source that are not in the target.', skipped)
+    .add(
+      'skipped',
+      'gauge',
+      'Entries of the source that are named as not in the target, at most 101 of each.',
+      skipped,
+    )
     .add(
       'last_update_timestamp_seconds',
       'gauge',

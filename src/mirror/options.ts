@@ -11,7 +11,7 @@ export interface MirrorOptions {
    * empty; 100.
    */
   quiet?: number
-  /** How many regular files, and bytes in them, are copied of a source at most; 1024 and 16 MiB. */
+  /** How many regular files, and bytes in them and in the texts of symlinks, are copied of a source at most; 1024 and 16 MiB. */
   limits?: { files: number; bytes: number }
   /**
    * What the target shows of a source beyond the limits. `link`: its files become links to the source's, so that

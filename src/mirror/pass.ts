@@ -10,7 +10,7 @@ import type { Contribution } from './merge.ts'
 import type { Opened } from './opened.ts'
 import type { MirrorConfig } from './options.ts'
 import { NOTHING, type Published, type Publisher } from './publisher.ts'
-import { Scan, type ScanRules, type Snapshot, verify } from './snapshot.ts'
+import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './snapshot.ts'
 import type { Source } from './source.ts'
 import { type Emptied, type Missing, type Staged, type StagedGeneration, stage, TWO_TICKS } from './stage.ts'
 import type { Target } from './target.ts'
@@ -135,7 +135,7 @@ export class Passes {
       over: snapshot.over,
       changed: published.changed,
       isDeferred: published.isDeferred,
-      skipped: [...snapshot.skipped, ...staged.missing.map(({ path, reason }) => ({ path, reason }))],
+      skipped: skippedOf(snapshot, staged),
       lacking: firstLacking(snapshot, staged),
       isHeld: staged.isHeld,
       failures,
@@ -205,6 +205,14 @@ export class Passes {
 interface Ready extends Staged {
   /** Whether the target keeps the last version, as the source is beyond the limits. */
   readonly isHeld: boolean
+}
+
+/** What is told of what is not mirrored: the first of it by name. */
+function skippedOf({ skipped, unnamed }: Snapshot, { missing }: Ready): readonly Skipped[] {
+  const all = [...skipped, ...missing.map(({ path, reason }) => ({ path, reason }))]
+  const more = unnamed + Math.max(0, all.length - MOST_SKIPPED)
+  if (more === 0) return all
+  return [...all.slice(0, MOST_SKIPPED), { path: '.', reason: `and ${more} more entries` }]
 }
 
 function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Ready): Missing | undefined {

@@ -14,6 +14,9 @@ export const MAX_DEPTH = 32
 /** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
 export const MAX_ENTRIES = 65_536
 
+/** Entries of a source that are named as skipped, at a pass: whoever may write it could have any number of lines written. */
+export const MOST_SKIPPED = 100
+
 /** Names that are looked at at once. */
 const AT_ONCE = 64
 
@@ -45,8 +48,10 @@ export interface Snapshot {
   readonly over: string | undefined
   /** Whether there is so much of it that the tree is not complete. */
   readonly endless: boolean
-  /** What is never mirrored. */
+  /** What is never mirrored: the first {@link MOST_SKIPPED}. */
   readonly skipped: readonly Skipped[]
+  /** How many more there are. */
+  readonly unnamed: number
 }
 
 /**
@@ -111,6 +116,9 @@ export class Scan implements AsyncDisposable {
   #files = 0
   #bytes = 0n
   #entries = 0
+  #unnamed = 0
+  // How many names more are listed. What is above goes on being held while what is below is read.
+  #room = MAX_ENTRIES + 1
 
   constructor(root: Opened, rules: ScanRules) {
     this.#root = root
@@ -129,21 +137,19 @@ export class Scan implements AsyncDisposable {
    */
   async read(hadData: boolean): Promise<Snapshot> {
     const root = this.#root
-    const [names, early] = await Promise.all([
-      root.names(MAX_ENTRIES + 1),
-      hadData ? lookAtData(root) : undefined,
-    ])
+    const [names, early] = await Promise.all([this.#names(root), hadData ? lookAtData(root) : undefined])
     if (names.some(isData)) this.#looked = hadData ? early : await lookAtData(root)
     // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
     const { data, way, held } = await followData(root, this.#looked)
     this.#data = data
     this.#way = way
     this.#generation = held
-    this.#listing = held?.names(MAX_ENTRIES + 1).catch(() => undefined) ?? this.#listing
+    this.#listing = (held && this.#names(held).catch(() => undefined)) ?? this.#listing
     const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
     // The last that was read may have been one too many.
-    const endless = this.#endless || this.#entries > MAX_ENTRIES
-    return { tree, data, way, over: this.#over, endless, skipped: this.#skipped }
+    this.#hasRoom()
+    const found = { over: this.#over, endless: this.#endless, skipped: this.#skipped, unnamed: this.#unnamed }
+    return { tree, data, way, ...found }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -177,9 +183,16 @@ export class Scan implements AsyncDisposable {
     return name === '..data' ? this.#looked : undefined
   }
 
+  async #names(held: Opened): Promise<Buffer[]> {
+    const names = await held.names(this.#room)
+    this.#room -= names.length
+    return names
+  }
+
   /** Even a link for each of a million names would be the end of the target. */
   #hasRoom(): boolean {
-    this.#endless ||= this.#entries > MAX_ENTRIES
+    this.#endless ||= this.#room <= 0 || this.#entries > MAX_ENTRIES
+    if (this.#endless) this.#over ??= `more than ${MAX_ENTRIES} entries`
     return !this.#endless
   }
 
@@ -212,7 +225,7 @@ export class Scan implements AsyncDisposable {
       if (looked.status === 'rejected') throw looked.reason
       const stat = looked.value
       if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
-      this.#count(stat)
+      this.#count(at, stat)
       if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
       // Its own text may lead to a name that the target does not have: generations are named anew there.
       if (this.#data !== undefined && at !== this.#data && this.#way.includes(at))
@@ -228,16 +241,22 @@ export class Scan implements AsyncDisposable {
     }
   }
 
-  #count(stat: FileStat): void {
+  #count(at: string, stat: FileStat): void {
     const { files, bytes } = this.#rules.limits
     this.#entries++
     if (stat.isFile()) {
       this.#files++
       this.#bytes += stat.size
+    } else if (!this.#isOfLayout(at, stat.link)) {
+      this.#bytes += BigInt(Buffer.byteLength(stat.link))
     }
     if (this.#files > files) this.#over ??= `more than ${files} files`
     if (this.#bytes > bytes) this.#over ??= `more than ${bytes} bytes`
-    if (this.#entries > MAX_ENTRIES) this.#over ??= `more than ${MAX_ENTRIES} entries`
+  }
+
+  /** Whether it is a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */
+  #isOfLayout(at: string, to: string): boolean {
+    return this.#data !== undefined && (at === '..data' || to === `..data/${at}`)
   }
 
   #link(at: string, to: string): SourceNode | undefined {
@@ -258,12 +277,12 @@ export class Scan implements AsyncDisposable {
     // verify() sees to its being the same.
     const generation = at === this.#data ? this.#generation : undefined
     if (generation !== undefined) {
-      const names = (await this.#listing) ?? (await generation.names(MAX_ENTRIES + 1))
+      const names = (await this.#listing) ?? (await this.#names(generation))
       return await this.#read({ ...below, held: generation, key: statKey(generation.opened) }, names)
     }
     await using child = await held.directory(name)
     const key = statKey(child.opened)
-    const tree = await this.#read({ ...below, held: child, key }, await child.names(MAX_ENTRIES + 1))
+    const tree = await this.#read({ ...below, held: child, key }, await this.#names(child))
     // Another may have taken its name, and this one be half removed: what it lacks is not gone.
     if ((await held.lstat(name)).ino !== key.ino)
       return { kind: 'unreadable', reason: 'it was replaced while it was read' }
@@ -271,6 +290,10 @@ export class Scan implements AsyncDisposable {
   }
 
   #skip(path: string, reason: string): undefined {
+    if (this.#skipped.length >= MOST_SKIPPED) {
+      this.#unnamed++
+      return
+    }
     // As readers know it, and the same in each version.
     const isKey = this.#data !== undefined && path.startsWith(`${this.#data}/`)
     this.#skipped.push({ path: isKey ? `..data${path.slice(this.#data?.length)}` : path, reason })
