@@ -13,6 +13,9 @@ export class MountWatch {
   #closed = false
   #native: NativeMountTable | undefined
   #points: Map<number, string> | undefined
+  // A table is being read, and whether it may be out of date by now.
+  #isLooking = false
+  #isDue = false
 
   /** @param changed gets the mount points, as /proc/self/mountinfo has them */
   constructor(changed: (points: string[]) => void) {
@@ -28,7 +31,7 @@ export class MountWatch {
     if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'open', path: '/proc/self/mountinfo' })
     native.unref()
     this.#native = native
-    this.#points = await read()
+    await this.#look()
   }
 
   close(): void {
@@ -37,10 +40,24 @@ export class MountWatch {
     this.#native = undefined
   }
 
+  /** One at a time: of two tables that are read at once the older one may come last. */
   async #look(): Promise<void> {
-    const after = await read()
-    const before = this.#points
-    if (this.#native === undefined || before === undefined || after === undefined) return
+    this.#isDue = true
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      while (this.#isDue) {
+        this.#isDue = false
+        this.#compare(await read())
+      }
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  #compare(after: Map<number, string> | undefined): void {
+    if (this.#native === undefined || after === undefined) return
+    const before = this.#points ?? after
     this.#points = after
     const came = [...after].filter(([id, point]) => before.get(id) !== point)
     const went = [...before].filter(([id, point]) => after.get(id) !== point)

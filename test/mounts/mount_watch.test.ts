@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test, vi } from 'vitest'
+import { MountWatch } from '../../src/mounts/mount_watch.ts'
+
+vi.mock('node:fs/promises')
+
+let notify = () => {}
+vi.mock('../../src/addon.ts', () => ({
+  loadAddon: () => ({
+    MountTable: class {
+      open(changed: () => void) {
+        notify = changed
+        return 0
+      }
+      unref() {}
+      close() {}
+    },
+  }),
+}))
+
+/** A mount table with mounts at these points. */
+function table(...points: string[]): string {
+  return points.map((point, id) => `${id + 1} 0 0:1 / ${point} rw - tmpfs none rw\n`).join('')
+}
+
+/** Lets what waits for nothing but promises run. */
+const idle = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a table that is read while another read is under way is the one that counts in the end', async () => {
+  let now = table('/')
+  const reads: Array<() => void> = []
+  vi.mocked(readFile).mockImplementation(() => {
+    const read = now
+    return new Promise((resolve) => reads.push(() => resolve(read)))
+  })
+  const told: string[][] = []
+  const watch = new MountWatch((points) => void told.push(points))
+  const opening = watch.open()
+  reads.shift()?.()
+  await opening
+
+  for (const points of [
+    ['/', '/a'],
+    ['/', '/a', '/b'],
+  ]) {
+    now = table(...points)
+    notify()
+  }
+  // The last that was asked for is answered first.
+  for (let read = reads.pop(); read !== undefined; read = reads.pop()) {
+    read()
+    await idle()
+  }
+  expect(told.flat().sort()).toEqual(['/a', '/b'])
+  told.length = 0
+  now = table('/', '/a')
+  notify()
+  reads.shift()?.()
+  await idle()
+  expect(told).toEqual([['/b']])
+  watch.close()
+})
+
+test('what is mounted while the first table is read is told', async () => {
+  let now = table('/')
+  const reads: Array<() => void> = []
+  vi.mocked(readFile).mockImplementation(() => {
+    const read = now
+    return new Promise((resolve) => reads.push(() => resolve(read)))
+  })
+  const told: string[][] = []
+  const watch = new MountWatch((points) => void told.push(points))
+  const opening = watch.open()
+  now = table('/', '/a')
+  notify()
+  for (let read = reads.pop(); read !== undefined; read = reads.pop()) {
+    read()
+    await idle()
+  }
+  await opening
+  expect(told).toEqual([['/a']])
+  watch.close()
+})
