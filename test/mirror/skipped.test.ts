@@ -56,6 +56,7 @@ test('no more names are held than a source may have, however many levels it has'
     await mkdir(join(source, at), { recursive: true })
     for (const name of ['x', 'y', 'z']) await writeFile(join(source, at, name), '')
   }
+  const mirror = await start()
   const { names } = HeldDirectory.prototype
   const asked: number[] = []
   const spy = vi.spyOn(HeldDirectory.prototype, 'names')
@@ -64,7 +65,7 @@ test('no more names are held than a source may have, however many levels it has'
     return await names.call(this, most)
   })
   onTestFinished(() => spy.mockRestore())
-  await start()
+  await mirror.refresh()
   // What is asked behind that is whether there is a ..data by now.
   expect(asked.slice(0, 4)).toEqual([0, 4, 8, 12].map((listed) => MAX_ENTRIES + 1 - listed))
   expect(await readdir(join(target, 'a/b/c'))).toEqual(['x', 'y', 'z'])
