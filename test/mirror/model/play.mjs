@@ -226,7 +226,7 @@ class Game {
 
   /** Whether a name of the first level may be there, or not, whatever it is. @param {string} name @param {readonly Possible[]} possible */
   #isExempt(name, possible) {
-    if (possible.some(({ view, data }) => view.has(name) || (name === '..data' && data === 'is there')))
+    if (possible.some(({ view, data }) => view.has(name) || (name === '..data' && data !== 'is not there')))
       return false
     return name.startsWith(FOREIGN) || name.startsWith(STOLEN) || this.#disturbed.has(name)
   }
