@@ -1,4 +1,4 @@
-import { mirror } from '../mirror/mirror.ts'
+import { type Mirror, mirror } from '../mirror/mirror.ts'
 import { aborted } from './aborted.ts'
 import type { Command } from './command.ts'
 import { completed } from './complete.ts'
@@ -38,7 +38,8 @@ entries that cannot be copied are not to be seen; --over-limit is hold, and what
       --json                an object a line
   -h, --help
 
-What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over. As process
+What was copied stays in TARGET when the command ends: programs may be reading it, and the next run takes it over. A signal that
+comes before the first look at every SOURCE is over ends it at once: 0, with --once 1. As process
 1 of a container it also waits for the processes that others leave behind.
 Exit code: 0 done, 1 failed, 2 wrong usage; with --in-place COMMAND's, 127 if it is not found, 126 if it cannot be executed.
 Environment: INOTIFY_BRIDGE_INTERVAL.
@@ -58,13 +59,17 @@ export const mirrorCommand: Command = {
 }
 
 async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise<number> {
-  const { sources, target, options, once, json } = settings
+  const { once, json } = settings
   const report = reportOnStdout(json)
   const status = new MirrorStatus()
   await using service = await startMirrorService(settings, status)
   if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
 
-  const mirrored = await mirror([...sources], target, options)
+  const mirrored = await startMirror(settings, signal)
+  if (mirrored === undefined) {
+    if (once) tell('mirror', 'incomplete: ended by a signal before the first look at every source was over')
+    return once ? 1 : 0
+  }
   reportMirror(mirrored, report)
   status.follow(mirrored)
   if (once) await completed(mirrored, signal)
@@ -76,4 +81,23 @@ async function toTarget(settings: MirrorArguments, signal: AbortSignal): Promise
   if (lacking === undefined) return 0
   tell('mirror', lacking)
   return 1
+}
+
+/** undefined if the signal came first. Behind that it is no longer the mirror's: what was copied stays when the command ends. */
+async function startMirror(
+  { sources, target, options }: MirrorArguments,
+  signal: AbortSignal,
+): Promise<Mirror | undefined> {
+  const starting = new AbortController()
+  const end = () => starting.abort()
+  signal.addEventListener('abort', end)
+  try {
+    if (signal.aborted) end()
+    return await mirror([...sources], target, { ...options, signal: starting.signal })
+  } catch (error) {
+    if (error !== starting.signal.reason) throw error
+    return undefined
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
 }

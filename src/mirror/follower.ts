@@ -21,6 +21,8 @@ export interface FollowerListener {
   failed(error: unknown): void
   /** The source has not answered for a while. */
   stalled(reason: string): void
+  /** Nor has the target, for so many ms. Told again while that lasts. */
+  targetStalled(ms: number): void
 }
 
 interface Request {
@@ -37,6 +39,7 @@ export class Follower {
   #wake = () => {}
   #loop: Promise<void> | undefined
   #ended = false
+  readonly #ending = new AbortController()
   #saidSlow = false
   // performance.now() of the beginning of the last pass, and ms from there to the next.
   #began = 0
@@ -53,8 +56,13 @@ export class Follower {
 
   /** The first pass. */
   async begin(): Promise<void> {
-    const outcome = await this.#pass()
-    this.#loop = this.#follow(outcome)
+    const first = this.#pass()
+    // The end waits for this one as well: what it makes in the target must be there before the target is cleared.
+    this.#loop = first.then(
+      (outcome) => this.#follow(outcome),
+      () => {},
+    )
+    await first
   }
 
   /** Resolves after a pass that begins now, or after the one under way. */
@@ -80,6 +88,7 @@ export class Follower {
     parting.abort()
     if (calls.unanswered >= PARTING) warnOfThreadLeftBehind(path, calls.unanswered)
     calls.end()
+    this.#ending.abort()
     await this.#loop
   }
 
@@ -109,7 +118,7 @@ export class Follower {
     this.#began = performance.now()
     let outcome: Outcome
     try {
-      outcome = await this.#watchOver(this.#passes.run())
+      outcome = await this.#watchOver(this.#passes.run(this.#ending.signal))
     } catch (error) {
       if (this.#ended) return undefined
       this.#listener.failed(error)
@@ -190,8 +199,11 @@ export class Follower {
   }
 
   #sayIfStalled(): void {
-    const { unanswered } = this.#context.source.calls
+    const { source, target } = this.#context
+    const { unanswered } = source.calls
     if (unanswered >= PATIENCE) this.#listener.stalled(`it has not answered for ${seconds(unanswered)}`)
+    const { calls } = target.held
+    if (calls.unanswered >= PATIENCE) this.#listener.targetStalled(calls.unanswered)
   }
 
   #sayIfSlow(path: string): void {

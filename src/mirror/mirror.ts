@@ -85,6 +85,8 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   #state: MirrorState = 'mirroring'
   #reason = ''
   #generation = 0
+  // From when on there may be listeners.
+  #hasStarted = false
   #closing: Promise<void> | undefined
   readonly #onAbort = () => void this.close().catch(rethrow)
 
@@ -105,6 +107,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
             this.emit('pass')
           },
           stalled: (reason) => this.#enter(context.index, 'source-lost', reason),
+          targetStalled: (ms) => this.#sayTargetStalled(context.index, ms),
         }),
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
@@ -127,21 +130,21 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   /** @internal Use {@link mirror}. */
   static async start(config: MirrorConfig): Promise<Mirror> {
-    config.signal?.throwIfAborted()
+    const { signal } = config
+    signal?.throwIfAborted()
     const mirror = new Mirror(config, await prepare(config))
     try {
       await mirror.#mounts.open()
       // The first passes have no listeners, so that an 'error' in one is thrown here.
-      await Promise.all(mirror.#followers.map((follower) => follower.begin()))
-      config.signal?.throwIfAborted()
+      await orAborted(Promise.all(mirror.#followers.map((follower) => follower.begin())), signal)
     } catch (error) {
-      // An aborted start is closed. One that failed leaves to the next what it found, which may be in use. Either may fail for
-      // the same reason as the pass, which is the one to tell.
-      const { inherited } = mirror.#prepared
-      mirror.#closing = mirror.#shutDown(inherited && !config.signal?.aborted ? 'keep' : 'remove')
+      // A start that failed, or was aborted, leaves to the next what it found, which may be in use. The end may fail for the same
+      // reason as the pass, which is the one to tell.
+      mirror.#closing = mirror.#shutDown(mirror.#prepared.inherited ? 'keep' : 'remove')
       await mirror.#closing.catch(() => {})
       throw error
     }
+    mirror.#hasStarted = true
     config.signal?.addEventListener('abort', mirror.#onAbort, { once: true })
     return mirror
   }
@@ -235,6 +238,13 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     this.#report(this.#known[source] as Known, [error])
   }
 
+  #sayTargetStalled(source: number, ms: number): void {
+    if (!this.#hasStarted) return
+    const hint = `it has not answered for ${Math.round(ms / 1000)} s, and nothing is mirrored until it does: best is a target on a tmpfs`
+    const path = this.#prepared.target.shown
+    this.#fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path, hint }))
+  }
+
   #shown(source: number, path: string): string {
     return this.#known.length === 1 ? path : join(this.#config.sources[source] ?? '', path)
   }
@@ -303,6 +313,22 @@ function withoutVersions(path: string): string {
 function concerns(point: string, path: string): boolean {
   const isBeneath = (a: string, b: string) => `${a}/`.startsWith(b === '/' ? b : `${b}/`)
   return isBeneath(path, point) || isBeneath(point, path)
+}
+
+/** Waits for the work, or throws the reason of the signal. */
+async function orAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal?.reason)
+  })
+  signal?.addEventListener('abort', onAbort)
+  try {
+    if (signal?.aborted) onAbort()
+    await Promise.race([aborted, work])
+    signal?.throwIfAborted()
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+  }
 }
 
 /** Makes an error that nobody awaits an uncaught exception, as in any EventEmitter. */

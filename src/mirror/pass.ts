@@ -59,8 +59,12 @@ export class Passes {
     this.#context = context
   }
 
-  /** One pass. Rejects with an {@link InotifyError} if the staging directory fails it, and with ECANCELED if the mirror is closed. */
-  async run(): Promise<Outcome> {
+  /**
+   * One pass. Rejects with an {@link InotifyError} if the staging directory fails it, and with anything if the mirror is closed.
+   *
+   * @param signal ends a wait for files that shall hold still
+   */
+  async run(signal: AbortSignal): Promise<Outcome> {
     const { publisher, index } = this.#context
     try {
       for (let left = ATTEMPTS; ; left--) {
@@ -68,14 +72,13 @@ export class Passes {
         let outcome: Outcome | undefined
         let uncleared: InotifyError | undefined
         try {
-          outcome = await this.#attempt(epoch)
+          outcome = await this.#attempt(epoch, signal)
         } catch (error) {
           if (!(error instanceof Torn || error instanceof Replaced)) throw error
           const path = error instanceof Torn ? '..data' : ''
           if (left === 1) outcome = { found: 'torn', path, reason: error.message }
         } finally {
-          uncleared = await this.#clear()
-          await publisher.end(epoch)
+          uncleared = await this.#clear().finally(() => publisher.end(epoch))
         }
         // What the pass has found counts whatever is left behind; the next one tries to clear that away, too.
         if (outcome?.found === 'source' && uncleared !== undefined)
@@ -100,14 +103,14 @@ export class Passes {
     return undefined
   }
 
-  async #attempt(epoch: number): Promise<Outcome> {
+  async #attempt(epoch: number, signal: AbortSignal): Promise<Outcome> {
     const { config, source, index, publisher, target, rules } = this.#context
     await using root = await source.open()
     await using scan = new Scan(root, rules)
     const snapshot = await scan.read(this.#read?.data !== undefined)
     const held = scan.generation
     const staged =
-      snapshot.over === undefined ? await this.#stage(root, snapshot, held) : this.#link(snapshot)
+      snapshot.over === undefined ? await this.#stage(root, snapshot, held, signal) : this.#link(snapshot)
     this.#emptied = staged.emptied
     const had = publisher.contributionOf(index)
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
@@ -158,14 +161,20 @@ export class Passes {
     return (await publisher.publish(index, epoch, contribution, true)) ?? NOTHING
   }
 
-  async #stage(root: Opened, snapshot: Snapshot, held: HeldDirectory | undefined): Promise<Ready> {
+  async #stage(
+    root: Opened,
+    snapshot: Snapshot,
+    held: HeldDirectory | undefined,
+    signal: AbortSignal,
+  ): Promise<Ready> {
     const { config, index, publisher, target } = this.#context
     const before = {
       target: publisher.tree,
       generation: this.#reusable(snapshot),
       emptied: this.#emptied,
     }
-    const staged = await stage(root, snapshot, held, before, () => target.staging.work(index), config.quiet)
+    const stillness = { quiet: config.quiet, signal }
+    const staged = await stage(root, snapshot, held, before, () => target.staging.work(index), stillness)
     return { ...staged, isHeld: false }
   }
 

@@ -34,17 +34,24 @@ interface Found {
 
 /** Opens what the passes work with, or leaves nothing open and nothing made. */
 export async function prepare(config: MirrorConfig): Promise<Prepared> {
-  const found: Found[] = []
   const calls = new Calls()
+  const ways = config.sources.map((path) => ({ path, calls: new Calls() }))
+  const end = () => {
+    for (const way of [...ways, { calls }]) way.calls.end()
+  }
+  config.signal?.addEventListener('abort', end)
+  const found: Found[] = []
   try {
-    for (const path of config.sources) found.push(await findSource(path))
+    for (const { path, calls } of ways) found.push(await findSource(path, calls))
     const prepared = await prepareTarget(config, found, calls)
     for (const { held } of found) await held.close()
     return prepared
   } catch (error) {
-    for (const { calls } of found) calls.end()
-    calls.end()
+    end()
+    config.signal?.throwIfAborted()
     throw error
+  } finally {
+    config.signal?.removeEventListener('abort', end)
   }
 }
 
@@ -93,8 +100,7 @@ async function prepareTarget(config: MirrorConfig, found: readonly Found[], call
 }
 
 /** Throws an {@link InotifyError} if it is not there, or neither a directory nor a regular file. */
-async function findSource(path: string): Promise<Found> {
-  const calls = new Calls()
+async function findSource(path: string, calls: Calls): Promise<Found> {
   try {
     await lookUpPath(calls, path)
     const { fd, stat } = await calls.open(path, O_PATH)
@@ -104,7 +110,6 @@ async function findSource(path: string): Promise<Found> {
     const held = await HeldDirectory.open(calls, isFile ? dirname(path) : path)
     return { path, calls, isFile, held, inode: stat }
   } catch (error) {
-    calls.end()
     if (error instanceof AddonLoadError) throw error
     const errno =
       error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'

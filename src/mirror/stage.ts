@@ -71,6 +71,12 @@ const EMPTY_PATIENCE = 50
  */
 export const TWO_TICKS = 10
 
+/** How long a flat file must hold still (ms), and what ends the wait for it: it is no promise to anybody then. */
+export interface Stillness {
+  readonly quiet: number
+  readonly signal: AbortSignal
+}
+
 /** A flat file that has been copied and must still prove that nobody is writing to it. */
 interface Unsettled {
   readonly directory: string
@@ -92,9 +98,9 @@ export async function stage(
   held: HeldDirectory | undefined,
   before: Before,
   work: () => Promise<Work>,
-  quiet: number,
+  stillness: Stillness,
 ): Promise<Staged> {
-  const stager = new Stager(work, quiet, before.emptied)
+  const stager = new Stager(work, stillness, before.emptied)
   const { tree, data } = snapshot
   const flat = new Map(
     [...tree.entries].filter(([name]) => name !== data && (name !== '..data' || data === undefined)),
@@ -131,14 +137,14 @@ class Stager {
     emptied: new Map<string, { readonly key: StatKey; readonly since: number }>(),
   }
   readonly #work: () => Promise<Work>
-  readonly #quiet: number
+  readonly #stillness: Stillness
   readonly #emptiedBefore: Emptied
   #unsettled: Unsettled[] = []
   #alone: Promise<unknown> = Promise.resolve()
 
-  constructor(work: () => Promise<Work>, quiet: number, emptiedBefore: Emptied) {
+  constructor(work: () => Promise<Work>, stillness: Stillness, emptiedBefore: Emptied) {
     this.#work = work
-    this.#quiet = quiet
+    this.#stillness = stillness
     this.#emptiedBefore = emptiedBefore
   }
 
@@ -175,7 +181,8 @@ class Stager {
     const unsettled = this.#unsettled
     this.#unsettled = []
     if (unsettled.length === 0) return
-    await sleep(Math.max(this.#quiet, TWO_TICKS))
+    const { quiet, signal } = this.#stillness
+    await sleep(Math.max(quiet, TWO_TICKS), undefined, { signal })
     await atOnce(unsettled, async ({ directory, name, siblings, copy, before }) => {
       const settled = await this.#attempt(`${directory}${name}`, before, async () => {
         const digest = await digestBeneath(root, directory, name, copy.key)
@@ -235,7 +242,8 @@ class Stager {
     const before = this.#emptiedBefore.get(path)
     const since = before !== undefined && sameKey(before.key, key) ? before.since : performance.now()
     this.found.emptied.set(path, { key, since })
-    if (performance.now() - since < this.#quiet * EMPTY_PATIENCE) throw new Torn('it has been emptied')
+    if (performance.now() - since < this.#stillness.quiet * EMPTY_PATIENCE)
+      throw new Torn('it has been emptied')
   }
 
   async #copy(held: Opened, name: string, file: SourceFile, at: string): Promise<TargetFile> {

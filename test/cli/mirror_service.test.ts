@@ -256,3 +256,45 @@ test('it is really removed when the process goes by an error of its own', async 
   rmSync(source, { recursive: true })
   expect(readFileSync(join(target, 'a'), 'utf8')).toBe('two')
 })
+
+/** A run whose first pass takes a minute, when it has begun. */
+async function startingUp(source: string, target: string, ...options: string[]): Promise<Run> {
+  const run = new Run(['mirror', '--quiet', '60000', ...options, source, target])
+  await expect
+    .poll(() => existsSync(target) && readdirSync(target), PATIENCE)
+    .toContainEqual(expect.stringMatching(/^\.inotify/))
+  return run
+}
+
+test('a signal ends a start that would take long', async () => {
+  const { source, target } = directories()
+  const run = await startingUp(source, target)
+  const began = performance.now()
+  run.kill('SIGTERM')
+  expect(await run.ended()).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  expect(performance.now() - began).toBeLessThan(5000)
+  expect(readdirSync(target)).toEqual([])
+  const once = await startingUp(source, target, '--once')
+  once.kill('SIGTERM')
+  expect(await once.ended()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/incomplete: ended by a signal/),
+  })
+})
+
+test('what an earlier run copied stays then', async () => {
+  const { source, target } = directories()
+  expect((await new Run([...FAST, '--once', source, target]).ended()).code).toBe(0)
+  writeFileSync(join(source, 'a'), 'two')
+  writeFileSync(join(source, 'b'), 'new')
+  const began = readdirSync(target)
+  const run = new Run(['mirror', '--quiet', '60000', source, target])
+  // The staging directory of this run.
+  await expect.poll(() => readdirSync(target), PATIENCE).not.toEqual(began)
+  run.kill('SIGTERM')
+  expect((await run.ended()).code).toBe(0)
+  expect(readFileSync(join(target, 'a'), 'utf8')).toBe('one')
+  expect(existsSync(join(target, 'b'))).toBe(false)
+  expect((await new Run([...FAST, '--once', source, target]).ended()).code).toBe(0)
+  expect(readFileSync(join(target, 'a'), 'utf8')).toBe('two')
+})

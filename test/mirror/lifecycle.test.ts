@@ -1,14 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
+import { InotifyError } from '../../src/errors.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
 import { KATA_LIMITS } from '../../src/mirror/options.ts'
+import { Passes } from '../../src/mirror/pass.ts'
+import { Staging } from '../../src/mirror/staging.ts'
+import { Calls } from '../../src/mounts/calls.ts'
 import { directory, fixture } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
+import { said } from './said.ts'
 
 test('close() removes what the mirror made, and only that', async () => {
   const { source, target, start } = fixture()
@@ -256,4 +262,80 @@ test('a target on a disk is warned of', async () => {
   const started = await mirror(source, join(directory(), 'target'), { persistent: false })
   expect((await warned)[0]).toMatchObject({ name: 'InotifyBridgeWarning', code: 'INOTIFY_BRIDGE_TARGET' })
   await started.close()
+})
+
+test('a start that fails waits for the first passes of the other sources before it clears up', async () => {
+  const { source, target } = fixture()
+  const other = directory()
+  for (const path of [source, other]) await writeFile(join(path, basename(path)), '')
+  const order: string[] = []
+  const { run } = Passes.prototype
+  const spy = vi.spyOn(Passes.prototype, 'run')
+  spy.mockImplementationOnce(async () => {
+    throw new InotifyError({ errno: 'ENOSPC', syscall: 'write', path: target })
+  })
+  spy.mockImplementationOnce(async function (this: Passes, signal: AbortSignal) {
+    const outcome = await run.call(this, signal)
+    // The first has failed long since.
+    await sleep(50)
+    order.push('second pass')
+    return outcome
+  })
+  const { remove } = Staging.prototype
+  const removing = vi.spyOn(Staging.prototype, 'remove')
+  removing.mockImplementation(async function (this: Staging) {
+    order.push('cleared up')
+    await remove.call(this)
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  const started = mirror([source, other], target, { interval: 60_000, quiet: 0 })
+  await expect(started).rejects.toMatchObject({ code: 'ENOSPC' })
+  expect(order).toEqual(['second pass', 'cleared up'])
+  expect(existsSync(target)).toBe(false)
+})
+
+test('an abort ends a start that would take long, and what it found is left as it was', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'a'), 'one')
+  for (const before of ['nothing', 'a mirror that has ended']) {
+    const controller = new AbortController()
+    const starting = start({ quiet: 60_000, signal: controller.signal })
+    await expect.poll(() => existsSync(target) && readdirSync(target).length).toBeGreaterThan(0)
+    const began = performance.now()
+    controller.abort()
+    await expect(starting).rejects.toMatchObject({ name: 'AbortError' })
+    expect(performance.now() - began).toBeLessThan(5000)
+    expect(existsSync(target), before).toBe(before !== 'nothing')
+    if (before !== 'nothing') break
+    await (await start()).close({ keep: true })
+    await writeFile(join(source, 'a'), 'two')
+  }
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('one')
+  await start()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('two')
+})
+
+test('a target that does not answer is an error, once while that lasts', async () => {
+  const { source, target, start } = fixture()
+  const targets = new Set<Calls>()
+  const { mkdir } = Calls.prototype
+  const making = vi.spyOn(Calls.prototype, 'mkdir')
+  making.mockImplementation(async function (this: Calls, ...args) {
+    targets.add(this)
+    await mkdir.apply(this, args)
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  const mirror = await start({ quiet: 2500 })
+  const { errors, states } = said(mirror)
+  let isStalled = true
+  vi.spyOn(Calls.prototype, 'unanswered', 'get').mockImplementation(function (this: Calls) {
+    return isStalled && targets.has(this) ? 6000 : 0
+  })
+  await writeFile(join(source, 'a'), 'one')
+  await mirror.refresh()
+  expect(errors).toMatchObject([{ code: 'ETIMEDOUT', path: target }])
+  expect(mirror.errors).toEqual([])
+  isStalled = false
+  await mirror.refresh()
+  expect([errors.length, states]).toEqual([1, []])
 })

@@ -1,8 +1,8 @@
 // Runs in a mount namespace, on a tmpfs of its own: the server of a FUSE mount does not answer for a while, and what this process can
 // still do is printed as JSON.
 //
-//   unshare -rm node stopped.mjs resumed|closed DIRECTORY
-import { spawnSync } from 'node:child_process'
+//   unshare -rm node stopped.mjs resumed|closed|starting DIRECTORY
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -139,6 +139,24 @@ const scenarios = {
       isThere: fs.existsSync(at('target')),
       pid: server.pid,
     }
+  },
+
+  // SIGTERM while the command waits for its source to be opened at all.
+  async starting() {
+    await blocked.close()
+    await stop()
+    const main = join(import.meta.dirname, '../../dist/cli/main.js')
+    const args = [main, 'mirror', '--listen', '127.0.0.1:0', at('front'), at('second')]
+    const command = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(command.stdout, 'data')
+    // It is the next thing that it does.
+    await sleep(300)
+    const began = performance.now()
+    command.kill('SIGTERM')
+    const [code, signal] = await once(command, 'exit')
+    server.unref()
+    server.stderr?.destroy()
+    return { took: performance.now() - began, code, signal, isThere: fs.existsSync(at('second')) }
   },
 }
 process.stdout.write(JSON.stringify(await scenarios[scenario]?.()))

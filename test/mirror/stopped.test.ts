@@ -72,4 +72,10 @@ describe.skipIf(!mayUnshare || !isBuilt)('a server that has stopped (needs unsha
     expect(isThere, 'the target').toBe(false)
     expect(ending).toBeLessThan(1000)
   })
+
+  test('does not keep a command that is starting from ending by a signal', async () => {
+    const seen = await run<{ took: number; code: number; signal: string; isThere: boolean }>('starting')
+    expect(seen).toMatchObject({ code: 0, signal: null, isThere: false })
+    expect(seen.took).toBeLessThan(2000)
+  })
 })
