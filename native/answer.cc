@@ -96,12 +96,23 @@ int64_t WithContent(Call* call, int64_t fd) {
 int64_t StatOrLinkInto(Call* call, int directory, const char* name) {
   int64_t error = StatInto(call, directory, name);
   if (error < 0 || !IsSymlink(*call)) return error;
+  // Another may have the name by now: stat and text are to be of one link.
+  UniqueFd link;
+  if (*name != '\0') {
+    link.reset(OpenAt(directory, name, O_PATH | O_NOFOLLOW));
+    if (!link.is_open()) return link.get();
+    Facts facts;
+    error = StatAt(link.get(), "", &facts, true);
+    if (error < 0) return error;
+    Pack(facts, call->data);
+    if (!IsSymlink(*call)) return 0;
+    directory = link.get();
+  }
   auto* larger = static_cast<uint8_t*>(realloc(call->data, call->bytes + PATH_MAX));
   if (larger == nullptr) return -ENOMEM;
   call->data = larger;
   auto* text = reinterpret_cast<char*>(call->data + call->bytes);
-  int64_t bytes = Retry([&] { return readlinkat(directory, name, text, PATH_MAX); });
-  // It is none any more, or it has gone.
+  int64_t bytes = Retry([&] { return readlinkat(directory, "", text, PATH_MAX); });
   if (bytes < 0) return bytes;
   call->bytes += static_cast<size_t>(bytes);
   return 0;

@@ -54,7 +54,9 @@ CallDelivery::CallDelivery(Napi::Env env, Napi::Function on_done)
     : LoopBound(env), on_done_(on_done, "Calls") {}
 
 int CallDelivery::Open() {
-  int error = uv_async_init(Attach(), &wake_, OnWake);
+  uv_loop_t* loop;
+  int error = Attach(&loop);
+  if (error == 0) error = uv_async_init(loop, &wake_, OnWake);
   if (error < 0) return error;
   Adopt(&wake_);
   SetPersistent(false);

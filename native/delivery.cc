@@ -12,7 +12,9 @@ Delivery::Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, voi
 
 int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, Memory* memory,
                     const Walk::Repeat& repeat, bool persistent) {
-  int error = uv_async_init(Attach(), &wake_, OnWake);
+  uv_loop_t* loop;
+  int error = Attach(&loop);
+  if (error == 0) error = uv_async_init(loop, &wake_, OnWake);
   if (error < 0) return error;
   Adopt(&wake_);
   walk_ = new Walk(&wake_, memory);

@@ -1,10 +1,10 @@
 #include "loop_bound.h"
 
-uv_loop_t* LoopBound::Attach() {
-  napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_);
-  uv_loop_t* loop;
-  napi_get_uv_event_loop(env_, &loop);
-  return loop;
+#include <errno.h>
+
+int LoopBound::Attach(uv_loop_t** loop) {
+  if (napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_) != napi_ok) return -ENOTSUP;
+  return napi_get_uv_event_loop(env_, loop) == napi_ok ? 0 : -ENOTSUP;
 }
 
 void LoopBound::Close() {
@@ -30,7 +30,7 @@ void LoopBound::FreeIfClosed() {
   // destructors need.
   napi_async_cleanup_hook_handle hook = hook_;
   delete this;
-  napi_remove_async_cleanup_hook(hook);
+  if (hook != nullptr) napi_remove_async_cleanup_hook(hook);
 }
 
 void LoopBound::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {

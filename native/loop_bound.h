@@ -20,8 +20,9 @@ class LoopBound {
   explicit LoopBound(Napi::Env env) : env_(env) {}
   virtual ~LoopBound() = default;
 
-  // Before anything else. The environment's own loop: uv_default_loop() is another thread's in a worker.
-  uv_loop_t* Attach();
+  // Before anything else. The environment's own loop: uv_default_loop() is another thread's in a worker. 0 or
+  // -errno; it must be closed in any case.
+  int Attach(uv_loop_t** loop);
 
   // One that libuv has initialised.
   template <typename Handle>

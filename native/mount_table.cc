@@ -9,10 +9,12 @@ MountPoll::MountPoll(Napi::Env env, Napi::Function on_change)
     : LoopBound(env), on_change_(on_change, "MountTable") {}
 
 int MountPoll::Open() {
-  uv_loop_t* loop = Attach();
+  uv_loop_t* loop;
+  int error = Attach(&loop);
+  if (error < 0) return error;
   fd_.reset(OpenAt(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY));
   if (!fd_.is_open()) return fd_.get();
-  int error = uv_poll_init(loop, &poll_, fd_.get());
+  error = uv_poll_init(loop, &poll_, fd_.get());
   if (error < 0) return error;
   Adopt(&poll_);
   // Not UV_READABLE: it always is.

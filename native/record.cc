@@ -87,6 +87,12 @@ void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, c
   Entries* entries = kind == Kind::kDirectory ? &subdirectories_ : &files_;
   uint8_t* entry = entries->blob.Room(kMaxEntryBytes);
   if (entry == nullptr) return;
+  // FUSE servers may give names of up to 1,024 bytes, or more (fs/fuse/fuse_i.h, FUSE_NAME_MAX). Cut, two of
+  // them could be one.
+  if (strlen(name) > kMaxNameBytes) {
+    error = -EOVERFLOW;
+    return;
+  }
   uint64_t number = Fold(ino);
   size_t ino_bytes = number == 0 ? 0 : sizeof number - static_cast<size_t>(__builtin_clzll(number)) / 8;
   number = htole64(number);

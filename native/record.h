@@ -48,7 +48,8 @@ class Record {
   void Begin(const char* name);
 
   // Adds an entry, with its stat block if there is one, and what stands for what it holds. Without memory for
-  // it the record ends up without any entries, with an error.
+  // it the record ends up without any entries, with an error; one whose name is too long is left out, with an
+  // error.
   void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content = nullptr);
 
   // No more entries come. Without it there is no record.

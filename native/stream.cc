@@ -16,8 +16,10 @@ Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_batch, N
     : LoopBound(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {}
 
 int Stream::Open() {
-  uv_loop_t* loop = Attach();
-  int error = queue_.Open(options_.arena_bytes);
+  uv_loop_t* loop;
+  int error = Attach(&loop);
+  if (error < 0) return error;
+  error = queue_.Open(options_.arena_bytes);
   if (error < 0) return error;
 
   error = uv_poll_init(loop, &poll_, queue_.fd());

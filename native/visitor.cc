@@ -140,7 +140,9 @@ Node* Visitor::Explore(const Job& job, Origin* origin) {
   }
   // Before it is listed: what is made in between is in both, and never in neither.
   if (request.has(Request::kWatch) && plan_.queue >= 0) record_.wd = Watch(directory.get());
-  record_.error = List(directory.get(), request, *origin);
+  int error = List(directory.get(), request, *origin);
+  // One of the names may be an error.
+  if (error != 0) record_.error = error;
   if (!request.has(Request::kRecursive) || record_.subdirectory_count() == 0) return nullptr;
   if (record_.subdirectories().failed()) return nullptr;
   Node* node = Node::Make(record_, job.parent, directory.get());

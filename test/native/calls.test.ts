@@ -277,3 +277,26 @@ describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
     expect(JSON.parse(stdout)).toEqual({ terminated: 30 })
   })
 })
+
+test('the text of a link is that of the very link whose stat it comes with', async () => {
+  const { calls, path, at } = await openDirectory()
+  const other = open()
+  symlinkSync('a'.repeat(10), join(path, 'link'))
+  symlinkSync('b'.repeat(2000), join(path, 'other'))
+  const { fd: theirs } = await other.open(path, O_PATH | O_DIRECTORY)
+  const sizes = new Set<bigint>()
+  // Each has a thread: the one exchanges what the other looks at.
+  for (let round = 0; round < 20; round++) {
+    // An odd number: each round begins with the other one.
+    const exchanges = Array.from({ length: 501 }, () =>
+      other.rename({ fd: theirs, name: 'link' }, { fd: theirs, name: 'other' }, RENAME_EXCHANGE),
+    )
+    const looks = await Promise.all(Array.from({ length: 500 }, () => calls.stat(at('link'))))
+    await Promise.all(exchanges)
+    for (const { size, link } of looks) {
+      expect(BigInt(link.length)).toBe(size)
+      sizes.add(size)
+    }
+  }
+  expect(sizes).toEqual(new Set([10n, 2000n]))
+})

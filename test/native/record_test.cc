@@ -63,6 +63,23 @@ void CheckNames() {
   }
 }
 
+void CheckTooLong() {
+  Record record;
+  record.Begin("name");
+  for (Kind kind : {Kind::kFile, Kind::kDirectory}) {
+    record.Add(kind, 1, std::string(kMaxNameBytes + 1, 'n').c_str(), nullptr);
+    record.Add(kind, 1, std::string(4095, 'n').c_str(), nullptr);
+    record.Add(kind, 1, "short", nullptr);
+  }
+  record.Finish();
+  std::vector<uint8_t> copy = Copied(record, 1);
+  Check(record.error == -EOVERFLOW, "a name that is too long is an error",
+        static_cast<size_t>(-record.error));
+  Check(Number(copy, 64) == 1 && Number(copy, 72) == 1, "and is not cut", Number(copy, 64));
+  record.Begin("name");
+  Check(record.error == 0, "the next is whole", 0);
+}
+
 void CheckFold() {
   for (int bit = 0; bit < 64; bit++) {
     uint64_t folded = Fold(uint64_t{1} << bit);
@@ -131,6 +148,7 @@ extern "C" void* __wrap_realloc(void* memory, size_t bytes) {
 
 int main() {
   CheckNames();
+  CheckTooLong();
   CheckFold();
   CheckNoMemory();
   CheckOutput();
