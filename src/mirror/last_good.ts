@@ -81,13 +81,21 @@ export function heldVersion(had: Contribution, now: Linked, source: string): Con
   }
 }
 
-/** Whether the target shows anything of a source by a link into it. */
-export function hasLinksInto(tree: TargetTree, source: string): boolean {
-  for (const node of tree.entries.values()) {
-    if (node.kind === 'link' && isInto(node.to, source)) return true
-    if (node.kind === 'directory' && hasLinksInto(node, source)) return true
-  }
-  return false
+/** Whether a source is shown by links into it, which this mirror or one before it has made. */
+export function isShownByLinks({ entries, generation, isAdopted }: Contribution, source: string): boolean {
+  // In a directory that others may write there may be links that are theirs.
+  const isBelieved = ({ key }: TargetTree) =>
+    !isAdopted || (Number(key.uid) === process.geteuid?.() && (Number(key.mode) & 0o022) === 0)
+  const hasLinks = ({ entries }: Pick<Contribution, 'entries'>): boolean =>
+    [...entries.values()].some((node) =>
+      node.kind === 'link'
+        ? isInto(node.to, source)
+        : node.kind === 'directory' && isBelieved(node) && hasLinks(node),
+    )
+  return (
+    hasLinks({ entries }) ||
+    (generation !== undefined && isBelieved(generation.tree) && hasLinks(generation.tree))
+  )
 }
 
 /** Only what is over the limits is shown by an absolute link. */

@@ -4,7 +4,7 @@ import type { HeldDirectory } from '../mounts/held.ts'
 import { buildAhead } from './build.ts'
 import { isShown } from './generation.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './interrupted.ts'
-import { adopted, hasLinksInto, heldVersion, needsLastKeys, withLastKeys } from './last_good.ts'
+import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './last_good.ts'
 import { linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import type { Opened } from './opened.ts'
@@ -180,20 +180,26 @@ export class Passes {
 
   /** Of a source over the limits. */
   #link(snapshot: Snapshot): Ready {
-    const { config, source, publisher } = this.#context
+    const { config, source } = this.#context
     const links = linked(snapshot, source)
     // Those who see links go on to do so: there is no version to go back to. What is skipped is not among them.
     const isSure = () =>
-      snapshot.skipped.length + links.missing.length === 0 || hasLinksInto(publisher.tree, source.path)
+      snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
     const isHeld =
       snapshot.endless || !(config.overLimit === undefined ? isSure() : config.overLimit === 'link')
     return { ...links, failures: [], emptied: new Map(), isHeld }
   }
 
+  /** What the source has added to the target, or an earlier mirror. */
+  #had(): Contribution {
+    const { source, index, publisher } = this.#context
+    return publisher.contributionOf(index) ?? adopted(publisher.tree, source.path)
+  }
+
   /** What the target shall have of the source. */
   #contribution({ data }: Snapshot, { entries, generation, missing, isHeld }: Ready): Contribution {
-    const { source, index, publisher } = this.#context
-    const had = publisher.contributionOf(index) ?? adopted(publisher.tree, source.path)
+    const { source } = this.#context
+    const had = this.#had()
     if (isHeld) return heldVersion(had, { entries, generation, missing }, source.path)
     const isWanting = data !== undefined && generation === undefined
     if (isWanting || needsLastKeys(entries, generation, missing)) return withLastKeys(entries, had)

@@ -1,7 +1,7 @@
 // What the target shows of a source beyond the limits, and that nothing which is said to be skipped is among it.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
@@ -160,4 +160,31 @@ test('a single file: a link to it, and a file again', async () => {
     true,
     'two',
   ])
+})
+
+test('a link that another user laid into a directory of the target does not make it links', async () => {
+  const { source, target, start, secret } = await overLimit()
+  // Everybody's, as the copy of it is.
+  await chmod(join(source, 'd'), 0o777)
+  await (await start({})).close({ keep: true })
+  await symlink(join(source, 'a'), join(target, 'd/planted'))
+  await symlink(secret, join(source, 'evil'))
+  const mirror = await start(LIMITS)
+  expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
+  expect(lstatSync(join(target, 'a')).isFile()).toBe(true)
+})
+
+test.each(['flat', 'ConfigMap'])('%s: what an earlier mirror has shown by links goes on so', async (kind) => {
+  const { source, start, secret } = await overLimit()
+  await rm(source, { recursive: true })
+  await mkdir(source)
+  const write = (keys: Record<string, string>) =>
+    kind === 'ConfigMap'
+      ? atomicWrite(source, keys)
+      : Promise.all(Object.entries(keys).map(([key, text]) => writeFile(join(source, key), text)))
+  await write({ a: '1', b: '2' })
+  await (await start(LIMITS)).close({ keep: true })
+  await symlink(secret, join(source, 'evil'))
+  const mirror = await start(LIMITS)
+  expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', false])
 })
