@@ -10,6 +10,9 @@ import type { ScanRules } from './snapshot.ts'
 import { Source } from './source.ts'
 import { Target } from './target.ts'
 
+/** ms that the target is waited for when a start is aborted. */
+const PARTING = 500
+
 /** What a mirror works with, open. */
 export interface Prepared {
   readonly target: Target
@@ -36,10 +39,16 @@ interface Found {
 export async function prepare(config: MirrorConfig): Promise<Prepared> {
   const calls = new Calls()
   const ways = config.sources.map((path) => ({ path, calls: new Calls() }))
-  const end = () => {
-    for (const way of [...ways, { calls }]) way.calls.end()
+  const endSources = () => {
+    for (const way of ways) way.calls.end()
   }
-  config.signal?.addEventListener('abort', end)
+  let parting: NodeJS.Timeout | undefined
+  const onAbort = () => {
+    endSources()
+    // What is half made in the target is best made, and then removed; unless that takes long.
+    parting = setTimeout(() => calls.end(), PARTING)
+  }
+  config.signal?.addEventListener('abort', onAbort)
   const found: Found[] = []
   try {
     for (const { path, calls } of ways) found.push(await findSource(path, calls))
@@ -47,11 +56,13 @@ export async function prepare(config: MirrorConfig): Promise<Prepared> {
     for (const { held } of found) await held.close()
     return prepared
   } catch (error) {
-    end()
+    endSources()
+    calls.end()
     config.signal?.throwIfAborted()
     throw error
   } finally {
-    config.signal?.removeEventListener('abort', end)
+    clearTimeout(parting)
+    config.signal?.removeEventListener('abort', onAbort)
   }
 }
 
