@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { codeOf } from '../mounts/call_error.ts'
 import { AT_REMOVEDIR, type Calls, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
+import { HeldDirectory, type HeldFile } from '../mounts/held.ts'
 import { isPrivate } from './owner.ts'
 
 /** Entries that are made ready beside what they will replace. The dot hides them, and no pattern for content (*.conf) has them. */
@@ -66,11 +66,30 @@ async function removeIfLeft(
     if (lock === 'taken') return
     if (!isOld && !(lock === 'ours' && locksTell)) return
     if (!entry.opened.isDirectory()) return await calls.unlink(directory.at(name))
-    await calls.unlink({ fd: entry.fd, name: WORK_LINK }).catch(() => {})
-    await calls.unlink(directory.at(name), AT_REMOVEDIR)
+    if (await emptyWorkDirectory(entry, directory)) await calls.unlink(directory.at(name), AT_REMOVEDIR)
   } finally {
     if (readable !== undefined) calls.close(readable.fd)
   }
+}
+
+/**
+ * Somebody may have given the name to a private directory of another use: one that holds anything but the link that is made there stays as
+ * it is. Returns whether it is empty.
+ */
+async function emptyWorkDirectory(
+  { calls, fd, opened }: HeldFile,
+  { revalidates }: HeldDirectory,
+): Promise<boolean> {
+  await using work = await HeldDirectory.open(calls, `/proc/self/fd/${fd}`, revalidates)
+  const names = (await work.names(2)).map(String)
+  if (names.length === 0) return true
+  if (names.length > 1 || names[0] !== WORK_LINK) return false
+  await using link = await work.hold(WORK_LINK)
+  const { uid, nlink } = link.opened
+  if (!link.opened.isSymbolicLink() || uid !== opened.uid || nlink !== 1n) return false
+  // Nobody but its owner can have put another one there since.
+  await calls.unlink(work.at(WORK_LINK))
+  return true
 }
 
 /** Whether an inode can be what a publisher makes ready: a name alone can have been given to anything. */

@@ -29,11 +29,11 @@ export function mayOthersRename({ uid, mode }: FileStat): boolean {
 }
 
 /**
- * Whether another user has laid an entry in a sticky directory that all may write to, such as /tmp, as proc(5) has it of
- * protected_symlinks and protected_regular: whoever that is can exchange it at any time, and nobody else can.
+ * Whether another user has laid an entry in a sticky directory that others may write to, such as /tmp, as proc(5) has it of
+ * protected_symlinks and protected_regular: whoever that is can exchange it at any time, and nobody else can. Others are a group, too.
  */
 export function isLaidByAnother(entry: FileStat, directory: FileStat): boolean {
-  const isShared = (directory.mode & 0o1002n) === 0o1002n
+  const isShared = (directory.mode & 0o1000n) !== 0n && (directory.mode & 0o022n) !== 0n
   return isShared && entry.uid !== directory.uid && entry.uid !== effectiveUser()
 }
 

@@ -1,5 +1,6 @@
 import { leavesAtOnce } from '../mounts/at_once.ts'
 import { codeOf } from '../mounts/call_error.ts'
+import { AT_REMOVEDIR } from '../mounts/calls.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
@@ -14,11 +15,10 @@ const CHUNK = 1024 * 1024
 /** Makes a directory with all of the keys in it, on the disk, and returns its name; what cannot be completed is removed. */
 export async function writeVersion(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<string> {
   const name = await makeVersion(directory)
-  await using version = await openNew(directory, name)
+  await using version = await openNew(directory, name, mark)
   try {
     await version.calls.chmod(version.fd, mark.modeOf(directoryMode(keys)))
     await fill(version, keys, mark)
-    mark.learnModes(await version.stat())
     return name
   } catch (error) {
     await removeVersion(directory, name, mark).catch(() => {})
@@ -52,9 +52,16 @@ async function makeVersion(directory: HeldDirectory): Promise<string> {
  * Opens a directory that has just been made. Whoever may rename beside it can have given its name to another one in between: that is
  * neither opened up to who may read the keys, nor filled, nor removed where that fails.
  */
-async function openNew(parent: HeldDirectory, name: string): Promise<HeldDirectory> {
+async function openNew(parent: HeldDirectory, name: string, mark: VersionMark): Promise<HeldDirectory> {
   const directory = await parent.directory(name)
-  if (VersionMark.canBeNew(directory.opened) && (await directory.names(1)).length === 0) return directory
+  try {
+    const canBeNew = await mark.canBeNew(directory.opened, parent)
+    if (canBeNew && (await directory.names(1)).length === 0) return directory
+  } catch (error) {
+    await directory.close()
+    await parent.calls.unlink(parent.at(name), AT_REMOVEDIR).catch(() => {})
+    throw error
+  }
   const path = await directory.realpath()
   await directory.close()
   throw failure(
@@ -71,7 +78,7 @@ async function fill(directory: HeldDirectory, keys: Keys, mark: VersionMark): Pr
   await leavesAtOnce(keys.entries, async (name, key) => {
     if (key.kind === 'file') return await writeKey(directory, name, key, mark)
     await calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
-    await using below = await openNew(directory, name)
+    await using below = await openNew(directory, name, mark)
     await calls.chmod(below.fd, directoryMode(key))
     await fill(below, key, mark)
   })

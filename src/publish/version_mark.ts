@@ -1,7 +1,12 @@
 import type { FileStat } from '../mounts/file_stat.ts'
-import { effectiveUser, mayOthersRename } from './owner.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { effectiveUser, isPrivate, mayOthersRename } from './owner.ts'
+import { temporaryName } from './ready.ts'
 
-/** S_ISVTX: where only the owner may write it says nothing, so nobody gives it to a directory of another use. */
+/**
+ * S_ISVTX: where only the owner may write it says nothing, so nobody gives it to a directory of another use. Where others may, as in /tmp, it
+ * is no mark.
+ */
 const MARK = 0o1000
 
 /**
@@ -14,7 +19,7 @@ export class VersionMark {
 
   readonly #isNeeded: boolean
   readonly #owners = new Set([effectiveUser()])
-  #isKept = true
+  #areModesKept = true
 
   constructor(directory: FileStat) {
     this.#isNeeded = mayOthersRename(directory)
@@ -30,19 +35,31 @@ export class VersionMark {
     this.#owners.add(uid)
   }
 
-  /** Learns from a complete version directory whether modes are kept at all: drvfs and ntfs-3g have one for everything. */
-  learnModes({ mode }: FileStat): void {
-    this.#isKept = (mode & BigInt(MARK)) !== 0n
-  }
-
   /** Whether an entry with the name of a version is one, of this user's. */
   isOnVersion(stat: FileStat): boolean {
-    const isMarked = !this.#isNeeded || !this.#isKept || (stat.mode & BigInt(MARK)) !== 0n
+    const isMarked = !this.#isNeeded || !this.#areModesKept || hasMark(stat)
     return stat.isDirectory() && this.#owners.has(stat.uid) && isMarked
   }
 
-  /** Whether a directory can be the one that has just been made: a private one of another use must not be opened up and filled. */
-  static canBeNew({ mode }: FileStat): boolean {
-    return (mode & 0o077n) !== 0n || (mode & BigInt(MARK)) !== 0n
+  /** Whether what has the name of a directory that has just been made can be it: one of another use must not be opened up and filled. */
+  async canBeNew(directory: FileStat, parent: HeldDirectory): Promise<boolean> {
+    if (!this.#isNeeded || (hasMark(directory) && isPrivate(directory))) return true
+    if (this.#areModesKept) this.#areModesKept = await keepsModes(parent)
+    return !this.#areModesKept
   }
+}
+
+function hasMark({ mode }: FileStat): boolean {
+  return (mode & 0o1022n) === BigInt(MARK)
+}
+
+/**
+ * Whether a mount keeps modes at all: cifs, drvfs and ntfs-3g have one for everything. Shown by a file, which open(2) makes and opens at
+ * once, and so is no other.
+ */
+async function keepsModes(directory: HeldDirectory): Promise<boolean> {
+  const [name, mode] = [temporaryName(), 0o600 | MARK]
+  await using file = await directory.create(name, mode)
+  await directory.calls.unlink(directory.at(name))
+  return (file.opened.mode & 0o1777n) === BigInt(mode)
 }

@@ -325,8 +325,10 @@ describe('whose it is', () => {
   test.each([
     ['that is not empty', 0o755],
     ['that is private', 0o700],
+    ['that all may write to', 0o1777],
   ])('a directory %s in the place of the new version: EBUSY, and it stays as it is', async (_, mode) => {
     const directory = await published({ a: '1' })
+    chmodSync(directory, 0o777)
     const path = join(directory, 'private')
     mkdirSync(path)
     if (mode === 0o755) writeFileSync(join(path, 'key'), 'secret')
@@ -379,6 +381,28 @@ test.skipIf(!mayUnshare)('a full or read-only mount (needs unshare -rm)', async 
   await expect(failed).rejects.toMatchObject({ code: 'ENOSPC', path: full })
   expect(readdirSync(full).sort()).toEqual(['..data', data(full), 'a'].sort())
   expect(read(full, 'a')).toBe('old')
+})
+
+test('on a mount that has one mode for all, as cifs has, versions come and go where others may rename too', async () => {
+  const directory = scratch()
+  chmodSync(directory, 0o777)
+  const { mkdir, create } = Calls.prototype
+  vi.spyOn(Calls.prototype, 'mkdir').mockImplementation(function (this: Calls, at) {
+    return mkdir.call(this, at, 0o700)
+  })
+  vi.spyOn(Calls.prototype, 'create').mockImplementation(function (this: Calls, at) {
+    return create.call(this, at, 0o700)
+  })
+  const chmod = vi.spyOn(Calls.prototype, 'chmod').mockResolvedValue()
+  onTestFinished(() => void vi.restoreAllMocks())
+  await publishDirectory(directory, { a: '1', 'b/c': '1' })
+  await publishDirectory(directory, { a: '2', 'b/c': '2' })
+  const expected = ['..data', data(directory), 'a', 'b'].sort()
+  expect(readdirSync(directory).sort()).toEqual(expected)
+  // vfat
+  chmod.mockRejectedValue(new CallError(constants.errno.EPERM, 'chmod'))
+  await expect(publishDirectory(directory, { a: '3' })).rejects.toMatchObject({ code: 'EPERM' })
+  expect(readdirSync(directory).sort()).toEqual(expected)
 })
 
 test('several at once wait for each other: the last one is whole, and nothing is left', async () => {

@@ -1,0 +1,76 @@
+// What other users have laid, or given another name, in a directory that is published to.
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { publishDirectory, replaceFile } from '../../src/index.ts'
+import { scratch } from '../support/scratch.ts'
+
+const NOBODY = 65534
+
+/** A directory of some mode, and what is in it. */
+function shared(mode: number, lay: (path: (name: string) => string) => void = () => {}) {
+  const directory = scratch()
+  chmodSync(directory, mode)
+  const path = (name: string) => join(directory, name)
+  lay(path)
+  return { directory, path }
+}
+
+describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
+  test("a /tmp of root's with the name of a version is not removed", async () => {
+    const { directory, path } = shared(0o777, (path) => {
+      mkdirSync(path('tmp'))
+      chmodSync(path('tmp'), 0o1777)
+      writeFileSync(path('tmp/file'), 'precious')
+    })
+    const moved = path('..2026_01_01_00_00_00.123456789')
+    renameSync(path('tmp'), moved)
+    await publishDirectory(directory, { a: '1' })
+    expect(readFileSync(join(moved, 'file'), 'utf8')).toBe('precious')
+  })
+
+  test("nothing is removed of a private directory of root's with the name of a leftover", async () => {
+    const left = (name: string) => `.inotify-bridge.tmp-${name.repeat(12)}`
+    const { path } = shared(0o777, (path) => {
+      for (const name of ['a', 'b', 'c']) mkdirSync(path(left(name)), 0o700)
+      writeFileSync(path(`${left('a')}/link`), 'precious')
+      symlinkSync('nowhere', path(`${left('b')}/link`))
+      writeFileSync(path(`${left('b')}/other`), '')
+      symlinkSync('nowhere', path(`${left('c')}/link`))
+      lchownSync(path(`${left('c')}/link`), NOBODY, NOBODY)
+    })
+    await replaceFile(path('file'), '')
+    expect(readdirSync(path(left('a')))).toEqual(['link'])
+    expect(readdirSync(path(left('b'))).sort()).toEqual(['link', 'other'])
+    expect(readdirSync(path(left('c')))).toEqual(['link'])
+  })
+
+  test.each(['1775', '1770', '1777'])(
+    'in a sticky directory of mode %s neither their file is replaced nor their link followed',
+    async (mode) => {
+      const { directory, path } = shared(Number.parseInt(mode, 8), (path) => {
+        writeFileSync(path('key'), 'theirs', { mode: 0o600 })
+        writeFileSync(path('victim'), 'victim')
+        symlinkSync('victim', path('link'))
+        for (const name of ['key', 'link']) lchownSync(path(name), NOBODY, NOBODY)
+      })
+      chownSync(directory, 0, NOBODY)
+      for (const name of ['key', 'link'])
+        await expect(replaceFile(path(name), 'secret')).rejects.toMatchObject({ code: 'EACCES' })
+      expect(readFileSync(path('key'), 'utf8')).toBe('theirs')
+      expect(readFileSync(path('victim'), 'utf8')).toBe('victim')
+      expect(statSync(path('key')).uid).toBe(NOBODY)
+    },
+  )
+})
