@@ -1,9 +1,12 @@
-import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { InotifyError } from '../errors.ts'
+import { codeOf } from '../mounts/call_error.ts'
+import { Calls } from '../mounts/calls.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
 import { keysOf } from '../publish/keys.ts'
+import { followToDirectory } from '../publish/place.ts'
 import { publishKeys } from '../publish/publish_directory.ts'
-import { NEW_FILE_MODE, replaceFileAs } from '../publish/replace_file.ts'
+import { NEW_FILE_MODE, replaceFileAs, replaceFileIn } from '../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../publish/touch.ts'
 import type { Command } from './command.ts'
 import { type Input, readInput, readStdin } from './input.ts'
@@ -50,11 +53,17 @@ export const publishCommand: Command = {
     const settings = readPublishArguments(args)
     const report = reportOnStdout(settings.json)
     signal.addEventListener('abort', endSoon, { once: true })
-    for (const directory of settings.touch) await requireDirectory(directory)
-    await publish(settings, signal)
-    for (const directory of settings.touch) {
-      await touchDirectory(directory)
-      report('touched', { path: directory, name: TOUCHED_NAME }, `touched ${directory}`)
+    const calls = new Calls()
+    try {
+      const touched: Array<[string, HeldDirectory]> = []
+      for (const path of settings.touch) touched.push([path, await requireDirectory(calls, path)])
+      await publish(calls, settings, signal)
+      for (const [path, directory] of touched) {
+        await touchDirectory(directory, path)
+        report('touched', { path, name: TOUCHED_NAME }, `touched ${path}`)
+      }
+    } finally {
+      calls.end()
     }
     return 0
   },
@@ -70,7 +79,7 @@ function endSoon(): void {
   }, GRACE_MS).unref()
 }
 
-async function publish(settings: PublishArguments, signal: AbortSignal): Promise<void> {
+async function publish(calls: Calls, settings: PublishArguments, signal: AbortSignal): Promise<void> {
   const { files, target, configmap, options, json } = settings
   if (target === undefined) return
   const report = reportOnStdout(json)
@@ -87,13 +96,15 @@ async function publish(settings: PublishArguments, signal: AbortSignal): Promise
     report('published', { path: target, keys: names, changed }, text)
     return
   }
-  const into = await isDirectory(target)
-  if (into) requireNames(files)
+  const directory = await openDirectory(calls, target)
+  if (directory !== undefined) requireNames(files)
   else if (files.length > 1) throw notADirectory(target)
-  const place = (file: string) => (into ? `${target.replace(/\/+$/, '')}/${basename(file)}` : target)
   // All are read before the first is published: one that is missing must not leave half of them new.
-  for (const [path, { data, mode, group }] of await readAll(files, place, signal)) {
-    await replaceFileAs(path, { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group })
+  for (const [name, { data, mode, group }] of await readAll(files, (file) => basename(file), signal)) {
+    const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
+    const replacement = { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group }
+    if (directory === undefined) await replaceFileAs(path, replacement)
+    else await replaceFileIn(directory, name, path, replacement)
     report('published', { path, bytes: data.length }, `published ${path}`)
   }
 }
@@ -115,17 +126,20 @@ async function readAll(
   return read
 }
 
-async function isDirectory(path: string): Promise<boolean> {
+/** Holds a directory open, whatever has its path later; undefined if there is none. */
+async function openDirectory(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
   try {
-    return (await stat(path)).isDirectory()
-  } catch {
-    // What else is wrong with it shows when it is written.
-    return false
+    return await followToDirectory(calls, path)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined
+    throw error
   }
 }
 
-async function requireDirectory(path: string): Promise<void> {
-  if (!(await isDirectory(path))) throw notADirectory(path)
+async function requireDirectory(calls: Calls, path: string): Promise<HeldDirectory> {
+  const directory = await openDirectory(calls, path)
+  if (directory === undefined) throw notADirectory(path)
+  return directory
 }
 
 function notADirectory(path: string): InotifyError {

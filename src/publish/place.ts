@@ -1,9 +1,10 @@
+import { basename } from 'node:path'
 import { codeOf } from '../mounts/call_error.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { about, failure, MOUNTED_FILE } from './failure.ts'
-import { isLaidByAnother } from './owner.ts'
+import { effectiveUser, isLaidByAnother, mayOthersRename } from './owner.ts'
 
 /** Of statfs(2). */
 const PROC_SUPER_MAGIC = 0x9fa0
@@ -45,13 +46,45 @@ export async function openPlace(calls: Calls, path: string): Promise<Place> {
 
 /** The place of the file that a path leads to; where its last symlink dangles, the one that it names. */
 export async function followToPlace(calls: Calls, path: string): Promise<Place> {
-  let place = await openPlace(calls, path)
+  return await follow(await openPlace(calls, path))
+}
+
+/** The same of a name in a directory that is held open. */
+export async function followIn(directory: HeldDirectory, name: string, shown: string): Promise<Place> {
+  return await follow(
+    await about(shown, open(directory.calls, Buffer.from(name), `${directory.path}/`, shown)),
+  )
+}
+
+/** The place of the directory that a path leads to; undefined of one that has no name, and so cannot be missing: '/', '.', 'a/..'. */
+export async function followToDirectoryPlace(calls: Calls, path: string): Promise<Place | undefined> {
+  const bare = path.replace(/(?<=[^/])\/+$/, '')
+  return ['', '.', '..'].includes(basename(bare)) ? undefined : await followToPlace(calls, bare)
+}
+
+/** The directory that a path leads to, by the links that {@link followToPlace} follows. */
+export async function followToDirectory(calls: Calls, path: string): Promise<HeldDirectory> {
+  await using place = await followToDirectoryPlace(calls, path)
+  return await about(path, place === undefined ? HeldDirectory.open(calls, path) : openDirectory(place))
+}
+
+/** Opens the directory at a place. */
+export async function openDirectory({ directory, name }: Place): Promise<HeldDirectory> {
+  await using held = await directory.directory(name)
+  // Its file system may be another one than that of the directory above.
+  return await HeldDirectory.open(directory.calls, held.path)
+}
+
+async function follow(from: Place): Promise<Place> {
+  const { calls } = from.directory
+  let place = from
   for (let links = 0; ; links++) {
     const here = place
+    const { shown } = here
     try {
-      const to = await about(path, readLink(here, links))
+      const to = await about(shown, readLink(here, links))
       if (to === undefined) return here
-      place = await about(path, open(calls, to, `${here.directory.path}/`, path))
+      place = await about(shown, open(calls, to, `${here.directory.path}/`, shown))
     } catch (error) {
       await here.directory.close()
       throw error
@@ -68,12 +101,12 @@ async function readLink(here: Place, followed: number): Promise<Buffer | undefin
   await refuseOpenFile(here)
   // The one that is judged is the one that is read.
   await using link = await directory.hold(name)
-  if (isLaidByAnother(link.opened, await directory.stat()))
+  if (isTheirs(link.opened, await directory.stat()))
     throw failure(
       'EACCES',
       'open',
       shown,
-      'a symlink that another user has laid in a sticky directory is not followed',
+      'a symlink that another user has laid in a directory where others may write is not followed: name what it leads to',
     )
   try {
     return await link.calls.readlinkBytes({ fd: link.fd, name: '' })
@@ -82,6 +115,12 @@ async function readLink(here: Place, followed: number): Promise<Buffer | undefin
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EINVAL') return undefined
     throw error
   }
+}
+
+/** Whether a link says what a user wants who may write to its directory, but perhaps not to what it leads to. */
+function isTheirs(link: FileStat, directory: FileStat): boolean {
+  const isOfOthers = link.uid !== 0n && link.uid !== effectiveUser()
+  return isLaidByAnother(link, directory) || (isOfOthers && mayOthersRename(directory))
 }
 
 /** What a link of procfs says is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */

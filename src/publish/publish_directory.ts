@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import { codeOf } from '../mounts/call_error.ts'
 import { type Calls, LOCK_EX } from '../mounts/calls.ts'
 import { HeldDirectory } from '../mounts/held.ts'
@@ -8,7 +7,8 @@ import { openToRead, syncDirectory } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
 import { directoryMode, type Keys, readKeys } from './keys.ts'
 import { DATA, DATA_NEXT, type Layout, LINK_NEXT, linkText, readLayout } from './layout.ts'
-import { followToPlace } from './place.ts'
+import { isLaidByAnother, mayOthersRename } from './owner.ts'
+import { followToDirectoryPlace, openDirectory, type Place } from './place.ts'
 import { NEW_FILE_MODE } from './replace_file.ts'
 import { holdsKeys, removeVersion, writeVersion } from './version.ts'
 import { VersionMark } from './version_mark.ts'
@@ -150,23 +150,33 @@ async function refuseDirectories(
   }
 }
 
-/** A symlink at its end is followed unless another user has laid it in a sticky directory. */
 async function openOrMake(calls: Calls, path: string, mode: number): Promise<HeldDirectory> {
-  const bare = path.replace(/(?<=[^/])\/+$/, '')
-  // Those that cannot be missing.
-  if (['', '.', '..'].includes(basename(bare))) return await HeldDirectory.open(calls, path)
-  await using place = await followToPlace(calls, bare)
-  const { directory, name } = place
+  await using place = await followToDirectoryPlace(calls, path)
+  if (place === undefined) return await HeldDirectory.open(calls, path)
+  await makeDirectory(place, mode)
+  const held = await openDirectory(place)
+  if (!isLaidByAnother(held.opened, await place.directory.stat())) return held
+  await held.close()
+  const hint = 'another user has laid the directory in a sticky one: publish into a directory of your own'
+  throw failure('EACCES', 'open', path, hint)
+}
+
+/** Makes a directory unless there is one; also another publisher may have made it. */
+async function makeDirectory({ directory, name }: Place, mode: number): Promise<void> {
+  const { calls } = directory
   try {
     await calls.mkdir(directory.at(name), mode)
-    await syncDirectory(directory)
   } catch (error) {
-    // Also where another publisher has.
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (codeOf(error) === 'EEXIST') return
+    throw error
   }
-  await using held = await directory.directory(name)
-  // Its file system may be another one than that of the directory above.
-  return await HeldDirectory.open(calls, held.path)
+  // The umask is none of who reads. But what has the name can be shown to be what was made only where nobody else may rename.
+  if (!mayOthersRename(await directory.stat())) {
+    await using made = await directory.directory(name)
+    const had = Number(made.opened.mode & 0o7777n)
+    if ((had & 0o777) !== mode) await calls.chmod(made.fd, (had & 0o7000) | mode)
+  }
+  await syncDirectory(directory)
 }
 
 /**

@@ -1,11 +1,11 @@
 import { codeOf } from '../mounts/call_error.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldFile } from '../mounts/held.ts'
+import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
 import { isLaidByAnother, keepOwner, modeOfCopy } from './owner.ts'
-import { followToPlace, type Place, refuseMountPoint } from './place.ts'
+import { followIn, followToPlace, type Place, refuseMountPoint } from './place.ts'
 import { withTemporary } from './temporary.ts'
 
 /** Whatever the umask, as the kubelet has it: who reads is another user, most often. */
@@ -50,6 +50,17 @@ export async function replaceFileAs(
     await using place = await followToPlace(calls, path)
     await replaceAt(place, { ...replacement, keepsOwner: true })
   })
+}
+
+/** The same with the name of a file in a directory that is held open. */
+export async function replaceFileIn(
+  directory: HeldDirectory,
+  name: string,
+  shown: string,
+  replacement: Omit<Replacement, 'keepsOwner'>,
+): Promise<void> {
+  await using place = await followIn(directory, name, shown)
+  await about(shown, replaceAt(place, { ...replacement, keepsOwner: true }))
 }
 
 /** The same at a place, where a symlink would be replaced. */

@@ -1,6 +1,6 @@
-import { pathOf } from './arguments.ts'
-import { withCalls } from './failure.ts'
-import { openPlace } from './place.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+import { about } from './failure.ts'
+import { Place } from './place.ts'
 import { NEW_FILE_MODE, replaceAt } from './replace_file.ts'
 
 /**
@@ -13,17 +13,10 @@ export const TOUCHED_NAME = '.inotify-bridge.touch'
  * Makes an IN_MOVED_TO in a directory. Envoy's `watched_directory` reads its files again at any move in that directory, whatever the
  * name (and at nothing else), wherever the files themselves are.
  */
-export async function touchDirectory(directory: string): Promise<void> {
-  const path = `${pathOf('directory', directory)}/${TOUCHED_NAME}`
+export async function touchDirectory(directory: HeldDirectory, shown: string): Promise<void> {
+  const path = `${shown}/${TOUCHED_NAME}`
   // Never twice the same, or a mirror would have nothing to carry on.
   const data = Buffer.from(`${new Date().toISOString()} ${process.hrtime.bigint()}\n`)
-  await withCalls(path, async (calls) => {
-    await using place = await openPlace(calls, path)
-    await replaceAt(place, {
-      data,
-      mode: NEW_FILE_MODE,
-      newMode: NEW_FILE_MODE,
-      keepsOwner: false,
-    })
-  })
+  const replacement = { data, mode: NEW_FILE_MODE, newMode: NEW_FILE_MODE, keepsOwner: false }
+  await about(path, replaceAt(new Place(directory, TOUCHED_NAME, path), replacement))
 }

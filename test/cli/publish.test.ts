@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -190,6 +192,53 @@ test('a directory to touch that is none: nothing is published', async () => {
   expect((await new Run(['publish', '--touch', join(home, 'no'), one, target]).ended()).code).toBe(1)
   expect(readdirSync(target)).toEqual([])
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  "another's symlink in a sticky directory is not followed to a DIRECTORY (needs root)",
+  async () => {
+    const { home, target, one } = files()
+    const shared = join(home, 'shared')
+    mkdirSync(shared)
+    chmodSync(shared, 0o1777)
+    const link = join(shared, 'conf')
+    symlinkSync(target, link)
+    lchownSync(link, 65534, 65534)
+    for (const args of [
+      [one, link],
+      ['--touch', link],
+      ['--configmap', one, link],
+    ]) {
+      const { code, stderr } = await new Run(['publish', ...args]).ended()
+      expect([code, stderr]).toEqual([1, expect.stringContaining('a symlink that another user has laid')])
+    }
+    expect(readdirSync(target)).toEqual([])
+  },
+)
+
+test.skipIf(spawnSync('mkfifo', ['--version']).status !== 0)(
+  'what takes the name of a DIRECTORY after the start is not published to',
+  async () => {
+    const { home, target } = files()
+    const [fifo, other, away] = [join(home, 'fifo'), join(home, 'other'), join(home, 'away')]
+    mkdirSync(other)
+    spawnSync('mkfifo', [fifo])
+    // Its redirection waits until the command opens the FIFO.
+    const exchange = spawn('sh', [
+      '-c',
+      '{ mv "$1" "$2"; ln -s "$3" "$1"; echo x; } >"$4"',
+      'sh',
+      target,
+      away,
+      other,
+      fifo,
+    ])
+    const ended = once(exchange, 'exit')
+    expect((await new Run(['publish', '--touch', target, fifo, target]).ended()).code).toBe(0)
+    expect(await ended).toEqual([0, null])
+    expect(readdirSync(away).sort()).toEqual(['.inotify-bridge.touch', 'fifo'])
+    expect(readdirSync(other)).toEqual([])
+  },
+)
 
 test('names are never interpreted, and escaped in what is printed', async () => {
   const { home, target } = files()

@@ -120,6 +120,7 @@ test('modes: 0644 and 0755 whatever the umask, or the mode that is asked for and
   const modes = () =>
     ['..data/', '..data/a/', 'a/b'].map((path) => statSync(join(directory, path)).mode & 0o7777)
   expect(modes()).toEqual([0o755, 0o755, 0o644])
+  expect(statSync(directory).mode & 0o7777).toBe(0o755)
   await publishDirectory(directory, { 'a/b': '2' }, { mode: 0o440 })
   expect(modes()).toEqual([0o750, 0o750, 0o440])
 })

@@ -73,4 +73,30 @@ describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
       expect(statSync(path('key')).uid).toBe(NOBODY)
     },
   )
+
+  test('in a directory where others may rename, their link is not followed, and one of root is', async () => {
+    const elsewhere = scratch()
+    const { directory, path } = shared(0o777, (path) => {
+      for (const name of ['mine', 'theirs']) symlinkSync(join(elsewhere, name), path(name))
+      lchownSync(path('theirs'), NOBODY, NOBODY)
+    })
+    const follow = [replaceFile(path('theirs'), ''), publishDirectory(path('theirs'), {})]
+    for (const refused of follow)
+      await expect(refused).rejects.toMatchObject({ code: 'EACCES', path: path('theirs') })
+    chmodSync(directory, 0o755)
+    chownSync(directory, NOBODY, NOBODY)
+    await expect(replaceFile(path('theirs'), '')).rejects.toMatchObject({ code: 'EACCES' })
+    await replaceFile(path('mine'), '')
+    expect(readdirSync(elsewhere)).toEqual(['mine'])
+  })
+
+  test('a directory of another user in a sticky directory is not built upon', async () => {
+    const { path } = shared(0o1777, (path) => {
+      mkdirSync(path('theirs'))
+      chownSync(path('theirs'), NOBODY, NOBODY)
+    })
+    const refused = publishDirectory(path('theirs/'), { a: '1' })
+    await expect(refused).rejects.toMatchObject({ code: 'EACCES', path: path('theirs/') })
+    expect(readdirSync(path('theirs'))).toEqual([])
+  })
 })
