@@ -70,7 +70,8 @@ export const publishCommand: Command = {
 }
 
 /**
- * What is under way is done in a moment, but a mount that does not answer, or another publisher's lock, would be waited for for ever. What is cut off leaves the old content, as kill -9 does.
+ * What is under way is done in a moment, but a mount that does not answer would be waited for for ever, and another publisher's lock for long.
+ * What is cut off leaves the old content, as kill -9 does.
  */
 function endSoon(): void {
   setTimeout(() => {

@@ -1,5 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { randomInt } from 'node:crypto'
 import type { InotifyError } from '../errors.ts'
+import { codeOf } from '../mounts/call_error.ts'
+import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { failure } from './failure.ts'
 import { isLaidByAnother } from './owner.ts'
@@ -51,8 +54,10 @@ export interface Layout {
 /** Reads what of the layout is in a directory: undefined if `..data` is something else than a symlink. */
 export async function readLayout(directory: HeldDirectory, shown: string): Promise<Layout | undefined> {
   const above = await directory.stat()
-  const names = (await directory.names(MOST_NAMES + 1)).map(String)
-  if (names.length > MOST_NAMES) throw tooManyNames(shown)
+  const all = await directory.names(MOST_NAMES + 1)
+  if (all.length > MOST_NAMES) throw tooManyNames(shown)
+  // What is no UTF-8 is no key's, and nothing of the layout.
+  const names = all.filter((name) => isUtf8(name)).map(String)
   const links = new Set<string>()
   const others = new Set<string>()
   const versions = names.filter(isVersionName)
@@ -62,7 +67,8 @@ export async function readLayout(directory: HeldDirectory, shown: string): Promi
   for (const name of names) {
     const isNext = name === DATA_NEXT || name === LINK_NEXT
     if (name.startsWith('..') && name !== DATA && !isNext) continue
-    const stat = await directory.lstat(name)
+    const stat = await lookAt(directory, name)
+    if (stat === undefined) continue
     if (isLaidByAnother(stat, above)) others.add(name)
     else if (isNext) next.push(name)
     else if (name === DATA) {
@@ -74,8 +80,20 @@ export async function readLayout(directory: HeldDirectory, shown: string): Promi
       if (versions.includes(link)) current = link
     } else if (stat.isSymbolicLink() && stat.link === linkText(name)) links.add(name)
   }
-  if (current !== '' && isLaidByAnother(await directory.lstat(current), above)) others.add(current)
+  const version = current === '' ? undefined : await lookAt(directory, current)
+  if (version === undefined) current = ''
+  else if (isLaidByAnother(version, above)) others.add(current)
   return { current, hasData, versions, next, links, others }
+}
+
+/** undefined of what has gone since it was listed: whatever else is done in the directory takes no lock of ours. */
+async function lookAt(directory: HeldDirectory, name: string): Promise<FileStat | undefined> {
+  try {
+    return await directory.lstat(name)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 function tooManyNames(shown: string): InotifyError {

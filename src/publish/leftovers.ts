@@ -1,4 +1,5 @@
 import { constants } from 'node:fs'
+import { atOnce } from '../mounts/at_once.ts'
 import { codeOf } from '../mounts/call_error.ts'
 import { AT_REMOVEDIR, type Calls, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
@@ -43,9 +44,7 @@ export async function removeLeftovers(directory: HeldDirectory, leftover: Leftov
   const found = names.filter((name) => TEMPORARY.test(name) && name !== leftover.mine)
   if (found.length === 0) return
   const locksTell = await areLocksKnownToAll(directory)
-  for (const name of found) {
-    await removeIfLeft(directory, name, locksTell, leftover).catch(() => {})
-  }
+  await atOnce(found, (name) => removeIfLeft(directory, name, locksTell, leftover).catch(() => {}))
 }
 
 async function removeIfLeft(

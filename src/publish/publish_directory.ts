@@ -1,9 +1,9 @@
 import { codeOf } from '../mounts/call_error.ts'
-import { type Calls, LOCK_EX } from '../mounts/calls.ts'
+import type { Calls } from '../mounts/calls.ts'
 import { HeldDirectory } from '../mounts/held.ts'
-import { warn } from '../warning.ts'
 import { type Data, modeOf, pathOf } from './arguments.ts'
-import { openToRead, syncDirectory } from './durable.ts'
+import { inTurn, lockDirectory } from './directory_lock.ts'
+import { syncDirectory } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
 import { directoryMode, type Keys, readKeys } from './keys.ts'
 import { DATA, DATA_NEXT, type Layout, LINK_NEXT, linkText, readLayout } from './layout.ts'
@@ -13,23 +13,21 @@ import { NEW_FILE_MODE } from './replace_file.ts'
 import { holdsKeys, removeVersion, writeVersion } from './version.ts'
 import { VersionMark } from './version_mark.ts'
 
-/** ms for which another publisher is waited for in silence. */
-const PATIENCE = 5000
-
 /**
  * Publishes files together, in the layout of the kubelet's AtomicWriter: `key` leads to `..data/key`, and `..data` to a directory with
  * this version of all of them. Readers see all old or all new, and watchers of the directory one IN_MOVED_TO of `..data`.
  *
  * Where bytes and keys are those that are there, nothing is written; a mode alone is not looked at, by the kubelet neither. What a
- * killed call has left is removed. Two calls about one directory wait for each other: flock(2) of it. A file or a symlink that is in a
- * key's way is replaced, when the new version is in place; other entries of the directory are left alone.
+ * killed call has left is removed. Two calls about one directory wait for each other, for up to 30 s: flock(2) of it. A file or a symlink
+ * that is in a key's way is replaced, when the new version is in place; other entries of the directory are left alone.
  *
  * @param directory is made if it is missing; its parent must exist
  * @param files the contents by their keys, relative paths: of `a/b` the link is `a`. Keys that are not among them any more go
  * @param options.mode of each file; 0644, whatever the umask
  * @returns whether readers find something else than before
  * @throws TypeError for a wrong argument, `../x`, `/x` and a name that begins with `..` among them
- * @throws InotifyError: EISDIR if a directory is in a key's way, EEXIST if `..data` is no symlink, and ENOSPC, EROFS, EACCES ... as the
+ * @throws InotifyError: EISDIR if a directory is in a key's way, EEXIST if `..data` is no symlink, EBUSY if
+ *   somebody else does not give the lock back, and ENOSPC, EROFS, EACCES ... as the
  *   system calls fail; the version before is in place then. If a link of a key could not be made or removed, or the version before not
  *   be removed, the new one is in place and the next call does the rest
  */
@@ -44,11 +42,13 @@ export async function publishDirectory(
 
 /** The same with a mode for each key. */
 export async function publishKeys(path: string, keys: Keys): Promise<{ changed: boolean }> {
-  return await withCalls(path, async (calls) => {
-    await using held = await openOrMake(calls, path, directoryMode(keys))
-    await lock(held, path)
-    return { changed: await publish(held, keys, path) }
-  })
+  return await inTurn(path, (until) =>
+    withCalls(path, async (calls) => {
+      await using held = await openOrMake(calls, path, directoryMode(keys))
+      await lockDirectory(held, path, until)
+      return { changed: await publish(held, keys, path) }
+    }),
+  )
 }
 
 /** Entered by one publisher at a time. */
@@ -80,12 +80,19 @@ async function swap(directory: HeldDirectory, version: string, mark: VersionMark
   try {
     await syncDirectory(directory)
     await calls.symlink(version, directory.at(DATA_NEXT))
-    await calls.rename(directory.at(DATA_NEXT), directory.at(DATA)).catch(async (error) => {
-      await calls.unlink(directory.at(DATA_NEXT)).catch(() => {})
-      throw error
-    })
+    await renameNext(directory, DATA_NEXT, DATA)
   } catch (error) {
     await removeVersion(directory, version, mark).catch(() => {})
+    throw error
+  }
+}
+
+async function renameNext(directory: HeldDirectory, next: string, name: string): Promise<void> {
+  const { calls } = directory
+  try {
+    await calls.rename(directory.at(next), directory.at(name))
+  } catch (error) {
+    await calls.unlink(directory.at(next)).catch(() => {})
     throw error
   }
 }
@@ -108,7 +115,7 @@ async function makeLink(directory: HeldDirectory, name: string): Promise<void> {
     if (codeOf(error) !== 'EEXIST') throw error
     // A file with the content of old, that is about to be published so: its readers find one or the other.
     await calls.symlink(linkText(name), directory.at(LINK_NEXT))
-    await calls.rename(directory.at(LINK_NEXT), directory.at(name))
+    await renameNext(directory, LINK_NEXT, name)
   }
 }
 
@@ -177,30 +184,4 @@ async function makeDirectory({ directory, name }: Place, mode: number): Promise<
     if ((had & 0o777) !== mode) await calls.chmod(made.fd, (had & 0o7000) | mode)
   }
   await syncDirectory(directory)
-}
-
-/**
- * Waits for the publisher that is at it. The lock is the kernel's, which gives it back however that one ends. Where there are none (NFS
- * has none of directories) nobody is waited for.
- */
-async function lock(directory: HeldDirectory, shown: string): Promise<void> {
-  const fd = await about(
-    shown,
-    openToRead(directory),
-    'the directory is read, to know what is in it: that takes r, too',
-  )
-  const waiting = setTimeout(() => {
-    warn(
-      'INOTIFY_BRIDGE_LOCKED',
-      `somebody else has held a lock on ${shown} for ${PATIENCE / 1000} s`,
-      'Another publishDirectory() is at it, has been stopped, or another program has locked the directory (lslocks).',
-    )
-  }, PATIENCE)
-  try {
-    await directory.calls.lock(fd, LOCK_EX)
-  } catch (error) {
-    if (!['EBADF', 'EINVAL', 'ENOLCK', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP'].includes(codeOf(error))) throw error
-  } finally {
-    clearTimeout(waiting)
-  }
 }

@@ -23,6 +23,11 @@ export interface Ready {
 /** Another publisher has removed what was made ready. */
 export class Swept extends Error {
   override readonly name = 'Swept'
+
+  /** @param options.cause what is told if it happens again and again */
+  constructor(message: string, options: { cause: unknown }) {
+    super(message, options)
+  }
 }
 
 /** Cleans up behind those that were killed, and has something made ready and given its name. */

@@ -2,6 +2,7 @@ import { AT_REMOVEDIR } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 import { openToRead } from './durable.ts'
+import { failure } from './failure.ts'
 import { tryLock, WORK_LINK } from './leftovers.ts'
 import { effectiveUser, isPrivate } from './owner.ts'
 import { giveName, type Ready, Swept, temporaryName, unlessSwept, withReady } from './ready.ts'
@@ -82,7 +83,9 @@ async function create(directory: HeldDirectory): Promise<WorkDirectory> {
   // Whoever cleans up has come before us.
   if (lock !== undefined && (await tryLock(calls, lock)) === 'taken') {
     await work.remove()
-    throw new Swept('the work directory is being removed')
+    const hint = 'another program locks whatever directory is made ready there'
+    const cause = failure('EBUSY', 'flock', await directory.realpath(), hint)
+    throw new Swept('the work directory is being removed', { cause })
   }
   return work
 }

@@ -144,6 +144,15 @@ test('a temporary file that somebody removes is made again', async () => {
   expect(readdirSync(directory)).toEqual(['file'])
 })
 
+test('a work directory that is always locked by another is EBUSY', async () => {
+  const directory = scratch()
+  vi.spyOn(Calls.prototype, 'lock').mockRejectedValue(new CallError(11, 'flock'))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const made = withWorkDirectory(await held(directory), async () => {})
+  await expect(made).rejects.toMatchObject({ code: 'EBUSY', path: directory })
+  expect(readdirSync(directory)).toEqual([])
+})
+
 test('a directory that has gone is not tried for ever', async () => {
   const directory = scratch()
   vi.spyOn(Calls.prototype, 'rename').mockImplementation(async () => {

@@ -221,6 +221,33 @@ describe('what is in the way', () => {
   })
 })
 
+test('a name that is no UTF-8, or gone as it is looked at, is no reason to fail', async () => {
+  const directory = await published({ a: '1' })
+  writeFileSync(Buffer.from(`${directory}/\xff`, 'latin1'), '')
+  const names = Calls.prototype.names
+  vi.spyOn(Calls.prototype, 'names').mockImplementation(async function (this: Calls, fd, most) {
+    // Of the directory itself.
+    const gone = most > 65_536 ? ['gone', '..2026_01_01_00_00_00.123'] : []
+    return [...(await names.call(this, fd, most)), ...gone.map((name) => Buffer.from(name))]
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  await publishDirectory(directory, { a: '2' })
+  expect(read(directory, 'a')).toBe('2')
+})
+
+test('a link that could not be put in the place of a file leaves nothing else', async () => {
+  const directory = scratch()
+  writeFileSync(join(directory, 'a'), 'old')
+  const rename = Calls.prototype.rename
+  vi.spyOn(Calls.prototype, 'rename').mockImplementation(async function (this: Calls, from, to) {
+    if (from.name === '..link_tmp') throw new CallError(constants.errno.EIO, 'rename')
+    await rename.call(this, from, to)
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  await expect(publishDirectory(directory, { a: '1' })).rejects.toMatchObject({ code: 'EIO' })
+  expect(readdirSync(directory).sort()).toEqual(['..data', data(directory), 'a'].sort())
+})
+
 describe('whose it is', () => {
   const isRoot = process.getuid?.() === 0
   const OLD = '..2020_01_01_00_00_00.123'
@@ -438,6 +465,33 @@ test("another process's lock is waited for", async ({ skip }) => {
   holder.stdin.end()
   await publishing
   expect(read(directory, 'a')).toBe('2')
+})
+
+test('a lock that is never given back: EBUSY after 30 s, and one thread waits for all calls of the process', async () => {
+  const directory = await published({ a: '1' })
+  vi.spyOn(Calls.prototype, 'lock').mockRejectedValue(new CallError(constants.errno.EAGAIN, 'flock'))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+  const threads = () => readdirSync('/proc/self/task').length
+  const before = threads()
+  let ended = 0
+  const all = Array.from({ length: 50 }, async (_, n) => {
+    await expect(publishDirectory(directory, { a: `${n}` })).rejects.toMatchObject({
+      code: 'EBUSY',
+      path: directory,
+    })
+    ended++
+  })
+  await vi.advanceTimersByTimeAsync(29_000)
+  expect(ended).toBe(0)
+  expect(threads() - before).toBeLessThan(10)
+  await vi.waitFor(() => vi.advanceTimersByTimeAsync(1000).then(() => expect(ended).toBe(50)), {
+    timeout: 10_000,
+  })
+  await Promise.all(all)
 })
 
 test('a file system without locks of directories does without', async () => {
