@@ -1,11 +1,13 @@
 import { constants, fstatSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
 import { Calls } from '../mounts/calls.ts'
 
 const CHUNK = 1024 * 1024
+
+/** What is published is held in memory as a whole: more than this, of which a sparse file or a pipe has any amount, is no configuration. */
+export const MAX_INPUT_BYTES = 64 * 1024 * 1024
 
 /** What is to be published. */
 export interface Input {
@@ -18,8 +20,8 @@ export interface Input {
 /** All of stdin. Rejects when the signal aborts: what has come by then is no whole. */
 export async function readStdin(signal: AbortSignal): Promise<Input> {
   try {
-    const rights = rightsOf(fstatSync(0, { bigint: true }))
-    return { data: await buffer(addAbortSignal(signal, process.stdin)), ...rights }
+    const stat = fstatSync(0, { bigint: true })
+    return await collect('stdin', stat, addAbortSignal(signal, process.stdin))
   } catch (error) {
     throw signal.aborted ? interrupted('stdin') : error
   }
@@ -35,12 +37,7 @@ export async function readInput(path: string, signal: AbortSignal): Promise<Inpu
   signal.addEventListener('abort', end, { once: true })
   try {
     const { fd, stat } = await calls.open(path, constants.O_RDONLY)
-    const chunks: Buffer[] = []
-    for (;;) {
-      const chunk = await calls.read(fd, CHUNK)
-      if (chunk.length === 0) return { data: Buffer.concat(chunks), ...rightsOf(stat) }
-      chunks.push(chunk)
-    }
+    return await collect(path, stat, chunksOf(calls, fd))
   } catch (error) {
     if (signal.aborted) throw interrupted('its input')
     if (!(error instanceof CallError)) throw error
@@ -51,7 +48,41 @@ export async function readInput(path: string, signal: AbortSignal): Promise<Inpu
   }
 }
 
-function rightsOf(stat: { isFile(): boolean; mode: bigint; gid: bigint }): Omit<Input, 'data'> {
+interface Stat {
+  isFile(): boolean
+  readonly size: bigint
+  readonly mode: bigint
+  readonly gid: bigint
+}
+
+async function* chunksOf(calls: Calls, fd: number): AsyncGenerator<Buffer> {
+  for (let read = 0; ; ) {
+    // One byte more tells that there is more.
+    const chunk = await calls.read(fd, Math.min(CHUNK, MAX_INPUT_BYTES + 1 - read))
+    if (chunk.length === 0) return
+    read += chunk.length
+    yield chunk
+  }
+}
+
+async function collect(name: string, stat: Stat, chunks: AsyncIterable<Buffer>): Promise<Input> {
+  if (stat.isFile() && stat.size > BigInt(MAX_INPUT_BYTES)) throw tooLarge(name)
+  const read: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > MAX_INPUT_BYTES) throw tooLarge(name)
+    read.push(chunk)
+  }
+  return { data: Buffer.concat(read), ...rightsOf(stat) }
+}
+
+function tooLarge(path: string): InotifyError {
+  const hint = `more than ${MAX_INPUT_BYTES / 1024 / 1024} MiB is not published, as all of it is held in memory: move the file, by mv(1) or moveFile()`
+  return new InotifyError({ errno: 'EFBIG', syscall: 'read', path, hint })
+}
+
+function rightsOf(stat: Stat): Omit<Input, 'data'> {
   if (!stat.isFile()) return { mode: undefined, group: undefined }
   return { mode: Number(stat.mode & 0o777n), group: stat.gid }
 }

@@ -19,10 +19,10 @@ const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST
        inotify-bridge publish [OPTIONS] --configmap FILE... DIRECTORY
        inotify-bridge publish --touch DIRECTORY
 
-Copies what is in FILE ('-' is stdin) to DEST, or under its own name into DIRECTORY, so that whoever watches the directory sees one
-IN_MOVED_TO of the name and readers find the old content or the new one: it is written beside DEST, on the disk, and renamed. FILE
-stays. Owner and mode of a DEST that is there are kept; a new one has 644, and of that nothing that FILE has not (of a FILE with 600,
-600). Where DEST is a symlink, the file that it leads to is replaced.
+Copies what is in FILE ('-' is stdin), up to 64 MiB, to DEST, or under its own name into DIRECTORY, so that whoever watches the
+directory sees one IN_MOVED_TO of the name and readers find the old content or the new one: it is written beside DEST, on the disk, and
+renamed. FILE stays. Owner and mode of a DEST that is there are kept; a new one has 644, and of that nothing that FILE has not (of a FILE
+with 600, 600). Where DEST is a symlink, the file that it leads to is replaced.
 
 Several files are published one after another. With --configmap they are published together, in the layout of a ConfigMap volume: a
 version directory behind ..data, and a link for each key, its FILE's name. Keys that are not among them any more are removed; the same
