@@ -1,26 +1,28 @@
-import { constants } from 'node:fs'
 import { basename, join } from 'node:path'
 import { InotifyError, printable } from '../errors.ts'
 import { CallError } from '../mounts/call_error.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
-import { HeldDirectory, type HeldFile } from '../mounts/held.ts'
+import { HeldDirectory } from '../mounts/held.ts'
+import { typeByMagic } from '../mounts/magic.ts'
 import { type Reached, reach } from '../mounts/reach.ts'
 import { type Contents, contentsOf, isInternal, leadsOutward } from './contents.ts'
+import { digestOf, Unsettled, versionOf } from './file_digest.ts'
 
-const CHUNK = 256 * 1024
 /** Each level holds a descriptor while what is below it is read. */
 const MAX_DEPTH = 32
 const MAX_ENTRIES = 65_536
 /** Of all keys and links: whoever may write a directory makes one of 8 KB with each entry, where links lead from one directory to the next. */
 const MAX_TEXT = 16 * 1024 * 1024
+/** Of all files: 1 TB of holes, made by one call, would be read for an hour while no change is acted upon. */
+const MAX_BYTES = 256 * 1024 * 1024
+/**
+ * Their files say another size than they have, so they never hold still; to open or read some does something, or waits for an event:
+ * /proc/kmsg, trace_pipe. Whoever may lay a symlink would have this process, perhaps root's, do it.
+ */
+const OF_THE_KERNEL: ReadonlySet<string | undefined> = new Set(['proc', 'sysfs', 'debugfs', 'tracefs'])
 /** How often what changes while it is read is read again at once. */
 const ATTEMPTS = 5
-
-/** The content did not hold still while it was read. */
-export class Unsettled extends Error {
-  override readonly name = 'Unsettled'
-}
 
 /** A key: the version that was looked at, and what stands for its content. */
 interface Found {
@@ -134,8 +136,11 @@ class Walk {
   readonly #calls: Calls
   readonly #reads: boolean
   readonly #root: string
+  // Devices of which a file may be read.
+  readonly #readable = new Set<bigint>()
   #entries = 0
   #text = 0
+  #bytes = 0
 
   /**
    * @param reads whether the content is read, too
@@ -182,8 +187,9 @@ class Walk {
   ): Promise<void> {
     if (!this.#reads) return this.#add(key, versionOf(stat), '')
     try {
-      await using file = await parent.file(name)
-      this.#add(key, versionOf(file.opened), await hash(file))
+      await this.#requireReadable(parent, name, stat, shown)
+      const { version, digest } = await digestOf(parent, name, (bytes) => this.#takeBytes(bytes, shown))
+      this.#add(key, version, digest)
     } catch (error) {
       throw asMet(error, shown)
     }
@@ -230,34 +236,41 @@ class Walk {
     await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
   }
 
-  #add(key: string, version: string, content: string): void {
-    this.#text += key.length + content.length
-    if (this.#text > MAX_TEXT) {
-      const hint = `the paths below it take more than ${MAX_TEXT / 1024 / 1024} MiB: name the files, or a directory with fewer`
-      throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path: this.#root, hint })
+  /** Before it is opened for reading; O_PATH opens nothing. */
+  async #requireReadable(
+    parent: HeldDirectory,
+    name: string | Buffer,
+    stat: FileStat,
+    shown: string,
+  ): Promise<void> {
+    if (this.#readable.has(stat.dev)) return
+    await using held = await parent.hold(name)
+    const type = typeByMagic(await this.#calls.fileSystem(held.fd))
+    if (OF_THE_KERNEL.has(type)) {
+      const hint = `it is a file of the kernel's (${type}), which is not content: name regular files`
+      throw new InotifyError({ errno: 'EINVAL', syscall: 'read', path: shown, hint })
     }
+    this.#readable.add(held.opened.dev)
+  }
+
+  #takeBytes(bytes: number, shown: string): void {
+    this.#bytes += bytes
+    if (this.#bytes <= MAX_BYTES) return
+    const hint = `with it the files are more than ${MAX_BYTES / 1024 / 1024} MiB: name the files, or a directory with less`
+    throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path: shown, hint })
+  }
+
+  #add(key: string, version: string, content: string): void {
+    this.#takeText(key.length + content.length)
     this.found.set(key, { version, content })
   }
-}
 
-/** Reads the file as long as it was when it was opened. */
-async function hash(file: HeldFile): Promise<string> {
-  // Loaded here: see contentsOf().
-  const { createHash } = await import('node:crypto')
-  const digest = createHash('sha256')
-  // What is appended without end is not read without end: one byte more than there should be is enough.
-  for (let left = Number(file.opened.size); ; ) {
-    const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
-    if (chunk.length > left || (chunk.length === 0 && left > 0))
-      throw new Unsettled('its length is not its size')
-    if (chunk.length === 0) return digest.digest('base64')
-    digest.update(chunk)
-    left -= chunk.length
+  #takeText(length: number): void {
+    this.#text += length
+    if (this.#text <= MAX_TEXT) return
+    const hint = `the paths below it take more than ${MAX_TEXT / 1024 / 1024} MiB: name the files, or a directory with fewer`
+    throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path: this.#root, hint })
   }
-}
-
-function versionOf({ dev, ino, mode, size, mtimeNs, ctimeNs }: FileStat): string {
-  return `${dev} ${ino} ${Number(mode) & constants.S_IFMT} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
 function identityOf({ dev, ino }: FileStat): string {

@@ -4,6 +4,7 @@ import {
   closeSync,
   mkdirSync,
   openSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -14,7 +15,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { Calls } from '../../src/mounts/calls.ts'
-import { ContentReader, Unsettled } from '../../src/reload/content_reader.ts'
+import { ContentReader } from '../../src/reload/content_reader.ts'
+import { Unsettled } from '../../src/reload/file_digest.ts'
 import { scratch } from '../support/scratch.ts'
 
 function reading(...paths: string[]) {
@@ -158,4 +160,46 @@ test('names that links make long are not kept without end', async () => {
     path: at(0),
     hint: expect.stringContaining('more than 16 MiB'),
   })
+})
+
+test('more than 256 MiB are not read, in one file or in several: it is said at once', async () => {
+  const directory = scratch()
+  const [path, other] = [join(directory, 'a'), join(directory, 'b')]
+  writeFileSync(path, '')
+  truncateSync(path, 2 ** 40)
+  const chunks = whileReading(-1, () => {})
+  const tooBig = { code: 'E2BIG', hint: expect.stringContaining('more than 256 MiB') }
+  await expect(reading(directory).read()).rejects.toMatchObject({ ...tooBig, path })
+  expect(chunks()).toBe(0)
+  truncateSync(path, 2 ** 20)
+  writeFileSync(other, '')
+  truncateSync(other, 2 ** 28)
+  await expect(reading(directory).read()).rejects.toMatchObject({ ...tooBig, path: other })
+  expect(chunks()).toBeLessThan(10)
+})
+
+test('a large file that is replaced while it is read is not read to its end', async () => {
+  const path = join(scratch(), 'a')
+  writeFileSync(path, '')
+  truncateSync(path, 200 * 1024 * 1024)
+  writeFileSync(`${path}~`, 'new')
+  const chunks = whileReading(2, () => renameSync(`${path}~`, path))
+  const { digest } = await reading(path).read()
+  expect(chunks()).toBeLessThan(10)
+  expect((await reading(path).read()).digest).toBe(digest)
+})
+
+test("files of the kernel's are not opened, by a link neither", async () => {
+  const directory = scratch()
+  const link = join(directory, 'link')
+  for (const to of ['/proc/sys/kernel/hostname', '/sys/kernel/uevent_seqnum']) {
+    symlinkSync(to, link)
+    const opened = vi.spyOn(Calls.prototype, 'openRegular')
+    onTestFinished(() => opened.mockRestore())
+    const refused = { code: 'EINVAL', hint: expect.stringContaining("a file of the kernel's") }
+    await expect(reading(directory).read()).rejects.toMatchObject({ ...refused, path: link })
+    await expect(reading(to).read()).rejects.toMatchObject({ ...refused, path: to })
+    expect(opened).not.toHaveBeenCalled()
+    rmSync(link)
+  }
 })

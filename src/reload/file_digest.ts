@@ -1,0 +1,52 @@
+import { constants } from 'node:fs'
+import type { FileStat } from '../mounts/file_stat.ts'
+import type { HeldDirectory } from '../mounts/held.ts'
+
+const CHUNK = 256 * 1024
+
+/** The content did not hold still while it was read. */
+export class Unsettled extends Error {
+  override readonly name = 'Unsettled'
+}
+
+/** A regular file as it was when it was opened. */
+export interface FileDigest {
+  readonly version: string
+  readonly digest: string
+}
+
+/**
+ * Reads a regular file as long as it was when it was opened.
+ *
+ * @param take is told how many bytes that will be, before any is read: throws if they are too many
+ */
+export async function digestOf(
+  parent: HeldDirectory,
+  name: string | Buffer,
+  take: (bytes: number) => void,
+): Promise<FileDigest> {
+  // Loaded here: see contentsOf().
+  const { createHash } = await import('node:crypto')
+  await using file = await parent.file(name)
+  const version = versionOf(file.opened)
+  let left = Number(file.opened.size)
+  take(left)
+  const hash = createHash('sha256')
+  for (;;) {
+    // What is appended without end is not read without end: one byte more than there should be is enough.
+    const chunk = await file.calls.read(file.fd, Math.min(CHUNK, left + 1))
+    if (chunk.length > left || (chunk.length === 0 && left > 0))
+      throw new Unsettled('its length is not its size')
+    if (chunk.length === 0) return { version, digest: hash.digest('base64') }
+    hash.update(chunk)
+    left -= chunk.length
+    // What has been replaced, or written to, is not read to its end: that may take long, and a look is what finds the next version.
+    if (left > 0 && versionOf(await parent.lstat(name)) !== version)
+      throw new Unsettled('it changed while it was read')
+  }
+}
+
+/** Another whenever a file has been written to, or has become another. */
+export function versionOf({ dev, ino, mode, size, mtimeNs, ctimeNs }: FileStat): string {
+  return `${dev} ${ino} ${Number(mode) & constants.S_IFMT} ${size} ${mtimeNs} ${ctimeNs}`
+}
