@@ -12,7 +12,7 @@ import { digestOf, Unsettled, versionOf } from './file_digest.ts'
 /** Each level holds a descriptor while what is below it is read. */
 const MAX_DEPTH = 32
 const MAX_ENTRIES = 65_536
-/** Of all keys and links: whoever may write a directory makes one of 8 KB with each entry, where links lead from one directory to the next. */
+/** Of all keys, and the paths of links that lead out: whoever may write a directory makes one of 8 KB with each entry, where links lead from one directory to the next. */
 const MAX_TEXT = 16 * 1024 * 1024
 /** Of all files: 1 TB of holes, made by one call, would be read for an hour while no change is acted upon. */
 const MAX_BYTES = 256 * 1024 * 1024
@@ -219,7 +219,10 @@ class Walk {
       const hint = 'a symlink that is not UTF-8 is not followed: give it, and what it leads to, another name'
       throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
     }
-    if (leadsOutward(stat.link)) this.outward.push(shown)
+    if (leadsOutward(stat.link)) {
+      this.#takeText(shown.length)
+      this.outward.push(shown)
+    }
     let reached: Reached
     try {
       reached = await reach(this.#calls, `${place.held.path}/${bytes}`)

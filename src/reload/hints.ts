@@ -1,4 +1,8 @@
+import { InotifyError } from '../errors.ts'
 import { type Watcher, watch } from '../watch/watcher.ts'
+
+/** Of the paths that cannot be watched, how many are told of one by one each time: whoever may write a directory lays links by the thousand. */
+const NAMED = 5
 
 export interface HintsListener {
   /** Something may have changed. */
@@ -17,7 +21,8 @@ export class Hints {
   // undefined: it has closed of itself, as it does where events can no longer be read.
   #watcher: Watcher | undefined
   readonly #watched = new Set<string>()
-  readonly #said = new Set<string>()
+  // What could not be watched when it was last tried.
+  readonly #failing = new Set<string>()
   #closed = false
 
   /** Throws a TypeError where the environment says something wrong, as watch() does. */
@@ -41,9 +46,10 @@ export class Hints {
       this.#watched.delete(path)
       void watcher.remove(path)
     }
+    for (const path of [...this.#failing].filter((each) => !wanted.has(each))) this.#failing.delete(path)
     const missing = [...wanted].filter((each) => !this.#watched.has(each))
     for (const path of missing) this.#watched.add(path)
-    return Promise.all(missing.map((path) => this.#add(watcher, path))).then(() => {})
+    return this.#addAll(watcher, missing)
   }
 
   async close(): Promise<void> {
@@ -51,20 +57,36 @@ export class Hints {
     await this.#watcher?.close()
   }
 
-  async #add(watcher: Watcher, path: string): Promise<void> {
-    try {
-      await watcher.add(path)
-      this.#said.delete(path)
-    } catch (error) {
-      this.#watched.delete(path)
-      this.#say(path, error as Error)
-    }
+  async #addAll(watcher: Watcher, paths: readonly string[]): Promise<void> {
+    let told = 0
+    let untold = 0
+    let first: InotifyError | undefined
+    await Promise.all(
+      paths.map(async (path) => {
+        try {
+          await watcher.add(path)
+          this.#failing.delete(path)
+        } catch (error) {
+          if (!this.#enterFailure(path)) return
+          if (!(error instanceof InotifyError) || ++told <= NAMED)
+            return this.#listener.trouble(error as Error)
+          first ??= error
+          untold++
+        }
+      }),
+    )
+    if (first === undefined || this.#closed) return
+    const { errno, syscall, path } = first
+    const hint = untold === 1 ? first.hint : `and ${untold - 1} more, which are looked at by the clock alone`
+    this.#listener.trouble(new InotifyError({ errno: -errno, syscall, path, hint }))
   }
 
-  #say(path: string, error: Error): void {
-    if (this.#closed || this.#said.has(path)) return
-    this.#said.add(path)
-    this.#listener.trouble(error)
+  /** Whether it is news. */
+  #enterFailure(path: string): boolean {
+    this.#watched.delete(path)
+    if (this.#closed || this.#failing.has(path)) return false
+    this.#failing.add(path)
+    return true
   }
 
   #open(): Watcher {

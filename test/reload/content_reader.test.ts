@@ -162,6 +162,16 @@ test('names that links make long are not kept without end', async () => {
   })
 })
 
+test('where links lead out, their paths count as well', async () => {
+  const directory = scratch()
+  const at = (n: number) => join(directory, String(n))
+  for (let n = 0; n < 31; n++) mkdirSync(at(n))
+  for (let n = 0; n < 30; n++) symlinkSync(at(n + 1), join(at(n), 'l'.repeat(255)))
+  // Their keys alone are 9 MB.
+  for (let n = 0; n < 1150; n++) symlinkSync('/no/such', join(at(30), `${'f'.repeat(200)}${n}`))
+  await expect(reading(at(0)).read()).rejects.toMatchObject({ code: 'E2BIG', path: at(0) })
+})
+
 test('more than 256 MiB are not read, in one file or in several: it is said at once', async () => {
   const directory = scratch()
   const [path, other] = [join(directory, 'a'), join(directory, 'b')]
