@@ -24,6 +24,7 @@ export class Service implements AsyncDisposable {
   readonly #onTold = (ready: boolean) => this.#onFile((file) => file.set(ready))
   // What is wrong with the file, until it is not.
   #trouble = ''
+  #ending: Promise<void> | undefined
 
   private constructor(
     { command, status }: ServiceOptions,
@@ -54,7 +55,13 @@ export class Service implements AsyncDisposable {
     return this.#listener?.url
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Idempotent: a file that is there by the second call is a successor's, which has begun meanwhile. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  async #end(): Promise<void> {
     this.#status.off('told', this.#onTold)
     // What has become of it is no reason for the command not to end as it should.
     this.#onFile((file) => file[Symbol.dispose]())

@@ -1,0 +1,79 @@
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ReadyFile } from '../../src/cli/ready_file.ts'
+import { Service } from '../../src/cli/service.ts'
+import { Status } from '../../src/cli/status.ts'
+import { scratch } from '../support/scratch.ts'
+
+/** A status that says what a test has it say. */
+class Said extends Status {
+  unready: string | undefined
+  say(unready?: string): void {
+    this.unready = unready
+    this.told()
+  }
+}
+
+test('one that another has laid does not stay while the command is not ready', () => {
+  const ready = join(scratch(), 'ready')
+  using file = new ReadyFile(ready)
+  for (let n = 0; n < 3; n++) {
+    writeFileSync(ready, 'forged')
+    file.set(false)
+    expect(existsSync(ready)).toBe(false)
+  }
+})
+
+test('the end of a run leaves alone what its successor has put there meanwhile', async () => {
+  const readyFile = join(scratch(), 'ready')
+  const start = async () => {
+    const status = new Said()
+    const service = await Service.start({
+      command: 'mirror',
+      readyFile,
+      listen: undefined,
+      status,
+      metrics: () => '',
+    })
+    status.say()
+    onTestFinished(() => service[Symbol.asyncDispose]())
+    return service
+  }
+  const old = await start()
+  await old[Symbol.asyncDispose]()
+  await start()
+  await old[Symbol.asyncDispose]()
+  expect(existsSync(readyFile)).toBe(true)
+})
+
+test('its draft has a name that cannot be foreseen; those of killed runs are removed', () => {
+  const directory = scratch()
+  const ready = join(directory, 'ready')
+  const left = (name: string) => writeFileSync(join(directory, name), '')
+  for (const name of ['.ready.0123456789ab', '.ready.swp', `.ready.${process.pid}`, '.other.0123456789ab'])
+    left(name)
+  using file = new ReadyFile(ready)
+  file.set(true)
+  expect(readdirSync(directory).sort()).toEqual(
+    ['.other.0123456789ab', '.ready.swp', `.ready.${process.pid}`, 'ready'].sort(),
+  )
+})
+
+test.skipIf(process.geteuid?.() !== 0)(
+  'in a sticky directory nobody keeps it away by a name laid beforehand, nor loses a file of his (needs root)',
+  () => {
+    const directory = scratch()
+    chmodSync(directory, 0o1777)
+    const theirs = [`.ready.${process.pid}`, '.ready.0123456789ab']
+    for (const name of theirs) writeFileSync(join(directory, name), '')
+    process.seteuid?.(65534)
+    try {
+      using file = new ReadyFile(join(directory, 'ready'))
+      file.set(true)
+      expect(readdirSync(directory).sort()).toEqual([...theirs, 'ready'].sort())
+    } finally {
+      process.seteuid?.(0)
+    }
+  },
+)
