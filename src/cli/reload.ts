@@ -26,7 +26,7 @@ start is taken to be in use. What fails is tried again until it has worked, or t
       --signal SIG          HUP, or any other
       --pid N               of the process that is sent it
       --pid-file FILE       the same; a file that is older than the process it names is stale. It must belong to root, to this user
-                            or to that process's, as must a symlink that leads to it, and not be writable by everybody
+                            or to that process's, as must a symlink that leads to it, and be writable by its owner alone
       --process NAME        the same, by its executable's name; of a server and its workers, the server. Only this user's
                             processes are meant; root's means anybody's
       --http URL            POST; a status of 200 to 299 is success

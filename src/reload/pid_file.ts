@@ -26,7 +26,10 @@ interface PidFile {
   readonly text: string
   /** ms since the epoch. */
   readonly writtenAt: number
-  /** Of the file, and of each symlink that its name led over: who lays one chooses among all pid files that there are. */
+  /**
+   * Of the file, and of each symlink that its last name led over: who lays one chooses among all pid files that there are. Symlinks in
+   * place of a directory on the way are not judged: the directories that lead to the file are as trusted as the command line that names them.
+   */
   readonly owners: readonly number[]
 }
 
@@ -84,7 +87,14 @@ async function open(path: string, calls: Calls): Promise<PidFile> {
     await using file = await directory.file(name)
     // What was opened is what counts: the name may have become another's since.
     const { opened } = file
-    if (Number(opened.mode) & 0o002) throw unusable(path, 'anybody may write it: chmod o-w')
+    if (Number(opened.mode) & 0o022) throw unusable(path, 'others than its owner may write it: chmod go-w')
+    // Whoever may link to root's files (fs.protected_hardlinks=0) would choose among all pid files of its file system.
+    if (opened.nlink > 1n) {
+      throw unusable(
+        path,
+        `it has ${opened.nlink} names (hard links): have it written anew, as one file of its own`,
+      )
+    }
     return {
       text: (await calls.read(file.fd, PID_FILE_BYTES + 1)).toString('latin1'),
       writtenAt: Number(opened.mtimeNs / 1_000_000n),

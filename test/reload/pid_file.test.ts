@@ -5,6 +5,7 @@ import {
   chownSync,
   copyFileSync,
   lchownSync,
+  linkSync,
   mkdirSync,
   realpathSync,
   rmSync,
@@ -60,15 +61,29 @@ test('what is no regular file is named, and never opened: nobody waits for a FIF
   }
 })
 
-test('one that anybody may write is not believed', async () => {
+test.each(['602', '620'])('one that others may write, its group too, is not believed: %s', async (mode) => {
   const { pid, hups } = await listener()
   const pidFile = join(scratch(), 'app.pid')
   writeFileSync(pidFile, `${pid}`)
-  chmodSync(pidFile, 0o666)
+  chmodSync(pidFile, Number.parseInt(mode, 8))
   expect(await attempt({ signal, pidFile })).toMatch(
-    /^the pid file '.*' cannot be used: anybody may write it: chmod o-w$/,
+    /^the pid file '.*' cannot be used: others than its owner may write it: chmod go-w$/,
   )
-  chmodSync(pidFile, 0o664)
+  chmodSync(pidFile, 0o644)
+  expect(await attempt({ signal, pidFile })).toBe('reload')
+  await expect.poll(hups, heard).toBe(1)
+})
+
+test('a hard link of another pid file is not believed', async () => {
+  const { pid, hups } = await listener()
+  const directory = scratch()
+  const [pidFile, other] = [join(directory, 'app.pid'), join(directory, 'other.pid')]
+  writeFileSync(other, `${pid}`)
+  linkSync(other, pidFile)
+  expect(await attempt({ signal, pidFile })).toMatch(
+    /^the pid file '.*' cannot be used: it has 2 names \(hard links\): have it written anew/,
+  )
+  rmSync(other)
   expect(await attempt({ signal, pidFile })).toBe('reload')
   await expect.poll(hups, heard).toBe(1)
 })
