@@ -41,6 +41,9 @@ export class Ledger {
     // Whatever is in use now, it is not known to be what was in use before: to go back to that is a reload as well.
     this.#isTainted = true
     for (const key of differingKeys(this.#applied, now)) this.#tried.add(key)
+    // What neither has is of no interest to those who use either; kept, other names at each failure would be without end.
+    for (const key of this.#tried)
+      if (!now.keys.has(key) && !this.#applied?.keys.has(key)) this.#tried.delete(key)
   }
 
   /** The keys that differ from what was in use, or may have been since. */

@@ -34,6 +34,12 @@ test('going back after a failed action is a reload, of all that has been tried',
   expect([ledger.judge(one), ledger.failing]).toEqual(['rest', undefined])
 })
 
+test('of what was tried, names that have gone again are not kept without end', async () => {
+  const ledger = new Ledger(one)
+  for (let n = 0; n < 3; n++) ledger.failed(await holding({ a: '1', [`new${n}`]: '' }), failed('action'))
+  expect(ledger.succeeded(await holding({ a: '1', b: '1', new2: '' }))).toEqual(['b', 'new2'])
+})
+
 test('going back after a failed validation is the end of the failure, and nothing else', () => {
   const ledger = new Ledger(one)
   ledger.failed(two, failed('validate'))
