@@ -16,8 +16,12 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
     using limit = new TimeLimit(timeout, signal)
     try {
       const response = await fetch(url, { method, headers, redirect: 'manual', signal: limit.signal })
+      if (response.ok) {
+        // It is done, whatever becomes of the body: to wait for one that does not end would be to do it again and again.
+        await response.body?.cancel()
+        return
+      }
       const body = await beginningOf(response)
-      if (response.ok) return
       const to = redirection(response, url)
       const hint = to === undefined ? '' : `, to ${to}: name that URL`
       throw new ActionError(
