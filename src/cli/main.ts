@@ -82,6 +82,9 @@ function stopSignal(): AbortSignal {
 // `inotify-bridge watch -m . | head -1`: the reader has what it wanted.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
+// Where the log's reader has gone, there is nobody left to tell, and what is to be done goes on.
+process.stderr.on('error', () => {})
+
 // One line, where Node would print three.
 process.removeAllListeners('warning')
 process.on('warning', (warning) => {
