@@ -1,6 +1,6 @@
 import type { Mirror } from '../mirror/mirror.ts'
 import { tell } from './output.ts'
-import type { Report } from './report.ts'
+import { listed, type Report } from './report.ts'
 
 /**
  * Reports what a mirror does, from the end of its first pass.
@@ -18,7 +18,7 @@ export function reportMirror(
     report('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`)
 
   mirrored.on('update', (update) =>
-    report('update', update, `update ${update.generation}: ${update.changed.join(' ')}`),
+    report('update', update, `update ${update.generation}: ${listed(update.changed)}`),
   )
   mirrored.on('skipped', (skipped) =>
     report('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`),

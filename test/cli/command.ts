@@ -53,6 +53,11 @@ export class Program {
     this.#child.stdout?.destroy()
   }
 
+  /** As a collector of logs does that has ended. */
+  closeStderr(): void {
+    this.#child.stderr?.destroy()
+  }
+
   /** As `less` does when its screen is full. */
   pauseStdout(): void {
     this.#child.stdout?.pause()
