@@ -15,6 +15,9 @@ export interface ServiceOptions {
   metrics(): string
 }
 
+/** ms between two looks at whether another has laid a ready file while the command is not ready: until the first pass is over nothing is told. */
+const FORGED_INTERVAL = 1000
+
 /** What tells others how a command fares: `--ready-file` and `--listen`. Both are there, or have failed, before it begins. */
 export class Service implements AsyncDisposable {
   readonly #command: string
@@ -24,6 +27,7 @@ export class Service implements AsyncDisposable {
   readonly #onTold = (ready: boolean) => this.#onFile((file) => file.set(ready))
   // What is wrong with the file, until it is not.
   #trouble = ''
+  #timer: NodeJS.Timeout | undefined
   #ending: Promise<void> | undefined
 
   private constructor(
@@ -36,6 +40,7 @@ export class Service implements AsyncDisposable {
     this.#file = file
     this.#listener = listener
     status.on('told', this.#onTold)
+    if (file !== undefined) this.#timer = setInterval(() => this.#removeForged(), FORGED_INTERVAL).unref()
   }
 
   static async start(options: ServiceOptions): Promise<Service> {
@@ -62,10 +67,15 @@ export class Service implements AsyncDisposable {
   }
 
   async #end(): Promise<void> {
+    clearInterval(this.#timer)
     this.#status.off('told', this.#onTold)
     // What has become of it is no reason for the command not to end as it should.
     this.#onFile((file) => file[Symbol.dispose]())
     await this.#listener?.[Symbol.asyncDispose]()
+  }
+
+  #removeForged(): void {
+    if (this.#status.unready !== undefined) this.#onTold(false)
   }
 
   #onFile(act: (file: ReadyFile) => void): void {

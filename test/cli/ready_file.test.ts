@@ -25,6 +25,22 @@ test('one that another has laid does not stay while the command is not ready', (
   }
 })
 
+test('nor where nothing has been told yet, for the first pass is not over', async () => {
+  const readyFile = join(scratch(), 'ready')
+  const status = new Said()
+  status.unready = 'the first pass is not over'
+  await using service = await Service.start({
+    command: 'mirror',
+    readyFile,
+    listen: undefined,
+    status,
+    metrics: () => '',
+  })
+  expect(service.url).toBe(undefined)
+  writeFileSync(readyFile, 'forged')
+  await expect.poll(() => existsSync(readyFile), { interval: 20, timeout: 10_000 }).toBe(false)
+})
+
 test('the end of a run leaves alone what its successor has put there meanwhile', async () => {
   const readyFile = join(scratch(), 'ready')
   const start = async () => {
