@@ -135,7 +135,7 @@ test.each<[string, RegExp, (target: string, turn: number) => void]>([
     /"flat", \d+ reads: \d+ times ENOENT/,
     (target) => {
       rmSync(join(target, 'flat'))
-      writeFileSync(join(target, 'flat'), content('flat'))
+      replace(target, 'flat', content('flat'))
     },
   ],
   [
