@@ -74,6 +74,8 @@ export class Passes {
         try {
           outcome = await this.#attempt(epoch, signal)
         } catch (error) {
+          // A directory that was replaced while it was read cannot be listed, for one: whether the source has gone shows at its path.
+          if (isOfSource(error) && left > 1) continue
           if (!(error instanceof Torn || error instanceof Replaced)) throw error
           const path = error instanceof Torn ? '..data' : ''
           if (left === 1) outcome = { found: 'torn', path, reason: error.message }
@@ -86,8 +88,7 @@ export class Passes {
         if (outcome !== undefined) return outcome
       }
     } catch (error) {
-      const isOfSource = error instanceof CallError && codeOf(error) !== 'ECANCELED'
-      if (losesSource(error) || isOfSource) return { found: 'lost', reason: reasonOf(error) }
+      if (losesSource(error) || isOfSource(error)) return { found: 'lost', reason: reasonOf(error) }
       throw error
     }
   }
@@ -235,6 +236,11 @@ function firstLacking({ over }: Snapshot, { isHeld, missing, failures }: Ready):
   const [failure] = failures
   if (failure !== undefined) return { path: failure.path ?? '', reason: failure.message, isPassing: false }
   return missing.find(({ isPassing }) => !isPassing) ?? missing[0]
+}
+
+/** Whether a call on the source failed that speaks for no single entry. */
+function isOfSource(error: unknown): boolean {
+  return error instanceof CallError && codeOf(error) !== 'ECANCELED'
 }
 
 /**

@@ -8,7 +8,7 @@ import { identityOf } from './inventory.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
 import type { Target } from './target.ts'
-import type { TargetTree } from './tree.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
 
 export interface Published {
   /** Names that have changed for consumers; undefined if nothing was published. */
@@ -17,6 +17,9 @@ export interface Published {
   /** Whether more is to be published of the source than was: another has to be looked at first. */
   readonly isDeferred: boolean
 }
+
+/** After so many passes in turn that cannot publish for want of another source's files it is said: that source was asked for them each time. */
+const MOST_DEFERRALS = 4
 
 export const NOTHING: Published = { changed: undefined, failures: [], isDeferred: false }
 
@@ -29,6 +32,8 @@ export class Publisher {
   /** Told that the target's path has come to lead to another directory. */
   moved: (error: InotifyError) => void = () => {}
   #isUp = false
+  // How often in turn a generation was not published since another source's part of it is missing.
+  #deferrals = 0
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(target: Target, sources: number) {
@@ -149,10 +154,13 @@ export class Publisher {
     const ready = await this.#atHand(steps)
     if (ready.length < steps.length) {
       for (const other of contributions.keys()) if (other !== source) this.lookAgain(other)
-      if (steps.some((step) => step.do === 'place' && step.essential && !ready.includes(step)))
+      if (steps.some((step) => step.do === 'place' && step.essential && !ready.includes(step))) {
+        if (++this.#deferrals > MOST_DEFERRALS) failures.push(await this.#stuck(contributions))
         return { ...NOTHING, failures, isDeferred: true }
+      }
       steps = ready
     }
+    this.#deferrals = 0
     const before = copyTree(target.tree)
     const work = () => target.staging.work(source)
     const built = await buildAll(steps, target, work)
@@ -170,16 +178,31 @@ export class Publisher {
     return { changed, failures: [...failures, ...applied.failures], isDeferred: applied.isDisplaced }
   }
 
+  /** Somebody has removed from the target what a source can give no more: it is held, or lost. */
+  async #stuck(contributions: readonly Contribution[]): Promise<InotifyError> {
+    const without: string[] = []
+    for (const { source, generation } of contributions)
+      if (generation !== undefined && !(await this.#isAtHand(generation.tree, true))) without.push(source)
+    return new InotifyError({
+      errno: 'ENODATA',
+      syscall: 'mirror',
+      path: this.#target.shown,
+      hint: `keys of ${without.join(', ')} were removed from the target, and cannot be had again: over the limits, lost or unreadable; what is new of other sources waits for that`,
+    })
+  }
+
   /** Those of the steps whose content is there. */
   async #atHand(steps: readonly Step[]): Promise<Step[]> {
-    const current = currentGeneration(this.#target.tree)?.tree
     const ready: Step[] = []
-    for (const step of steps) {
-      const from = step.do === 'place' && step.essential ? current : undefined
-      if (step.do !== 'place' || (await isAtHand(step.node, (node) => this.#target.staging.has(node), from)))
-        ready.push(step)
-    }
+    for (const step of steps)
+      if (step.do !== 'place' || (await this.#isAtHand(step.node, step.essential))) ready.push(step)
     return ready
+  }
+
+  #isAtHand(node: TargetNode, isOfGeneration: boolean): Promise<boolean> {
+    const { tree, staging } = this.#target
+    const from = isOfGeneration ? currentGeneration(tree)?.tree : undefined
+    return isAtHand(node, (each) => staging.has(each), from)
   }
 
   #inTurn<T>(run: () => Promise<T>): Promise<T> {

@@ -198,9 +198,12 @@ export class Target {
     return here
   }
 
-  /** Removes the directory if the mirror, or one before it, made it and there is nothing else in it. */
+  /** Removes the directory if the mirror, or one before it, made it, it is still at its path, and there is nothing else in it. */
   async removeIfOwn(): Promise<void> {
-    if (this.staging.createdTarget) await removeIfEmpty(this.#calls, this.shown)
+    if (!this.staging.createdTarget) return
+    const there = await this.#calls.stat({ fd: AT_FDCWD, name: this.shown }).catch(() => undefined)
+    if (there?.dev === this.held.opened.dev && there.ino === this.held.opened.ino)
+      await removeIfEmpty(this.#calls, this.shown)
   }
 
   /** Closes all that is open but the present staging directory, which is removed or left before. */

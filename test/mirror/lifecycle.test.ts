@@ -12,6 +12,7 @@ import { KATA_LIMITS } from '../../src/mirror/options.ts'
 import { Passes } from '../../src/mirror/pass.ts'
 import { Staging } from '../../src/mirror/staging.ts'
 import { Calls } from '../../src/mounts/calls.ts'
+import { HeldDirectory } from '../../src/mounts/held.ts'
 import { directory, fixture } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { said } from './said.ts'
@@ -338,4 +339,28 @@ test('a target that does not answer is an error, once while that lasts', async (
   isStalled = false
   await mirror.refresh()
   expect([errors.length, states]).toEqual([1, []])
+})
+
+test('a directory that is replaced as it is listed is no source that is lost', async () => {
+  const { source, start } = fixture()
+  await writeFile(join(source, 'a'), '1')
+  const mirror = await start()
+  const states: string[] = []
+  mirror.on('state', (state) => states.push(state))
+  const { names } = HeldDirectory.prototype
+  const spy = vi.spyOn(HeldDirectory.prototype, 'names')
+  const replaced = vi.fn(async () => {
+    await rm(source, { recursive: true })
+    await mkdir(source)
+    await writeFile(join(source, 'a'), '2')
+  })
+  spy.mockImplementation(async function (this: HeldDirectory, most?: number) {
+    const isSource = this.opened.ino === (await stat(source, { bigint: true })).ino
+    if (isSource && replaced.mock.calls.length === 0) await replaced()
+    return await names.call(this, most)
+  })
+  onTestFinished(() => spy.mockRestore())
+  await mirror.refresh()
+  expect(replaced).toHaveBeenCalledTimes(1)
+  expect(states).toEqual([])
 })

@@ -189,6 +189,48 @@ describe('the target itself', () => {
     expect(mirror.errors).toEqual([])
   })
 
+  test('close() removes no other directory that is at its path by then', async () => {
+    const { source, target, start } = fixture()
+    await writeFile(join(source, 'a'), '1')
+    const mirror = await start()
+    await rename(target, `${target}.away`)
+    await mkdir(target)
+    await mirror.close()
+    expect(await readdir(target)).toEqual([])
+  })
+
+  test('keys that a held source cannot give again are said to be missing', async () => {
+    const { source, target } = fixture()
+    const other = directory()
+    await atomicWrite(source, { a: '1' })
+    await atomicWrite(other, { k: '1', l: '1' })
+    const limits = { files: 5, bytes: 1e6 }
+    const mirror = await begin([source, other], target, {
+      interval: 60_000,
+      quiet: 5,
+      limits,
+      overLimit: 'hold',
+    })
+    onTestFinished(() => mirror.close())
+    const { errors } = said(mirror)
+    await atomicWrite(other, { k: '2', l: '2', m: '', n: '', o: '', p: '' })
+    await mirror.refresh()
+    expect(errors).toEqual([])
+    await unlink(join(target, '..data/k'))
+    await atomicWrite(source, { a: '2' })
+    await vi.waitFor(async () => {
+      await mirror.refresh()
+      expect(errors).toMatchObject([{ code: 'ENODATA', path: target }])
+    })
+    expect(errors[0]?.message).toContain(other)
+    await atomicWrite(other, { k: '3', l: '3' })
+    await mirror.refresh()
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+    expect(await readFile(join(target, 'k'), 'utf8')).toBe('3')
+    expect(mirror.errors).toEqual([])
+  })
+
   test('others may write the way to it: what they put there is not written to', async () => {
     const { source } = fixture()
     const parent = directory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
