@@ -89,7 +89,8 @@ test('a --ready-file that somebody removes, or replaces, comes back with the nex
   for (let n = 0; n < 3; n++) await pass()
   await run.until('stderr', /EISDIR.*\n/)
   expect(run.stderr.match(/EISDIR/g)).toHaveLength(1)
-  expect(readdirSync(join(ready, '..'))).toEqual(['ready'])
+  // Of each try there is a draft for a moment, and for no longer.
+  await expect.poll(() => readdirSync(join(ready, '..')), PATIENCE).toEqual(['ready'])
   rmSync(ready, { recursive: true })
   await pass()
   await comesBack()
