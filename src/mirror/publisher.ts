@@ -62,9 +62,8 @@ export class Publisher {
   begin(source: number): Promise<number> {
     return this.#inTurn(async () => {
       const moved = await this.#target.locate()
-      if (moved === undefined) {
-        await this.#target.verify()
-      } else {
+      await this.#target.verify()
+      if (moved !== undefined) {
         this.#contributions.fill(undefined)
         this.#isUp = false
         for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)

@@ -91,6 +91,11 @@ export class Staging {
     }
   }
 
+  /** Whether nobody has removed it. */
+  async isThere(): Promise<boolean> {
+    return (await this.#made.held.stat()).nlink > 0n
+  }
+
   /** Whether the target's directory is the mirror's to remove. */
   get createdTarget(): boolean {
     return this.#ledger.createdTarget

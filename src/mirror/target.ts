@@ -127,17 +127,11 @@ export class Target {
     const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(() => undefined)
     if (there !== undefined) this.#calls.close(there.fd)
     const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
-    if (isSame && there.stat.mount === held.opened.mount) return undefined
-    const opened = await openAt(this.#calls, this.#place, await this.#wayFrom())
-    this.#former.push({ epoch: this.epoch, opened: this.#opened })
-    this.#opened = opened
-    this.epoch++
-    return new InotifyError({
-      errno: 'ESTALE',
-      syscall: 'mirror',
-      path: this.shown,
-      hint: 'the directory was removed, renamed or replaced while it was mirrored to: what is at the path now is mirrored to from here on, and programs that hold the old one must open the path again',
-    })
+    if (isSame && there.stat.mount === held.opened.mount) return await this.#restage()
+    this.#turnTo(await openAt(this.#calls, this.#place, await this.#wayFrom()))
+    return this.#stale(
+      'the directory was removed, renamed or replaced while it was mirrored to: what is at the path now is mirrored to from here on, and programs that hold the old one must open the path again',
+    )
   }
 
   /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
@@ -213,6 +207,34 @@ export class Target {
     await this.held.close()
     // The thread keeps the order: when this is answered all is closed, and the target can be unmounted.
     await this.#calls.stat({ fd: AT_FDCWD, name: '/' }).catch(() => {})
+  }
+
+  /** Makes another staging directory where somebody has removed the one that there was, as whoever clears the target does. */
+  async #restage(): Promise<InotifyError | undefined> {
+    const { held, staging } = this.#opened
+    if (await onTarget('stat', this.shown, staging.isThere())) return undefined
+    const { only } = this.#place
+    const again = await onTarget('open', this.shown, held.descend(''))
+    try {
+      const options = { shown: this.shown, createdTarget: staging.createdTarget, only }
+      this.#turnTo({ ...this.#opened, held: again, staging: await Staging.open(again, options) })
+    } catch (error) {
+      await again.close()
+      throw error
+    }
+    return this.#stale(
+      "the mirror's own directory in it was removed: there is another now, and what is missing is put there again",
+    )
+  }
+
+  #turnTo(opened: Opened): void {
+    this.#former.push({ epoch: this.epoch, opened: this.#opened })
+    this.#opened = opened
+    this.epoch++
+  }
+
+  #stale(hint: string): InotifyError {
+    return new InotifyError({ errno: 'ESTALE', syscall: 'mirror', path: this.shown, hint })
   }
 
   /** Where the path must lead; undefined if only root and this user decide that. */

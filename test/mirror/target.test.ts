@@ -189,6 +189,34 @@ describe('the target itself', () => {
     expect(mirror.errors).toEqual([])
   })
 
+  for (const count of [1, 3]) {
+    test(`cleared with all in it, the mirror's own directory too, ${count} sources: it is said, and all comes back`, async () => {
+      const { source, target } = fixture()
+      const sources = [source, directory(), directory()].slice(0, count)
+      for (const [index, each] of sources.entries()) {
+        await atomicWrite(each, { [`key${index}`]: '1' })
+        await writeFile(join(each, `flat${index}`), '1')
+      }
+      const mirror = await begin(sources, target, { interval: 60_000, quiet: 5 })
+      onTestFinished(() => mirror.close())
+      const { errors } = said(mirror)
+      for (const name of await readdir(target)) await rm(join(target, name), { recursive: true })
+      await mirror.refresh()
+      await mirror.refresh()
+      for (const index of sources.keys())
+        for (const name of [`key${index}`, `flat${index}`])
+          expect(await readFile(join(target, name), 'utf8'), name).toBe('1')
+      expect(errors).toMatchObject([{ code: 'ESTALE', path: target }])
+      await atomicWrite(source, { key0: '2' })
+      await mirror.refresh()
+      await mirror.refresh()
+      expect(await readFile(join(target, 'key0'), 'utf8')).toBe('2')
+      expect(mirror.errors).toEqual([])
+      await mirror.close()
+      expect(existsSync(target)).toBe(false)
+    })
+  }
+
   test('close() removes no other directory that is at its path by then', async () => {
     const { source, target, start } = fixture()
     await writeFile(join(source, 'a'), '1')
