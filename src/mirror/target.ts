@@ -1,8 +1,6 @@
 import { constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
-import { leavesAtOnce } from '../mounts/at_once.ts'
-import { codeOf } from '../mounts/call_error.ts'
 import { AT_FDCWD, type Calls, O_PATH } from '../mounts/calls.ts'
 import { HeldDirectory } from '../mounts/held.ts'
 import { readBack } from './inherit.ts'
@@ -17,13 +15,11 @@ import {
 } from './open_target.ts'
 import { onTarget } from './safe_copy.ts'
 import { Staging } from './staging.ts'
-import { statKey, type TargetNode, type TargetTree } from './tree.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
 import { isTrustedWay } from './trusted_way.ts'
+import { confirm, untouched } from './verify_target.ts'
 
 const { O_DIRECTORY } = constants
-
-/** Names that are looked at at once. */
-const AT_ONCE = 64
 
 /** How often a target that another mirror has made and removed again is made anew. */
 const ATTEMPTS = 3
@@ -136,8 +132,8 @@ export class Target {
 
   /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
   async verify(): Promise<void> {
-    const { held, tree } = this.#opened
-    const entries = await onTarget('stat', this.shown, this.#untouched(held, tree, ''))
+    const { held, tree, inventory } = this.#opened
+    const entries = await onTarget('stat', this.shown, untouched(held, tree, '', inventory))
     if (entries !== tree.entries) replaceEntries(tree, entries)
   }
 
@@ -147,7 +143,7 @@ export class Target {
     if (node === undefined) return false
     try {
       await using parent = await this.parentOf(path)
-      await this.#confirm(parent, path, node)
+      await confirm(parent, path, node, this.inventory)
       return true
     } catch (error) {
       if (error instanceof Displaced) this.drop(path)
@@ -243,70 +239,6 @@ export class Target {
     return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })
   }
 
-  async #untouched(
-    held: HeldDirectory,
-    { entries }: TargetTree,
-    prefix: string,
-  ): Promise<Map<string, TargetNode>> {
-    const { inventory } = this.#opened
-    const kept = new Map(entries)
-    let isWhole = true
-    const set = (name: string, node: TargetNode, now: TargetNode | undefined) => {
-      if (now === node) return
-      isWhole = false
-      if (now !== undefined) return void kept.set(name, now)
-      inventory.forget(prefix + name, node)
-      kept.delete(name)
-    }
-    const leaves = [...entries].filter(([, { kind }]) => kind !== 'directory')
-    for (let first = 0; first < leaves.length; first += AT_ONCE) {
-      const some = leaves.slice(first, first + AT_ONCE)
-      const stats = await Promise.all(some.map(([name]) => held.lstat(name).catch(orAbsent)))
-      for (const [index, [name, node]] of some.entries()) {
-        const stat = stats[index]
-        set(name, node, stat && inventory.isUntouched(prefix + name, stat) ? node : undefined)
-      }
-    }
-    for (const [name, node] of entries)
-      if (node.kind === 'directory')
-        set(name, node, await this.#untouchedDirectory(held, name, node, prefix + name))
-    return isWhole ? entries : kept
-  }
-
-  async #untouchedDirectory(
-    held: HeldDirectory,
-    name: string,
-    node: TargetTree,
-    path: string,
-  ): Promise<TargetTree | undefined> {
-    const { inventory } = this.#opened
-    const child = await held.directory(name).catch(orAbsent)
-    if (child === undefined) return undefined
-    try {
-      if (!inventory.isSame(path, child.opened)) return undefined
-      const entries = await this.#untouched(child, node, `${path}/`)
-      // Another mode or owner is mended in place.
-      const key = inventory.isUntouched(path, child.opened) ? node.key : statKey(child.opened)
-      return entries === node.entries && key === node.key ? node : { ...node, key, entries }
-    } finally {
-      await child.close()
-    }
-  }
-
-  async #confirm(parent: HeldDirectory, path: string, node: TargetNode): Promise<void> {
-    const { inventory } = this.#opened
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    if (node.kind !== 'directory') {
-      const stat = await parent.lstat(name).catch(orAbsent)
-      const isText = node.kind !== 'link' || stat?.link === node.to
-      if (stat === undefined || !isText || !inventory.confirm(path, stat)) throw new Displaced(path)
-      return
-    }
-    await using held = await parent.directory(name).catch(orAbsent)
-    if (held === undefined || !inventory.confirm(path, held.opened)) throw new Displaced(path)
-    await leavesAtOnce(node.entries, (child, of) => this.#confirm(held, `${path}/${child}`, of))
-  }
-
   #nodeAt(path: string): TargetNode | undefined {
     let node: TargetNode | undefined = this.tree
     for (const name of path.split('/')) node = node?.kind === 'directory' ? node.entries.get(name) : undefined
@@ -372,11 +304,6 @@ async function letGo({ held, staging }: Opened): Promise<void> {
 async function letGoOf(staging: Staging): Promise<void> {
   if (staging.made.size > 0) await staging.leave()
   else await staging.remove()
-}
-
-/** What cannot be looked at, a neighbour's mount for one, is not what was put there, and must not keep the rest from being mirrored. */
-function orAbsent(error: unknown): undefined {
-  if (codeOf(error) === 'ECANCELED') throw error
 }
 
 function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {
