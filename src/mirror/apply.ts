@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../errors.ts'
 import { RENAME_EXCHANGE } from '../mounts/calls.ts'
@@ -6,6 +7,7 @@ import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { isData, type Ready } from './build.ts'
 import { codeOf, Displaced, orDisplaced } from './interrupted.ts'
+import { UNBORN_PREFIX } from './leftover_staging.ts'
 import type { Step } from './plan.ts'
 import { copyAttributes, onTarget } from './safe_copy.ts'
 import type { Target } from './target.ts'
@@ -52,6 +54,7 @@ export async function apply(
     try {
       if (step.do === 'remove' && isDirectory(target.tree, step.path)) await part()
       mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
+      believe(target.tree, step)
     } catch (error) {
       if (error instanceof Displaced) {
         isDisplaced = true
@@ -63,7 +66,6 @@ export async function apply(
       continue
     }
     done.push(step)
-    believe(target.tree, step)
   }
   // What changed places with something goes with the work directory.
   await part()
@@ -171,8 +173,33 @@ async function publish(
     return false
   } catch (error) {
     if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error
+  }
+  try {
     await calls.rename(held.at(made), parent.at(name), RENAME_EXCHANGE)
-    return true
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES') throw error
+    await exchangeBeside(made, parent, name, held)
+  }
+  return true
+}
+
+/**
+ * The same within one directory. Another user's directory, as a mirror that ran as root leaves it, may be renamed there by whoever may
+ * write that; to move it elsewhere its `..` would be written to: rename(2), EACCES. What cannot be removed of it stays.
+ */
+async function exchangeBeside(
+  made: string,
+  parent: HeldDirectory,
+  name: string,
+  held: HeldDirectory,
+): Promise<void> {
+  const aside = `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
+  const { calls } = parent
+  await calls.rename(held.at(made), parent.at(aside))
+  try {
+    await calls.rename(parent.at(aside), parent.at(name), RENAME_EXCHANGE)
+  } finally {
+    await removeTree(parent, aside).catch(() => {})
   }
 }
 
@@ -183,7 +210,8 @@ function believe(tree: TargetTree, step: Step): void {
   let directory = tree
   for (const part of path) {
     const next = directory.entries.get(part)
-    if (next?.kind !== 'directory') throw new Error(`no directory in the target's tree: ${step.path}`)
+    // Dropped by a step before, as somebody has displaced it.
+    if (next?.kind !== 'directory') throw new Displaced(path.join('/'))
     directory = next
   }
   if (step.do === 'remove') {

@@ -122,7 +122,8 @@ async function linkPublished(
   const current = target && currentGeneration(target.tree)
   const below = current && pathIn(current.tree, node)
   if (target === undefined || current === undefined || below === undefined)
-    throw new Error(`planned without content: ${shown}`)
+    // Another source's pass has cleared it away since it was planned.
+    throw new Displaced(shown)
   const path = `${current.name}/${below}`
   await using directory = await target.parentOf(path)
   const child = path.slice(path.lastIndexOf('/') + 1)

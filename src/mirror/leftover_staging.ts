@@ -86,11 +86,18 @@ export async function openLeftover(
 /**
  * Removes a staging directory: what mirrors make in one, and nothing else. Somebody who may write the target may have given a directory
  * of this user's its name, or it that directory's.
+ *
+ * @param isMade whether this process has made it: then what is in it is known, whatever the file system says of owners and modes
  */
-export async function removeStaging(target: HeldDirectory, name: string, held: HeldDirectory): Promise<void> {
+export async function removeStaging(
+  target: HeldDirectory,
+  name: string,
+  held: HeldDirectory,
+  isMade = false,
+): Promise<void> {
   for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
-    if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isOwn)
-  for (const file of [LOCK_FILE, ...LEDGER_FILES]) await removeTree(held, file, isNote)
+    if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
+  for (const file of [LOCK_FILE, ...LEDGER_FILES]) await removeTree(held, file, isMade ? undefined : isNote)
   try {
     const now = await target.lstat(name)
     // Of another directory that has taken the name since, it removes an empty one at most.
@@ -131,7 +138,7 @@ async function hasOnlyNotes(held: HeldDirectory): Promise<boolean> {
 
 /** A directory that has been removed, with the target most often, is one that cannot be listed: getdents(2). */
 function noneIfGone(error: unknown): Buffer[] {
-  if (codeOf(error) !== 'ENOENT') throw error
+  if (!['ENOENT', 'ESTALE'].includes(codeOf(error))) throw error
   return []
 }
 

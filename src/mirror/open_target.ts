@@ -74,7 +74,7 @@ export async function openTarget(
     return { held, created }
   } catch (error) {
     await held?.close()
-    if (created) await removeIfEmpty(calls, path)
+    if (created) await removeIfEmpty(calls, path).catch(() => {})
     throw error instanceof InotifyError && error.code === 'ENOENT' ? new TargetGone(error.message) : error
   }
 }

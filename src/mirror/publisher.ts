@@ -18,7 +18,7 @@ export interface Published {
   readonly isDeferred: boolean
 }
 
-/** After so many passes in turn that cannot publish for want of another source's files it is said: that source was asked for them each time. */
+/** After so many passes in turn that could not publish all, no source is looked at sooner than at its interval, and it is said. */
 const MOST_DEFERRALS = 4
 
 export const NOTHING: Published = { changed: undefined, failures: [], isDeferred: false }
@@ -32,7 +32,7 @@ export class Publisher {
   /** Told that the target's path has come to lead to another directory. */
   moved: (error: InotifyError) => void = () => {}
   #isUp = false
-  // How often in turn a generation was not published since another source's part of it is missing.
+  // How often in turn something could not be published, for want of another source's files or as somebody displaced it.
   #deferrals = 0
   #last: Promise<unknown> = Promise.resolve()
 
@@ -62,6 +62,7 @@ export class Publisher {
   begin(source: number): Promise<number> {
     return this.#inTurn(async () => {
       const moved = await this.#target.locate()
+      await this.#target.staging.renew(source)
       await this.#target.verify()
       if (moved !== undefined) {
         this.#contributions.fill(undefined)
@@ -148,18 +149,21 @@ export class Publisher {
         }),
     )
     let steps = plan(target.tree, tree)
-    if (steps.length === 0) return { ...NOTHING, failures }
+    if (steps.length === 0) {
+      this.#deferrals = 0
+      return { ...NOTHING, failures }
+    }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
     const ready = await this.#atHand(steps)
-    if (ready.length < steps.length) {
-      for (const other of contributions.keys()) if (other !== source) this.lookAgain(other)
+    const isWhole = ready.length === steps.length
+    if (!isWhole) {
+      this.#defer(source)
       if (steps.some((step) => step.do === 'place' && step.essential && !ready.includes(step))) {
-        if (++this.#deferrals > MOST_DEFERRALS) failures.push(await this.#stuck(contributions))
+        if (this.#deferrals > MOST_DEFERRALS) failures.push(await this.#stuck(contributions))
         return { ...NOTHING, failures, isDeferred: true }
       }
       steps = ready
     }
-    this.#deferrals = 0
     const before = copyTree(target.tree)
     const work = () => target.staging.work(source)
     const built = await buildAll(steps, target, work)
@@ -172,9 +176,19 @@ export class Publisher {
     }
     const applied = await apply(steps, built, target, work)
     // What somebody has displaced meanwhile is copied once more.
-    if (applied.isDisplaced) for (const each of contributions.keys()) this.lookAgain(each)
+    if (applied.isDisplaced) this.#defer(undefined)
+    else if (isWhole) this.#deferrals = 0
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
     return { changed, failures: [...failures, ...applied.failures], isDeferred: applied.isDisplaced }
+  }
+
+  /**
+   * Has the sources looked at again at once, all but the one that is, since something could not be published. Not for ever: one that is
+   * held gives nothing however often it is asked, and whoever goes on displacing what is put in place must not have all of a processor.
+   */
+  #defer(source: number | undefined): void {
+    if (++this.#deferrals > MOST_DEFERRALS) return
+    for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
   /** Somebody has removed from the target what a source can give no more: it is held, or lost. */

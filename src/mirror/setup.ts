@@ -19,7 +19,7 @@ export interface Prepared {
   readonly publisher: Publisher
   /** One for each source. */
   readonly passes: readonly PassContext[]
-  /** Whether the target had something from an earlier mirror. */
+  /** Whether the target had something before: an earlier mirror's, or somebody else's that has been replaced. */
   readonly inherited: boolean
   /** Everything that is still open. */
   close(): Promise<void>
@@ -102,7 +102,7 @@ async function prepareTarget(config: MirrorConfig, found: readonly Found[], call
     target,
     publisher,
     passes,
-    inherited: target.tree.entries.size > 0,
+    inherited: !target.wasEmpty,
     close: async () => {
       await target.close()
       calls.end()

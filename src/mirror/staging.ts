@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { codeOf } from '../mounts/call_error.ts'
 import { LOCK_UN } from '../mounts/calls.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
@@ -93,7 +94,15 @@ export class Staging {
 
   /** Whether nobody has removed it. */
   async isThere(): Promise<boolean> {
-    return (await this.#made.held.stat()).nlink > 0n
+    return await hasLinks(this.#made.held)
+  }
+
+  /** A pass over a source begins: where somebody has removed the place for what it makes ready, it gets another. */
+  async renew(source: number): Promise<void> {
+    const work = await this.#works.get(source)?.catch(() => undefined)
+    if (work === undefined || (await hasLinks(work.held))) return
+    this.#works.delete(source)
+    await work.held.close()
   }
 
   /** Whether the target's directory is the mirror's to remove. */
@@ -159,7 +168,7 @@ export class Staging {
   async remove(): Promise<void> {
     const { held, name } = this.#made
     try {
-      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held))
+      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held, true))
     } finally {
       await this.#close()
     }
@@ -187,6 +196,17 @@ export class Staging {
     await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
     await lock[Symbol.asyncDispose]()
     await held.close()
+  }
+}
+
+/** NFS and FUSE do not know a directory any more that was removed; others say that it has no name. */
+async function hasLinks(held: HeldDirectory): Promise<boolean> {
+  try {
+    // Some FUSE servers count no links at all.
+    return (await held.stat()).nlink > 0n || held.opened.nlink === 0n
+  } catch (error) {
+    if (['ENOENT', 'ESTALE'].includes(codeOf(error))) return false
+    throw error
   }
 }
 
@@ -231,7 +251,7 @@ async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string)
     await calls.rename(target.at(unborn), target.at(name))
     return { name, held, lock }
   } catch (error) {
-    await removeStaging(target, unborn, held).catch(() => {})
+    await removeStaging(target, unborn, held, true).catch(() => {})
     await lock?.[Symbol.asyncDispose]()
     await held.close()
     throw error

@@ -38,6 +38,8 @@ export interface TargetPlace {
 /** A directory that is mirrored to, open. */
 interface Opened {
   readonly held: HeldDirectory
+  /** Whether nothing was in it but what the mirrors before have noted down. */
+  readonly wasEmpty: boolean
   /** The directory that its path was in; undefined where that cannot be looked at. */
   readonly above: Inode | undefined
   readonly staging: Staging
@@ -96,6 +98,11 @@ export class Target {
     return new Map([...tree.entries.keys()].map((name) => [name, identitiesOf(name)]))
   }
 
+  /** Whether all that is in it is this mirror's. */
+  get wasEmpty(): boolean {
+    return this.#opened.wasEmpty
+  }
+
   /** A pass begins that makes things ready here; to be ended with what this returns. */
   begin(): number {
     this.#passes.set(this.epoch, (this.#passes.get(this.epoch) ?? 0) + 1)
@@ -123,7 +130,8 @@ export class Target {
     const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(() => undefined)
     if (there !== undefined) this.#calls.close(there.fd)
     const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
-    if (isSame && there.stat.mount === held.opened.mount) return await this.#restage()
+    // By another mount of it, too: what is written to the one that is held is in both.
+    if (isSame) return await this.#restage()
     this.#turnTo(await openAt(this.#calls, this.#place, await this.#wayFrom()))
     return this.#stale(
       'the directory was removed, renamed or replaced while it was mirrored to: what is at the path now is mirrored to from here on, and programs that hold the old one must open the path again',
@@ -252,7 +260,14 @@ async function openAt(calls: Calls, place: TargetPlace, above?: Inode): Promise<
     try {
       return await openOnce(calls, place, above)
     } catch (error) {
-      if (!(error instanceof TargetGone) || left === 0) throw error
+      if (!(error instanceof TargetGone)) throw error
+      if (left === 0)
+        throw new InotifyError({
+          errno: 'ENOENT',
+          syscall: 'mirror',
+          path: place.directory,
+          hint: 'it is removed as often as it is made: something else cleans up there',
+        })
     }
   }
 }
@@ -268,7 +283,10 @@ async function openOnce(
     const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
     try {
       const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
-      return { held, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
+      // One name is the staging directory's.
+      const wasEmpty =
+        tree.entries.size === 0 && (await onTarget('getdents64', directory, held.names(2))).length === 1
+      return { held, wasEmpty, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
     } catch (error) {
       await letGoOf(staging).catch(() => {})
       throw error
@@ -280,7 +298,7 @@ async function openOnce(
     )
     await held.close()
     if (isGone) throw new TargetGone()
-    if (created) await removeIfEmpty(calls, directory)
+    if (created) await removeIfEmpty(calls, directory).catch(() => {})
     throw error
   }
 }

@@ -1,6 +1,8 @@
 // What a run has made is known to the next, however it ended: whatever the next one is asked to mirror, nothing of it stays behind.
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
@@ -116,4 +118,50 @@ test('a single file, its neighbours, and the whole directory after it', async ()
   await started.refresh()
   await started.close({ keep: true })
   expect(await contentOf(target)).toEqual({ b: 'b' })
+})
+
+test('another user takes the place of a mirror of root, as a sidecar does that of an init container (needs root and dist)', async ({
+  skip,
+}) => {
+  const main = join(import.meta.dirname, '../../dist/cli/main.js')
+  const user = ['--reuid', '65534', '--regid', '65534', '--clear-groups']
+  if (process.geteuid?.() !== 0) skip('needs root')
+  if (spawnSync('setpriv', [...user, 'test', '-r', main]).status !== 0)
+    skip('needs dist, and a checkout that every user can read')
+  for (const kind of ['a ConfigMap', 'flat files']) {
+    const volume = directory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
+    // As an emptyDir is.
+    await chmod(volume, 0o777)
+    const source = join(volume, 'source')
+    const target = join(volume, 'target')
+    await mkdir(source)
+    await SOURCES[kind]?.(source)
+    await mkdir(target)
+    await chmod(target, 0o777)
+    const mirrorOnce = async (...as: string[]) => {
+      const [program = '', ...args] = [...as, process.execPath, main, 'mirror', '--once', source, target]
+      const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+      expect([status, stderr], kind).toEqual([0, ''])
+      expect(await contentOf(target)).toEqual(await contentOf(source))
+    }
+    await mirrorOnce()
+    await mirrorOnce('setpriv', ...user)
+    await mirrorOnce('setpriv', ...user)
+    if (kind === 'a ConfigMap') await atomicWrite(source, { a: '2' })
+    else await writeFile(join(source, 'd/c'), '2')
+    await mirrorOnce('setpriv', ...user)
+  }
+})
+
+test('a start that fails leaves in place of what it has replaced the new version', async () => {
+  const { source, target } = fixture()
+  const other = directory()
+  await mkdir(target)
+  await writeFile(join(target, 'a'), 'old')
+  await writeFile(join(source, 'a'), 'new')
+  await writeFile(join(other, 'a'), 'of another')
+  await expect(mirror([source, other], target, { interval: 60_000, quiet: 5 })).rejects.toMatchObject({
+    code: 'EEXIST',
+  })
+  expect(await readFile(join(target, 'a'), 'utf8')).toMatch(/old|new/)
 })

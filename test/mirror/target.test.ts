@@ -10,6 +10,7 @@ import {
   readlink,
   rename,
   rm,
+  rmdir,
   stat,
   symlink,
   unlink,
@@ -216,6 +217,86 @@ describe('the target itself', () => {
       expect(existsSync(target)).toBe(false)
     })
   }
+
+  test("directories that are empty are removed, the mirror's own place for what it makes ready among them", async () => {
+    const { source, target, start } = fixture()
+    await writeFile(join(source, 'a'), '1')
+    const mirror = await start()
+    const { errors } = said(mirror)
+    const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
+    await rmdir(join(target, staging, 'work0'))
+    await writeFile(join(source, 'a'), '2')
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+    expect(errors).toEqual([])
+  })
+
+  test('another mount of the very directory at its path changes nothing', async ({ skip }) => {
+    const { source, target, start } = fixture()
+    await writeFile(join(source, 'a'), '1')
+    const mirror = await start()
+    const { errors } = said(mirror)
+    if (spawnSync('mount', ['--bind', target, target]).status !== 0) skip('needs the right to mount')
+    onTestFinished(() => void spawnSync('umount', ['-l', target]))
+    await writeFile(join(source, 'a'), '2')
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+    expect(errors).toEqual([])
+    spawnSync('umount', ['-l', target])
+    await mirror.refresh()
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+  })
+
+  test('a directory removed while its files are being copied, one of them unchanged but for its time', async () => {
+    const { source, target, start } = fixture()
+    await mkdir(join(source, 'd'))
+    for (const name of ['a', 'b']) await writeFile(join(source, 'd', name), '1')
+    const mirror = await start()
+    await writeFile(join(source, 'd/a'), '2')
+    await writeFile(join(source, 'd/b'), '1')
+    const { create } = Calls.prototype
+    const removed = vi.fn(() => rm(join(target, 'd'), { recursive: true }))
+    const spy = vi.spyOn(Calls.prototype, 'create')
+    spy.mockImplementation(async function (this: Calls, at, mode) {
+      if (removed.mock.calls.length === 0) await removed()
+      return await create.call(this, at, mode)
+    })
+    onTestFinished(() => spy.mockRestore())
+    await mirror.refresh()
+    await mirror.refresh()
+    expect(removed).toHaveBeenCalledTimes(1)
+    expect(await readFile(join(target, 'd/a'), 'utf8')).toBe('2')
+    expect(await readFile(join(target, 'd/b'), 'utf8')).toBe('1')
+  })
+
+  test('an entry of a held source that somebody removes does not keep the mirror busy', async () => {
+    const { source, target } = fixture()
+    const other = directory()
+    await writeFile(join(source, 'a'), '1')
+    await writeFile(join(other, 'b'), '1')
+    const limits = { files: 2, bytes: 1e6 }
+    const mirror = await begin([source, other], target, {
+      interval: 60_000,
+      quiet: 5,
+      limits,
+      overLimit: 'hold',
+    })
+    onTestFinished(() => mirror.close())
+    for (const name of ['c', 'd', 'e']) await writeFile(join(other, name), '')
+    await mirror.refresh()
+    const passes = vi.fn()
+    mirror.on('pass', passes)
+    await unlink(join(target, 'b'))
+    await mirror.refresh()
+    await mirror.refresh()
+    // Each asks for the other a few times, and then no more; two passes are asked for here, of each source.
+    await vi.waitFor(async () => {
+      const before = passes.mock.calls.length
+      await mirror.refresh()
+      expect(passes.mock.calls.length - before).toBe(2)
+    })
+    expect(passes.mock.calls.length).toBeLessThan(40)
+  })
 
   test('close() removes no other directory that is at its path by then', async () => {
     const { source, target, start } = fixture()
