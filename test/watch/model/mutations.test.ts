@@ -89,6 +89,9 @@ const mutations: Mutation[] = [
   },
 ]
 
+// Who writes while the watcher reads is up to the scheduler: beside other work 40 rounds passed without the interleaving that shows it.
+const TRIES = 5
+
 const ROOT = join(import.meta.dirname, '../../..')
 // A seed and a time to shrink are for people; this only wants to know whether it fails.
 const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '420', NO_COLOR: '1', FORCE_COLOR: '0' }
@@ -133,11 +136,12 @@ for (const mutation of mutations) {
   const { name, tests, says, whyNot } = mutation
   test.skipIf(whyNot)(
     `${name}: the tests notice${whyNot === undefined ? '' : `: ${whyNot}`}`,
-    { timeout: 120_000 },
+    { timeout: 120_000 * TRIES },
     async () => {
       const copy = copyOfSources()
       mutate(copy, mutation)
-      const { passed, output } = await run(copy, tests)
+      let { passed, output } = await run(copy, tests)
+      for (let tries = 1; passed && tries < TRIES; tries++) ({ passed, output } = await run(copy, tests))
       expect(passed, output).toBe(false)
       expect(output).toMatch(says)
     },
