@@ -45,7 +45,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('a server that has stopped (needs unsha
     console.log(
       `  ${turns} turns; ms at most: ${JSON.stringify(figures, (_, value) => (typeof value === 'number' ? Math.round(value) : value))}`,
     )
-    // 50 ms is what test/guest asserts, beside a thread that does nothing: on a shared machine that one has stalls as well.
+    // test/guest asserts it beside a thread that does nothing: on a shared machine that one has stalls as well.
     expect(stall, "the event loop's longest stall").toBeLessThan(500)
     expect(pool, "reading by libuv's pool").toBeLessThan(500)
     expect(watched, 'a watch()').toBeLessThan(500)
