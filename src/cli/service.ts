@@ -24,7 +24,10 @@ export class Service implements AsyncDisposable {
   readonly #status: Status
   readonly #file: ReadyFile | undefined
   readonly #listener: Listener | undefined
-  readonly #onTold = (ready: boolean) => this.#onFile((file) => file.set(ready))
+  readonly #onTold = (ready: boolean) => {
+    this.#onFile((file) => file.set(ready))
+    this.#guard(!ready)
+  }
   // What is wrong with the file, until it is not.
   #trouble = ''
   #timer: NodeJS.Timeout | undefined
@@ -40,7 +43,7 @@ export class Service implements AsyncDisposable {
     this.#file = file
     this.#listener = listener
     status.on('told', this.#onTold)
-    if (file !== undefined) this.#timer = setInterval(() => this.#removeForged(), FORGED_INTERVAL).unref()
+    this.#guard(true)
   }
 
   static async start(options: ServiceOptions): Promise<Service> {
@@ -67,15 +70,19 @@ export class Service implements AsyncDisposable {
   }
 
   async #end(): Promise<void> {
-    clearInterval(this.#timer)
     this.#status.off('told', this.#onTold)
+    this.#guard(false)
     // What has become of it is no reason for the command not to end as it should.
     this.#onFile((file) => file[Symbol.dispose]())
     await this.#listener?.[Symbol.asyncDispose]()
   }
 
-  #removeForged(): void {
-    if (this.#status.unready !== undefined) this.#onTold(false)
+  /** Looks for a forged file, or does not any more: a command that is ready is not woken up for it. */
+  #guard(isOn: boolean): void {
+    if (this.#file === undefined || isOn === (this.#timer !== undefined)) return
+    clearInterval(this.#timer)
+    const remove = () => this.#onFile((file) => file.set(false))
+    this.#timer = isOn ? setInterval(remove, FORGED_INTERVAL).unref() : undefined
   }
 
   #onFile(act: (file: ReadyFile) => void): void {

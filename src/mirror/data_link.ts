@@ -1,13 +1,11 @@
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { MAX_LINKS } from '../mounts/max_links.ts'
 import { codeOf, losesSource, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import type { SourceTree } from './tree.ts'
 
 const DATA = Buffer.from('..data')
-
-/** As many links as the kernel follows: path_resolution(7). */
-const MAX_LINKS = 40
 
 /** Where `..data` leads. */
 export interface DataLink {

@@ -1,5 +1,6 @@
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { effectiveUser } from '../mounts/ownership.ts'
 import { Inventory, identityOf } from './inventory.ts'
 import { digestFile } from './safe_copy.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from './snapshot.ts'
@@ -34,7 +35,7 @@ export async function readBack(
     const stat = await target.lstat(name).catch(() => undefined)
     if (stat === undefined) continue
     // The link is made in place, so that its number is not known before. Nobody else's is a link of this user's.
-    const isOwnLink = stat.isSymbolicLink() && Number(stat.uid) === process.geteuid?.()
+    const isOwnLink = stat.isSymbolicLink() && stat.uid === effectiveUser()
     if (!inodes.includes(identityOf(stat)) && !(isData && isOwnLink)) continue
     const node = await reader.node(target, name, name, stat, 0)
     if (node !== undefined) entries.set(name, node)

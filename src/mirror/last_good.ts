@@ -1,3 +1,4 @@
+import { isOwn } from '../mounts/ownership.ts'
 import { currentGeneration } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
@@ -84,8 +85,7 @@ export function heldVersion(had: Contribution, now: Linked, source: string): Con
 /** Whether a source is shown by links into it, which this mirror or one before it has made. */
 export function isShownByLinks({ entries, generation, isAdopted }: Contribution, source: string): boolean {
   // In a directory that others may write there may be links that are theirs.
-  const isBelieved = ({ key }: TargetTree) =>
-    !isAdopted || (Number(key.uid) === process.geteuid?.() && (Number(key.mode) & 0o022) === 0)
+  const isBelieved = ({ key }: TargetTree) => !isAdopted || isOwn(key)
   const hasLinks = ({ entries }: Pick<Contribution, 'entries'>): boolean =>
     [...entries.values()].some((node) =>
       node.kind === 'link'

@@ -1,10 +1,12 @@
 import { InotifyError } from '../errors.ts'
-import { AT_REMOVEDIR, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
+import { AT_REMOVEDIR } from '../mounts/calls.ts'
+import { tryLock } from '../mounts/file_lock.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import { isOwn } from '../mounts/ownership.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { codeOf } from './interrupted.ts'
 import { LEDGER_FILES, type Ledger, readLedger } from './ledger.ts'
-import { isNote, isOwn } from './own.ts'
+import { isNote } from './own.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
@@ -110,12 +112,7 @@ export async function removeStaging(
 
 /** Takes the lock that says "I mirror to this target". Where there are no locks nobody can tell. */
 export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
-  try {
-    await calls.lock(fd, LOCK_EX | LOCK_NB)
-    return false
-  } catch (error) {
-    return codeOf(error) === 'EAGAIN'
-  }
+  return (await tryLock(calls, fd)) === 'taken'
 }
 
 /** Removes what mirrors left that were killed while they made it, or removed it. */

@@ -224,11 +224,8 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   /** Notes what is wanting of a source, and which sources are complete in the target: one may have waited for this one to be. */
   #complete(source: number, outcome: Outcome): void {
     const known = this.#known[source] as Known
-    if (outcome.found !== 'source')
-      known.lacking = { path: '', isPassing: outcome.found === 'torn', ...outcome }
-    else known.lacking = outcome.lacking
-    if (known.lacking !== undefined)
-      known.lacking = { ...known.lacking, path: this.#shown(source, known.lacking.path) }
+    const lacking = lackingIn(outcome)
+    known.lacking = lacking && { ...lacking, path: this.#shown(source, lacking.path) }
     if (!this.#prepared.publisher.isUp) return
     for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
   }
@@ -302,6 +299,13 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       this.emit('close')
     }
   }
+}
+
+/** What a pass has found wanting. */
+function lackingIn(outcome: Outcome): Missing | undefined {
+  if (outcome.found === 'source') return outcome.lacking
+  if (outcome.found === 'lost') return { path: '', reason: outcome.reason, isPassing: false }
+  return { path: outcome.path, reason: outcome.reason, isPassing: true }
 }
 
 /** A path in which a generation is called as its readers call it: its own name is another in each version, and what fails does not end with it. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { InotifyError } from '../errors.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { effectiveUser, isOwn, isPrivate } from '../mounts/ownership.ts'
 
 /**
  * Of the files in which a mirror notes something down. The sticky bit means nothing of a file, and no copy of a source's has it: content
@@ -9,19 +10,9 @@ import type { HeldDirectory } from '../mounts/held.ts'
  */
 export const NOTE_MODE = 0o1600
 
-/**
- * Whether what a descriptor shows was made by this user, and nobody else can have changed it since: a note that anybody may lay into a
- * target which others may write (a 1777 one) would have the mirror remove what it names.
- */
-export function isOwn(stat: FileStat): boolean {
-  return Number(stat.uid) === process.geteuid?.() && (Number(stat.mode) & 0o022) === 0
-}
-
 /** Whether a file is one in which a mirror of this user's has noted something down. */
 export function isNote(stat: FileStat): boolean {
-  return (
-    stat.isFile() && Number(stat.uid) === process.geteuid?.() && (Number(stat.mode) & 0o7777) === NOTE_MODE
-  )
+  return stat.isFile() && stat.uid === effectiveUser() && (Number(stat.mode) & 0o7777) === NOTE_MODE
 }
 
 /**
@@ -30,9 +21,8 @@ export function isNote(stat: FileStat): boolean {
  */
 export async function requireNew(above: HeldDirectory, made: HeldDirectory, shown: string): Promise<void> {
   const { opened } = made
-  const isClosed = (Number(opened.mode) & 0o077) === 0
   const isOurs = async () => isOwn(opened) || (await uidOfNew(above)) === opened.uid
-  if (isClosed && (await isOurs()) && (await made.names(1)).length === 0) return
+  if (isPrivate(opened) && (await isOurs()) && (await made.names(1)).length === 0) return
   throw new InotifyError({
     errno: 'EPERM',
     syscall: 'mkdir',

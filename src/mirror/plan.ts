@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { MAX_LINKS } from '../mounts/max_links.ts'
 import { currentGeneration } from './generation.ts'
 import { sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
 
@@ -84,9 +85,6 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
   descend('', target, desired)
   return [...steps.values()].flat()
 }
-
-/** Symlinks on the way to one file: what the kernel allows (path_resolution(7)). */
-const MAX_LINKS = 40
 
 /** Whether a reader of the link `path`, whose text is `to`, comes over `..data`. */
 function leadsOverData(tree: TargetTree, path: string, to: string): boolean {

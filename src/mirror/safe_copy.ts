@@ -1,6 +1,7 @@
 import { InotifyError } from '../errors.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile, ReadFile } from '../mounts/held.ts'
+import { withoutGroup } from '../mounts/ownership.ts'
 import { codeOf, Displaced, Torn } from './interrupted.ts'
 import type { Opened } from './opened.ts'
 import { type StatKey, sameKey, statKey } from './tree.ts'
@@ -77,11 +78,6 @@ async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown
     if (['EPERM', 'EINVAL'].includes(codeOf(error))) return false
     throw targetError('chown', shown, error)
   }
-}
-
-/** To a group that is not the source's no more than to others. */
-function withoutGroup(mode: number): number {
-  return mode & (0o7707 | ((mode & 0o007) << 3))
 }
 
 /**

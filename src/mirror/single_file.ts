@@ -4,10 +4,8 @@ import { CallError } from '../mounts/call_error.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory, lookUpPath } from '../mounts/held.ts'
+import { MAX_LINKS } from '../mounts/max_links.ts'
 import { codeOf } from './interrupted.ts'
-
-/** As many as the kernel follows in one path: path_resolution(7). */
-const MAX_LINKS = 40
 
 /** Every directory on the way holds a descriptor. */
 const MAX_DEPTH = 32

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { codeOf } from '../mounts/call_error.ts'
 import { LOCK_UN } from '../mounts/calls.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import { isOwn } from '../mounts/ownership.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { type Ledger, writeLedger } from './ledger.ts'
 import {
@@ -16,7 +17,7 @@ import {
   UNBORN_PREFIX,
   WORK_PREFIX,
 } from './leftover_staging.ts'
-import { isOwn, NOTE_MODE, requireNew } from './own.ts'
+import { NOTE_MODE, requireNew } from './own.ts'
 import { onTarget } from './safe_copy.ts'
 import type { TargetNode } from './tree.ts'
 import { Work } from './work.ts'
@@ -179,13 +180,17 @@ export class Staging {
    * since the file system says that somebody else owns it, is not left.
    */
   async leave(): Promise<void> {
-    if (!isOwn(await this.#made.held.stat())) return await this.remove()
+    if (!(await this.#isBelieved())) return await this.remove()
     try {
       for (const source of this.#works.keys())
         await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
     } finally {
       await this.#close()
     }
+  }
+
+  async #isBelieved(): Promise<boolean> {
+    return await this.#made.held.stat().then(isOwn, () => false)
   }
 
   async #close(): Promise<void> {

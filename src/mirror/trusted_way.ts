@@ -1,9 +1,8 @@
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
-
-/** path_resolution(7): as many symlinks as Linux follows in one path. */
-const MOST_LINKS = 40
+import { MAX_LINKS } from '../mounts/max_links.ts'
+import { isTrusted, mayOthersRename } from '../mounts/ownership.ts'
 
 /**
  * Whether nobody but root and this user decides to what an absolute path leads: of each directory on the way, those to which symlinks lead
@@ -20,7 +19,7 @@ export async function isTrustedWay(calls: Calls, path: string): Promise<boolean>
       if (name !== '..' && !isKept(here.opened, entry)) return false
       if (entry === undefined && name !== '..') return rest.length === 0
       const isLink = entry?.isSymbolicLink() === true
-      if (isLink && ++links > MOST_LINKS) return false
+      if (isLink && ++links > MAX_LINKS) return false
       if (isLink) rest.unshift(...entry.link.split('/'))
       if (isLink && !entry.link.startsWith('/')) continue
       const next = isLink
@@ -39,11 +38,6 @@ export async function isTrustedWay(calls: Calls, path: string): Promise<boolean>
 
 /** Whether only root and this user can give the name of an entry to another. With a sticky bit its owner can, too: unlink(2). */
 function isKept(directory: FileStat, entry: FileStat | undefined): boolean {
-  const mode = Number(directory.mode)
-  if (!isTrusted(directory)) return false
-  return (mode & 0o022) === 0 || ((mode & 0o1000) !== 0 && entry !== undefined && isTrusted(entry))
-}
-
-function isTrusted({ uid }: FileStat): boolean {
-  return uid === 0n || Number(uid) === process.geteuid?.()
+  if (mayOthersRename(directory)) return false
+  return (directory.mode & 0o022n) === 0n || (entry !== undefined && isTrusted(entry))
 }

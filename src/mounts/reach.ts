@@ -4,9 +4,7 @@ import { CallError } from './call_error.ts'
 import type { Calls } from './calls.ts'
 import type { FileStat } from './file_stat.ts'
 import { HeldDirectory, lookUpPath } from './held.ts'
-
-/** As many as the kernel follows in one path: path_resolution(7). */
-const MAX_LINKS = 40
+import { MAX_LINKS } from './max_links.ts'
 
 /** What a path leads to: no symlink. */
 export interface Reached {

@@ -1,6 +1,7 @@
 import { readlink } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { MAX_LINKS } from './max_links.ts'
 import { asStatxError, errnoOf, statxError } from './statx_error.ts'
 
 /** Where a path leads, and over which links. */
@@ -14,12 +15,6 @@ export interface Resolved {
 
 /** What the symlink at `entry` says; undefined if there is none. `path` is the one that is followed. */
 export type ReadLink = (entry: string, path: string) => Promise<string | undefined>
-
-/**
- * The kernel's own limit on one path (path_resolution(7)); a path that realpath took fails here only in a
- * race.
- */
-const MAX_LINKS = 40
 
 /**
  * Links of procfs that the kernel jumps through and does not read: what readlink(2) says of them is a

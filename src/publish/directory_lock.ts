@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
+import { tryLock } from '../mounts/file_lock.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { warn } from '../warning.ts'
 import { openToRead } from './durable.ts'
 import { about, failure } from './failure.ts'
-import { tryLock } from './leftovers.ts'
 
 /** ms for which another publisher is waited for in silence. */
 const PATIENCE = 5000

@@ -4,8 +4,8 @@ import type { InotifyError } from '../errors.ts'
 import { codeOf } from '../mounts/call_error.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { isLaidByAnother } from '../mounts/ownership.ts'
 import { failure } from './failure.ts'
-import { isLaidByAnother } from './owner.ts'
 
 /** The symlink by which all keys are reached, and so are swapped at once. */
 export const DATA = '..data'

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { atOnce } from '../mounts/at_once.ts'
-import { codeOf } from '../mounts/call_error.ts'
-import { AT_REMOVEDIR, type Calls, LOCK_EX, LOCK_NB } from '../mounts/calls.ts'
+import { AT_REMOVEDIR } from '../mounts/calls.ts'
+import { tryLock } from '../mounts/file_lock.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory, type HeldFile } from '../mounts/held.ts'
-import { isPrivate } from './owner.ts'
+import { isPrivate } from '../mounts/ownership.ts'
 
 /** Entries that are made ready beside what they will replace. The dot hides them, and no pattern for content (*.conf) has them. */
 export const TEMPORARY_PREFIX = '.inotify-bridge.tmp-'
@@ -26,16 +26,6 @@ export interface Leftover {
   readonly owners: ReadonlySet<bigint>
   /** A name that is in use. */
   readonly mine?: string
-}
-
-/** Takes the lock that says "I am at it", which the kernel gives back however the process ends, in whatever container. */
-export async function tryLock(calls: Calls, fd: number): Promise<'ours' | 'taken' | 'no locks here'> {
-  try {
-    await calls.lock(fd, LOCK_EX | LOCK_NB)
-    return 'ours'
-  } catch (error) {
-    return codeOf(error) === 'EAGAIN' ? 'taken' : 'no locks here'
-  }
 }
 
 /** Removes what publishers left that were killed. Fails at none: what is to be published now does not depend on it. */

@@ -3,13 +3,12 @@ import { codeOf } from '../mounts/call_error.ts'
 import type { Calls } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import { HeldDirectory } from '../mounts/held.ts'
+import { MAX_LINKS } from '../mounts/max_links.ts'
+import { isLaidByAnother, isTrusted, mayOthersRename } from '../mounts/ownership.ts'
 import { about, failure, MOUNTED_FILE } from './failure.ts'
-import { effectiveUser, isLaidByAnother, mayOthersRename } from './owner.ts'
 
 /** Of statfs(2). */
 const PROC_SUPER_MAGIC = 0x9fa0
-/** path_resolution(7): the kernel's own limit. */
-const MAX_LINKS = 40
 
 /** Where an entry is or will be: a name in a directory that is held open, and how people know it. */
 export class Place implements AsyncDisposable {
@@ -119,8 +118,7 @@ async function readLink(here: Place, followed: number): Promise<Buffer | undefin
 
 /** Whether a link says what a user wants who may write to its directory, but perhaps not to what it leads to. */
 function isTheirs(link: FileStat, directory: FileStat): boolean {
-  const isOfOthers = link.uid !== 0n && link.uid !== effectiveUser()
-  return isLaidByAnother(link, directory) || (isOfOthers && mayOthersRename(directory))
+  return isLaidByAnother(link, directory) || (!isTrusted(link) && mayOthersRename(directory))
 }
 
 /** What a link of procfs says is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */

@@ -3,8 +3,8 @@ import { codeOf } from '../mounts/call_error.ts'
 import type { At } from '../mounts/calls.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
+import { effectiveUser } from '../mounts/ownership.ts'
 import { removeLeftovers, TEMPORARY_PREFIX } from './leftovers.ts'
-import { effectiveUser } from './owner.ts'
 
 /** How often another publisher may take what is being made ready for a leftover. */
 export const ATTEMPTS = 20

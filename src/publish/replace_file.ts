@@ -1,10 +1,11 @@
 import { codeOf } from '../mounts/call_error.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import { isLaidByAnother } from '../mounts/ownership.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
 import { syncDirectory, syncFile, writeAll } from './durable.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { isLaidByAnother, keepOwner, modeOfCopy } from './owner.ts'
+import { keepOwner, modeOfCopy } from './owner.ts'
 import { followIn, followToPlace, type Place, refuseMountPoint } from './place.ts'
 import { withTemporary } from './temporary.ts'
 

@@ -1,6 +1,6 @@
+import { tryLock } from '../mounts/file_lock.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
-import { tryLock } from './leftovers.ts'
 import { ATTEMPTS, giveName, type Ready, temporaryName, withReady } from './ready.ts'
 
 /**

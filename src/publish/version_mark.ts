@@ -1,6 +1,6 @@
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
-import { effectiveUser, isPrivate, mayOthersRename } from './owner.ts'
+import { effectiveUser, isPrivate, mayOthersRename } from '../mounts/ownership.ts'
 import { temporaryName } from './ready.ts'
 
 /**

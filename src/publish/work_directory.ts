@@ -1,10 +1,11 @@
 import { AT_REMOVEDIR } from '../mounts/calls.ts'
+import { tryLock } from '../mounts/file_lock.ts'
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
+import { effectiveUser, isPrivate } from '../mounts/ownership.ts'
 import { openToRead } from './durable.ts'
 import { failure } from './failure.ts'
-import { tryLock, WORK_LINK } from './leftovers.ts'
-import { effectiveUser, isPrivate } from './owner.ts'
+import { WORK_LINK } from './leftovers.ts'
 import { giveName, type Ready, Swept, temporaryName, unlessSwept, withReady } from './ready.ts'
 
 /**
