@@ -5,6 +5,7 @@ import { changedNames } from './changed.ts'
 import { currentGeneration } from './generation.ts'
 import { Replaced } from './interrupted.ts'
 import { identityOf } from './inventory.ts'
+import { irretrievable, isEssential } from './irretrievable.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
 import type { Target } from './target.ts'
@@ -158,10 +159,9 @@ export class Publisher {
     const isWhole = ready.length === steps.length
     if (!isWhole) {
       this.#defer(source)
-      if (steps.some((step) => step.do === 'place' && step.essential && !ready.includes(step))) {
-        if (this.#deferrals > MOST_DEFERRALS) failures.push(await this.#stuck(contributions))
-        return { ...NOTHING, failures, isDeferred: true }
-      }
+      const lacking = steps.filter((step) => !ready.includes(step))
+      if (this.#deferrals > MOST_DEFERRALS) failures.push(await this.#stuck(lacking, contributions))
+      if (lacking.some(isEssential)) return { ...NOTHING, failures, isDeferred: true }
       steps = ready
     }
     const before = copyTree(target.tree)
@@ -191,17 +191,10 @@ export class Publisher {
     for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
-  /** Somebody has removed from the target what a source can give no more: it is held, or lost. */
-  async #stuck(contributions: readonly Contribution[]): Promise<InotifyError> {
-    const without: string[] = []
-    for (const { source, generation } of contributions)
-      if (generation !== undefined && !(await this.#isAtHand(generation.tree, true))) without.push(source)
-    return new InotifyError({
-      errno: 'ENODATA',
-      syscall: 'mirror',
-      path: this.#target.shown,
-      hint: `keys of ${without.join(', ')} were removed from the target, and cannot be had again: over the limits, lost or unreadable; what is new of other sources waits for that`,
-    })
+  #stuck(lacking: readonly Step[], contributions: readonly Contribution[]): Promise<InotifyError> {
+    const hasKeys = async ({ generation }: Contribution) =>
+      generation === undefined || (await this.#isAtHand(generation.tree, true))
+    return irretrievable(this.#target.shown, lacking, contributions, hasKeys)
   }
 
   /** Those of the steps whose content is there. */
@@ -246,7 +239,7 @@ function withBuilt(
  */
 function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
   const isPossible = (step: Step) => made.has(step.path.split('/')[0] ?? '')
-  if (steps.some((step) => step.do === 'place' && step.essential && !isPossible(step))) return []
+  if (steps.some((step) => isEssential(step) && !isPossible(step))) return []
   return steps.filter(isPossible)
 }
 

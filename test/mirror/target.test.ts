@@ -282,6 +282,7 @@ describe('the target itself', () => {
       overLimit: 'hold',
     })
     onTestFinished(() => mirror.close())
+    const { errors } = said(mirror)
     for (const name of ['c', 'd', 'e']) await writeFile(join(other, name), '')
     await mirror.refresh()
     const passes = vi.fn()
@@ -296,6 +297,8 @@ describe('the target itself', () => {
       expect(passes.mock.calls.length - before).toBe(2)
     })
     expect(passes.mock.calls.length).toBeLessThan(40)
+    expect(errors).toMatchObject([{ code: 'ENODATA', path: target }])
+    expect(errors[0]?.message).toContain(`b of ${other}`)
   })
 
   test('close() removes no other directory that is at its path by then', async () => {

@@ -1,0 +1,50 @@
+import { InotifyError } from '../errors.ts'
+import type { Contribution } from './merge.ts'
+import type { Step } from './plan.ts'
+
+/** Names that are told; there may be any number. */
+const TOLD = 5
+
+/** Whether what leads to a step's entry, or the keys beside it, would lead nowhere without it. */
+export function isEssential(step: Step): boolean {
+  return step.do === 'place' && step.essential
+}
+
+/**
+ * The error that says what somebody has removed from the target and a source can give no more, as it is held, lost or unreadable.
+ *
+ * @param steps what has to be placed, and cannot be
+ * @param hasKeys whether all the keys of a source can be had
+ */
+export async function irretrievable(
+  target: string,
+  steps: readonly Step[],
+  contributions: readonly Contribution[],
+  hasKeys: (contribution: Contribution) => Promise<boolean>,
+): Promise<InotifyError> {
+  const keepsOthersBack = steps.some(isEssential)
+  const names = new Set<string>()
+  const sources = new Set<string>()
+  for (const contribution of contributions) {
+    const { source, entries } = contribution
+    if (keepsOthersBack && !(await hasKeys(contribution))) {
+      names.add('keys')
+      sources.add(source)
+    }
+    for (const { path } of steps) {
+      const [name = ''] = path.split('/')
+      if (!entries.has(name)) continue
+      names.add(name)
+      sources.add(source)
+    }
+  }
+  const [told, more] = [[...names].slice(0, TOLD).join(', '), names.size - TOLD]
+  const what = `${told}${more > 0 ? ` and ${more} more` : ''} of ${[...sources].join(', ')}`
+  const rest = keepsOthersBack ? '; what is new of other sources waits for that' : ''
+  return new InotifyError({
+    errno: 'ENODATA',
+    syscall: 'mirror',
+    path: target,
+    hint: `removed from the target, and not to be had again: ${what}, which is over the limits, lost or unreadable${rest}`,
+  })
+}
