@@ -32,6 +32,7 @@ int EventQueue::Next(Records* records) {
   while (Chunk* chunk = arena_.Take()) {
     // A chunk can be empty: taken for a read that then found the loop had been quicker.
     if (chunk->used > 0) {
+      if (arena_.empty()) TopUp(chunk);
       records->chunk_ = chunk;
       records->bytes_ = chunk->used;
       return static_cast<int>(chunk->used);
@@ -41,6 +42,16 @@ int EventQueue::Next(Records* records) {
   int bytes = Read(records->buffer_, sizeof records->buffer_);
   if (bytes > 0) records->bytes_ = static_cast<size_t>(bytes);
   return bytes;
+}
+
+// What the kernel has behind the guard's last records: it may have read between two that belong together,
+// such as the halves of a rename, which one call of the writer's makes.
+void EventQueue::TopUp(Chunk* chunk) {
+  size_t room = Chunk::kCapacity - chunk->used;
+  if (room < kMaxRecordBytes) return;
+  int bytes = Read(chunk->data() + chunk->used, room);
+  // An error is met again by the next read.
+  if (bytes > 0) chunk->used += static_cast<size_t>(bytes);
 }
 
 EventQueue::Drained EventQueue::DrainIntoArena() {

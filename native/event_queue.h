@@ -64,6 +64,7 @@ class EventQueue {
 
  private:
   int Read(char* into, size_t room);
+  void TopUp(Chunk* chunk);
 
   UniqueFd fd_;
   pthread_mutex_t lock_;

@@ -106,3 +106,21 @@ test('a consumer that pauses is a blocked loop to the guard: nothing is lost', a
   }
   expect(delivered).toBe(2 * RENAMES + 1)
 })
+
+test('what was read in the stead of a blocked loop and what came behind it are one batch', async () => {
+  const directory = scratch('/dev/shm')
+  const inotify = new Inotify()
+  onTestFinished(() => inotify.close())
+  inotify.add(directory, IN_CREATE)
+  for (let round = 0; round < 20; round++) {
+    writeFileSync(join(directory, `${round}-first`), '')
+    // Longer than the guard's patience.
+    block(20)
+    writeFileSync(join(directory, `${round}-second`), '')
+    const [batch] = (await once(inotify, 'events')) as [EventBatch]
+    expect(Array.from({ length: batch.length }, (_, i) => batch.name(i))).toEqual([
+      `${round}-first`,
+      `${round}-second`,
+    ])
+  }
+})
