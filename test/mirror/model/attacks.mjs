@@ -117,7 +117,7 @@ export function attackDirectory(target, choice) {
 }
 
 /** Whether a path leads to what is in the target. @param {string} target @param {string} path */
-function isWithin(target, path) {
+export function isWithin(target, path) {
   try {
     return `${fs.realpathSync(path)}/`.startsWith(`${fs.realpathSync(target)}/`)
   } catch {

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import { attackDirectory, attackEntry, attackLayout, STOLEN } from './attacks.mjs'
+import { attackDirectory, attackEntry, attackLayout, isWithin, STOLEN } from './attacks.mjs'
 import { Expectations } from './expectations.mjs'
 import { differences, leftovers } from './judge.mjs'
 import { namesIn } from './look.mjs'
@@ -59,7 +59,7 @@ class Game {
   #options = { interval: 5, quiet: 0, limits: { files: 0, bytes: 0 }, overLimit: undefined }
   /** Of the mirror that ran last. @type {Expectations | undefined} */
   #expected
-  /** What may be in the way of names that the sources have lost. @type {Set<string>} */
+  /** Paths that the sources may have lost, with somebody else's in their place. @type {Set<string>} */
   #disturbed = new Set()
   #isLayoutDisturbed = false
   /** Others' files. @type {Map<string, string>} */
@@ -197,16 +197,17 @@ class Game {
   /** Takes away what others have put in place of what is no longer to be there. @param {readonly Possible[]} possible */
   #clearUp(possible) {
     this.#isLayoutDisturbed = false
-    const names = namesIn(this.#target).filter((name) => name.startsWith(STOLEN) || this.#disturbed.has(name))
-    for (const name of names)
-      if (this.#isExempt(name, possible)) fs.rmSync(join(this.#target, name), { recursive: true })
+    const stolen = namesIn(this.#target).filter((name) => name.startsWith(STOLEN))
+    for (const path of [...stolen, ...this.#disturbed])
+      if (this.#isExempt(path, possible) && isWithin(this.#target, join(this.#target, path, '..')))
+        fs.rmSync(join(this.#target, path), { recursive: true, force: true })
     this.#disturbed.clear()
   }
 
   /** @param {readonly Possible[]} possible */
   #differences(possible) {
     const all = differences(this.#target, possible, this.#isSole)
-    return all.filter(({ path }) => !this.#isExempt(path.split('/')[0] ?? '', possible))
+    return all.filter(({ path }) => !this.#isExempt(path, possible))
   }
 
   /** @param {LibrarySession | CommandSession} session @param {() => import('./judge.mjs').Difference[]} look */
@@ -224,11 +225,16 @@ class Game {
     }
   }
 
-  /** Whether a name of the first level may be there, or not, whatever it is. @param {string} name @param {readonly Possible[]} possible */
-  #isExempt(name, possible) {
-    if (possible.some(({ view, data }) => view.has(name) || (name === '..data' && data !== 'is not there')))
-      return false
-    return name.startsWith(FOREIGN) || name.startsWith(STOLEN) || this.#disturbed.has(name)
+  /** Whether a path, or one it lies beneath, may be there, or not, whatever it is. @param {string} path @param {readonly Possible[]} possible */
+  #isExempt(path, possible) {
+    const isAsked = (/** @type {string} */ at) =>
+      possible.some(({ view, data }) => view.has(at) || (at === '..data' && data !== 'is not there'))
+    const parts = path.split('/')
+    return parts.some((name, depth) => {
+      const at = parts.slice(0, depth + 1).join('/')
+      const isOthers = depth === 0 && (name.startsWith(FOREIGN) || name.startsWith(STOLEN))
+      return !isAsked(at) && (isOthers || this.#disturbed.has(at))
+    })
   }
 
   #judgeTheirs() {
@@ -400,7 +406,7 @@ class Game {
       const names = [path, another].map((each) => each.split('/')[0] ?? '')
       done = attackEntry(this.#target, path, another, this.#isSole, choice)
       if (done === '') return
-      for (const name of names) this.#disturbed.add(name)
+      for (const each of [path, another, ...names]) this.#disturbed.add(each)
       this.#stage.watching.exempt(names)
     }
     if (done === '') return
