@@ -12,6 +12,8 @@ import { isNote } from './own.ts'
 export const STAGING_PREFIX = '.inotify-bridge-'
 /** Of one that is being made: it has no ledger yet, and says nothing about who mirrors. */
 export const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
+/** What such a directory is called, made or not: others may call a file of theirs something like it, which is content. */
+export const STAGING_NAME: RegExp = /^\.inotify-bridge-(?:new-)?[0-9a-f]{12}$/
 /** The file that a running mirror has locked: nobody else can open it, and the kernel gives the lock back however the process ends. */
 export const LOCK_FILE = 'lock'
 /** What a pass makes ready is in directories of such names. */

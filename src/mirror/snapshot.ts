@@ -3,7 +3,7 @@ import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
 import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, Torn } from './interrupted.ts'
-import { STAGING_PREFIX } from './leftover_staging.ts'
+import { STAGING_NAME } from './leftover_staging.ts'
 import { judgeLink } from './links.ts'
 import type { Opened } from './opened.ts'
 import { type Skipped, type SourceNode, type SourceTree, type StatKey, statKey } from './tree.ts'
@@ -211,7 +211,7 @@ export class Scan implements AsyncDisposable {
    * dots. Those are the AtomicWriter's own (keys may not begin so): timestamped directories on their way in or out.
    */
   #isInternal(name: string): boolean {
-    if (name.startsWith(STAGING_PREFIX)) return true
+    if (STAGING_NAME.test(name)) return true
     return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
   }
 

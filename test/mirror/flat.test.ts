@@ -33,6 +33,17 @@ test('an empty source makes an empty target', async () => {
   expect(mirror.state).toBe('mirroring')
 })
 
+test('names that only begin like that of a staging directory are content', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, '.inotify-bridge-notes'), 'theirs')
+  // As a mirror leaves it that was killed while this directory was its target.
+  await mkdir(join(source, '.inotify-bridge-0123456789ab'))
+  const mirror = await start()
+  expect(await readFile(join(target, '.inotify-bridge-notes'), 'utf8')).toBe('theirs')
+  expect(existsSync(join(target, '.inotify-bridge-0123456789ab'))).toBe(false)
+  expect(mirror.skipped).toEqual([])
+})
+
 test('a file is there when mirror() resolves, and follows change, chmod and removal', async () => {
   const { source, target, start } = fixture()
   await writeFile(join(source, 'app.yaml'), 'one', { mode: 0o640 })

@@ -90,6 +90,14 @@ test('a link that comes to lead to another file, and one that leads in a circle'
   expect([mirror.state, await read()]).toEqual(['mirroring', 'one'])
 })
 
+test('whatever its target is called', async () => {
+  const { target, from, start } = singleFile()
+  await writeFile(from, 'one')
+  const to = join(target, '.inotify-bridge-settings')
+  await start(from, to)
+  expect(await readFile(to, 'utf8')).toBe('one')
+})
+
 test('one that is not there, and targets that cannot be', async () => {
   const { target, from, to, start } = singleFile()
   await expect(start()).rejects.toMatchObject({ code: 'ENOENT', path: from })
