@@ -81,7 +81,8 @@ async function prepareTarget(config: MirrorConfig, found: readonly Found[], call
     directory: isSole ? dirname(config.target) : config.target,
     only,
     sources,
-    bytes: config.limits.bytes,
+    // Each of them may have given it so much.
+    bytes: config.limits.bytes * found.length,
   })
   const publisher = new Publisher(target, found.length)
   const passes: PassContext[] = []

@@ -1,7 +1,7 @@
 // What a run has made is known to the next, however it ended: whatever the next one is asked to mirror, nothing of it stays behind.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -86,6 +86,20 @@ async function run(source: string, target: string, options: MirrorOptions, end: 
   child.kill('SIGKILL')
   await once(child, 'exit')
 }
+
+test('several sources that are together more than one may be are not copied anew', async () => {
+  const { target } = fixture()
+  const sources = [directory(), directory()]
+  const options = { interval: 60_000, quiet: 5, limits: { files: 2, bytes: 1000 } }
+  for (const [index, path] of sources.entries())
+    await atomicWrite(path, { [`key${index}`]: String(index).repeat(800) })
+  await (await mirror(sources, target, options)).close({ keep: true })
+  const inodes = () => readdirSync(target).map((name) => [name, statSync(join(target, name)).ino])
+  const kept = inodes().filter(([name]) => !String(name).startsWith('.inotify-bridge-'))
+  const next = await mirror(sources, target, options)
+  onTestFinished(() => next.close())
+  expect(inodes()).toEqual(expect.arrayContaining(kept))
+})
 
 test('a file that somebody has put at the name of a kept one stays', async () => {
   const { source, target, start } = fixture()
