@@ -6,6 +6,7 @@ import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { removeTree } from '../mounts/remove_tree.ts'
 import { isData, type Ready } from './build.ts'
+import { DATA_DRAFT } from './generation.ts'
 import { codeOf, Displaced, orDisplaced } from './interrupted.ts'
 import { UNBORN_PREFIX } from './leftover_staging.ts'
 import type { Step } from './plan.ts'
@@ -13,9 +14,6 @@ import { copyAttributes, onTarget } from './safe_copy.ts'
 import type { Target } from './target.ts'
 import type { TargetTree } from './tree.ts'
 import type { Built, Work } from './work.ts'
-
-/** As the AtomicWriter does it: consumers and their filters know `..data_tmp`. */
-const DATA_DRAFT = '..data_tmp'
 
 /**
  * ms for which what led into a directory has led elsewhere before the directory goes: a reader may be in the midst of its way, between the
@@ -106,7 +104,8 @@ async function carryOut(
     await copyAttributes(entry, shown, step.node.key)
     inventory.note(path, await onTarget('stat', shown, entry.stat()))
   } else if (isData(step) && step.node.kind === 'link') {
-    const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork))
+    const isDraftContent = target.tree.entries.has(DATA_DRAFT)
+    const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork, isDraftContent))
     target.forget(path)
     inventory.note(path, made)
     return true
@@ -124,31 +123,43 @@ function isDirectory(tree: TargetTree, path: string): boolean {
   return !path.includes('/') && tree.entries.get(path)?.kind === 'directory'
 }
 
-async function swapData(parent: HeldDirectory, to: string, openWork: () => Promise<Work>): Promise<FileStat> {
+async function swapData(
+  parent: HeldDirectory,
+  to: string,
+  openWork: () => Promise<Work>,
+  isDraftContent: boolean,
+): Promise<FileStat> {
   const { calls } = parent
+  // A source may have an entry of the draft's name, which stays while `..data` is swapped.
+  const [above, draft] = isDraftContent ? await inWork(openWork) : [parent, DATA_DRAFT]
   try {
-    await calls.symlink(to, parent.at(DATA_DRAFT))
+    await calls.symlink(to, above.at(draft))
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     // Left from a mirror that was killed between these lines.
-    await putAway(parent, DATA_DRAFT, await openWork())
-    await calls.symlink(to, parent.at(DATA_DRAFT))
+    await putAway(above, draft, await openWork())
+    await calls.symlink(to, above.at(draft))
   }
-  const made = await parent.lstat(DATA_DRAFT).catch(orDisplaced('..data'))
+  const made = await above.lstat(draft).catch(orDisplaced('..data'))
   // Whoever may write the target can have put another there.
   if (made.link !== to) throw new Displaced('..data')
   try {
-    await calls.rename(parent.at(DATA_DRAFT), parent.at('..data'))
+    await calls.rename(above.at(draft), parent.at('..data'))
   } catch (error) {
     if (codeOf(error) !== 'EISDIR') {
-      await calls.unlink(parent.at(DATA_DRAFT))
+      await calls.unlink(above.at(draft))
       throw error
     }
     // Somebody's directory: as anything else in the way it goes.
-    await calls.rename(parent.at(DATA_DRAFT), parent.at('..data'), RENAME_EXCHANGE)
-    await putAway(parent, DATA_DRAFT, await openWork())
+    await calls.rename(above.at(draft), parent.at('..data'), RENAME_EXCHANGE)
+    await putAway(above, draft, await openWork())
   }
   return made
+}
+
+async function inWork(openWork: () => Promise<Work>): Promise<[HeldDirectory, string]> {
+  const work = await openWork()
+  return [work.held, work.next()]
 }
 
 /** Moves what is in the way into the work directory, with which it goes. */

@@ -1,5 +1,8 @@
 import { sameContent, type TargetTree } from './tree.ts'
 
+/** What `..data` is made as before it is renamed. As the AtomicWriter does it: consumers and their filters know it. */
+export const DATA_DRAFT = '..data_tmp'
+
 /** The directory behind `..data`: a complete set of keys that is published as one. */
 export interface Generation {
   readonly name: string

@@ -1,6 +1,7 @@
 import type { FileStat } from '../mounts/file_stat.ts'
 import type { HeldDirectory } from '../mounts/held.ts'
 import { effectiveUser } from '../mounts/ownership.ts'
+import { DATA_DRAFT } from './generation.ts'
 import { Inventory, identityOf } from './inventory.ts'
 import { digestFile } from './safe_copy.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from './snapshot.ts'
@@ -29,7 +30,7 @@ export async function readBack(
   const reader = new Reader(bytes)
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(String)) {
-    const isData = name === '..data' || name === '..data_tmp'
+    const isData = name === '..data' || name === DATA_DRAFT
     const inodes = made.get(isData ? '..data' : name)
     if (inodes === undefined || (only !== '' && name !== only)) continue
     const stat = await target.lstat(name).catch(() => undefined)

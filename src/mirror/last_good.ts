@@ -1,5 +1,5 @@
 import { isOwn } from '../mounts/ownership.ts'
-import { currentGeneration } from './generation.ts'
+import { currentGeneration, DATA_DRAFT } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
 import type { Missing, StagedGeneration } from './stage.ts'
@@ -9,7 +9,8 @@ import type { Link, TargetNode, TargetTree } from './tree.ts'
 export function adopted(target: TargetTree, source: string): Contribution {
   const current = currentGeneration(target)
   const entries = new Map(target.entries)
-  if (current !== undefined) for (const name of [current.name, '..data']) entries.delete(name)
+  // The draft is left by one that was killed.
+  if (current !== undefined) for (const name of [current.name, '..data', DATA_DRAFT]) entries.delete(name)
   const generation = current && { from: current.name, tree: current.tree }
   return { source, entries, generation, isAdopted: target.entries.size > 0 }
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { IN_CREATE, IN_MOVED_TO } from '../../src/inotify/constants.ts'
+import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
@@ -169,6 +169,24 @@ test('one that is lost is named, and the changes of the others go on arriving', 
     ['source-lost', `${a}: ENOENT: no such file or directory`],
     ['mirroring', ''],
   ])
+})
+
+test("a flat directory's ..data_tmp is there at every swap of a ConfigMap beside it", async () => {
+  const { a, b, target, start, read } = twoSources()
+  await configMap(a, { key: '1' })
+  await mkdir(b)
+  await writeFile(join(b, '..data_tmp'), 'content')
+  const mirror = await start()
+  using inotify = new Inotify()
+  inotify.add(target, IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
+  for (const version of ['2', '3']) {
+    await atomicWrite(a, { key: version })
+    await mirror.refresh()
+    expect([await read('key'), await read('..data_tmp')]).toEqual([version, 'content'])
+  }
+  const names = (await eventsSoFar(inotify, target)).map(({ name }) => name)
+  expect(names).toContain('..data')
+  expect(names).not.toContain('..data_tmp')
 })
 
 test('the limits are for each of them; one over them is linked to and the other goes on', async () => {
