@@ -16,6 +16,30 @@ export function adopted(target: TargetTree, source: string): Contribution {
 }
 
 /**
+ * What an earlier mirror has left is not a source's if another turns out to have it: when that one removes or changes it, it is not to be
+ * kept for the first.
+ */
+export function withoutClaimed<T extends Contribution | undefined>(contributions: readonly T[]): T[] {
+  const known = contributions.filter((each) => each?.isAdopted === false)
+  const isFree = ([name]: readonly [string, unknown]) => !known.some((each) => each?.entries.has(name))
+  const isFreeKey = ([name]: readonly [string, unknown]) =>
+    !known.some((each) => each?.generation?.tree.entries.has(name))
+  return contributions.map((each) => {
+    if (!each?.isAdopted) return each
+    const { entries, generation } = each
+    const keys = new Map([...(generation?.tree.entries ?? [])].filter(isFreeKey))
+    return {
+      ...each,
+      entries: new Map([...entries].filter(isFree)),
+      generation:
+        generation && keys.size > 0
+          ? { ...generation, tree: { ...generation.tree, entries: keys } }
+          : undefined,
+    }
+  })
+}
+
+/**
  * The entries that are new, beside the keys of the last good version: those of the new one cannot be had, and links to them would
  * dangle. A name that shall become a key stays what it was.
  */

@@ -6,6 +6,7 @@ import { currentGeneration } from './generation.ts'
 import { Replaced } from './interrupted.ts'
 import { identityOf } from './inventory.ts'
 import { irretrievable, isEssential } from './irretrievable.ts'
+import { withoutClaimed } from './last_good.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
 import type { Target } from './target.ts'
@@ -93,7 +94,7 @@ export class Publisher {
   ): Promise<Published | undefined> {
     return this.#inTurn(async () => {
       if (epoch !== this.#target.epoch) throw new Replaced('the target was replaced')
-      const contributions = this.#contributions.with(source, contribution)
+      const contributions = withoutClaimed(this.#contributions.with(source, contribution))
       const known = contributions.filter((each) => each !== undefined)
       const isComplete = known.length === contributions.length
       const published = isComplete
@@ -104,7 +105,8 @@ export class Publisher {
       // What is not published now will be by another source's pass, which needs the files.
       if (!published.isDeferred) await this.#target.staging.release()
       else if (contribution !== this.#contributions[source]) await this.#target.staging.keep(source)
-      this.#contributions[source] = contribution
+      for (const [index, each] of contributions.entries())
+        if (each !== undefined) this.#contributions[index] = each
       return published
     })
   }

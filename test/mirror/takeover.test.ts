@@ -10,6 +10,7 @@ import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
 import { directory, fixture } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
+import { said } from './said.ts'
 
 /** All that a reader finds below a directory: by path what is in a file, links followed; the mirror's own and the layout's names left out. */
 async function contentOf(path: string): Promise<Record<string, string>> {
@@ -86,6 +87,46 @@ async function run(source: string, target: string, options: MirrorOptions, end: 
   child.kill('SIGKILL')
   await once(child, 'exit')
 }
+
+describe('of several sources one of which is held from the start', () => {
+  const write = async (path: string, files: Record<string, string>) => {
+    await rm(path, { recursive: true, force: true })
+    await mkdir(path)
+    for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
+  }
+  test.each([
+    ['ConfigMaps', atomicWrite],
+    ['flat directories', write],
+  ])('%s: what another has, changes and removes is not kept for it', async (_, put) => {
+    const { target } = fixture()
+    const [held, other] = [directory(), directory()]
+    const options = {
+      interval: 60_000,
+      quiet: 5,
+      limits: { files: 2, bytes: 1e6 },
+      overLimit: 'hold',
+    } as const
+    await put(held, { a1: '1', a2: '1' })
+    await put(other, { b1: '1', b2: '1' })
+    await (await mirror([held, other], target, options)).close({ keep: true })
+    await put(held, { a1: '2', a2: '2', a3: '2' })
+    const next = await mirror([held, other], target, options)
+    onTestFinished(() => next.close())
+    const { errors } = said(next)
+    for (const [files, expected] of [
+      [{ b1: '2' }, { b1: '2' }],
+      [{ b3: '3' }, { b3: '3' }],
+    ] as const) {
+      await put(other, files)
+      await next.refresh()
+      expect(await contentOf(target)).toEqual({ a1: '1', a2: '1', ...expected })
+    }
+    await put(held, { a1: '3' })
+    await next.refresh()
+    expect(await contentOf(target)).toEqual({ a1: '3', b3: '3' })
+    expect(errors).toEqual([])
+  })
+})
 
 test('several sources that are together more than one may be are not copied anew', async () => {
   const { target } = fixture()
