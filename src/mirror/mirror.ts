@@ -64,13 +64,16 @@ interface Known {
   isHeld: boolean
 }
 
+/** What there is of a source in a target of which it has not been heard yet. */
+const UNSEEN: Missing = { path: '', reason: 'has not been looked at yet', isPassing: true }
+
 /** Before its first pass. */
 const UNKNOWN: Known = {
   state: 'mirroring',
   reason: '',
   skipped: [],
   errors: [],
-  lacking: { path: '', reason: 'has not been looked at yet', isPassing: true },
+  lacking: UNSEEN,
   wasComplete: false,
   isHeld: false,
 }
@@ -106,14 +109,14 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
             this.#fail(context.index, error)
             this.emit('pass')
           },
-          stalled: (reason) => this.#enter(context.index, 'source-lost', reason),
+          stalled: (reason) => this.#lose(context.index, reason),
           targetStalled: (ms) => this.#sayTargetStalled(context.index, ms),
         }),
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
     // Of no source, and over when it has been said: the very next thing is to mirror into what is there.
     prepared.publisher.moved = (error) => {
-      for (const known of this.#known) known.wasComplete = false
+      for (const known of this.#known) Object.assign(known, { wasComplete: false, lacking: UNSEEN })
       this.emit('error', error)
     }
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
@@ -203,7 +206,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     const known = this.#known[source] as Known
     this.#complete(source, outcome)
     if (outcome.found === 'lost') {
-      this.#enter(source, 'source-lost', outcome.reason)
+      this.#lose(source, outcome.reason)
     } else if (outcome.found === 'torn') {
       const torn = { path: this.#shown(source, outcome.path), reason: outcome.reason }
       // The others are as they were when a pass last came through.
@@ -244,6 +247,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
 
   #shown(source: number, path: string): string {
     return this.#known.length === 1 ? path : join(this.#config.sources[source] ?? '', path)
+  }
+
+  #lose(source: number, reason: string): void {
+    this.#enter(source, 'source-lost', reason)
+    this.#prepared.publisher.goOnWithout(source, this.#config.sources[source] ?? '')
   }
 
   /** The state of the whole is that of the source that is worst off. */

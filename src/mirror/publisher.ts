@@ -6,7 +6,7 @@ import { currentGeneration } from './generation.ts'
 import { Replaced } from './interrupted.ts'
 import { identityOf } from './inventory.ts'
 import { irretrievable, isEssential } from './irretrievable.ts'
-import { withoutClaimed } from './last_good.ts'
+import { adopted, withoutClaimed } from './last_good.ts'
 import { type Contribution, merge } from './merge.ts'
 import { plan, type Step } from './plan.ts'
 import type { Target } from './target.ts'
@@ -109,6 +109,16 @@ export class Publisher {
         if (each !== undefined) this.#contributions[index] = each
       return published
     })
+  }
+
+  /**
+   * A source is lost: where it has not been heard of since the target became another, the rest does not wait for it any longer. What the
+   * target has of it stays.
+   */
+  goOnWithout(source: number, path: string): void {
+    if (this.#contributions[source] !== undefined) return
+    this.#contributions[source] = adopted(this.tree, path)
+    for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
   }
 
   /** Removes from the target all that the mirror has put there. */

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { lstat, mkdir, readFile, readlink, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
@@ -169,6 +169,56 @@ test('one that is lost is named, and the changes of the others go on arriving', 
     ['source-lost', `${a}: ENOENT: no such file or directory`],
     ['mirroring', ''],
   ])
+})
+
+test('the others do not wait in a new target for one that is lost', async () => {
+  const { a, b, target, start, read } = twoSources()
+  await configMap(a, { of_a: '1' })
+  await configMap(b, { of_b: '1' })
+  const mirror = await start()
+  const { errors } = said(mirror)
+  await rename(a, `${a}.away`)
+  await mirror.refresh()
+  await rename(target, `${target}.away`)
+  onTestFinished(() => rm(`${target}.away`, { recursive: true }))
+  // What had waited for the one that is lost is told of in passes that nobody has asked for.
+  await mirror.refresh()
+  await vi.waitFor(async () => expect(await read('of_b')).toBe('1'))
+  expect(mirror.state).toBe('source-lost')
+  await atomicWrite(b, { of_b: '2' })
+  await mirror.refresh()
+  expect(await read('of_b')).toBe('2')
+  // Nor where somebody clears away the mirror's own directory: what there is of the one that is lost stays then.
+  await rename(`${a}.away`, a)
+  await mirror.refresh()
+  await rename(a, `${a}.away`)
+  await mirror.refresh()
+  for (const name of readdirSync(target))
+    if (name.startsWith('.inotify-bridge-')) await rm(join(target, name), { recursive: true })
+  await mirror.refresh()
+  await atomicWrite(b, { of_b: '3' })
+  await mirror.refresh()
+  await vi.waitFor(async () => expect([await read('of_a'), await read('of_b')]).toEqual(['1', '3']))
+  expect(errors.map((error) => 'code' in error && error.code)).toEqual(['ESTALE', 'ESTALE'])
+})
+
+test('in a new target all is lacking until it has been looked at', async () => {
+  const { a, b, target, start } = twoSources()
+  await configMap(a, { of_a: '1' })
+  await mkdir(b)
+  await writeFile(join(b, 'of_b'), '1')
+  const mirror = await start({ quiet: 200 })
+  expect(mirror.lacking).toBeUndefined()
+  await rename(target, `${target}.away`)
+  onTestFinished(() => rm(`${target}.away`, { recursive: true }))
+  const lacking: unknown[] = []
+  mirror.on('pass', () => lacking.push(mirror.lacking))
+  mirror.on('error', () => {})
+  await mirror.refresh()
+  // The ConfigMap's pass is over first, as the flat file must hold still.
+  expect(lacking[0]).toMatchObject({ isPassing: true })
+  await vi.waitFor(() => expect(mirror.lacking).toBeUndefined())
+  expect(existsSync(join(target, 'of_b'))).toBe(true)
 })
 
 test("a flat directory's ..data_tmp is there at every swap of a ConfigMap beside it", async () => {
