@@ -40,7 +40,7 @@ export async function irretrievable(
   }
   const [told, more] = [[...names].slice(0, TOLD).join(', '), names.size - TOLD]
   const what = `${told}${more > 0 ? ` and ${more} more` : ''} of ${[...sources].join(', ')}`
-  const rest = keepsOthersBack ? '; what is new of other sources waits for that' : ''
+  const rest = keepsOthersBack ? '; what is new of other keys waits for that' : ''
   return new InotifyError({
     errno: 'ENODATA',
     syscall: 'mirror',

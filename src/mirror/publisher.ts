@@ -168,13 +168,14 @@ export class Publisher {
     }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
     const ready = await this.#atHand(steps)
-    const isWhole = ready.length === steps.length
-    if (!isWhole) {
+    const lacking = steps.filter((step) => !ready.has(step))
+    const isKeptBack = lacking.some(isEssential)
+    if (lacking.length > 0) {
       this.#defer(source)
-      const lacking = steps.filter((step) => !ready.includes(step))
-      if (this.#deferrals > MOST_DEFERRALS) failures.push(await this.#stuck(lacking, contributions))
-      if (lacking.some(isEssential)) return { ...NOTHING, failures, isDeferred: true }
-      steps = ready
+      const isStuck = this.#deferrals > MOST_DEFERRALS
+      if (isStuck) failures.push(await this.#stuck(lacking, contributions))
+      if (isKeptBack && !isStuck) return { ...NOTHING, failures, isDeferred: true }
+      steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
     }
     const before = copyTree(target.tree)
     const work = () => target.staging.work(source)
@@ -189,9 +190,13 @@ export class Publisher {
     const applied = await apply(steps, built, target, work)
     // What somebody has displaced meanwhile is copied once more.
     if (applied.isDisplaced) this.#defer(undefined)
-    else if (isWhole) this.#deferrals = 0
+    else if (lacking.length === 0) this.#deferrals = 0
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
-    return { changed, failures: [...failures, ...applied.failures], isDeferred: applied.isDisplaced }
+    return {
+      changed,
+      failures: [...failures, ...applied.failures],
+      isDeferred: isKeptBack || applied.isDisplaced,
+    }
   }
 
   /**
@@ -210,10 +215,10 @@ export class Publisher {
   }
 
   /** Those of the steps whose content is there. */
-  async #atHand(steps: readonly Step[]): Promise<Step[]> {
-    const ready: Step[] = []
+  async #atHand(steps: readonly Step[]): Promise<ReadonlySet<Step>> {
+    const ready = new Set<Step>()
     for (const step of steps)
-      if (step.do !== 'place' || (await this.#isAtHand(step.node, step.essential))) ready.push(step)
+      if (step.do !== 'place' || (await this.#isAtHand(step.node, step.essential))) ready.add(step)
     return ready
   }
 
@@ -243,6 +248,12 @@ function withBuilt(
     made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [identityOf(inode)])])
   }
   return made
+}
+
+/** Whether a step is about what readers reach without the generation: none builds on one that does. */
+function isApart(step: Step): boolean {
+  if (step.do === 'remove') return false
+  return step.do !== 'place' || (!isEssential(step) && step.node.kind !== 'link')
 }
 
 /**

@@ -314,10 +314,12 @@ describe('the target itself', () => {
   test('keys that a held source cannot give again are said to be missing', async () => {
     const { source, target } = fixture()
     const other = directory()
+    const flat = directory()
     await atomicWrite(source, { a: '1' })
     await atomicWrite(other, { k: '1', l: '1' })
+    await writeFile(join(flat, 'file'), '1')
     const limits = { files: 5, bytes: 1e6 }
-    const mirror = await begin([source, other], target, {
+    const mirror = await begin([source, other, flat], target, {
       interval: 60_000,
       quiet: 5,
       limits,
@@ -335,6 +337,11 @@ describe('the target itself', () => {
       expect(errors).toMatchObject([{ code: 'ENODATA', path: target }])
     })
     expect(errors[0]?.message).toContain(other)
+    // What is no key does not wait for them.
+    await writeFile(join(flat, 'file'), '2')
+    await mirror.refresh()
+    expect(await readFile(join(target, 'file'), 'utf8')).toBe('2')
+    expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
     await atomicWrite(other, { k: '3', l: '3' })
     await mirror.refresh()
     await mirror.refresh()
