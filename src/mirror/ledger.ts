@@ -3,10 +3,10 @@ import type { HeldDirectory } from '../mounts/held.ts'
 import { isNote, NOTE_MODE } from './own.ts'
 
 /**
- * Bytes of a ledger at most. 65,536 entries with names of 40 bytes fit; without a bound a sparse file of gigabytes would be read by whoever
- * comes next.
+ * Bytes of a ledger at most. 65,536 entries with names of 40 bytes fit, also while each is about to be replaced and has two inodes; without
+ * a bound a sparse file of gigabytes would be read by whoever comes next.
  */
-const MOST = 4 * 1024 * 1024
+const MOST = 8 * 1024 * 1024
 
 const NAME = 'ledger'
 const DRAFT = 'ledger.tmp'

@@ -221,12 +221,14 @@ test('a ledger that would not be read again is not written', async () => {
   const calls = new Calls()
   onTestFinished(() => calls.end())
   const staging = await HeldDirectory.open(calls, directory())
-  const made = (entries: number) =>
-    new Map(Array.from({ length: entries }, (_, n) => [String(n).padStart(255, 'x'), [String(n)]]))
-  const ledger = { target: 1n, createdTarget: false, only: '', made: made(10_000) }
+  // As many as a source may have, each about to be replaced: inode numbers and times as they are.
+  const inodes = [`10000000:${Date.now()}000000`, `10000001:${Date.now()}000000`]
+  const made = (bytes: number) =>
+    new Map(Array.from({ length: 65_536 }, (_, n) => [String(n).padStart(bytes, 'x'), inodes]))
+  const ledger = { target: 1n, createdTarget: false, only: '', made: made(40) }
   await writeLedger(staging, ledger, 'target')
   expect(await readLedger(staging)).toEqual(ledger)
-  await expect(writeLedger(staging, { ...ledger, made: made(20_000) }, 'target')).rejects.toMatchObject({
+  await expect(writeLedger(staging, { ...ledger, made: made(80) }, 'target')).rejects.toMatchObject({
     code: 'EFBIG',
     path: 'target',
   })
