@@ -1,14 +1,9 @@
 import { InotifyError } from '../errors.ts'
 import type { Contribution } from './merge.ts'
-import type { Step } from './plan.ts'
+import { isEssential, type Step } from './plan.ts'
 
 /** Names that are told; there may be any number. */
 const TOLD = 5
-
-/** Whether what leads to a step's entry, or the keys beside it, would lead nowhere without it. */
-export function isEssential(step: Step): boolean {
-  return step.do === 'place' && step.essential
-}
 
 /**
  * The error that says what somebody has removed from the target and a source can give no more, as it is held, lost or unreadable.

@@ -13,6 +13,17 @@ export type Step =
   | { readonly do: 'remember'; readonly path: string; readonly node: TargetFile }
   | { readonly do: 'remove'; readonly path: string }
 
+/** Whether the steps behind a step build on it. */
+export function isEssential(step: Step): boolean {
+  return step.do === 'place' && step.essential
+}
+
+/** Whether a step is about what readers reach without the generation: none builds on one that does. */
+export function isApart(step: Step): boolean {
+  if (step.do === 'remove') return false
+  return step.do !== 'place' || (!step.essential && step.node.kind !== 'link')
+}
+
 /**
  * The order in which steps are safe. A reader comes by a link, by `..data`, by the generation's directory: so what is led
  * to comes before what leads there, and goes after it; and whatever goes does so when all that is new is in place. What leads over

@@ -5,10 +5,10 @@ import { changedNames } from './changed.ts'
 import { currentGeneration } from './generation.ts'
 import { Replaced } from './interrupted.ts'
 import { identityOf } from './inventory.ts'
-import { irretrievable, isEssential } from './irretrievable.ts'
+import { irretrievable } from './irretrievable.ts'
 import { adopted, withoutClaimed } from './last_good.ts'
 import { type Contribution, merge } from './merge.ts'
-import { plan, type Step } from './plan.ts'
+import { isApart, isEssential, plan, type Step } from './plan.ts'
 import type { Target } from './target.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
@@ -248,12 +248,6 @@ function withBuilt(
     made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [identityOf(inode)])])
   }
   return made
-}
-
-/** Whether a step is about what readers reach without the generation: none builds on one that does. */
-function isApart(step: Step): boolean {
-  if (step.do === 'remove') return false
-  return step.do !== 'place' || (!isEssential(step) && step.node.kind !== 'link')
 }
 
 /**
