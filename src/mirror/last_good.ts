@@ -11,6 +11,8 @@ export function adopted(target: TargetTree, source: string): Contribution {
   const entries = new Map(target.entries)
   // The draft is left by one that was killed.
   if (current !== undefined) for (const name of [current.name, '..data', DATA_DRAFT]) entries.delete(name)
+  // Somebody has had it lead elsewhere since: that is no source's.
+  else if (entries.get('..data')?.kind === 'link') entries.delete('..data')
   const generation = current && { from: current.name, tree: current.tree }
   return { source, entries, generation, isAdopted: target.entries.size > 0 }
 }

@@ -142,6 +142,22 @@ test('several sources that are together more than one may be are not copied anew
   expect(inodes()).toEqual(expect.arrayContaining(kept))
 })
 
+test('a ..data that somebody has had lead elsewhere is no entry of a source that is held', async () => {
+  const { target } = fixture()
+  const [whole, held] = [directory(), directory()]
+  const options = { interval: 60_000, quiet: 5, limits: { files: 1, bytes: 1e6 }, overLimit: 'hold' } as const
+  await atomicWrite(whole, { a: '1' })
+  await atomicWrite(held, { b: '1' })
+  await (await mirror([whole, held], target, options)).close({ keep: true })
+  await unlink(join(target, '..data'))
+  await symlink('elsewhere', join(target, '..data'))
+  await atomicWrite(held, { b: '2', c: '2' })
+  const next = await mirror([whole, held], target, options)
+  onTestFinished(() => next.close())
+  expect(next.errors).toEqual([])
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+})
+
 test('a file that somebody has put at the name of a kept one stays', async () => {
   const { source, target, start } = fixture()
   await writeFile(join(source, 'a'), '1')
