@@ -282,11 +282,14 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   }
 
   #report(known: Known, errors: readonly InotifyError[]): void {
-    const keyOf = ({ code, path }: InotifyError) => `${code} ${path && withoutVersions(path)}`
     // Of any: two sources have an error in common where both have an entry.
-    const before = new Set(this.errors.map(keyOf))
+    const told = new Set(this.errors.map(conditionOf))
     known.errors = errors
-    for (const error of errors) if (!before.has(keyOf(error))) this.emit('error', error)
+    for (const error of errors) {
+      const condition = conditionOf(error)
+      if (!told.has(condition)) this.emit('error', error)
+      told.add(condition)
+    }
   }
 
   async #shutDown(content: 'remove' | 'keep'): Promise<void> {
@@ -314,6 +317,12 @@ function lackingIn(outcome: Outcome): Missing | undefined {
   if (outcome.found === 'source') return outcome.lacking
   if (outcome.found === 'lost') return { path: '', reason: outcome.reason, isPassing: false }
   return { path: outcome.path, reason: outcome.reason, isPassing: true }
+}
+
+/** What errors speak of that are to be told once: of a full target each of the entries that do not fit says the same, and they are others at each pass. */
+function conditionOf({ code, path }: InotifyError): string {
+  const isOfTarget = ['ENOSPC', 'EDQUOT', 'EROFS'].includes(code)
+  return isOfTarget ? code : `${code} ${path && withoutVersions(path)}`
 }
 
 /** A path in which a generation is called as its readers call it: its own name is another in each version, and what fails does not end with it. */

@@ -282,6 +282,25 @@ test('an error is told once while it lasts, however many generations meet it, an
   expect(errors).toHaveLength(2)
 })
 
+test('of a full target one error is told, however many entries do not fit', async ({ skip }) => {
+  const { source } = fixture()
+  const target = directory()
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,nr_inodes=30', 'none', target]).status !== 0)
+    skip('needs the right to mount')
+  onTestFinished(() => void spawnSync('umount', [target]))
+  await atomicWrite(source, { key: '1' })
+  const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
+  onTestFinished(() => started.close())
+  const { errors } = said(started)
+  const many = Array.from({ length: 50 }, (_, n) => [`key${n}`, '2'])
+  for (let pass = 0; pass < 3; pass++) {
+    await atomicWrite(source, Object.fromEntries(many))
+    await started.refresh()
+  }
+  expect(errors).toMatchObject([{ code: 'ENOSPC' }])
+  expect(started.errors.length).toBeGreaterThan(1)
+})
+
 test('what fails as a generation is put in place is told once as well', async () => {
   const { source, start } = fixture()
   await atomicWrite(source, { key: 'good' })
