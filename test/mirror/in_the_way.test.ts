@@ -1,0 +1,154 @@
+// Others' mounts, directories and links are where the mirror puts or removes something: theirs is neither emptied nor published, and updates go on.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { atomicWrite } from '../../examples/kubelet.mjs'
+import { CallError } from '../../src/mounts/call_error.ts'
+import { Calls } from '../../src/mounts/calls.ts'
+import { HeldDirectory } from '../../src/mounts/held.ts'
+import { fixture } from './fixture.ts'
+import { said } from './said.ts'
+
+const contentOf = async (target: string) =>
+  (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
+
+test('a mount in a directory of the mirror that goes is not emptied', async ({ skip }) => {
+  const { source, target, start } = fixture()
+  await mkdir(join(source, 'sub/data'), { recursive: true })
+  await writeFile(join(source, 'sub/file'), '1')
+  const mirror = await start()
+  const { errors } = said(mirror)
+  const mounted = join(target, 'sub/data')
+  if (spawnSync('mount', ['-t', 'tmpfs', 'none', mounted]).status !== 0) skip('needs the right to mount')
+  onTestFinished(() => void spawnSync('umount', [mounted]))
+  await writeFile(join(mounted, 'theirs'), 'theirs')
+  await rm(join(source, 'sub'), { recursive: true })
+  await mirror.refresh()
+  expect(await readFile(join(mounted, 'theirs'), 'utf8')).toBe('theirs')
+  expect(errors).toMatchObject([{ code: 'EBUSY' }])
+  spawnSync('umount', [mounted])
+  await mirror.refresh()
+  expect(existsSync(join(target, 'sub'))).toBe(false)
+})
+
+test('an entry that cannot be looked at keeps no other from being mirrored', async () => {
+  const { source, target, start } = fixture()
+  for (const name of ['a', 'b']) await writeFile(join(source, name), '1')
+  const mirror = await start()
+  const { lstat } = HeldDirectory.prototype
+  const spy = vi.spyOn(HeldDirectory.prototype, 'lstat')
+  // As a neighbour's FUSE mount is for root.
+  spy.mockImplementation(async function (this: HeldDirectory, name) {
+    if (name === 'a' && this.opened.ino === (await stat(target, { bigint: true })).ino)
+      throw new CallError(constants.errno.EACCES, 'statx')
+    return await lstat.call(this, name)
+  })
+  onTestFinished(() => spy.mockRestore())
+  await writeFile(join(source, 'b'), '2')
+  await mirror.refresh()
+  expect(await readFile(join(target, 'b'), 'utf8')).toBe('2')
+  spy.mockRestore()
+  await mirror.refresh()
+  await mirror.refresh()
+  expect(mirror.errors).toEqual([])
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+})
+
+test('a directory in the way that cannot be removed is said, and updates go on', async ({ skip }) => {
+  const { source, target, start } = fixture()
+  await mkdir(join(target, 'a/mounted'), { recursive: true })
+  const mount = () => spawnSync('mount', ['-t', 'tmpfs', 'none', join(target, 'a/mounted')]).status === 0
+  if (!mount()) skip('needs the right to mount')
+  const mirror = await start()
+  const { errors, updates } = said(mirror)
+  onTestFinished(() => {
+    const table = readFileSync('/proc/self/mountinfo', 'utf8')
+    for (const line of table.split('\n'))
+      if (line.includes(target)) spawnSync('umount', [line.split(' ')[4] as string])
+  })
+  await writeFile(join(source, 'a'), '1')
+  await mirror.refresh()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+  await writeFile(join(source, 'a'), '2')
+  await mirror.refresh()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+  expect(updates).toEqual([['a'], ['a']])
+  expect(errors).toMatchObject([{ code: 'EBUSY', path: target }])
+})
+
+test('another link put at ..data_tmp as it is made is not published', async () => {
+  const { source, target, start } = fixture()
+  await atomicWrite(source, { a: '1' })
+  const mirror = await start()
+  await mkdir(join(target, 'theirs'))
+  await writeFile(join(target, 'theirs/a'), 'theirs')
+  const { symlink: original } = Calls.prototype
+  const swapped = vi.fn(async (name: string | Buffer) => {
+    if (name !== '..data_tmp' || swapped.mock.results.length > 1) return
+    await symlink('theirs', join(target, 'new'))
+    await rename(join(target, 'new'), join(target, '..data_tmp'))
+  })
+  const spy = vi.spyOn(Calls.prototype, 'symlink')
+  spy.mockImplementation(async function (this: Calls, to, at) {
+    await original.call(this, to, at)
+    await swapped(at.name)
+  })
+  onTestFinished(() => spy.mockRestore())
+  await atomicWrite(source, { a: '2' })
+  await mirror.refresh()
+  expect(swapped).toHaveBeenCalled()
+  await mirror.refresh()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+})
+
+test("a directory at the target's ..data is exchanged and removed", async () => {
+  const { source, target, start } = fixture()
+  await atomicWrite(source, { a: '1' })
+  await mkdir(join(target, '..data/theirs'), { recursive: true })
+  const mirror = await start()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
+  expect((await readdir(target)).length).toBe((await readdir(source)).length + 1)
+  await rm(join(target, '..data'))
+  await mkdir(join(target, '..data/theirs'), { recursive: true })
+  await mkdir(join(target, '..data_tmp/theirs'), { recursive: true })
+  await atomicWrite(source, { a: '2' })
+  await mirror.refresh()
+  expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
+  expect(await contentOf(target)).toEqual((await readdir(source)).sort())
+})
+
+test('what is removed is the directory that was published, not one that has its name', async () => {
+  const { source, target, start } = fixture()
+  await mkdir(join(source, 'd'))
+  await writeFile(join(source, 'd/file'), '')
+  const mirror = await start()
+  await mkdir(join(target, 'victim'))
+  await writeFile(join(target, 'victim/file'), 'theirs')
+  const { directory: open } = HeldDirectory.prototype
+  const spy = vi.spyOn(HeldDirectory.prototype, 'directory')
+  let isRemoving = false
+  const swapped = vi.fn(() => {
+    renameSync(join(target, 'd'), join(target, 'd.away'))
+    renameSync(join(target, 'victim'), join(target, 'd'))
+  })
+  spy.mockImplementation(async function (this: HeldDirectory, entry) {
+    if (entry === 'd' && isRemoving) swapped()
+    return await open.call(this, entry)
+  })
+  onTestFinished(() => spy.mockRestore())
+  const { unlink: original } = Calls.prototype
+  const unlinking = vi.spyOn(Calls.prototype, 'unlink')
+  unlinking.mockImplementation(function (this: Calls, at, flags) {
+    // EISDIR: the next call opens it, to empty it.
+    isRemoving = at.name === 'd'
+    return original.call(this, at, flags)
+  })
+  onTestFinished(() => unlinking.mockRestore())
+  await rm(join(source, 'd'), { recursive: true })
+  await mirror.refresh()
+  expect(swapped).toHaveBeenCalledTimes(1)
+  expect(await readFile(join(target, 'd/file'), 'utf8')).toBe('theirs')
+})
