@@ -6,7 +6,6 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  lchownSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -24,11 +23,10 @@ import { codeOf } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
+import { giveAway, isRoot } from './others.ts'
 
-const isRoot = process.getuid?.() === 0
 const hasTwoMounts = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev
 const TRIES = 200
-const NOBODY = 65534
 
 /** Gives the name of what is being made ready to something else, and says what to do before each later call. */
 type Exchange = (path: string) => () => void
@@ -51,7 +49,7 @@ function empty(directory: string): void {
 function othersLink(path: string): void {
   rmSync(path, { force: true })
   symlinkSync('nowhere', path)
-  lchownSync(path, NOBODY, NOBODY)
+  giveAway(path)
 }
 
 /** A directory that all may write to. */
@@ -138,7 +136,7 @@ describe.skipIf(!isRoot)(`${TRIES} times, by a program that waits for the event 
     const result = await under(directory, '.inotify-bridge.tmp-', async () => {
       const from = join(elsewhere, 'from')
       writeFileSync(from, 'content')
-      lchownSync(from, NOBODY, NOBODY)
+      giveAway(from)
       await moveFile(from, join(directory, 'to'))
     })
     expect(result).toEqual({ inTime: true, touched: 0 })
@@ -149,7 +147,7 @@ describe.skipIf(!isRoot)(`${TRIES} times, by a program that waits for the event 
     const result = await under(directory, '.inotify-bridge.tmp-', async () => {
       const to = join(directory, 'to')
       writeFileSync(to, 'old', { mode: 0o666 })
-      lchownSync(to, NOBODY, NOBODY)
+      giveAway(to)
       await replaceFile(to, 'new')
     })
     expect(result).toEqual({ inTime: true, touched: 0 })
@@ -203,7 +201,7 @@ test.skipIf(!isRoot || !hasTwoMounts)(
     const replaceByTheirs = (path: string) => {
       renameSync(path, join(directory, 'away'))
       mkdirSync(path)
-      lchownSync(path, NOBODY, NOBODY)
+      giveAway(path)
     }
     const exchanges: Exchange[] = [
       (path) => replace(path, 'one'),

@@ -19,6 +19,7 @@ import { HeldDirectory } from '../../src/mounts/held.ts'
 import { withTemporary } from '../../src/publish/temporary.ts'
 import { withWorkDirectory } from '../../src/publish/work_directory.ts'
 import { scratch } from '../support/scratch.ts'
+import { giveAway, isRoot } from './others.ts'
 
 const LEFT = '.inotify-bridge.tmp-0123456789ab'
 
@@ -70,13 +71,13 @@ test("a live writer's is not removed, however old it looks, nor a work directory
   expect(readdirSync(directory)).toEqual(['file'])
 })
 
-describe.skipIf(process.getuid?.() !== 0)('of others (needs root)', () => {
+describe.skipIf(!isRoot)('of others (needs root)', () => {
   test('nothing is removed', async () => {
     const directory = scratch()
     writeFileSync(join(directory, LEFT), 'x')
     const work = workDirectory(directory, 'a')
     symlinkSync('nowhere', join(work, 'link'))
-    for (const path of [join(directory, LEFT), work]) chownSync(path, 65534, 65534)
+    for (const path of [join(directory, LEFT), work]) giveAway(path)
     await replaceFile(join(directory, 'file'), '')
     expect(readdirSync(directory).sort()).toEqual([LEFT, basename(work), 'file'])
     expect(readdirSync(work)).toEqual(['link'])

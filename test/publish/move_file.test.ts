@@ -23,9 +23,9 @@ import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
+import { isRoot } from './others.ts'
 import { STRANGE_NAMES, watched } from './watched.ts'
 
-const isRoot = process.getuid?.() === 0
 const hasTwoMounts = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev
 const read = (path: string) => readFileSync(path, 'utf8')
 

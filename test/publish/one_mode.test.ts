@@ -1,8 +1,14 @@
 // A mount that has one mode and one owner for everything, as cifs and vfat have: where others may rename, no version can be marked there.
 import { spawnSync } from 'node:child_process'
-import { expect, test } from 'vitest'
+import { chmodSync, readdirSync } from 'node:fs'
+import { constants } from 'node:os'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { publishDirectory } from '../../src/index.ts'
+import { CallError } from '../../src/mounts/call_error.ts'
+import { Calls } from '../../src/mounts/calls.ts'
 import { MAIN } from '../cli/command.ts'
 import { scratch } from '../support/scratch.ts'
+import { data } from './published.ts'
 
 /** The mount goes with the namespace, and its server with it. */
 const SCRIPT = `mkdir src mnt
@@ -45,3 +51,25 @@ test.skipIf(!mayMount)(
     expect(said).not.toContain('VERSION')
   },
 )
+
+test('on a mount that has one mode for all, as cifs has, versions come and go where others may rename too', async () => {
+  const directory = scratch()
+  chmodSync(directory, 0o777)
+  const { mkdir, create } = Calls.prototype
+  vi.spyOn(Calls.prototype, 'mkdir').mockImplementation(function (this: Calls, at) {
+    return mkdir.call(this, at, 0o700)
+  })
+  vi.spyOn(Calls.prototype, 'create').mockImplementation(function (this: Calls, at) {
+    return create.call(this, at, 0o700)
+  })
+  const chmod = vi.spyOn(Calls.prototype, 'chmod').mockResolvedValue()
+  onTestFinished(() => void vi.restoreAllMocks())
+  await publishDirectory(directory, { a: '1', 'b/c': '1' })
+  await publishDirectory(directory, { a: '2', 'b/c': '2' })
+  const expected = ['..data', data(directory), 'a', 'b'].sort()
+  expect(readdirSync(directory).sort()).toEqual(expected)
+  // vfat
+  chmod.mockRejectedValue(new CallError(constants.errno.EPERM, 'chmod'))
+  await expect(publishDirectory(directory, { a: '3' })).rejects.toMatchObject({ code: 'EPERM' })
+  expect(readdirSync(directory).sort()).toEqual(expected)
+})

@@ -23,9 +23,8 @@ import { Calls } from '../../src/mounts/calls.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
+import { giveAway, isRoot, NOBODY } from './others.ts'
 import { STRANGE_NAMES, watched } from './watched.ts'
-
-const isRoot = process.getuid?.() === 0
 
 function file(content?: string) {
   const directory = scratch()
@@ -67,14 +66,14 @@ test.skipIf(!isRoot)(
   async () => {
     const { directory, path } = file('theirs')
     chmodSync(directory, 0o1777)
-    chownSync(path, 65534, 65534)
+    giveAway(path)
     const refused = replaceFile(path, 'secret')
     await expect(refused).rejects.toMatchObject({ code: 'EACCES', path })
     await expect(refused).rejects.toThrow(/remove it first/)
     expect([read(path), readdirSync(directory)]).toEqual(['theirs', ['file']])
     chmodSync(directory, 0o755)
     await replaceFile(path, 'content')
-    expect(statSync(path).uid).toBe(65534)
+    expect(statSync(path).uid).toBe(NOBODY)
   },
 )
 

@@ -2,7 +2,6 @@
 import {
   chmodSync,
   chownSync,
-  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,8 +14,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { publishDirectory, replaceFile } from '../../src/index.ts'
 import { scratch } from '../support/scratch.ts'
-
-const NOBODY = 65534
+import { giveAway, isRoot, NOBODY } from './others.ts'
 
 /** A directory of some mode, and what is in it. */
 function shared(mode: number, lay: (path: (name: string) => string) => void = () => {}) {
@@ -27,7 +25,7 @@ function shared(mode: number, lay: (path: (name: string) => string) => void = ()
   return { directory, path }
 }
 
-describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
+describe.skipIf(!isRoot)('of other users (needs root)', () => {
   test("a /tmp of root's with the name of a version is not removed", async () => {
     const { directory, path } = shared(0o777, (path) => {
       mkdirSync(path('tmp'))
@@ -48,7 +46,7 @@ describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
       symlinkSync('nowhere', path(`${left('b')}/link`))
       writeFileSync(path(`${left('b')}/other`), '')
       symlinkSync('nowhere', path(`${left('c')}/link`))
-      lchownSync(path(`${left('c')}/link`), NOBODY, NOBODY)
+      giveAway(path(`${left('c')}/link`))
     })
     await replaceFile(path('file'), '')
     expect(readdirSync(path(left('a')))).toEqual(['link'])
@@ -63,7 +61,7 @@ describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
         writeFileSync(path('key'), 'theirs', { mode: 0o600 })
         writeFileSync(path('victim'), 'victim')
         symlinkSync('victim', path('link'))
-        for (const name of ['key', 'link']) lchownSync(path(name), NOBODY, NOBODY)
+        for (const name of ['key', 'link']) giveAway(path(name))
       })
       chownSync(directory, 0, NOBODY)
       for (const name of ['key', 'link'])
@@ -78,13 +76,13 @@ describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
     const elsewhere = scratch()
     const { directory, path } = shared(0o777, (path) => {
       for (const name of ['mine', 'theirs']) symlinkSync(join(elsewhere, name), path(name))
-      lchownSync(path('theirs'), NOBODY, NOBODY)
+      giveAway(path('theirs'))
     })
     const follow = [replaceFile(path('theirs'), ''), publishDirectory(path('theirs'), {})]
     for (const refused of follow)
       await expect(refused).rejects.toMatchObject({ code: 'EACCES', path: path('theirs') })
     chmodSync(directory, 0o755)
-    chownSync(directory, NOBODY, NOBODY)
+    giveAway(directory)
     await expect(replaceFile(path('theirs'), '')).rejects.toMatchObject({ code: 'EACCES' })
     await replaceFile(path('mine'), '')
     expect(readdirSync(elsewhere)).toEqual(['mine'])
@@ -93,7 +91,7 @@ describe.skipIf(process.getuid?.() !== 0)('of other users (needs root)', () => {
   test('a directory of another user in a sticky directory is not built upon', async () => {
     const { path } = shared(0o1777, (path) => {
       mkdirSync(path('theirs'))
-      chownSync(path('theirs'), NOBODY, NOBODY)
+      giveAway(path('theirs'))
     })
     const refused = publishDirectory(path('theirs/'), { a: '1' })
     await expect(refused).rejects.toMatchObject({ code: 'EACCES', path: path('theirs/') })
