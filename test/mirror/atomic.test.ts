@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
@@ -10,17 +10,13 @@ import { Inotify } from '../../src/inotify/inotify.ts'
 import { formatMask } from '../../src/inotify/mask.ts'
 import { eventsSoFar } from '../support/events.ts'
 import { fixture } from './fixture.ts'
-
-/** Names in the target, without the staging directory's. */
-async function names(target: string): Promise<string[]> {
-  return (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
-}
+import { shownIn } from './names.ts'
 
 test('the layout is mirrored as it is, and quiet passes change nothing', async () => {
   const { source, target, start } = fixture()
   await atomicWrite(source, { 'app.yaml': 'one', 'nested/deep.yaml': 'two' })
   const mirror = await start()
-  expect(await names(target)).toEqual(await names(source))
+  expect(await shownIn(target)).toEqual(await shownIn(source))
   expect(await readlink(join(target, '..data'))).toBe(await readlink(join(source, '..data')))
   expect(await readlink(join(target, 'app.yaml'))).toBe('..data/app.yaml')
   expect(await readFile(join(target, 'nested/deep.yaml'), 'utf8')).toBe('two')
@@ -36,7 +32,7 @@ test('a swap adds, changes and removes keys; updates name keys', async () => {
   mirror.on('update', ({ changed }) => updates.push(changed))
   await atomicWrite(source, { a: 'new', b: 'stays', d: 'comes' })
   await mirror.refresh()
-  expect(await names(target)).toEqual(await names(source))
+  expect(await shownIn(target)).toEqual(await shownIn(source))
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('new')
   expect(await readFile(join(target, 'd'), 'utf8')).toBe('comes')
   expect(updates).toEqual([['a', 'c', 'd']])
@@ -89,7 +85,7 @@ test('a generation edited in place or made anew under its name is published besi
   await rename(join(source, 'next'), join(source, data))
   await mirror.refresh()
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('anew')
-  expect(await names(target)).toEqual(['..data', data, 'a', 'b'].sort())
+  expect(await shownIn(target)).toEqual(['..data', data, 'a', 'b'].sort())
 })
 
 test('a ..data that leads nowhere yet leaves the last good version', async () => {
@@ -122,14 +118,14 @@ test('over the limit keys lead over ..data into the source, and back', async () 
   const mirror = await start({ limits: { files: 1, bytes: 100 } })
   await atomicWrite(source, { a: '2', b: '2' })
   await mirror.refresh()
-  expect(await names(target)).toEqual(await names(source))
+  expect(await shownIn(target)).toEqual(await shownIn(source))
   expect(await readlink(join(target, '..data/b'))).toBe(join(source, '..data/b'))
   expect(await readFile(join(target, 'b'), 'utf8')).toBe('2')
   await atomicWrite(source, { a: '2', b: 'flows' })
   expect(await readFile(join(target, 'b'), 'utf8'), 'before any pass').toBe('flows')
   await atomicWrite(source, { a: '3' })
   await mirror.refresh()
-  expect(await names(target)).toEqual(await names(source))
+  expect(await shownIn(target)).toEqual(await shownIn(source))
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('3')
 })
 

@@ -2,10 +2,10 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { mkdir, readlink, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mirror } from '../../src/mirror/mirror.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture } from './fixture.ts'
 import { said } from './said.ts'
 
 /** A ConfigMap's directory of which `..data` leads by one more link to the generation: ..data -> middle -> ..N. */
@@ -129,11 +129,7 @@ test('of several sources the others are mirrored, also over what an earlier mirr
   await atomicWrite(a, { of_a: '1' })
   await atomicWrite(b, { of_b: '1' })
   await writeFile(join(c, 'of_c'), '1')
-  const start = async () => {
-    const mirrored = await mirror(sources, target, { interval: 60_000, quiet: 1 })
-    onTestFinished(() => mirrored.close())
-    return mirrored
-  }
+  const start = () => begin(sources, target, { quiet: 1 })
   await (await start()).close({ keep: true })
   await rm(join(a, await readlink(join(a, '..data'))), { recursive: true })
   await atomicWrite(b, { of_b: '2' })
@@ -186,7 +182,6 @@ test("a flat source's directory of a generation's name is shown as well", async 
   const name = await readlink(join(map, '..data'))
   await mkdir(join(flat, name))
   await writeFile(join(flat, name, 'own'), '1')
-  const mirrored = await mirror([map, flat], target, { interval: 60_000, quiet: 1 })
-  onTestFinished(() => mirrored.close())
+  await begin([map, flat], target, { quiet: 1 })
   expect(['key', `${name}/own`].map((path) => readFileSync(join(target, path), 'utf8'))).toEqual(['1', '1'])
 })

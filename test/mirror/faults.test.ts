@@ -12,13 +12,14 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
-import { type Mirror, mirror } from '../../src/mirror/mirror.ts'
+import { mirror } from '../../src/mirror/mirror.ts'
 import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { eventsSoFar } from '../support/events.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
+import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
 
 const openDescriptors = () => readdirSync('/proc/self/fd').length
@@ -69,8 +70,7 @@ test.skipIf(!isBuilt)(
     await check()
     expect(await readFile(join(target, 'a'), 'utf8')).toBe(await readFile(join(source, 'a'), 'utf8'))
     expect(await readFile(join(target, 'flat'), 'utf8')).toBe(await readFile(join(source, 'flat'), 'utf8'))
-    const names = (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-'))
-    expect(names.sort()).toEqual((await readdir(source)).sort())
+    expect(await shownIn(target)).toEqual((await readdir(source)).sort())
     await mirrored.close()
     // One killed while it made its staging directory leaves that, which for a minute might be somebody's who is still making it.
     const left = existsSync(target) ? await readdir(target) : []
@@ -203,8 +203,8 @@ test('nor does a source that is replaced before anything is removed from the tar
   await writeFile(join(source, 'b'), 'two')
   const pass = mirror.refresh()
   // It waits for b to hold still.
-  const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
-  await vi.waitFor(() => expect(existsSync(join(target, staging, 'work0/0'))).toBe(true), { interval: 1 })
+  const staging = await stagingIn(target)
+  await vi.waitFor(() => expect(existsSync(join(staging, 'work0/0'))).toBe(true), { interval: 1 })
   const next = join(source, '../next')
   await mkdir(next)
   for (const name of ['a', 'b']) await writeFile(join(next, name), 'three')
@@ -328,14 +328,13 @@ test('a mirror that takes over and finds no room rejects, and leaves what it fou
   await started.close({ keep: true })
   await unlink(join(source, 'a'))
   await atomicWrite(source, { key: 'good' })
-  const first = await mirror(source, target, { interval: 60_000, quiet: 5 })
+  const first = await mirror(source, target, QUICK)
   await first.close({ keep: true })
   await atomicWrite(source, { key: 'x'.repeat(100_000) })
   await expect(mirror(source, target)).rejects.toMatchObject({ code: 'ENOSPC' })
   expect(await readFile(join(target, 'key'), 'utf8')).toBe('good')
   await atomicWrite(source, { key: 'good again' })
-  const next = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  onTestFinished(() => next.close())
+  await begin(source, target)
   expect(await readFile(join(target, 'key'), 'utf8')).toBe('good again')
 })
 
@@ -346,8 +345,7 @@ async function tiny(source: string, skip: (why: string) => void, prepare: () => 
     skip('needs the right to mount')
   onTestFinished(() => void spawnSync('umount', [target]))
   await prepare()
-  const started: Mirror = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  onTestFinished(() => started.close())
+  const started = await begin(source, target)
   return { target, started }
 }
 

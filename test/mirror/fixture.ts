@@ -13,18 +13,24 @@ export interface Fixture {
 }
 
 /** A long interval, so that passes are those that the test asks for; nothing has to hold still for long. */
-const QUICK = { interval: 60_000, quiet: 5 } satisfies MirrorOptions
+export const QUICK = { interval: 60_000, quiet: 5 } satisfies MirrorOptions
 
 export function fixture(): Fixture {
   const source = join(directory(), 'source')
   const target = join(directory(existsSync('/dev/shm') ? '/dev/shm' : undefined), 'target')
   mkdirSync(source)
-  const start = async (options?: MirrorOptions) => {
-    const started = await mirror(source, target, { ...QUICK, ...options })
-    onTestFinished(() => started.close())
-    return started
-  }
-  return { source, target, start }
+  return { source, target, start: (options) => begin(source, target, options) }
+}
+
+/** A mirror that is closed when the test is over. */
+export async function begin(
+  source: string | string[],
+  target: string,
+  options?: MirrorOptions,
+): Promise<Mirror> {
+  const started = await mirror(source, target, { ...QUICK, ...options })
+  onTestFinished(() => started.close())
+  return started
 }
 
 /** A directory that is removed, with what is in it, when the test is over. */

@@ -20,16 +20,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { fixture } from './fixture.ts'
-
-/** What consumers see of the target: all but the staging directory. */
-async function visible(target: string): Promise<string[]> {
-  return (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
-}
+import { shownIn } from './names.ts'
 
 test('an empty source makes an empty target', async () => {
   const { target, start } = fixture()
   const mirror = await start()
-  expect(await visible(target)).toEqual([])
+  expect(await shownIn(target)).toEqual([])
   expect(mirror.state).toBe('mirroring')
 })
 
@@ -64,7 +60,7 @@ test('a file is there when mirror() resolves, and follows change, chmod and remo
 
   await unlink(join(source, 'app.yaml'))
   await mirror.refresh()
-  expect(await visible(target)).toEqual([])
+  expect(await shownIn(target)).toEqual([])
   expect(updates).toEqual([2, 3, 4].map((generation) => ({ changed: ['app.yaml'], generation })))
 })
 
@@ -121,7 +117,7 @@ test('directories are mirrored, empty ones as well, and entries change their kin
   expect(await readlink(join(target, 'a'))).toBe('nowhere')
   await unlink(join(source, 'a'))
   await mirror.refresh()
-  expect(await visible(target)).toEqual([])
+  expect(await shownIn(target)).toEqual([])
 })
 
 test('symlinks: dangling and relative as they are, absolute into the source relative, outside not at all', async () => {
@@ -156,7 +152,7 @@ test('a FIFO is skipped and reported once, and blocks nothing', async () => {
   await writeFile(join(source, 'z'), '2')
   await mirror.refresh()
   await mirror.refresh()
-  expect(await visible(target)).toEqual(['a', 'z'])
+  expect(await shownIn(target)).toEqual(['a', 'z'])
   expect(skipped).toEqual([{ path: 'pipe', reason: 'a FIFO, not a file, directory or symlink' }])
 })
 
@@ -175,7 +171,7 @@ test('over the limit entries become links to the source, and files again when it
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('flows')
   await unlink(join(source, 'c'))
   await mirror.refresh()
-  expect(await visible(target)).toEqual(['a', 'b'])
+  expect(await shownIn(target)).toEqual(['a', 'b'])
   expect((await stat(join(target, 'a'))).ino).not.toBe((await stat(join(source, 'a'))).ino)
   expect(states).toEqual([
     ['over-limit', 'more than 2 files'],
@@ -222,6 +218,6 @@ test('a key that has become a file which is being written stays the key that it 
     await writing
   }
   await mirror.refresh()
-  expect(await visible(target)).toEqual(['key'])
+  expect(await shownIn(target)).toEqual(['key'])
   expect(await readFile(join(target, 'key'), 'utf8')).toBe('more'.repeat(n))
 })

@@ -22,7 +22,7 @@ import { mirror } from '../../src/mirror/mirror.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { compile } from '../support/compile.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, QUICK } from './fixture.ts'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65534
@@ -35,11 +35,7 @@ async function openTarget(mode: number) {
   await chmod(join(source, 'key'), 0o600)
   const target = directory('/dev/shm')
   await chmod(target, mode)
-  const start = async () => {
-    const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
-    onTestFinished(() => started.close())
-    return started
-  }
+  const start = () => begin(source, target)
   return { source, target, start }
 }
 
@@ -255,7 +251,7 @@ test('whoever may write the target and takes the staging directory as it is made
   await once(attacker.stdout, 'data')
   for (let n = 0; n < 200; n++) {
     try {
-      const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
+      const started = await mirror(source, target, QUICK)
       // In a directory of its own it could read, and exchange, what is made ready.
       expect(theirs(target)).toEqual([])
       await started.close()
@@ -313,7 +309,7 @@ describe.skipIf(!isRoot)(
         for (let n = 0; n < 200; n++) {
           await attack.lay()
           try {
-            await (await mirror(source, target, { interval: 60_000, quiet: 5 })).close()
+            await (await mirror(source, target, QUICK)).close()
           } catch (error) {
             expect(error).toBeInstanceOf(InotifyError)
           }
@@ -331,7 +327,7 @@ describe.skipIf(!isRoot)(
         for (let n = 0; n < 200; n++) {
           await attack.lay()
           try {
-            const started = await mirror(source, join(parent, 'target'), { interval: 60_000, quiet: 5 })
+            const started = await mirror(source, join(parent, 'target'), QUICK)
             await started.close()
           } catch (error) {
             expect(error).toBeInstanceOf(InotifyError)

@@ -10,10 +10,8 @@ import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { fixture } from './fixture.ts'
+import { shownIn } from './names.ts'
 import { said } from './said.ts'
-
-const contentOf = async (target: string) =>
-  (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
 
 test('a mount in a directory of the mirror that goes is not emptied', async ({ skip }) => {
   const { source, target, start } = fixture()
@@ -117,7 +115,7 @@ test("a directory at the target's ..data is exchanged and removed", async () => 
   await atomicWrite(source, { a: '2' })
   await mirror.refresh()
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
-  expect(await contentOf(target)).toEqual((await readdir(source)).sort())
+  expect(await shownIn(target)).toEqual((await readdir(source)).sort())
 })
 
 test('what is removed is the directory that was published, not one that has its name', async () => {

@@ -13,8 +13,9 @@ import { Passes } from '../../src/mirror/pass.ts'
 import { Staging } from '../../src/mirror/staging.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
+import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
 
 test('close() removes what the mirror made, and only that', async () => {
@@ -37,19 +38,16 @@ test('close() removes what the mirror made, and only that', async () => {
 })
 
 /** What a target has but for the mirror's own note of it. */
-const contentOf = async (target: string) =>
-  (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
-
 test('close({ keep }) leaves the content and a note of it; the next mirror takes it over', async () => {
   const { source, target, start } = fixture()
   await atomicWrite(source, { a: '1', b: '1' })
   await (await start()).close({ keep: true })
-  expect(await contentOf(target)).toEqual((await readdir(source)).sort())
+  expect(await shownIn(target)).toEqual((await readdir(source)).sort())
   await atomicWrite(source, { a: '2' })
   const again = await start()
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
   await again.close({ keep: true })
-  expect(await contentOf(target)).toEqual((await readdir(source)).sort())
+  expect(await shownIn(target)).toEqual((await readdir(source)).sort())
   expect(await readdir(target)).toHaveLength((await readdir(source)).length + 1)
   await (await start()).close()
   expect(existsSync(target)).toBe(false)
@@ -74,24 +72,24 @@ test('a mirror that was killed is taken over: leftovers go, what is still right 
   await atomicWrite(source, { a: 'same' })
   await writeFile(join(source, 'stays'), 'same')
   await writeFile(join(source, 'goes'), '')
-  const killed = mirroring(source, target, { interval: 60_000, quiet: 5 })
+  const killed = mirroring(source, target, QUICK)
   await once(killed.stdout, 'data')
   killed.kill('SIGKILL')
   await once(killed, 'exit')
-  const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
-  await writeFile(join(target, staging, 'work0/99'), 'half a fi')
+  const staging = await stagingIn(target)
+  await writeFile(join(staging, 'work0/99'), 'half a fi')
   await symlink('nowhere', join(target, '..data_tmp'))
   await writeFile(join(target, 'theirs'), '')
   await unlink(join(source, 'goes'))
 
   const { ino } = await stat(join(target, 'a'))
   const next = await start()
-  expect(await contentOf(target)).toEqual([...(await readdir(source)), 'theirs'].sort())
+  expect(await shownIn(target)).toEqual([...(await readdir(source)), 'theirs'].sort())
   expect((await stat(join(target, 'a'))).ino).toBe(ino)
   expect(existsSync(join(target, staging))).toBe(false)
   await atomicWrite(source, { a: 'other' })
   await next.refresh()
-  expect(await contentOf(target)).toEqual([...(await readdir(source)), 'theirs'].sort())
+  expect(await shownIn(target)).toEqual([...(await readdir(source)), 'theirs'].sort())
   await next.close()
   expect(await readdir(target)).toEqual(['theirs'])
 })
@@ -179,8 +177,7 @@ test('a full target keeps the last good version and says so; what fits is mirror
     skip('needs the right to mount')
   onTestFinished(() => void spawnSync('umount', [target]))
   await writeFile(join(source, 'a'), 'good')
-  const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  onTestFinished(() => started.close())
+  const started = await begin(source, target)
   const errors: unknown[] = []
   started.on('error', (error) => errors.push(error))
   await writeFile(join(source, 'a'), 'x'.repeat(100_000))
@@ -207,8 +204,7 @@ test('a target that a bind mount hides in the source is not copied into itself',
   if (spawnSync('mount', ['--bind', join(source, 'sub'), target]).status !== 0)
     skip('needs the right to mount')
   onTestFinished(() => void spawnSync('umount', [target]))
-  const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  onTestFinished(() => started.close())
+  const started = await begin(source, target)
   expect(started.skipped).toEqual([{ path: 'sub', reason: 'it is the target itself' }])
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
 })

@@ -3,11 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture } from './fixture.ts'
 
 const LIMITS = { limits: { files: 1, bytes: 100 } }
 
@@ -33,11 +32,7 @@ function inMemory() {
   const source = join(directory(existsSync('/dev/shm') ? '/dev/shm' : undefined), 'source')
   mkdirSync(source)
   const { target } = fixture()
-  const start = async (options: MirrorOptions) => {
-    const started = await mirror(source, target, { interval: 60_000, quiet: 5, ...options })
-    onTestFinished(() => started.close())
-    return started
-  }
+  const start = (options: MirrorOptions) => begin(source, target, options)
   return { source, target, start }
 }
 
@@ -147,9 +142,7 @@ test('a single file: a link to it, and a file again', async () => {
   await mkdir(target)
   const [from, to] = [join(source, 'key'), join(target, 'app.yaml')]
   await writeFile(from, 'one')
-  const options: MirrorOptions = { interval: 60_000, quiet: 5, limits: { files: 1, bytes: 3 } }
-  const mirrored = await mirror(from, to, options)
-  onTestFinished(() => mirrored.close())
+  const mirrored = await begin(from, to, { limits: { files: 1, bytes: 3 } })
   await writeFile(from, 'more')
   await mirrored.refresh()
   expect([mirrored.state, readlinkSync(to), readFileSync(to, 'utf8')]).toEqual(['over-limit', from, 'more'])

@@ -23,7 +23,8 @@ import { mirror } from '../../src/mirror/mirror.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { eventsSoFar } from '../support/events.ts'
-import { directory, fixture } from './fixture.ts'
+import { directory, fixture, QUICK } from './fixture.ts'
+import { stagingIn } from './names.ts'
 import { said } from './said.ts'
 
 /** Runs `meanwhile` once, right before the mirror opens the entry `name` for the n-th time as a file or as a directory. */
@@ -143,8 +144,8 @@ test('until it is published nobody else can open a copy, whatever the umask', as
   /** Modes of the copy and of the directory that it is in, at each of the calls that make it. */
   const seen: string[] = []
   const look = async () => {
-    const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
-    const work = join(target, staging, 'work0')
+    const staging = await stagingIn(target)
+    const work = join(staging, 'work0')
     for (const name of await readdir(work)) {
       const [file, held] = [statSync(join(work, name)), statSync(work)]
       seen.push(`${(file.mode & 0o7777).toString(8)} in ${(held.mode & 0o7777).toString(8)}`)
@@ -209,7 +210,7 @@ test('a target that the mirror makes is open to no more people than each source 
   const other = directory()
   await chmod(source, 0o750)
   await chmod(other, 0o705)
-  await (await mirror([source, other], target, { interval: 60_000, quiet: 5 })).close({ keep: true })
+  await (await mirror([source, other], target, QUICK)).close({ keep: true })
   expect((await stat(target)).mode & 0o7777).toBe(0o700)
   if (process.geteuid?.() !== 0) return
   await rm(target, { recursive: true })

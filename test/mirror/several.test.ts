@@ -9,10 +9,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
-import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
 import { eventsSoFar } from '../support/events.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { said } from './said.ts'
 
@@ -22,8 +21,7 @@ function twoSources() {
   const [a, b] = [join(base, 'a'), join(base, 'b')]
   const start = async (options?: MirrorOptions) => {
     for (const path of [a, b]) await mkdir(path, { recursive: true })
-    const started = await mirror([a, b], target, { interval: 60_000, quiet: 5, ...options })
-    onTestFinished(() => started.close())
+    const started = await begin([a, b], target, options)
     return started
   }
   const read = (name: string) => readFile(join(target, name), 'utf8')
@@ -282,7 +280,7 @@ test.skipIf(!isBuilt)('one that was killed is taken over (needs dist)', async ()
   await configMap(a, { one: '1', goes: '1' })
   await configMap(b, { two: '1' })
   await writeFile(join(b, 'flat'), '1')
-  const child = mirroring([a, b], target, { interval: 60_000, quiet: 5 })
+  const child = mirroring([a, b], target, QUICK)
   await once(child.stdout, 'data')
   child.kill('SIGKILL')
   await once(child, 'exit')

@@ -3,27 +3,21 @@ import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_ALL_EVENTS, IN_CREATE, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
-import { mirror } from '../../src/mirror/mirror.ts'
 import { eventsSoFar } from '../support/events.ts'
-import { fixture } from './fixture.ts'
+import { begin, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { said } from './said.ts'
 
-const QUICK = { interval: 60_000, quiet: 5 }
 const READING = 0x31
 
 function singleFile() {
   const { source, target } = fixture()
   const [from, to] = [join(source, 'key'), join(target, 'app.yaml')]
-  const start = async (path = from, file = to) => {
-    const started = await mirror(path, file, QUICK)
-    onTestFinished(() => started.close())
-    return started
-  }
+  const start = (path = from, file = to) => begin(path, file)
   const names = () => readdirSync(target).filter((name) => !/^(\.inotify-bridge|mark)-/.test(name))
   return { source, target, from, to, start, names, read: () => readFile(to, 'utf8') }
 }
@@ -267,8 +261,7 @@ test('over the limits, what has become a link outside is not linked to any more'
   const { to } = singleFile()
   await mkdir(dirname(to), { recursive: true })
   await writeFile(from, 'much')
-  const mirrored = await mirror(from, to, { ...QUICK, limits: { files: 1, bytes: 1 } })
-  onTestFinished(() => mirrored.close())
+  const mirrored = await begin(from, to, { limits: { files: 1, bytes: 1 } })
   expect(await readFile(to, 'utf8')).toBe('much')
   await point(secret)
   await mirrored.refresh()

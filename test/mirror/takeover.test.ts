@@ -8,8 +8,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
+import { shownIn } from './names.ts'
 import { said } from './said.ts'
 
 /** All that a reader finds below a directory: by path what is in a file, links followed; the mirror's own and the layout's names left out. */
@@ -59,8 +60,7 @@ describe('three runs over one target', () => {
             await SOURCES[kind]?.(source)
             const isLinked = kind === 'too much, as links'
             const options: MirrorOptions = {
-              interval: 60_000,
-              quiet: 5,
+              ...QUICK,
               ...(isLinked && { limits: { files: 2, bytes: 1e6 }, overLimit: 'link' }),
             }
             await run(source, target, options, end)
@@ -68,10 +68,9 @@ describe('three runs over one target', () => {
           }
           const last = directory()
           await writeFile(join(last, 'only'), '1')
-          await run(last, target, { interval: 60_000, quiet: 5 }, 'close({ keep })')
-          const names = (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-'))
-          expect(names.sort()).toEqual(['only', 'theirs'])
-          const final = await mirror(last, target, { interval: 60_000, quiet: 5 })
+          await run(last, target, QUICK, 'close({ keep })')
+          expect(await shownIn(target)).toEqual(['only', 'theirs'])
+          const final = await mirror(last, target, QUICK)
           await final.close()
           expect(await readdir(target)).toEqual(['theirs'])
         })
@@ -174,16 +173,14 @@ test('a file that somebody has put at the name of a kept one stays', async () =>
 
 test('a single file, its neighbours, and the whole directory after it', async () => {
   const { source, target } = fixture()
-  const quick = { interval: 60_000, quiet: 5 }
   await mkdir(target)
   for (const name of ['a', 'b']) await writeFile(join(source, name), name)
   for (const name of ['a', 'b']) {
-    const one = await mirror(join(source, name), join(target, `${name}.copy`), quick)
+    const one = await mirror(join(source, name), join(target, `${name}.copy`), QUICK)
     await one.close({ keep: true })
   }
   expect(await contentOf(target)).toEqual({ 'a.copy': 'a', 'b.copy': 'b' })
-  const started = await mirror(source, target, quick)
-  onTestFinished(() => started.close())
+  const started = await begin(source, target)
   expect(await contentOf(target)).toEqual({ a: 'a', b: 'b' })
   await rm(join(source, 'a'))
   await started.refresh()
@@ -231,7 +228,7 @@ test('a start that fails leaves in place of what it has replaced the new version
   await writeFile(join(target, 'a'), 'old')
   await writeFile(join(source, 'a'), 'new')
   await writeFile(join(other, 'a'), 'of another')
-  await expect(mirror([source, other], target, { interval: 60_000, quiet: 5 })).rejects.toMatchObject({
+  await expect(mirror([source, other], target, QUICK)).rejects.toMatchObject({
     code: 'EEXIST',
   })
   expect(await readFile(join(target, 'a'), 'utf8')).toMatch(/old|new/)

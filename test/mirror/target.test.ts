@@ -16,14 +16,22 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { mirror as begin } from '../../src/mirror/mirror.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture } from './fixture.ts'
+import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
 
-const contentOf = async (target: string) =>
-  (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
-
 describe('the target itself', () => {
+  /** A mirror of so many sources, each with a key and a file beside it. */
+  async function mirrorOf(count: number) {
+    const { source, target } = fixture()
+    const sources = [source, directory(), directory()].slice(0, count)
+    for (const [index, each] of sources.entries()) {
+      await atomicWrite(each, { [`key${index}`]: '1' })
+      await writeFile(join(each, `flat${index}`), '1')
+    }
+    return { source, sources, target, mirror: await begin(sources, target) }
+  }
+
   const moves: Record<string, (target: string) => Promise<void>> = {
     removed: (target) => rm(target, { recursive: true }),
     renamed: (target) => rename(target, `${target}.away`),
@@ -41,14 +49,7 @@ describe('the target itself', () => {
   for (const [how, move] of Object.entries(moves)) {
     for (const count of [1, 3]) {
       test(`${how}, ${count} sources: it is said, and what is there is mirrored to`, async () => {
-        const { source, target } = fixture()
-        const sources = [source, directory(), directory()].slice(0, count)
-        for (const [index, each] of sources.entries()) {
-          await atomicWrite(each, { [`key${index}`]: '1' })
-          await writeFile(join(each, `flat${index}`), '1')
-        }
-        const mirror = await begin(sources, target, { interval: 60_000, quiet: 5 })
-        onTestFinished(() => mirror.close())
+        const { source, sources, target, mirror } = await mirrorOf(count)
         const { errors, states } = said(mirror)
         await move(target)
         await mirror.refresh()
@@ -91,14 +92,7 @@ describe('the target itself', () => {
 
   for (const count of [1, 3]) {
     test(`cleared with all in it, the mirror's own directory too, ${count} sources: it is said, and all comes back`, async () => {
-      const { source, target } = fixture()
-      const sources = [source, directory(), directory()].slice(0, count)
-      for (const [index, each] of sources.entries()) {
-        await atomicWrite(each, { [`key${index}`]: '1' })
-        await writeFile(join(each, `flat${index}`), '1')
-      }
-      const mirror = await begin(sources, target, { interval: 60_000, quiet: 5 })
-      onTestFinished(() => mirror.close())
+      const { source, sources, target, mirror } = await mirrorOf(count)
       const { errors } = said(mirror)
       for (const name of await readdir(target)) await rm(join(target, name), { recursive: true })
       await mirror.refresh()
@@ -122,8 +116,8 @@ describe('the target itself', () => {
     await writeFile(join(source, 'a'), '1')
     const mirror = await start()
     const { errors } = said(mirror)
-    const [staging = ''] = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-'))
-    await rmdir(join(target, staging, 'work0'))
+    const staging = await stagingIn(target)
+    await rmdir(join(staging, 'work0'))
     await writeFile(join(source, 'a'), '2')
     await mirror.refresh()
     expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
@@ -162,8 +156,7 @@ describe('the target itself', () => {
     await chmod(parent, 0o777)
     const target = join(parent, 'target')
     await writeFile(join(source, 'a'), '1')
-    const mirror = await begin(source, target, { interval: 60_000, quiet: 5 })
-    onTestFinished(() => mirror.close())
+    const mirror = await begin(source, target)
     const { errors } = said(mirror)
     const elsewhere = directory()
     for (const [put, away] of [
@@ -203,7 +196,7 @@ describe('the target itself', () => {
     await rm(target, { recursive: true })
     await rename(`${target}.away`, target)
     await mirror.refresh()
-    expect(await contentOf(target)).toEqual(['a'])
+    expect(await shownIn(target)).toEqual(['a'])
     await mirror.close()
     expect(existsSync(target)).toBe(false)
   })
@@ -226,8 +219,7 @@ describe('the target itself', () => {
     onTestFinished(() => void free())
     await expect(begin(source, target)).rejects.toMatchObject({ code: 'EPERM', path: target })
     free()
-    const started = await begin(source, target, { interval: 60_000, quiet: 5 })
-    onTestFinished(() => started.close())
+    const started = await begin(source, target)
     onTestFinished(() => void free())
     const { errors } = said(started)
     spawnSync('chattr', ['+i', target])

@@ -3,7 +3,6 @@ import {
   appendFile,
   chmod,
   mkdir,
-  readdir,
   readFile,
   readlink,
   rename,
@@ -16,13 +15,10 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { mirror as begin } from '../../src/mirror/mirror.ts'
 import { Calls } from '../../src/mounts/calls.ts'
-import { directory, fixture } from './fixture.ts'
+import { begin, directory, fixture } from './fixture.ts'
+import { shownIn } from './names.ts'
 import { said } from './said.ts'
-
-const contentOf = async (target: string) =>
-  (await readdir(target)).filter((name) => !name.startsWith('.inotify-bridge-')).sort()
 
 describe('an entry that somebody changes comes back at the next pass', () => {
   const changes: Record<string, (path: string) => Promise<void>> = {
@@ -50,7 +46,7 @@ describe('an entry that somebody changes comes back at the next pass', () => {
       const text = await readFile(join(target, path), 'utf8').catch(({ code }) => String(code))
       return [path, mode.toString(8), text]
     })
-    return { content: await Promise.all(found), names: await contentOf(target) }
+    return { content: await Promise.all(found), names: await shownIn(target) }
   }
 
   for (const [how, change] of Object.entries(changes)) {
@@ -106,8 +102,7 @@ describe('an entry that somebody changes comes back at the next pass', () => {
     const other = directory()
     await atomicWrite(source, { a: '1' })
     await atomicWrite(other, { b: '2' })
-    const mirror = await begin([source, other], target, { interval: 60_000, quiet: 5 })
-    onTestFinished(() => mirror.close())
+    const mirror = await begin([source, other], target)
     for (const key of ['a', 'b', '..data/a', '..data/b', '..data']) {
       await rm(join(target, key))
       await mirror.refresh()
@@ -146,13 +141,7 @@ test('an entry of a held source that somebody removes does not keep the mirror b
   await writeFile(join(source, 'a'), '1')
   await writeFile(join(other, 'b'), '1')
   const limits = { files: 2, bytes: 1e6 }
-  const mirror = await begin([source, other], target, {
-    interval: 60_000,
-    quiet: 5,
-    limits,
-    overLimit: 'hold',
-  })
-  onTestFinished(() => mirror.close())
+  const mirror = await begin([source, other], target, { limits, overLimit: 'hold' })
   const { errors } = said(mirror)
   for (const name of ['c', 'd', 'e']) await writeFile(join(other, name), '')
   await mirror.refresh()
@@ -180,13 +169,7 @@ test('keys that a held source cannot give again are said to be missing', async (
   await atomicWrite(other, { k: '1', l: '1' })
   await writeFile(join(flat, 'file'), '1')
   const limits = { files: 5, bytes: 1e6 }
-  const mirror = await begin([source, other, flat], target, {
-    interval: 60_000,
-    quiet: 5,
-    limits,
-    overLimit: 'hold',
-  })
-  onTestFinished(() => mirror.close())
+  const mirror = await begin([source, other, flat], target, { limits, overLimit: 'hold' })
   const { errors } = said(mirror)
   await atomicWrite(other, { k: '2', l: '2', m: '', n: '', o: '', p: '' })
   await mirror.refresh()
