@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mayUnshare } from '../mounts/namespace.ts'
+import { AS_NOBODY, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program, Run } from './command.ts'
 import { mayServeFuse, runInPlace, silentMount } from './in_place.ts'
@@ -21,8 +22,7 @@ const PATIENCE = { interval: 5, timeout: 10_000 }
 const FAST = ['mirror', '--interval', '20', '--quiet', '0']
 
 /** Who may not read what only its owner may: root is made another user. */
-const SOMEBODY =
-  process.geteuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : []
+const SOMEBODY = isRoot ? ['setpriv', ...AS_NOBODY] : []
 
 function asSomebody(args: readonly string[]): Program {
   const [program = '', ...rest] = [...SOMEBODY, process.execPath, MAIN, ...args]
@@ -35,7 +35,7 @@ async function secret() {
   chmodSync(source, 0o755)
   chmodSync(target, 0o777)
   await atomicWrite(source, { 'tls.crt': 'public', 'tls.key': 'private' })
-  chmodSync(join(source, '..data/tls.key'), process.geteuid?.() === 0 ? 0o600 : 0)
+  chmodSync(join(source, '..data/tls.key'), isRoot ? 0o600 : 0)
   return { source, target }
 }
 
@@ -57,7 +57,7 @@ const INCOMPLETE = {
       chmodSync(source, 0o755)
       chmodSync(target, 0o777)
       for (const name of ['may', 'not']) writeFileSync(join(source, name), name)
-      chmodSync(join(source, 'not'), process.geteuid?.() === 0 ? 0o600 : 0)
+      chmodSync(join(source, 'not'), isRoot ? 0o600 : 0)
       return { source, target }
     },
     wanting: /not: EACCES: permission denied/,

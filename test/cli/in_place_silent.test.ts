@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mayUnshare } from '../mounts/namespace.ts'
+import { AS_NOBODY, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
 import { hasInotifywait, InPlaceRun, mayServeFuse, RIGHTS, silentMount } from './in_place.ts'
-
-const isRoot = process.geteuid?.() === 0
 
 describe.skipIf(!mayUnshare || !mayServeFuse)(
   'over a FUSE mount that changes unseen (needs unshare -rm and /dev/fuse)',
@@ -53,7 +52,7 @@ describe.skipIf(!mayUnshare || !mayServeFuse)(
     test.skipIf(!hasInotifywait || !isRoot)(
       'run by user 65534 of the system (needs inotifywait and root)',
       () =>
-        seesSwap(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'], {
+        seesSwap(['setpriv', ...AS_NOBODY], {
           namespaces: ['-m'],
           who: 'allow_other',
         }),

@@ -4,7 +4,6 @@ import {
   chmodSync,
   chownSync,
   existsSync,
-  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { STRANGE_NAMES, watched } from '../publish/watched.ts'
+import { giveAway } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program, Run } from './command.ts'
 
@@ -202,7 +202,7 @@ test.skipIf(process.getuid?.() !== 0)(
     chmodSync(shared, 0o1777)
     const link = join(shared, 'conf')
     symlinkSync(target, link)
-    lchownSync(link, 65534, 65534)
+    giveAway(link)
     for (const args of [
       [one, link],
       ['--touch', link],

@@ -17,7 +17,7 @@ export const QUICK = { interval: 60_000, quiet: 5 } satisfies MirrorOptions
 
 export function fixture(): Fixture {
   const source = join(directory(), 'source')
-  const target = join(directory(existsSync('/dev/shm') ? '/dev/shm' : undefined), 'target')
+  const target = join(inMemory(), 'target')
   mkdirSync(source)
   return { source, target, start: (options) => begin(source, target, options) }
 }
@@ -38,4 +38,9 @@ export function directory(tmpdir?: string): string {
   const made = tmp.dirSync({ unsafeCleanup: true, ...(tmpdir === undefined ? {} : { tmpdir }) })
   onTestFinished(() => made.removeCallback())
   return made.name
+}
+
+/** The same on a tmpfs, if there is one. */
+export function inMemory(): string {
+  return directory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
 }

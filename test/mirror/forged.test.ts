@@ -22,10 +22,9 @@ import { mirror } from '../../src/mirror/mirror.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { compile } from '../support/compile.ts'
+import { AS_NOBODY, giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 
-const isRoot = process.geteuid?.() === 0
-const NOBODY = 65534
 const FORGED = '.inotify-bridge-0123456789ab'
 
 /** A target that everybody may write, and a source with a file. */
@@ -42,7 +41,7 @@ async function openTarget(mode: number) {
 /** Gives all of a tree to nobody. */
 async function give(path: string): Promise<void> {
   if (lstatSync(path).isDirectory()) for (const name of await readdir(path)) await give(join(path, name))
-  await lchown(path, NOBODY, NOBODY)
+  giveAway(path)
 }
 
 async function forge(target: string, made: readonly string[], text?: string): Promise<string> {
@@ -164,18 +163,7 @@ test('nobody can claim that a mirror is running: not by a text, and not by a loc
   await give(staging)
   const holder = spawn(
     'setpriv',
-    [
-      '--reuid',
-      '65534',
-      '--regid',
-      '65534',
-      '--clear-groups',
-      'flock',
-      join(staging, 'lock'),
-      'sh',
-      '-c',
-      'echo held; cat',
-    ],
+    [...AS_NOBODY, 'flock', join(staging, 'lock'), 'sh', '-c', 'echo held; cat'],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   onTestFinished(() => void holder.kill())
@@ -238,11 +226,9 @@ test('whoever may write the target and takes the staging directory as it is made
   const { source, target } = await openTarget(0o777)
   const program = compile('take_names')
   chmodSync(dirname(program), 0o755)
-  const attacker = spawn(
-    'setpriv',
-    ['--reuid', '65534', '--regid', '65534', '--clear-groups', program, target, '.inotify-bridge-'],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  )
+  const attacker = spawn('setpriv', [...AS_NOBODY, program, target, '.inotify-bridge-'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   onTestFinished(() => void attacker.kill())
   let taken = ''
   attacker.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -320,7 +306,7 @@ describe.skipIf(!isRoot)(
 
       test(`the target, for one of user ${uid}`, async () => {
         const { source } = await openTarget(0o755)
-        await lchown(source, NOBODY, NOBODY)
+        giveAway(source)
         const parent = directory('/dev/shm')
         await chmod(parent, 0o777)
         const attack = await exchanging(parent, 'target', uid)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
-import { begin, directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, inMemory } from './fixture.ts'
 
 const LIMITS = { limits: { files: 1, bytes: 100 } }
 
@@ -28,8 +28,8 @@ function fill(directory: string): void {
 }
 
 /** A source in memory, as the target is: some of these tests fill it. */
-function inMemory() {
-  const source = join(directory(existsSync('/dev/shm') ? '/dev/shm' : undefined), 'source')
+function mirrorInMemory() {
+  const source = join(inMemory(), 'source')
   mkdirSync(source)
   const { target } = fixture()
   const start = (options: MirrorOptions) => begin(source, target, options)
@@ -38,7 +38,7 @@ function inMemory() {
 
 /** A secret outside of the source, and a source beyond the limits with directories in it. */
 async function overLimit() {
-  const { source, target, start } = inMemory()
+  const { source, target, start } = mirrorInMemory()
   const secret = join(directory(), 'secret')
   await writeFile(secret, 'secret')
   await mkdir(join(source, 'd/e'), { recursive: true })
@@ -114,7 +114,7 @@ test('nor is one of a source that has become too large for links', async () => {
 }, 60_000)
 
 test('a directory that cannot be walked whole is held, and nothing of it linked', async () => {
-  const { source, target, start } = inMemory()
+  const { source, target, start } = mirrorInMemory()
   await mkdir(join(source, 'd'))
   await writeFile(join(source, 'd/file'), '')
   fill(join(source, 'd'))

@@ -23,6 +23,7 @@ import { mirror } from '../../src/mirror/mirror.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { eventsSoFar } from '../support/events.ts'
+import { AS_NOBODY, isRoot, NOBODY } from '../support/others.ts'
 import { directory, fixture, QUICK } from './fixture.ts'
 import { stagingIn } from './names.ts'
 import { said } from './said.ts'
@@ -149,8 +150,8 @@ test('until it is published nobody else can open a copy, whatever the umask', as
     for (const name of await readdir(work)) {
       const [file, held] = [statSync(join(work, name)), statSync(work)]
       seen.push(`${(file.mode & 0o7777).toString(8)} in ${(held.mode & 0o7777).toString(8)}`)
-      if (process.getuid?.() !== 0) continue
-      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', 'cat', join(work, name)]
+      if (!isRoot) continue
+      const nobody = [...AS_NOBODY, 'cat', join(work, name)]
       expect(spawnSync('setpriv', nobody).status).not.toBe(0)
     }
   }
@@ -212,7 +213,7 @@ test('a target that the mirror makes is open to no more people than each source 
   await chmod(other, 0o705)
   await (await mirror([source, other], target, QUICK)).close({ keep: true })
   expect((await stat(target)).mode & 0o7777).toBe(0o700)
-  if (process.geteuid?.() !== 0) return
+  if (!isRoot) return
   await rm(target, { recursive: true })
   await chown(source, 1234, 4321)
   await (await start()).close({ keep: true })
@@ -224,16 +225,16 @@ test('a copy whose group cannot be kept gives another group no more than others 
 }) => {
   const { source } = fixture()
   const target = join(directory('/dev/shm'), 'target')
-  if (process.geteuid?.() !== 0) skip('needs root')
+  if (!isRoot) skip('needs root')
   const main = join(import.meta.dirname, '../../dist/cli/main.js')
-  const nobody = ['--reuid', '65534', '--regid', '65534', '--groups', '1234']
+  const nobody = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--groups=1234']
   if (spawnSync('setpriv', [...nobody, 'test', '-r', main]).status !== 0)
     skip('needs dist, and a checkout that every user can read')
   for (const [name, mode, gid, expected] of [
     // As a member of the group the mirror may give it to the copy.
     ['member', 0o640, 1234, 0o640],
     ['other', 0o664, 4321, 0o644],
-    ['same', 0o664, 65534, 0o664],
+    ['same', 0o664, NOBODY, 0o664],
   ] as const) {
     await writeFile(join(source, name), name)
     await chown(join(source, name), 0, gid)
@@ -250,7 +251,7 @@ test('a copy whose group cannot be kept gives another group no more than others 
     )
     expect(run.stderr).toBe('')
     expect((await stat(join(target, name))).mode & 0o7777, name).toBe(expected)
-    expect((await stat(join(target, name))).gid, name).toBe(gid === 4321 ? 65534 : gid)
+    expect((await stat(join(target, name))).gid, name).toBe(gid === 4321 ? NOBODY : gid)
   }
 })
 

@@ -1,14 +1,15 @@
 // What a run has made is known to the next, however it ended: whatever the next one is asked to mirror, nothing of it stays behind.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
-import { begin, directory, fixture, QUICK } from './fixture.ts'
+import { AS_NOBODY, isRoot } from '../support/others.ts'
+import { begin, directory, fixture, inMemory, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { shownIn } from './names.ts'
 import { said } from './said.ts'
@@ -192,12 +193,11 @@ test('another user takes the place of a mirror of root, as a sidecar does that o
   skip,
 }) => {
   const main = join(import.meta.dirname, '../../dist/cli/main.js')
-  const user = ['--reuid', '65534', '--regid', '65534', '--clear-groups']
-  if (process.geteuid?.() !== 0) skip('needs root')
-  if (spawnSync('setpriv', [...user, 'test', '-r', main]).status !== 0)
+  if (!isRoot) skip('needs root')
+  if (spawnSync('setpriv', [...AS_NOBODY, 'test', '-r', main]).status !== 0)
     skip('needs dist, and a checkout that every user can read')
   for (const kind of ['a ConfigMap', 'flat files']) {
-    const volume = directory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
+    const volume = inMemory()
     // As an emptyDir is.
     await chmod(volume, 0o777)
     const source = join(volume, 'source')
@@ -213,11 +213,11 @@ test('another user takes the place of a mirror of root, as a sidecar does that o
       expect(await contentOf(target)).toEqual(await contentOf(source))
     }
     await mirrorOnce()
-    await mirrorOnce('setpriv', ...user)
-    await mirrorOnce('setpriv', ...user)
+    await mirrorOnce('setpriv', ...AS_NOBODY)
+    await mirrorOnce('setpriv', ...AS_NOBODY)
     if (kind === 'a ConfigMap') await atomicWrite(source, { a: '2' })
     else await writeFile(join(source, 'd/c'), '2')
-    await mirrorOnce('setpriv', ...user)
+    await mirrorOnce('setpriv', ...AS_NOBODY)
   }
 })
 

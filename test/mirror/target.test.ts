@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { begin, directory, fixture } from './fixture.ts'
+import { begin, directory, fixture, inMemory } from './fixture.ts'
 import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
 
@@ -152,7 +152,7 @@ describe('the target itself', () => {
 
   test('others may write the way to it: what they put there is not written to', async () => {
     const { source } = fixture()
-    const parent = directory(existsSync('/dev/shm') ? '/dev/shm' : undefined)
+    const parent = inMemory()
     await chmod(parent, 0o777)
     const target = join(parent, 'target')
     await writeFile(join(source, 'a'), '1')

@@ -22,8 +22,8 @@ import { moveFile, publishDirectory, replaceFile } from '../../src/index.ts'
 import { codeOf } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { compile } from '../support/compile.ts'
+import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
-import { giveAway, isRoot } from './others.ts'
 
 const hasTwoMounts = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev
 const TRIES = 200

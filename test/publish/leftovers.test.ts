@@ -18,8 +18,8 @@ import { Calls } from '../../src/mounts/calls.ts'
 import { HeldDirectory } from '../../src/mounts/held.ts'
 import { withTemporary } from '../../src/publish/temporary.ts'
 import { withWorkDirectory } from '../../src/publish/work_directory.ts'
+import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
-import { giveAway, isRoot } from './others.ts'
 
 const LEFT = '.inotify-bridge.tmp-0123456789ab'
 

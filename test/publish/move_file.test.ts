@@ -22,8 +22,8 @@ import { moveFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
+import { isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
-import { isRoot } from './others.ts'
 import { STRANGE_NAMES, watched } from './watched.ts'
 
 const hasTwoMounts = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev

@@ -22,8 +22,8 @@ import { CallError } from '../../src/mounts/call_error.ts'
 import { Calls } from '../../src/mounts/calls.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { openDescriptors } from '../support/descriptors.ts'
+import { giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
-import { giveAway, isRoot, NOBODY } from './others.ts'
 import { STRANGE_NAMES, watched } from './watched.ts'
 
 function file(content?: string) {

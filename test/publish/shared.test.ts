@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { publishDirectory, replaceFile } from '../../src/index.ts'
+import { giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
-import { giveAway, isRoot, NOBODY } from './others.ts'
 
 /** A directory of some mode, and what is in it. */
 function shared(mode: number, lay: (path: (name: string) => string) => void = () => {}) {

@@ -18,11 +18,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Calls } from '../../src/mounts/calls.ts'
 import { processCalled } from '../../src/reload/processes.ts'
 import { signalPidFile } from '../../src/reload/signal.ts'
+import { giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { attempt, listener } from './signalled.ts'
 
-const isRoot = process.geteuid?.() === 0
-const NOBODY = 65534
 const signal = 'SIGHUP' as const
 const heard = { timeout: 10_000, interval: 5 }
 
@@ -107,7 +106,7 @@ describe.skipIf(!isRoot)("other users' (needs root)", () => {
     const directory = shared()
     const [pidFile, link] = [pidFileOf(0, pid, directory), join(directory, 'link')]
     symlinkSync(pidFile, link)
-    lchownSync(link, NOBODY, NOBODY)
+    giveAway(link)
     expect(await attempt({ signal, pidFile: link })).toMatch(
       /symlink that leads to it, belongs to user 65534/,
     )
