@@ -60,6 +60,11 @@ export function viewOfTarget(target) {
   return view
 }
 
+/** @param {string} path */
+export function isLink(path) {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+}
+
 /** @param {string} path @returns {string[]} none of what is no directory, or gone */
 export function namesIn(path) {
   try {

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest'
 import { mayUnshare } from '../../mounts/namespace.ts'
 import { compile } from '../../support/compile.ts'
+import { scratch } from '../../support/scratch.ts'
 
 // One to three sources change in every way that people have, a mirror of them runs in this process or as the command, is killed and
 // started with other options, and others do what they like to its target. At each quiet moment the target shows what the sources have (expected.mjs),
@@ -48,13 +49,6 @@ interface Result {
   unable?: string
   tally: Record<'rounds' | 'starts' | 'quiets' | 'changes' | 'reads', number>
   found?: { round: unknown; wrong: string[]; journal: string[] }
-}
-
-/** A directory that goes with the test. */
-function scratch(parent: string): string {
-  const directory = mkdtempSync(join(parent, 'inotify-bridge-mirror-model-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }), 60_000)
-  return directory
 }
 
 async function play(kind: Kind): Promise<Result> {
