@@ -29,6 +29,16 @@ function asSomebody(args: readonly string[]): Program {
   return new Program(program, rest)
 }
 
+/** Options with which a run tells whether it is ready in both ways. */
+const probed = (ready: string) => ['--json', '--ready-file', ready, '--listen', '127.0.0.1:0']
+
+/** What a probe of a run with those options is answered. */
+async function readiness(run: Program): Promise<[status: number, text: string]> {
+  const url = String(run.objects.find(({ event }) => event === 'listening')?.url)
+  const answer = await fetch(`${url}/readyz`)
+  return [answer.status, await answer.text()]
+}
+
 /** A Secret of two keys, one of which may not be read, and an empty target. */
 async function secret() {
   const [source, target] = [scratch(), scratch('/dev/shm')]
@@ -88,22 +98,9 @@ describe.each(Object.entries(INCOMPLETE))('%s', (_, { make, wanting }) => {
     const { source, target } = await make()
     const ready = join(scratch(), 'ready')
     chmodSync(join(ready, '..'), 0o777)
-    const run = asSomebody([
-      ...FAST,
-      '--json',
-      '--ready-file',
-      ready,
-      '--listen',
-      '127.0.0.1:0',
-      source,
-      target,
-    ])
+    const run = asSomebody([...FAST, ...probed(ready), source, target])
     await run.until('stdout', /"skipped".*\n/)
-    const url = String(run.objects.find(({ event }) => event === 'listening')?.url)
-    const probe = async () => {
-      const answer = await fetch(`${url}/readyz`)
-      return [answer.status, await answer.text()]
-    }
+    const probe = () => readiness(run)
     expect(await probe()).toEqual([503, expect.stringMatching(/^incomplete: .+\n$/)])
     expect((await probe())[1]).toMatch(wanting)
     expect(existsSync(ready)).toBe(false)
@@ -144,21 +141,9 @@ test('over the limits from the start, held: --once is 1, and it is not ready', a
   const { code, stderr } = await new Run([...FAST, '--once', ...limits, source, target]).ended()
   expect([code, stderr]).toEqual([1, 'inotify-bridge mirror: over-limit: more than 1 files\n'])
   const ready = join(scratch(), 'ready')
-  const run = new Run([
-    ...FAST,
-    '--json',
-    ...limits,
-    '--ready-file',
-    ready,
-    '--listen',
-    '127.0.0.1:0',
-    source,
-    target,
-  ])
+  const run = new Run([...FAST, ...probed(ready), ...limits, source, target])
   await run.until('stdout', /"state".*\n/)
-  const url = String(run.objects.find(({ event }) => event === 'listening')?.url)
-  const answer = await fetch(`${url}/readyz`)
-  expect([answer.status, await answer.text()]).toEqual([503, 'over-limit: more than 1 files\n'])
+  expect(await readiness(run)).toEqual([503, 'over-limit: more than 1 files\n'])
   expect(existsSync(ready)).toBe(false)
 })
 

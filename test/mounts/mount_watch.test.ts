@@ -23,10 +23,8 @@ function table(...points: string[]): string {
   return points.map((point, id) => `${id + 1} 0 0:1 / ${point} rw - tmpfs none rw\n`).join('')
 }
 
-/** Lets what waits for nothing but promises run. */
-const idle = () => new Promise((resolve) => setImmediate(resolve))
-
-test('a table that is read while another read is under way is the one that counts in the end', async () => {
+/** A watch that is being opened, where a table says what it said when its read was asked for, and that only when the test lets it. */
+function openWatch() {
   let now = table('/')
   const reads: Array<() => void> = []
   vi.mocked(readFile).mockImplementation(() => {
@@ -36,16 +34,24 @@ test('a table that is read while another read is under way is the one that count
   const told: string[][] = []
   const watch = new MountWatch((points) => void told.push(points))
   const opening = watch.open()
-  reads.shift()?.()
-  await opening
-
-  for (const points of [
-    ['/', '/a'],
-    ['/', '/a', '/b'],
-  ]) {
+  /** From now on these are the mounts, which the kernel tells. */
+  const mount = (...points: string[]) => {
     now = table(...points)
     notify()
   }
+  return { watch, opening, mount, reads, told }
+}
+
+/** Lets what waits for nothing but promises run. */
+const idle = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a table that is read while another read is under way is the one that counts in the end', async () => {
+  const { watch, opening, mount, reads, told } = openWatch()
+  reads.shift()?.()
+  await opening
+
+  mount('/', '/a')
+  mount('/', '/a', '/b')
   // The last that was asked for is answered first.
   for (let read = reads.pop(); read !== undefined; read = reads.pop()) {
     read()
@@ -53,8 +59,7 @@ test('a table that is read while another read is under way is the one that count
   }
   expect(told.flat().sort()).toEqual(['/a', '/b'])
   told.length = 0
-  now = table('/', '/a')
-  notify()
+  mount('/', '/a')
   reads.shift()?.()
   await idle()
   expect(told).toEqual([['/b']])
@@ -62,17 +67,8 @@ test('a table that is read while another read is under way is the one that count
 })
 
 test('what is mounted while the first table is read is told', async () => {
-  let now = table('/')
-  const reads: Array<() => void> = []
-  vi.mocked(readFile).mockImplementation(() => {
-    const read = now
-    return new Promise((resolve) => reads.push(() => resolve(read)))
-  })
-  const told: string[][] = []
-  const watch = new MountWatch((points) => void told.push(points))
-  const opening = watch.open()
-  now = table('/', '/a')
-  notify()
+  const { watch, opening, mount, reads, told } = openWatch()
+  mount('/', '/a')
   for (let read = reads.pop(); read !== undefined; read = reads.pop()) {
     read()
     await idle()
