@@ -2,10 +2,9 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import { attackDirectory, attackEntry, attackLayout, isWithin, STOLEN } from './attacks.mjs'
 import { Expectations } from './expectations.mjs'
 import { differences, leftovers } from './judge.mjs'
-import { namesIn } from './look.mjs'
+import { Others } from './others.mjs'
 import { Choice } from './random.mjs'
 import { CommandSession, inWords, LibrarySession, optionsOf } from './session.mjs'
 import { Source } from './source.mjs'
@@ -20,7 +19,6 @@ import { Source } from './source.mjs'
 
 /** ms that a mirror that nobody asks for passes may take: it looks at everything after ten seconds. */
 const PATIENCE = 15_000
-const FOREIGN = 'theirs-'
 
 let serial = 0
 
@@ -51,6 +49,7 @@ class Game {
   #pace
   #home
   #target
+  #others
   #sources
   #version = 0
   /** @type {LibrarySession | CommandSession | undefined} */
@@ -59,11 +58,6 @@ class Game {
   #options = { interval: 5, quiet: 0, limits: { files: 0, bytes: 0 }, overLimit: undefined }
   /** Of the mirror that ran last. @type {Expectations | undefined} */
   #expected
-  /** Paths that the sources may have lost, with somebody else's in their place. @type {Set<string>} */
-  #disturbed = new Set()
-  #isLayoutDisturbed = false
-  /** Others' files. @type {Map<string, string>} */
-  #theirs = new Map()
   #isWatching = false
   /** Since the last quiet moment. */
   #wasAttacked = false
@@ -78,6 +72,7 @@ class Game {
     if (targets === undefined) throw new Error(`no targets on ${round.target}`)
     this.#target = join(targets, this.#home, 'target')
     fs.mkdirSync(join(targets, this.#home))
+    this.#others = new Others(this.#target, this.#isSole)
     const [back, front] = [stage.back, stage.front].map((path) => join(path, this.#home))
     if (back === undefined || front === undefined) throw new Error('no stage')
     fs.mkdirSync(join(back, 'aside'), { recursive: true })
@@ -158,21 +153,20 @@ class Game {
     const [session, expected] = [this.#session, this.#expected]
     if (session === undefined || expected === undefined) return
     this.journal.push('quiet')
-    const isDisturbed = this.#isLayoutDisturbed || this.#disturbed.size > 0
     // The last good version of what is lost or held is nowhere else: nobody can bring it back.
-    const possible = isDisturbed && !expected.isComplete ? [] : expected.possible
+    const possible = this.#others.haveDisturbed && !expected.isComplete ? [] : expected.possible
     if (session instanceof LibrarySession) await session.pass()
     if (possible.length > 0) {
       this.quiets++
       await this.#compare(session, expected, possible)
     }
-    this.#judgeTheirs()
+    this.wrong.push(...this.#others.judge())
     await this.#endWatching()
     expected.settle()
-    if (possible.length > 0 && expected.isComplete) this.#clearUp(possible)
+    if (possible.length > 0 && expected.isComplete) this.#others.clearUp(possible)
     this.#wasAttacked = false
     if (this.wrong.length > 0 || possible.length === 0) return
-    const isReadable = (/** @type {string} */ name) => !this.#isLayoutDisturbed && !this.#disturbed.has(name)
+    const isReadable = (/** @type {string} */ name) => this.#others.haveSpared(name)
     await this.#stage.watching.begin(this.#target, possible, isReadable, choice)
     this.#isWatching = true
     this.#consider()
@@ -194,20 +188,10 @@ class Game {
     this.wrong.push(`two passes later ${after === 0 ? 'it is right' : `${after} paths are wrong`}`)
   }
 
-  /** Takes away what others have put in place of what is no longer to be there. @param {readonly Possible[]} possible */
-  #clearUp(possible) {
-    this.#isLayoutDisturbed = false
-    const stolen = namesIn(this.#target).filter((name) => name.startsWith(STOLEN))
-    for (const path of [...stolen, ...this.#disturbed])
-      if (this.#isExempt(path, possible) && isWithin(this.#target, join(this.#target, path, '..')))
-        fs.rmSync(join(this.#target, path), { recursive: true, force: true })
-    this.#disturbed.clear()
-  }
-
   /** @param {readonly Possible[]} possible */
   #differences(possible) {
     const all = differences(this.#target, possible, this.#isSole)
-    return all.filter(({ path }) => !this.#isExempt(path, possible))
+    return all.filter(({ path }) => !this.#others.isExempt(path, possible))
   }
 
   /** @param {LibrarySession | CommandSession} session @param {() => import('./judge.mjs').Difference[]} look */
@@ -222,26 +206,6 @@ class Game {
       if (session instanceof CommandSession && !session.isRunning) return found
       await sleep(3)
       if (session instanceof LibrarySession) await session.pass()
-    }
-  }
-
-  /** Whether a path, or one it lies beneath, may be there, or not, whatever it is. @param {string} path @param {readonly Possible[]} possible */
-  #isExempt(path, possible) {
-    const isAsked = (/** @type {string} */ at) =>
-      possible.some(({ view, data }) => view.has(at) || (at === '..data' && data !== 'is not there'))
-    const parts = path.split('/')
-    return parts.some((name, depth) => {
-      const at = parts.slice(0, depth + 1).join('/')
-      const isOthers = depth === 0 && (name.startsWith(FOREIGN) || name.startsWith(STOLEN))
-      return !isAsked(at) && (isOthers || this.#disturbed.has(at))
-    })
-  }
-
-  #judgeTheirs() {
-    for (const [name, content] of this.#theirs) {
-      const path = join(this.#target, name)
-      const is = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : 'nothing'
-      if (is !== content) this.wrong.push(`somebody else's ${name} is ${JSON.stringify(is)}`)
     }
   }
 
@@ -360,7 +324,7 @@ class Game {
     if (how === 'close') this.#stage.watching.exempt()
     await session.end(how === 'keep')
     if (how === 'keep') return
-    const left = leftovers(this.#target).filter((name) => !this.#isExempt(name, []))
+    const left = leftovers(this.#target).filter((name) => !this.#others.isExempt(name, []))
     if (left.length > 0)
       this.wrong.push(`close() has left ${left.map((name) => JSON.stringify(name)).join(' ')}`)
   }
@@ -374,10 +338,7 @@ class Game {
   /** @param {Choice} choice */
   #addTheirs(choice) {
     if (!fs.existsSync(this.#target)) return
-    const name = `${FOREIGN}${choice.below(3)}`
-    const content = `somebody else's, ${++this.#version}`
-    fs.writeFileSync(join(this.#target, name), content)
-    this.#theirs.set(name, content)
+    const name = this.#others.write(choice, ++this.#version)
     this.journal.push(`somebody writes ${name} in the target`)
   }
 
@@ -385,32 +346,22 @@ class Game {
   #attack(what, choice) {
     // The command looks at its target in its own time.
     if (this.#session instanceof CommandSession || !fs.existsSync(this.#target)) return
+    const attack = this.#attackAs(what, choice)
+    if (attack === undefined) return
+    this.#stage.watching.exempt(attack.names)
+    this.#wasAttacked = true
+    this.journal.push(`somebody attacks the target: ${attack.done}`)
+  }
+
+  /** @param {string} what @param {Choice} choice */
+  #attackAs(what, choice) {
+    if (what === 'attack directory') {
+      const isSpared = this.#session === undefined || this.#isSole
+      return isSpared ? undefined : this.#others.attackDirectory(choice)
+    }
+    if (what === 'attack ..data') return this.#others.attackLayout(choice)
     const [first] = this.#expected?.possible ?? []
     const paths = [...(first?.view ?? [])].flatMap(([path, { kind }]) => (kind === 'nothing' ? [] : [path]))
-    let done = ''
-    if (what === 'attack directory') {
-      if (this.#session === undefined || this.#isSole) return
-      done = attackDirectory(this.#target, choice)
-      this.#theirs.clear()
-      this.#disturbed.clear()
-      this.#isLayoutDisturbed = true
-      this.#stage.watching.exempt()
-    } else if (what === 'attack ..data') {
-      done = attackLayout(this.#target, choice)
-      if (done === '') return
-      this.#isLayoutDisturbed = true
-      this.#disturbed.add('..data')
-      this.#stage.watching.exempt()
-    } else if (paths.length > 0) {
-      const [path, another] = [choice.of(paths), choice.of(paths)]
-      const names = [path, another].map((each) => each.split('/')[0] ?? '')
-      done = attackEntry(this.#target, path, another, this.#isSole, choice)
-      if (done === '') return
-      for (const each of [path, another, ...names]) this.#disturbed.add(each)
-      this.#stage.watching.exempt(names)
-    }
-    if (done === '') return
-    this.#wasAttacked = true
-    this.journal.push(`somebody attacks the target: ${done}`)
+    return this.#others.attackEntry(paths, choice)
   }
 }
