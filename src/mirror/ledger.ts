@@ -10,8 +10,8 @@ const MOST = 8 * 1024 * 1024
 
 const NAME = 'ledger'
 const DRAFT = 'ledger.tmp'
-/** Names that a ledger has in a staging directory. */
-export const LEDGER_FILES: readonly string[] = [DRAFT, NAME]
+/** Names that a ledger has in a staging directory, in the order in which they go: without the first there is none. */
+export const LEDGER_FILES: readonly [string, string] = [NAME, DRAFT]
 
 /** What a mirror notes down in its staging directory for the one that comes after it. */
 export interface Ledger {

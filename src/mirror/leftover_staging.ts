@@ -101,7 +101,8 @@ export async function removeStaging(
 ): Promise<void> {
   for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
-  for (const file of [LOCK_FILE, ...LEDGER_FILES]) await removeTree(held, file, isMade ? undefined : isNote)
+  // The ledger first: being killed in here leaves what removeUnfinished knows.
+  for (const file of [...LEDGER_FILES, LOCK_FILE]) await removeTree(held, file, isMade ? undefined : isNote)
   try {
     const now = await target.lstat(name)
     // Of another directory that has taken the name since, it removes an empty one at most.
@@ -119,19 +120,29 @@ export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
 
 /** Removes what mirrors left that were killed while they made it, or removed it. */
 export async function removeUnfinished(target: HeldDirectory): Promise<void> {
+  const [ledger, draft] = LEDGER_FILES
   for (const name of await stagingsIn(target, true)) {
     await using held = await target.directory(name).catch(() => undefined)
     if (held === undefined || Date.now() - Number(held.opened.mtimeNs / 1_000_000n) < UNBORN_FOR) continue
-    if (await hasOnlyNotes(held)) await removeStaging(target, name, held)
+    if (await hasOnlyNotes(held, [LOCK_FILE, ledger, draft])) await removeStaging(target, name, held)
+  }
+  // One that is made has its ledger until it goes.
+  for (const name of (await stagingsIn(target)).filter((name) => STAGING_NAME.test(name))) {
+    await using held = await target.directory(name).catch(() => undefined)
+    if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))
+      await removeStaging(target, name, held)
   }
 }
 
-/** Whether a directory has nothing in it but what a mirror of this user's has noted down. */
-async function hasOnlyNotes(held: HeldDirectory): Promise<boolean> {
+/** Whether a directory has nothing in it but what a mirror of this user's has noted down under some of these names. */
+async function hasOnlyNotes(held: HeldDirectory, known: readonly string[]): Promise<boolean> {
   if (!isOwn(held.opened)) return false
-  const known = [LOCK_FILE, ...LEDGER_FILES]
   const names = (await held.names(known.length + 1)).map(String)
-  for (const name of names) if (!known.includes(name) || !isNote(await held.lstat(name))) return false
+  for (const name of names) {
+    if (!known.includes(name)) return false
+    const stat = await held.lstat(name).catch(() => undefined)
+    if (stat !== undefined && !isNote(stat)) return false
+  }
   return true
 }
 

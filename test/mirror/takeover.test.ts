@@ -1,7 +1,7 @@
 // What a run has made is known to the next, however it ended: whatever the next one is asked to mirror, nothing of it stays behind.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -11,7 +11,7 @@ import type { MirrorOptions } from '../../src/mirror/options.ts'
 import { AS_NOBODY, isRoot } from '../support/others.ts'
 import { begin, directory, fixture, inMemory, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
-import { shownIn } from './names.ts'
+import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
 
 /** All that a reader finds below a directory: by path what is in a file, links followed; the mirror's own and the layout's names left out. */
@@ -126,6 +126,30 @@ describe('of several sources one of which is held from the start', () => {
     expect(await contentOf(target)).toEqual({ a1: '3', b3: '3' })
     expect(errors).toEqual([])
   })
+})
+
+test.each([['ledger'], ['ledger', 'lock']])(
+  'killed while it removed what an earlier one had noted down, %s: the next one goes on with it',
+  async (...removed) => {
+    const { source, target, start } = fixture()
+    await writeFile(join(source, 'a'), '1')
+    await (await start()).close({ keep: true })
+    const staging = await stagingIn(target)
+    for (const name of removed) await unlink(join(staging, name))
+    const second = await start()
+    expect(existsSync(staging)).toBe(false)
+    await second.close()
+  },
+)
+
+test("a directory of somebody's that is called as a mirror's own stays with what is in it", async () => {
+  const { source, target, start } = fixture()
+  const theirs = join(target, '.inotify-bridge-0123456789ab')
+  await mkdir(theirs, { recursive: true })
+  await writeFile(join(theirs, 'lock'), 'theirs')
+  await writeFile(join(source, 'a'), '1')
+  await (await start()).close()
+  expect(await readdir(theirs)).toEqual(['lock'])
 })
 
 test('several sources that are together more than one may be are not copied anew', async () => {
