@@ -88,7 +88,9 @@ export class Passes {
         if (outcome !== undefined) return outcome
       }
     } catch (error) {
-      if (losesSource(error) || isOfSource(error)) return { found: 'lost', reason: reasonOf(error) }
+      // An InotifyError is the target's.
+      if (!(error instanceof InotifyError) && (losesSource(error) || isOfSource(error)))
+        return { found: 'lost', reason: reasonOf(error) }
       throw error
     }
   }

@@ -9,6 +9,7 @@ import { irretrievable } from './irretrievable.ts'
 import { adopted, withoutClaimed } from './last_good.ts'
 import { type Contribution, merge } from './merge.ts'
 import { isApart, isEssential, plan, type Step } from './plan.ts'
+import { onTarget } from './safe_copy.ts'
 import type { Target } from './target.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
@@ -63,8 +64,10 @@ export class Publisher {
    */
   begin(source: number): Promise<number> {
     return this.#inTurn(async () => {
-      const moved = await this.#target.locate()
-      await this.#target.staging.renew(source)
+      const { shown } = this.#target
+      // Not as they are: a pass would take what a call on the target says for the source's.
+      const moved = await onTarget('open', shown, this.#target.locate())
+      await onTarget('stat', shown, this.#target.staging.renew(source))
       await this.#target.verify()
       if (moved !== undefined) {
         this.#contributions.fill(undefined)

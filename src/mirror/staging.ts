@@ -204,8 +204,8 @@ export class Staging {
   }
 }
 
-/** NFS and FUSE do not know a directory any more that was removed; others say that it has no name. */
-async function hasLinks(held: HeldDirectory): Promise<boolean> {
+/** Whether nobody has removed a directory. NFS and FUSE do not know one any more that was; others say that it has no name. */
+export async function hasLinks(held: HeldDirectory): Promise<boolean> {
   try {
     // Some FUSE servers count no links at all.
     return (await held.stat()).nlink > 0n || held.opened.nlink === 0n

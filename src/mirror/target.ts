@@ -14,7 +14,7 @@ import {
   warnUnlessInMemory,
 } from './open_target.ts'
 import { onTarget } from './safe_copy.ts'
-import { Staging } from './staging.ts'
+import { hasLinks, Staging } from './staging.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 import { isTrustedWay } from './trusted_way.ts'
 import { confirm, untouched } from './verify_target.ts'
@@ -131,7 +131,14 @@ export class Target {
     if (there !== undefined) this.#calls.close(there.fd)
     const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
     // By another mount of it, too: what is written to the one that is held is in both.
-    if (isSame) return await this.#restage()
+    if (isSame) {
+      try {
+        return await this.#restage()
+      } catch (error) {
+        // Removed between the two looks.
+        if (!(await isRemoved(held))) throw error
+      }
+    }
     this.#turnTo(await openAt(this.#calls, this.#place, await this.#wayFrom()))
     return this.#stale(
       'the directory was removed, renamed or replaced while it was mirrored to: what is at the path now is mirrored to from here on, and programs that hold the old one must open the path again',
@@ -292,15 +299,17 @@ async function openOnce(
       throw error
     }
   } catch (error) {
-    const isGone = await held.stat().then(
-      ({ nlink }) => nlink === 0n,
-      () => false,
-    )
+    const isGone = await isRemoved(held)
     await held.close()
     if (isGone) throw new TargetGone()
     if (created) await removeIfEmpty(calls, directory).catch(() => {})
     throw error
   }
+}
+
+/** Whether a directory is at no path any more; false if nobody can tell. */
+async function isRemoved(held: HeldDirectory): Promise<boolean> {
+  return !(await hasLinks(held).catch(() => true))
 }
 
 async function inodeAt(calls: Calls, path: string): Promise<Inode | undefined> {

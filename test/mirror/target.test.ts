@@ -72,6 +72,24 @@ describe('the target itself', () => {
     }
   }
 
+  test('removed 50 times, each in the midst of passes: no source is taken for lost', async () => {
+    const { sources, target, mirror } = await mirrorOf(3)
+    const { errors, states } = said(mirror)
+    for (let n = 0; n < 50; n++) {
+      const passes = Promise.all([mirror.refresh(), mirror.refresh()])
+      // What is put there meanwhile is removed as well.
+      await rm(target, { recursive: true, force: true, maxRetries: 100, retryDelay: 1 })
+      await passes
+    }
+    await mirror.refresh()
+    await mirror.refresh()
+    for (const index of sources.keys())
+      expect(await readFile(join(target, `key${index}`), 'utf8'), `key${index}`).toBe('1')
+    expect(states).toEqual([])
+    // ENOENT: it went while something was being put there.
+    expect(errors.filter(({ message }) => !/^(ESTALE|ENOENT): /.test(message))).toEqual([])
+  })
+
   test('one that comes to lie in the source is refused, and what is in the source stays', async () => {
     const { source, target, start } = fixture()
     await mkdir(join(source, 'sub'))
