@@ -46,9 +46,15 @@ export function attackEntry(target, path, another, isSole, choice) {
     if (!isApart || !isWithin(target, join(other, '..')) || !fs.existsSync(other)) return ''
     const between = join(target, `${STOLEN}${++serial}`)
     fs.renameSync(at, between)
-    fs.renameSync(other, at)
-    fs.renameSync(between, other)
-    return `${JSON.stringify(path)} and ${JSON.stringify(another)} change places`
+    const done = `${JSON.stringify(path)} and ${JSON.stringify(another)} change places`
+    try {
+      fs.renameSync(other, at)
+      fs.renameSync(between, other)
+    } catch (error) {
+      // The mirror goes on meanwhile, on a thread of its own: what was there a moment ago is another, or gone.
+      return `${done}, as far as that can be done: ${error}`
+    }
+    return done
   }
   fs.rmSync(at, { recursive: true })
   if (what === 'file') fs.writeFileSync(at, 'an intruder')

@@ -19,7 +19,7 @@ export class Expectations {
   // Since the last quiet moment:
   wasLost = false
   hadConflict = false
-  /** A source over the limits has no `..data` any more, by which the links to its keys lead there. */
+  /** A source over the limits lacks what links to its keys lead to: `..data`, or a key in it, which may be a file beside it by now. */
   hasLostLinks = false
 
   /**
@@ -85,8 +85,7 @@ export class Expectations {
       const offer = offers[i]
       const shown = this.#shown.get(source)
       if (
-        offer?.isConfigMap === false &&
-        shown?.some(({ way, isConfigMap }) => way === 'linked' && isConfigMap)
+        shown?.some((before) => before.way === 'linked' && before.isConfigMap && leadsNowhere(before, offer))
       )
         this.hasLostLinks = true
       if (offer === undefined || offer.way === 'held' || isDeepStrictEqual(offer, shown?.at(-1))) continue
@@ -108,4 +107,20 @@ export class Expectations {
     this.hadConflict = false
     this.hasLostLinks = false
   }
+}
+
+/** Whether links to the keys of a source, as it was, lead to something that it has no longer. @param {Offer} before @param {Offer | undefined} now */
+function leadsNowhere(before, now) {
+  if (now === undefined) return false
+  if (!now.isConfigMap) return true
+  const there = new Set(pathsOf(now.keys))
+  return pathsOf(before.keys).some((path) => !there.has(path))
+}
+
+/** @param {ReadonlyMap<string, import('./look.mjs').Node> | undefined} entries @returns {string[]} */
+function pathsOf(entries) {
+  return [...(entries ?? [])].flatMap(([name, node]) => {
+    const below = node.kind === 'directory' ? pathsOf(node.entries) : []
+    return [name, ...below.map((path) => `${name}/${path}`)]
+  })
 }
