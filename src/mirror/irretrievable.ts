@@ -6,7 +6,8 @@ import { isEssential, type Step } from './plan.ts'
 const TOLD = 5
 
 /**
- * The error that says what somebody has removed from the target and a source can give no more, as it is held, lost or unreadable.
+ * The error that says what somebody has removed from the target and a source can give no more, as it is held, lost or unreadable;
+ * undefined if none of them is one of these sources'.
  *
  * @param steps what has to be placed, and cannot be
  * @param hasKeys whether all the keys of a source can be had
@@ -16,7 +17,7 @@ export async function irretrievable(
   steps: readonly Step[],
   contributions: readonly Contribution[],
   hasKeys: (contribution: Contribution) => Promise<boolean>,
-): Promise<InotifyError> {
+): Promise<InotifyError | undefined> {
   const keepsOthersBack = steps.some(isEssential)
   const names = new Set<string>()
   const sources = new Set<string>()
@@ -33,6 +34,7 @@ export async function irretrievable(
       sources.add(source)
     }
   }
+  if (names.size === 0) return undefined
   const [told, more] = [[...names].slice(0, TOLD).join(', '), names.size - TOLD]
   const what = `${told}${more > 0 ? ` and ${more} more` : ''} of ${[...sources].join(', ')}`
   const rest = keepsOthersBack ? '; what is new of other keys waits for that' : ''

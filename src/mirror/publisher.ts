@@ -37,6 +37,8 @@ export class Publisher {
   #isUp = false
   // How often in turn something could not be published, for want of another source's files or as somebody displaced it.
   #deferrals = 0
+  // The sources that have been heard of since something was first wanting: what is wanting of another one may be on its way.
+  readonly #heard = new Set<number>()
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(target: Target, sources: number) {
@@ -119,6 +121,7 @@ export class Publisher {
    * target has of it stays.
    */
   goOnWithout(source: number, path: string): void {
+    this.#heard.add(source)
     if (this.#contributions[source] !== undefined) return
     this.#contributions[source] = adopted(this.tree, path)
     for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
@@ -167,17 +170,22 @@ export class Publisher {
     let steps = plan(target.tree, tree)
     if (steps.length === 0) {
       this.#deferrals = 0
+      this.#heard.clear()
       return { ...NOTHING, failures }
     }
     if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
     const ready = await this.#atHand(steps)
     const lacking = steps.filter((step) => !ready.has(step))
     const isKeptBack = lacking.some(isEssential)
-    if (lacking.length > 0) {
+    if (lacking.length === 0) {
+      this.#heard.clear()
+    } else {
+      this.#heard.add(source)
       this.#defer(source)
-      const isStuck = this.#deferrals > MOST_DEFERRALS
-      if (isStuck) failures.push(await this.#stuck(lacking, contributions))
-      if (isKeptBack && !isStuck) return { ...NOTHING, failures, isDeferred: true }
+      const isLasting = this.#deferrals > MOST_DEFERRALS
+      const stuck = isLasting ? await this.#stuck(lacking, contributions) : undefined
+      if (stuck !== undefined) failures.push(stuck)
+      if (isKeptBack && !isLasting) return { ...NOTHING, failures, isDeferred: true }
       steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
     }
     const before = copyTree(target.tree)
@@ -211,10 +219,14 @@ export class Publisher {
     for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
   }
 
-  #stuck(lacking: readonly Step[], contributions: readonly Contribution[]): Promise<InotifyError> {
+  #stuck(
+    lacking: readonly Step[],
+    contributions: readonly Contribution[],
+  ): Promise<InotifyError | undefined> {
+    const heard = contributions.filter((_, source) => this.#heard.has(source))
     const hasKeys = async ({ generation }: Contribution) =>
       generation === undefined || (await this.#isAtHand(generation.tree, true))
-    return irretrievable(this.#target.shown, lacking, contributions, hasKeys)
+    return irretrievable(this.#target.shown, lacking, heard, hasKeys)
   }
 
   /** Those of the steps whose content is there. */

@@ -161,6 +161,43 @@ test('an entry of a held source that somebody removes does not keep the mirror b
   expect(errors[0]?.message).toContain(`b of ${other}`)
 })
 
+test.each([
+  ['ConfigMaps', atomicWrite],
+  [
+    'flat directories',
+    async (path: string, files: Record<string, string>) => {
+      for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
+    },
+  ],
+])('of many %s nothing is said to be lost that each of them gives again', async (_, put) => {
+  const { target } = fixture()
+  const sources = Array.from({ length: 7 }, () => directory())
+  for (const [index, path] of sources.entries()) await put(path, { [`key${index}`]: '1' })
+  const mirror = await begin(sources, target)
+  const { errors } = said(mirror)
+  for (const name of await shownIn(target)) await rm(join(target, name), { recursive: true })
+  for (let n = 0; n < 2; n++) await mirror.refresh()
+  for (const index of sources.keys()) expect(await readFile(join(target, `key${index}`), 'utf8')).toBe('1')
+  expect(errors).toEqual([])
+})
+
+test('nor what one gives whose pass takes longer than those of the others', async () => {
+  const { source, target } = fixture()
+  const [slow, other] = [directory(), directory()]
+  await atomicWrite(source, { x: 'first', y: '1' })
+  await writeFile(join(slow, 'z'), '1')
+  await atomicWrite(other, { o: '1' })
+  const mirror = await begin([source, slow, other], target, { quiet: 200 })
+  const { errors } = said(mirror)
+  await writeFile(join(slow, 'x'), 'second')
+  await mirror.refresh()
+  expect(errors.splice(0)).toMatchObject([{ code: 'EEXIST' }])
+  await atomicWrite(source, { y: '2' })
+  for (let n = 0; n < 2; n++) await mirror.refresh()
+  expect(await readFile(join(target, 'x'), 'utf8')).toBe('second')
+  expect(errors).toEqual([])
+})
+
 test('keys that a held source cannot give again are said to be missing', async () => {
   const { source, target } = fixture()
   const other = directory()
