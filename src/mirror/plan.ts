@@ -21,7 +21,11 @@ export function isEssential(step: Step): boolean {
 /** Whether a step is about what readers reach without the generation: none builds on one that does. */
 export function isApart(step: Step): boolean {
   if (step.do === 'remove') return false
-  return step.do !== 'place' || (!step.essential && step.node.kind !== 'link')
+  return step.do !== 'place' || (!step.essential && !hasLinks(step.node))
+}
+
+function hasLinks(node: TargetNode): boolean {
+  return node.kind === 'link' || (node.kind === 'directory' && [...node.entries.values()].some(hasLinks))
 }
 
 /**
