@@ -35,7 +35,7 @@ export interface Leftover extends AsyncDisposable {
 
 /** Names of the staging directories of this user's in a target, of those that are being made, or of the others. */
 export async function stagingsIn(target: HeldDirectory, areUnborn = false): Promise<string[]> {
-  const names = (await target.names(MOST_NAMES)).map(String).filter((name) => name.startsWith(STAGING_PREFIX))
+  const names = (await target.names(MOST_NAMES)).map(String).filter((name) => STAGING_NAME.test(name))
   const asked = names.filter((name) => name.startsWith(UNBORN_PREFIX) === areUnborn)
   const own: string[] = []
   for (let first = 0; first < asked.length; first += AT_ONCE) {
@@ -127,7 +127,7 @@ export async function removeUnfinished(target: HeldDirectory): Promise<void> {
     if (await hasOnlyNotes(held, [LOCK_FILE, ledger, draft])) await removeStaging(target, name, held)
   }
   // One that is made has its ledger until it goes.
-  for (const name of (await stagingsIn(target)).filter((name) => STAGING_NAME.test(name))) {
+  for (const name of await stagingsIn(target)) {
     await using held = await target.directory(name).catch(() => undefined)
     if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))
       await removeStaging(target, name, held)

@@ -2,7 +2,18 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  unlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
@@ -141,6 +152,17 @@ test.each([['ledger'], ['ledger', 'lock']])(
     await second.close()
   },
 )
+
+test('a directory of the source that is only called much like one of which a start came to nothing stays', async () => {
+  const { source, target, start } = fixture()
+  const name = '.inotify-bridge-new-releases'
+  await mkdir(join(source, name))
+  await (await start()).close({ keep: true })
+  await utimes(join(target, name), 1, 1)
+  const { ino } = statSync(join(target, name))
+  await start()
+  expect(statSync(join(target, name)).ino).toBe(ino)
+})
 
 test("a directory of somebody's that is called as a mirror's own stays with what is in it", async () => {
   const { source, target, start } = fixture()
