@@ -137,8 +137,10 @@ export async function removeUnfinished(target: HeldDirectory): Promise<void> {
 /** Whether a directory has nothing in it but what a mirror of this user's has noted down under some of these names. */
 async function hasOnlyNotes(held: HeldDirectory, known: readonly string[]): Promise<boolean> {
   if (!isOwn(held.opened)) return false
-  const names = (await held.names(known.length + 1)).map(String)
-  for (const name of names) {
+  // Another mirror's that ends just now may be gone, and one that cannot be listed is not ours to remove.
+  const names = await held.names(known.length + 1).catch(() => undefined)
+  if (names === undefined) return false
+  for (const name of names.map(String)) {
     if (!known.includes(name)) return false
     const stat = await held.lstat(name).catch(() => undefined)
     if (stat !== undefined && !isNote(stat)) return false

@@ -15,10 +15,11 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
+import { HeldDirectory } from '../../src/mounts/held.ts'
 import { AS_NOBODY, isRoot } from '../support/others.ts'
 import { begin, directory, fixture, inMemory, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
@@ -162,6 +163,25 @@ test('a directory of the source that is only called much like one of which a sta
   const { ino } = statSync(join(target, name))
   await start()
   expect(statSync(join(target, name)).ino).toBe(ino)
+})
+
+test('one that is removed while it is looked at is no reason not to start', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'a'), '1')
+  await (await start()).close({ keep: true })
+  const staging = await stagingIn(target)
+  for (const name of readdirSync(staging)) await unlink(join(staging, name))
+  const { ino } = statSync(staging, { bigint: true })
+  const { names } = HeldDirectory.prototype
+  const spy = vi.spyOn(HeldDirectory.prototype, 'names')
+  onTestFinished(() => spy.mockRestore())
+  // As its own mirror does, which is about to end.
+  spy.mockImplementation(async function (this: HeldDirectory, most) {
+    if (this.opened.ino === ino) await rm(staging, { recursive: true, force: true })
+    return await names.call(this, most)
+  })
+  await start()
+  expect(existsSync(staging)).toBe(false)
 })
 
 test("a directory of somebody's that is called as a mirror's own stays with what is in it", async () => {
