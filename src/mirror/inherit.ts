@@ -30,7 +30,8 @@ export async function readBack(
   const reader = new Reader(bytes)
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(String)) {
-    const isData = name === '..data' || name === DATA_DRAFT
+    // Unless a source has had an entry of the draft's name.
+    const isData = name === '..data' || (name === DATA_DRAFT && !made.has(name))
     const inodes = made.get(isData ? '..data' : name)
     if (inodes === undefined || (only !== '' && name !== only)) continue
     const stat = await target.lstat(name).catch(() => undefined)

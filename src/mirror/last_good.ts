@@ -9,10 +9,11 @@ import type { Link, TargetNode, TargetTree } from './tree.ts'
 export function adopted(target: TargetTree, source: string): Contribution {
   const current = currentGeneration(target)
   const entries = new Map(target.entries)
-  // The draft is left by one that was killed.
-  if (current !== undefined) for (const name of [current.name, '..data', DATA_DRAFT]) entries.delete(name)
+  if (current !== undefined) for (const name of [current.name, '..data']) entries.delete(name)
   // Somebody has had it lead elsewhere since: that is no source's.
   else if (entries.get('..data')?.kind === 'link') entries.delete('..data')
+  // The draft is left by one that was killed; what is no link is a source's.
+  if (current !== undefined && entries.get(DATA_DRAFT)?.kind === 'link') entries.delete(DATA_DRAFT)
   const generation = current && { from: current.name, tree: current.tree }
   return { source, entries, generation, isAdopted: target.entries.size > 0 }
 }

@@ -184,6 +184,24 @@ test('one that is removed while it is looked at is no reason not to start', asyn
   expect(existsSync(staging)).toBe(false)
 })
 
+test("a flat source's ..data_tmp stays for one that is held, and goes with one that has it no longer", async () => {
+  const { target } = fixture()
+  const [map, flat] = [directory(), directory()]
+  const options: MirrorOptions = { ...QUICK, limits: { files: 2, bytes: 1e6 }, overLimit: 'hold' }
+  await atomicWrite(map, { key: '1' })
+  await writeFile(join(flat, '..data_tmp'), 'content')
+  await (await mirror([map, flat], target, options)).close({ keep: true })
+  for (const name of ['a', 'b']) await writeFile(join(flat, name), '1')
+  await atomicWrite(map, { key: '2' })
+  await (await mirror([map, flat], target, options)).close({ keep: true })
+  expect(await contentOf(target)).toEqual({ key: '2' })
+  expect(await readFile(join(target, '..data_tmp'), 'utf8')).toBe('content')
+  await unlink(join(flat, '..data_tmp'))
+  await begin([map, flat], target, options)
+  expect(await contentOf(target)).toEqual({ a: '1', b: '1', key: '2' })
+  expect(await shownIn(target)).not.toContain('..data_tmp')
+})
+
 test("a directory of somebody's that is called as a mirror's own stays with what is in it", async () => {
   const { source, target, start } = fixture()
   const theirs = join(target, '.inotify-bridge-0123456789ab')
