@@ -63,6 +63,9 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
       rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
     steps.get(rank)?.push({ do: 'place', path, node, essential })
   }
+  // Another source's entry of that name is for the next plan: until `..data` has left it, readers come through what is there.
+  const isLeft = (path: string) =>
+    path === generations.old && generations.next !== undefined && path !== generations.next
   const remove = (path: string, node: TargetNode) => {
     const rank =
       path === generations.old
@@ -93,6 +96,7 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
     for (const [name, node] of next.entries) {
       const had = old.entries.get(name)
       if (had === undefined) place(prefix + name, node)
+      else if (isLeft(prefix + name)) remove(prefix + name, had)
       else compare(prefix + name, had, node)
     }
     for (const [name, node] of old.entries) if (!next.entries.has(name)) remove(prefix + name, node)

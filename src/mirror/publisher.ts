@@ -188,6 +188,7 @@ export class Publisher {
       if (isKeptBack && !isLasting) return { ...NOTHING, failures, isDeferred: true }
       steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
     }
+    const isPutOff = steps.some((step) => step.do === 'remove' && tree.entries.has(step.path))
     const before = copyTree(target.tree)
     const work = () => target.staging.work(source)
     const built = await buildAll(steps, target, work)
@@ -200,13 +201,13 @@ export class Publisher {
     }
     const applied = await apply(steps, built, target, work)
     // What somebody has displaced meanwhile is copied once more.
-    if (applied.isDisplaced) this.#defer(undefined)
+    if (applied.isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0
     const changed = applied.visible ? changedNames(before, target.tree) : undefined
     return {
       changed,
       failures: [...failures, ...applied.failures],
-      isDeferred: isKeptBack || applied.isDisplaced,
+      isDeferred: isKeptBack || isPutOff || applied.isDisplaced,
     }
   }
 

@@ -10,6 +10,7 @@ import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
+import { Calls } from '../../src/mounts/calls.ts'
 import { eventsSoFar } from '../support/events.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
@@ -236,6 +237,30 @@ test("a flat directory's ..data_tmp is there at every swap of a ConfigMap beside
   expect(names).toContain('..data')
   expect(names).not.toContain('..data_tmp')
 })
+
+test.each(['a file', 'a directory with a key in it'])(
+  "%s of one that is called as the generation is not in the way of another's readers",
+  async (kind) => {
+    const { a, b, target, start, read } = twoSources()
+    await configMap(a, { key: 'of a' })
+    const mirror = await start()
+    const name = await readlink(join(target, '..data'))
+    const { rename: original } = Calls.prototype
+    const found = new Set<string>()
+    const spy = vi.spyOn(Calls.prototype, 'rename')
+    onTestFinished(() => spy.mockRestore())
+    spy.mockImplementation(async function (this: Calls, ...args) {
+      await original.apply(this, args)
+      found.add(await read('key').catch(String))
+    })
+    if (kind !== 'a file') await mkdir(join(b, name))
+    const at = kind === 'a file' ? name : `${name}/key`
+    await writeFile(join(b, at), 'of b')
+    for (let n = 0; n < 2; n++) await mirror.refresh()
+    expect([...found]).toEqual(['of a'])
+    expect([await read('key'), await read(at)]).toEqual(['of a', 'of b'])
+  },
+)
 
 test('the limits are for each of them; one over them is linked to and the other goes on', async () => {
   const { a, b, target, start, read } = twoSources()
