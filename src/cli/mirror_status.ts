@@ -48,6 +48,8 @@ export class MirrorStatus extends Status {
     })
     mirrored.on('error', () => {
       this.errors++
+      // The pass may be long in ending: of a target that has stopped answering, for one.
+      this.told()
     })
     mirrored.on('pass', () => this.told())
     this.told()

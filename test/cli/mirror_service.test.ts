@@ -18,6 +18,7 @@ import { metricsText } from '../../src/cli/mirror_metrics.ts'
 import { MirrorStatus } from '../../src/cli/mirror_status.ts'
 import { IN_DELETE, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
+import { mirror } from '../../src/mirror/mirror.ts'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
@@ -209,7 +210,20 @@ test('not ready while the target cannot be written, and again when it can', asyn
   mirrored.errors = []
   mirrored.emit('pass')
   expect(status.unready).toBeUndefined()
-  expect(told).toEqual([true, false, false, true])
+  expect(told).toEqual([true, false, false, false, true])
+})
+
+test('not ready from when an error is told, and not only when the pass is over', async () => {
+  const { source, target } = directories()
+  writeFileSync(join(source, 'a'), '1')
+  await using mirrored = await mirror(source, target, { interval: 60_000, quiet: 5 })
+  const status = new MirrorStatus()
+  status.follow(mirrored)
+  const told: boolean[] = []
+  status.on('told', (ready) => told.push(ready))
+  renameSync(target, `${target}.away`)
+  await mirrored.refresh()
+  expect(told).toEqual([false, true])
 })
 
 test('a port that is taken: one line, and nothing is mirrored', async () => {
