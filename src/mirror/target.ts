@@ -161,7 +161,8 @@ export class Target {
       await confirm(parent, path, node, this.inventory)
       return true
     } catch (error) {
-      if (error instanceof Displaced) this.drop(path)
+      // And no more than that: what it lies in is the mirror's to remove.
+      if (error instanceof Displaced) this.drop(error.path)
       else if (!(error instanceof InotifyError))
         return await onTarget('stat', this.shown, Promise.reject(error))
       return false

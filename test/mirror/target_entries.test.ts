@@ -237,3 +237,26 @@ test('keys that a held source cannot give again are said to be missing', async (
   expect(await readFile(join(target, 'd/new'), 'utf8')).toBe('2')
   expect(mirror.errors).toEqual([])
 })
+
+test('a generation in which something is replaced as it is put in place goes with the next one', async () => {
+  const { source, target, start } = fixture()
+  await atomicWrite(source, { a: '1', 'd/e/f': '1' })
+  const mirror = await start()
+  const { rename } = Calls.prototype
+  const renaming = vi.spyOn(Calls.prototype, 'rename')
+  renaming.mockImplementation(async function (this: Calls, from, to, flags) {
+    await rename.call(this, from, to, flags)
+    if (String(to.name) !== '..data') return
+    renaming.mockRestore()
+    await rm(join(target, 'd/e'), { recursive: true })
+    await writeFile(join(target, 'd/e'), 'theirs')
+    await atomicWrite(source, { a: '3', 'd/e/f': '3' })
+  })
+  onTestFinished(() => renaming.mockRestore())
+  await atomicWrite(source, { a: '2', 'd/e/f': '2' })
+  await mirror.refresh()
+  await mirror.refresh()
+  expect(await readFile(join(target, 'd/e/f'), 'utf8')).toBe('3')
+  const generations = (await shownIn(target)).filter((name) => /^\.\.\d/.test(name))
+  expect(generations).toEqual([await readlink(join(target, '..data'))])
+})
