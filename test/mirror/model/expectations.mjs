@@ -16,6 +16,8 @@ export class Expectations {
   #shown = new Map()
   /** Those of which it is not sure that the mirror has had a version. @type {Set<Source>} */
   #unheard = new Set()
+  /** Whether two sources have had an entry of one name since all of them were there: one that has not got it since may be lost by now. */
+  #isContested = false
   // Since the last quiet moment:
   wasLost = false
   hadConflict = false
@@ -66,6 +68,7 @@ export class Expectations {
   /** All that the target may show now; nothing if that cannot be known. */
   get possible() {
     const { offers } = this
+    if (this.#isContested && !this.isComplete) return []
     return possibilities(
       this.sources.map((source, i) => {
         const offer = offers[i]
@@ -92,6 +95,7 @@ export class Expectations {
       shown?.push(offer)
     }
     this.hadConflict ||= conflictsOf([...this.#shown.values()].flat()).length > 0
+    this.#isContested ||= this.hadConflict
   }
 
   /** A pass has seen what is there now. */
@@ -105,6 +109,7 @@ export class Expectations {
     }
     this.wasLost = offers.includes(undefined)
     this.hadConflict = false
+    this.#isContested &&= !this.isComplete
     this.hasLostLinks = false
   }
 }
@@ -113,8 +118,8 @@ export class Expectations {
 function leadsNowhere(before, now) {
   if (now === undefined) return false
   if (!now.isConfigMap) return true
-  const there = new Set(pathsOf(now.keys))
-  return pathsOf(before.keys).some((path) => !there.has(path))
+  const there = new Set(pathsOf(now.behind))
+  return pathsOf(before.behind).some((path) => !there.has(path))
 }
 
 /** @param {ReadonlyMap<string, import('./look.mjs').Node> | undefined} entries @returns {string[]} */

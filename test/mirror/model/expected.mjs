@@ -14,6 +14,7 @@ import { DEEPEST } from './look.mjs'
  * @property {Map<string, Node>} entries without the AtomicWriter's own
  * @property {Map<string, Node> | undefined} keys what is behind the target's `..data`
  * @property {boolean} isConfigMap whether the source has a `..data`
+ * @property {Map<string, Node> | undefined} behind what is behind that, to which links of the target may lead
  */
 
 /**
@@ -32,7 +33,13 @@ export function offerOf(node, path, alias, limits, overLimit) {
   }
   if (node.kind === 'file') {
     allowed(node, '', '', count)
-    return { way: wayOf(), entries: new Map([[alias, node]]), keys: undefined, isConfigMap: false }
+    return {
+      way: wayOf(),
+      entries: new Map([[alias, node]]),
+      keys: undefined,
+      isConfigMap: false,
+      behind: undefined,
+    }
   }
   if (node.kind !== 'directory') return undefined
   const data = generationOf(node)
@@ -48,13 +55,13 @@ export function offerOf(node, path, alias, limits, overLimit) {
   const keys = generation?.kind === 'directory' ? generation.entries : undefined
   const isConfigMap = keys !== undefined
   const way = wayOf()
-  if (way !== 'linked' || keys === undefined) return { way, entries, keys, isConfigMap }
+  if (way !== 'linked' || keys === undefined) return { way, entries, keys, isConfigMap, behind: keys }
   // Each key leads into the source by itself: the target's `..data`, if it has one, is of others.
   for (const [name, child] of entries) {
     const behind = child.kind === 'link' ? behindData(child.to, keys) : undefined
     if (behind !== undefined) entries.set(name, behind)
   }
-  return { way, entries, keys: undefined, isConfigMap }
+  return { way, entries, keys: undefined, isConfigMap, behind: keys }
 }
 
 /** The directory that `..data` leads to, by any number of links beside it. @param {import('./look.mjs').Directory} source */

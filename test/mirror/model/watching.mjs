@@ -73,7 +73,8 @@ export class Watching {
   /** What leads into a source by a link may lead nowhere from now on, until a mirror has looked there. */
   distrustLinks() {
     this.#isUnattended = true
-    for (const watched of this.#watched) if (watched.linked) watched.steady = false
+    // What was a copy when the watching began may be a link by now.
+    for (const watched of this.#watched) watched.steady = false
   }
 
   /** Somebody has done something to these names of the first level; to all if none is given. @param {readonly string[]} [names] */
