@@ -101,7 +101,7 @@ test('300 rewrites in place: nothing torn, nothing missing, no descriptor left o
   expect(JSON.parse(await text(reader.stdout))).toMatchObject({ missing: 0, torn: 0 })
   for (let n = 0; n < 500; n++) await mirror.refresh()
   await mirror.close()
-  await vi.waitFor(() => expect(openDescriptors()).toBe(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
 })
 
 test('a file that has become empty, as one that is rewritten in place is at first, is given more time', async () => {
@@ -136,7 +136,7 @@ test('an abort during the first pass rejects and leaves nothing behind', async (
   await expect(started).rejects.toMatchObject({ name: 'AbortError' })
   expect(existsSync(target)).toBe(false)
   // The thread closes them, and nobody waits for it.
-  await vi.waitFor(() => expect(openDescriptors()).toBe(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
 })
 
 test.skipIf(!isBuilt)(
