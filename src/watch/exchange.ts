@@ -2,6 +2,7 @@ import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../inotify/con
 import type { BatchIndex } from './batch_index.ts'
 import { isToEvents } from './directory.ts'
 import type { Entry } from './entries.ts'
+import { ABOUT_NAME } from './watch_mask.ts'
 
 /** What is at a name, looked at after the batch was read: null, nothing; undefined, not looked at. */
 export type Look = (wd: number, name: string) => Entry | null | undefined
@@ -36,10 +37,24 @@ export function findExchange(
   const masks = [batch.mask(leaving), batch.mask(back)] as const
   const isBack = batch.cookie(leaving) === batch.cookie(back)
   if (!isBack || !(masks[0] & IN_MOVED_FROM) || !(masks[1] & IN_MOVED_TO)) return undefined
+  if (isInterrupted(index, left, arriving, leaving)) return undefined
   // rename(2) puts no file over a directory and no directory over a file.
   const isSwap = isToEvents(displaced) !== isToEvents(came)
   if (!isSwap && !hasSwapped(index, look, came, displaced, leaving, back)) return undefined
   return { leaving, arriving: back, mask: masks[0] | masks[1] }
+}
+
+/**
+ * Whether an event about a name of either directory comes between the two renames. Then they are two calls: renameat2(2) tells of both
+ * halves while it holds both directories locked (vfs_rename in fs/namei.c), and so does whatever makes or removes a name there.
+ */
+function isInterrupted({ batch }: BatchIndex, left: number, arriving: number, leaving: number): boolean {
+  const [from, to] = [batch.wd(left), batch.wd(arriving)]
+  for (let i = arriving + 1; i < leaving; i++) {
+    const wd = batch.wd(i)
+    if (batch.mask(i) & ABOUT_NAME && (wd === from || wd === to)) return true
+  }
+  return false
 }
 
 /**

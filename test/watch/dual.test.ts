@@ -21,35 +21,38 @@ test.each([1, 5])(
     const there = new Map<string, string>()
     const expected: string[] = []
     const replay = new Replay()
-    let replacing = { from: '', to: '' }
+    const nothing = { from: '', to: '' }
+    let replacing = nothing
     for (let i = 0; i < 200; i++) {
       const [name, other] = [0, 1].map(() => names[random(names.length)] as string) as [string, string]
       const [path, kind] = [join(directory, name), there.get(name)]
       const isFree = !there.has(other)
-      // Over a file and back at once has the events of an exchange: what becomes of the names afterwards decides what it is told as.
+      // Over a file and back at once, or with only a write between, has the events of an exchange: what becomes of the names afterwards decides what it is told as.
       if (name === replacing.to && other === replacing.from) continue
-      replacing = { from: '', to: '' }
       if (kind === undefined) {
         // No symlinks: of one that is gone before it is seen, an event does not tell that it was no file.
         const made = random(2) === 0 ? 'file' : 'directory'
         if (made === 'file') writeFileSync(path, 'x')
         else mkdirSync(path)
         there.set(name, made)
+        replacing = nothing
         expected.push(`create ${made} ${name}`)
       } else if (name !== other && (isFree || (kind !== 'directory' && there.get(other) !== 'directory'))) {
         renameSync(path, join(directory, other))
         there.delete(name)
         there.set(other, kind)
         expected.push(`rename ${kind} ${name} ${other}${isFree ? '' : ' replaced'}`)
-        if (!isFree) replacing = { from: name, to: other }
+        replacing = isFree ? nothing : { from: name, to: other }
       } else if (kind === 'directory') {
         rmdirSync(path)
         there.delete(name)
+        replacing = nothing
         expected.push(`delete directory ${name}`)
       } else if (random(2) === 0 && kind === 'file') writeFileSync(path, 'longer'.repeat(random(9)))
       else {
         unlinkSync(path)
         there.delete(name)
+        replacing = nothing
         expected.push(`delete ${kind} ${name}`)
       }
       // Polls fall everywhere: between two operations, and in the midst of several.

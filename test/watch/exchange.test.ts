@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { IN_CREATE, IN_DELETE, IN_ISDIR, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/index.ts'
+import { IN_CREATE, IN_DELETE, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/index.ts'
 import { BatchIndex } from '../../src/watch/batch_index.ts'
 import type { Entry } from '../../src/watch/entries.ts'
 import { findExchange, type WayBack } from '../../src/watch/exchange.ts'
@@ -38,6 +38,8 @@ describe('no exchange', () => {
     ],
     ['its old name is taken first', [...OVER, [1, IN_CREATE, 'a'], ...rename('b', 'a', 2)]],
     ['what arrived is written over first', [...OVER, ...rename('c', 'b', 3), ...rename('b', 'a', 2)]],
+    ['another is made between', [...OVER, [1, IN_CREATE, 'c'], ...rename('b', 'a', 2)]],
+    ['another is removed between', [...OVER, [1, IN_DELETE, 'c'], ...rename('b', 'a', 2)]],
     ['another takes the same way', [...OVER, ...rename('a', 'b', 2)]],
   ])('%s', (_, events) => {
     expect(find(events, { a: file(2), b: file(1) })).toBeUndefined()
@@ -107,8 +109,8 @@ describe('an exchange', () => {
     expect(find(events, { a: null, b: file(3) })).toBeUndefined()
   })
 
-  test('whose halves have others of other names between them', () => {
-    const between = (i: number): Event => [1, IN_CREATE, `other ${i}`]
+  test('whose halves have writes between them, and what is told of other directories', () => {
+    const between = (i: number): Event => (i === 2 ? [1, IN_MODIFY, 'other'] : [2, IN_CREATE, `other ${i}`])
     const events = SWAP.flatMap((event, i) => (i > 0 ? [event, between(i)] : [event]))
     expect(find(events, { a: file(2), b: file(1) })).toEqual({ ...BOTH, leaving: 3, arriving: 5 })
   })
