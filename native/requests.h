@@ -5,7 +5,7 @@
 
 #include "bytes.h"
 
-// What to walk, as src/watch/walk.ts packs it.
+// What to walk, as src/watch/scan/walker.ts packs it.
 struct Request {
   enum Flags : uint32_t {
     kRecursive = 1,

@@ -47,7 +47,7 @@ const RUNS = {
       'test/native/walker',
       'test/native/calls',
       'test/native/pidfd',
-      ...['watcher', 'lifecycle', 'overflow', 'dual'].map((name) => `test/watch/${name}.test.ts`),
+      ...['watcher', 'lifecycle', 'engine/overflow', 'dual'].map((name) => `test/watch/${name}.test.ts`),
     ],
   },
   thread: {

@@ -8,7 +8,7 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../inotify/constants.ts'
-import type { Change, EntryChange, Kind, RenameChange } from '../watch/change.ts'
+import type { Change, EntryChange, Kind, RenameChange } from '../watch/report/change.ts'
 
 /** One event as inotifywait would print it: a Change can hold several, a rename does. */
 export interface ChangeEvent {

@@ -1,5 +1,5 @@
 import { printable } from '../errors.ts'
-import type { Kind } from '../watch/change.ts'
+import type { Kind } from '../watch/report/change.ts'
 import { UsageError } from './command.ts'
 
 /** Regular expressions in text, by the flag that gives them. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { InotifyError } from '../errors.ts'
-import type { Kind } from '../watch/change.ts'
+import type { Kind } from '../watch/report/change.ts'
 
 /** What to watch and what to leave out, as the command line says it. */
 export interface PathArguments {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { invalidArgument } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
-import type { Kind } from './change.ts'
+import type { Kind } from './report/change.ts'
 
 /** Options of {@link watch}. */
 export interface WatchOptions {

@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
-import type { Change } from './change.ts'
-import { Consumers } from './consumers.ts'
-import type { Coverage } from './coverage.ts'
-import { encoderOf } from './encoding.ts'
+import { Roots } from './engine/engine.ts'
 import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
-import { Roots } from './roots.ts'
+import type { Change } from './report/change.ts'
+import { encoderOf } from './report/path_encoding.ts'
+import { Consumers } from './report/subscribers.ts'
+import { closedError } from './report/watch_error.ts'
+import type { Coverage } from './roots/coverage.ts'
 import { linux, type WatchSystem } from './system.ts'
-import { closedError } from './watch_error.ts'
 
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { eventsOf } from '../../src/cli/change_events.ts'
 import { inotifywaitNames, maskOfNames } from '../../src/cli/event_names.ts'
 import { IN_ALL_EVENTS } from '../../src/inotify/constants.ts'
-import type { EntryChange, Kind, RenameChange } from '../../src/watch/change.ts'
+import type { EntryChange, Kind, RenameChange } from '../../src/watch/report/change.ts'
 
 function change(type: EntryChange['type'], events: string, kind: Kind = 'file'): EntryChange {
   const mask = events === '' ? 0 : maskOfNames([events])

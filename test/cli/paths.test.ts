@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../src/cli/command.ts'
 import { PathFilter, type Patterns } from '../../src/cli/path_filter.ts'
 import { GivenPaths, pathArguments } from '../../src/cli/watched_paths.ts'
-import type { Kind } from '../../src/watch/change.ts'
+import type { Kind } from '../../src/watch/report/change.ts'
 import { scratch } from '../support/scratch.ts'
 
 describe('paths begin as they were given', () => {

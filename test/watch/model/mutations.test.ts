@@ -35,7 +35,7 @@ const noTmpfs = unavailable('tmpfs')
 const mutations: Mutation[] = [
   {
     name: 'after an overflow nothing is compared',
-    file: 'watch/recovery.ts',
+    file: 'watch/engine/overflow_recovery.ts',
     find: 'await surveyor.reconcile(\n      present.map(({ top }) => top as Directory)',
     replace: 'await surveyor.reconcile(\n      []',
     tests: NARROW,
@@ -44,7 +44,7 @@ const mutations: Mutation[] = [
   },
   {
     name: 'a directory that comes up is watched, and what is in it already is not listed',
-    file: 'watch/translate.ts',
+    file: 'watch/events/translator.ts',
     find: '      this.#around.list(created)\n',
     replace: '',
     tests: WIDE,
@@ -53,7 +53,7 @@ const mutations: Mutation[] = [
   },
   {
     name: 'renames are paired with whatever left first',
-    file: 'watch/departures.ts',
+    file: 'watch/pending/pending_moves.ts',
     find: 'return this.#byCookie.get(cookie)?.find(',
     replace: 'void cookie; return [...this.#byEntry.values()].find(',
     tests: WIDE,
@@ -62,7 +62,7 @@ const mutations: Mutation[] = [
   },
   {
     name: 'what is found is taken in though an event has told of it since',
-    file: 'watch/doubts.ts',
+    file: 'watch/pending/recheck_queue.ts',
     find: 'if (this.#asked !== undefined) put(this.#spoken, directory, name)',
     replace: 'void [directory, name]',
     tests: WIDE,
@@ -73,18 +73,18 @@ const mutations: Mutation[] = [
   // well, and is right when it has been looked at.
   {
     name: 'where directories moved, nothing is listed once more',
-    file: 'watch/events.ts',
+    file: 'watch/events/event_handler.ts',
     find: 'if (moved.length === 0) return\n',
     replace: 'if (moved.length >= 0) return\n',
-    tests: ['test/watch/events.test.ts'],
+    tests: ['test/watch/events/event_handler.test.ts'],
     says: /to deeply equal/,
   },
   {
     name: 'an exchange is taken for a rename over and back',
-    file: 'watch/renames.ts',
+    file: 'watch/events/renames.ts',
     find: 'known && reading.wayBack(i, entry, known)',
     replace: 'undefined as WayBack | undefined',
-    tests: ['test/watch/translate_directories.test.ts'],
+    tests: ['test/watch/events/translator_directories.test.ts'],
     says: /\+ +"rename file a b replaced"/,
   },
 ]

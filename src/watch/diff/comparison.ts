@@ -1,0 +1,146 @@
+import type { Translator } from '../events/translator.ts'
+import type { Surroundings } from '../pending/work_list.ts'
+import { alteration, type Entries, type Entry, mayBeSame, moved } from '../scan/entry.ts'
+import { Directory, isLinkBase, isUnwatched, isWithin } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Corrections } from './corrections.ts'
+import type { SurveyTerms } from './diff_options.ts'
+import { difference } from './difference.ts'
+
+export interface ComparisonParts {
+  tree: Tree
+  translator: Translator
+  around: Surroundings
+  terms: SurveyTerms
+  corrections: Corrections
+  /** A directory has come up that is to be surveyed as well. */
+  goInto(directory: Directory): void
+}
+
+/** Holds the entries that were seen in a directory against those that are believed to be in it. */
+export class Comparison {
+  readonly #parts: ComparisonParts
+  #byIno: Map<number, Directory> | undefined
+
+  constructor(parts: ComparisonParts) {
+    this.#parts = parts
+  }
+
+  /** @param only of these names, of which something is in doubt, and of no other */
+  compare(directory: Directory, seen: Entries, only?: ReadonlySet<string>): void {
+    const { tree, translator, around, terms, corrections } = this.#parts
+    const { recursive, followsLinks } = around
+    const touched = terms.touched?.get(directory)
+    const isLeftOut = (name: string) => touched?.has(name) || (only !== undefined && !only.has(name))
+    const before = tree.entriesOf(directory)
+    const now: Entries = new Map()
+    const staying = new Set<string>()
+    const created: Array<[string, Entry]> = []
+    const links: string[] = []
+    for (const [name, entry] of seen) {
+      if (isLeftOut(name) || this.#hides(directory, name, entry)) continue
+      const known = corrections.knownAt(directory, name, entry.ino)
+      if (entry.kind === 'directory' && recursive) {
+        if (known?.kind === 'directory' && this.#stays(known, entry)) {
+          staying.add(name)
+          if (known instanceof Directory) corrections.find(known)
+          this.#refresh(known, entry, only !== undefined)
+          continue
+        }
+        if (this.#movesByStat(directory, name, entry)) {
+          staying.add(name)
+          continue
+        }
+        // Otherwise its own listing follows.
+        if (only !== undefined || around.hidesSome) created.push([name, entry])
+      } else if (entry.kind === 'symlink' && followsLinks) {
+        if (known !== undefined && isFollowed(known, entry)) staying.add(name)
+        else links.push(name)
+      } else if (only !== undefined && known !== undefined && this.#isLeftToEvents(directory, known, entry)) {
+        staying.add(name)
+      } else now.set(name, entry)
+    }
+    const old: Entries = new Map()
+    for (const [name, entry] of before) {
+      if (isLeftOut(name) || staying.has(name)) continue
+      // Where to, its arrival tells.
+      if (!seen.has(name) && translator.hasLeft(directory, name)) continue
+      if (!(entry instanceof Directory)) old.set(name, entry)
+      // Another has its name, or its name is hidden; else it may be found elsewhere.
+      else if (seen.has(name)) corrections.delete(directory, name, entry)
+      else corrections.miss(entry)
+    }
+    this.#change(directory, before, old, now)
+    for (const [name, { ino }] of created) this.#parts.goInto(corrections.create(directory, name, ino))
+    for (const name of links) around.follow(directory, name)
+  }
+
+  /** Puts what is no directory, or none to be watched, in the place of what was. */
+  #change(directory: Directory, before: Entries, old: Entries, now: Entries): void {
+    const { tree, terms, corrections } = this.#parts
+    const { silent, source, since } = terms
+    if (!silent) {
+      const path = old.size + now.size > 0 ? tree.pathOf(directory, '') : ''
+      corrections.add(difference(old, now, (name) => path + name, source, since))
+    }
+    for (const name of old.keys()) if (!now.has(name)) before.delete(name)
+    const keepsStat = directory.territory.isPolled
+    for (const [name, entry] of now) {
+      before.set(name, keepsStat ? entry : { kind: entry.kind, ino: entry.ino })
+    }
+  }
+
+  /** A look after an event is about what there is: what is written, other events tell. */
+  #isLeftToEvents({ territory }: Directory, known: Entry, entry: Entry): boolean {
+    if (!territory.isWatched || known.kind !== entry.kind || known.kind === 'directory') return false
+    // Another file than was believed: what was told of it may have been about the one before.
+    if (!territory.isPolled && known.ino !== 0 && known.ino !== entry.ino) return false
+    if (!territory.isPolled) known.ino = entry.ino
+    return true
+  }
+
+  #stays(known: Entry, entry: Entry): boolean {
+    if (known instanceof Directory && isLinkBase(known)) return false
+    return this.#parts.terms.byName || mayBeSame(known, entry)
+  }
+
+  /** A directory is where it was: has it changed itself, or is it still to be listed? */
+  #refresh(known: Entry, entry: Entry, isLook: boolean): void {
+    if (!(known instanceof Directory)) return
+    const { around, terms, corrections, goInto } = this.#parts
+    const { territory, parent, name } = known
+    const knowsOwner = !territory.isPolled || known.stat !== undefined
+    const altered = knowsOwner ? alteration(known, entry, terms.since) : undefined
+    if (altered === 'attrib' && parent !== undefined) corrections.tell('attrib', parent, name, known)
+    if (territory.isPolled) known.stat = entry.stat
+    if (isLook ? isUnwatched(known) || !known.isListed : around.hidesSome) goInto(known)
+  }
+
+  /** Where there is no watch to know a directory by, all that a rename leaves as it was must do. */
+  #movesByStat(parent: Directory, name: string, entry: Entry): boolean {
+    const { tree, terms, corrections } = this.#parts
+    const { territory } = parent
+    if (!territory.isPolled || territory.base === undefined || terms.silent) return false
+    if (this.#byIno === undefined) {
+      this.#byIno = new Map()
+      for (const each of tree.within(territory.base)) this.#byIno.set(each.ino, each)
+    }
+    const from = this.#byIno.get(entry.ino)
+    if (from?.parent === undefined || from.territory !== territory || from.stat === undefined) return false
+    if (!moved(from, entry, 0) || isWithin(parent, from)) return false
+    const old = tree.entriesOf(parent).get(name)
+    if (old !== undefined && old !== from) return false
+    corrections.move(from, parent, name)
+    return true
+  }
+
+  #hides(directory: Directory, name: string, { kind }: Entry): boolean {
+    const { tree, around } = this.#parts
+    return around.hidesSome && around.hides(tree.pathOf(directory, name), kind)
+  }
+}
+
+/** A symlink that is followed is believed to be the directory that it leads to. */
+function isFollowed(known: Entry, link: Entry): boolean {
+  return known instanceof Directory ? isLinkBase(known) : mayBeSame(known, link)
+}

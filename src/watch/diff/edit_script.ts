@@ -1,0 +1,319 @@
+import type { Surroundings } from '../pending/work_list.ts'
+import type { Change, Source } from '../report/change.ts'
+import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
+import { Directory, isWithin } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { DirectoryMatching } from './match_moves.ts'
+import { type Arrival, Found, type Origin } from './snapshot.ts'
+
+/** Where something belongs. */
+interface Destination {
+  at: Found
+  name: string
+  incoming: Found | Arrival
+}
+
+/** One of several that have each other's place: where it is, and what it is there. */
+interface Link extends Origin {
+  incoming: Found | Arrival
+}
+
+/**
+ * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
+ * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
+ * deleted, and is new where it belongs; but what has each other's place is exchanged.
+ */
+export class Placing {
+  readonly changes: Change[] = []
+  readonly #tree: Tree
+  readonly #around: Surroundings
+  readonly #source: Source
+  readonly #matching: DirectoryMatching
+  // Where what is no directory goes, by where it was.
+  readonly #leaving = new Map<Entry, Arrival>()
+  readonly #beingPlaced = new Set<Found | Arrival>()
+
+  constructor(
+    tree: Tree,
+    around: Surroundings,
+    source: Source,
+    matching: DirectoryMatching,
+    left: ReadonlyMap<Origin, Arrival>,
+  ) {
+    this.#tree = tree
+    this.#around = around
+    this.#source = source
+    this.#matching = matching
+    for (const [{ entry }, arrival] of left) this.#leaving.set(entry, arrival)
+  }
+
+  /** The directory's place in the tree is then the one that it was found at; if not, it is to be tried again. */
+  placeDirectory(found: Found): void {
+    const { parent } = found
+    if (parent === undefined) return
+    this.#once(found, () => {
+      this.placeDirectory(parent)
+      return this.#placeDirectory(found, parent)
+    })
+  }
+
+  /** Likewise what is no directory. */
+  placeArrival(arrival: Arrival): void {
+    this.#once(arrival, () => {
+      this.placeDirectory(arrival.at)
+      return this.#placeArrival(arrival)
+    })
+  }
+
+  /** It is nowhere any more. */
+  deleteEntry(directory: Directory, name: string, entry: Entry): void {
+    if (!this.#tree.isAttached(directory) || this.#tree.entriesOf(directory).get(name) !== entry) return
+    if (entry instanceof Directory) this.#rescue(entry)
+    this.#delete(directory, name, entry)
+  }
+
+  /** It is where it was: is it as it was? */
+  alter(directory: Directory, name: string, before: Entry, after: Entry, since: number): void {
+    if (!this.#tree.isAttached(directory)) return
+    const entries = this.#tree.entriesOf(directory)
+    if (entries.get(name) !== before) return
+    // Of a link that is not followed nothing is known but that it is one.
+    const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.territory.isPolled
+    const altered = isLeaf ? undefined : alteration(before, after, since)
+    entries.set(name, kept(directory, after))
+    if (altered !== undefined) {
+      this.#tell(altered === 'replace' ? 'modify' : altered, this.#tree.pathOf(directory, name), after)
+    }
+  }
+
+  alterDirectory(directory: Directory, after: Entry, since: number): void {
+    const { territory } = directory
+    const knowsOwner = !territory.isPolled || directory.stat !== undefined
+    const altered = knowsOwner ? alteration(directory, after, since) : undefined
+    if (territory.isPolled) directory.stat = after.stat
+    if (altered === 'attrib') this.#tell('attrib', this.#tree.pathOf(directory), directory)
+  }
+
+  /** What is being placed already waits for this. */
+  #once(incoming: Found | Arrival, place: () => boolean): void {
+    if (incoming.isPlaced || this.#beingPlaced.has(incoming)) return
+    this.#beingPlaced.add(incoming)
+    if (place()) incoming.isPlaced = true
+    this.#beingPlaced.delete(incoming)
+  }
+
+  #placeDirectory(found: Found, above: Found): boolean {
+    const parent = this.#parentFor(above)
+    if (parent === undefined) return false
+    const { name } = found
+    if (isAt(found.match, parent, name) || this.#exchange(found, parent, name)) return true
+    this.#makeWay(parent, name)
+    // All may be otherwise now.
+    if (this.#parentFor(above) !== parent) return false
+    if (found.isPlaced || isAt(found.match, parent, name)) return true
+    // It would go into itself.
+    if (found.match !== undefined && isWithin(parent, found.match)) {
+      this.#sunder(found.match)
+      return false
+    }
+    const occupant = this.#tree.entriesOf(parent).get(name)
+    // rename(2) replaces an empty directory.
+    const isEmpty = occupant instanceof Directory && this.#tree.entriesOf(occupant).size === 0
+    const replaced = found.match !== undefined && isEmpty
+    if (replaced) this.#forget(parent, name, occupant)
+    else if (occupant !== undefined) this.#delete(parent, name, occupant)
+    // It may have been in what has just gone.
+    const { match } = found
+    if (match === undefined) this.#create(found, parent, name)
+    else {
+      const from = this.#tree.pathOf(match)
+      this.#tree.detach(match)
+      this.#tree.attach(match, parent, name)
+      this.#rename(from, this.#tree.pathOf(match), replaced, match)
+    }
+    return true
+  }
+
+  #placeArrival(arrival: Arrival): boolean {
+    const { at, name, entry } = arrival
+    const parent = this.#parentFor(at)
+    if (parent === undefined) return false
+    if (this.#exchange(arrival, parent, name)) return true
+    this.#makeWay(parent, name)
+    if (this.#parentFor(at) !== parent) return false
+    if (arrival.isPlaced) return true
+    const occupant = this.#tree.entriesOf(parent).get(name)
+    // A rename or a new version replaces what is no directory.
+    const isAlike = occupant !== undefined && occupant.kind !== 'directory'
+    const replaced = isAlike && (arrival.from !== undefined || occupant.kind === entry.kind)
+    if (replaced) this.#forget(parent, name, occupant)
+    else if (occupant !== undefined) this.#delete(parent, name, occupant)
+    const path = this.#tree.pathOf(parent, name)
+    const { from } = arrival
+    if (from !== undefined) {
+      const oldPath = this.#tree.pathOf(from.directory, from.name)
+      this.#forget(from.directory, from.name, from.entry)
+      this.#tree.entriesOf(parent).set(name, kept(parent, entry))
+      this.#rename(oldPath, path, replaced, entry)
+      this.#tellAltered(from.entry, entry, path)
+    } else if (entry.kind !== 'symlink' || !this.#around.follow(parent, name)) {
+      this.#tree.entriesOf(parent).set(name, kept(parent, entry))
+      this.#tell(replaced ? 'modify' : 'create', path, entry)
+    }
+    return true
+  }
+
+  /** Where it has its place, and there is one. */
+  #parentFor(above: Found): Directory | undefined {
+    return above.isPlaced && above.match !== undefined && this.#tree.isAttached(above.match)
+      ? above.match
+      : undefined
+  }
+
+  #create(found: Found, parent: Directory, name: string): void {
+    const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
+    if (parent.territory.isPolled) created.stat = found.asEntry?.stat ?? found.listing.owner
+    this.#matching.claim(created, found)
+    this.#tell('create', this.#tree.pathOf(created), created)
+  }
+
+  /** What has each other's place, two or more in a circle, gets it. */
+  #exchange(first: Found | Arrival, parent: Directory, name: string): boolean {
+    const circle = this.#circleFrom(first, parent, name)
+    if (circle === undefined) return false
+    const from = circle.map(({ directory, name }) => this.#tree.pathOf(directory, name))
+    for (const { directory, name, entry } of circle) this.#takeOut(directory, name, entry)
+    for (const [i, { incoming, entry }] of circle.entries()) {
+      const { directory, name } = circle[(i + 1) % circle.length] as Link
+      incoming.isPlaced = true
+      if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
+      const path = this.#tree.pathOf(directory, name)
+      this.#rename(from[i] as string, path, false, entry)
+      if (incoming instanceof Found) continue
+      this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
+      this.#tellAltered(entry, incoming.entry, path)
+    }
+    return true
+  }
+
+  /** What goes to the place of the next, the last to that of the first. undefined: they do not come round, or one lies in another. */
+  #circleFrom(first: Found | Arrival, parent: Directory, name: string): Link[] | undefined {
+    const origin = originOf(first)
+    if (origin === undefined) return undefined
+    const circle: Link[] = [{ ...origin, incoming: first }]
+    for (let at: { directory: Directory; name: string } = { directory: parent, name }; ; ) {
+      if (at.directory === origin.directory && at.name === origin.name) break
+      const entry = this.#tree.entriesOf(at.directory).get(at.name)
+      const destination = entry && this.#destinationOf(entry)
+      const directory = destination?.at.match
+      if (entry === undefined || destination === undefined || directory === undefined) return undefined
+      // It runs into another circle.
+      if (circle.some((link) => link.entry === entry)) return undefined
+      circle.push({ ...at, entry, incoming: destination.incoming })
+      at = { directory, name: destination.name }
+    }
+    const isInside = ({ directory }: Link) =>
+      circle.some(({ entry }) => entry instanceof Directory && isWithin(directory, entry))
+    return circle.length > 1 && !circle.some(isInside) ? circle : undefined
+  }
+
+  #takeOut(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) this.#tree.detach(entry)
+    else {
+      this.#tree.entriesOf(directory).delete(name)
+      this.#leaving.delete(entry)
+    }
+  }
+
+  #destinationOf(entry: Entry): Destination | undefined {
+    if (entry instanceof Directory) {
+      const found = this.#matching.foundOf(entry)
+      return found?.parent && { at: found.parent, name: found.name, incoming: found }
+    }
+    const arrival = this.#leaving.get(entry)
+    return arrival && { at: arrival.at, name: arrival.name, incoming: arrival }
+  }
+
+  /** What has this name goes where it belongs, if it can. */
+  #makeWay(directory: Directory, name: string): void {
+    const occupant = this.#tree.entriesOf(directory).get(name)
+    const incoming = occupant && this.#destinationOf(occupant)?.incoming
+    if (incoming instanceof Found) this.placeDirectory(incoming)
+    else if (incoming !== undefined) this.placeArrival(incoming)
+    else if (occupant instanceof Directory) this.#rescue(occupant)
+  }
+
+  /** What was found elsewhere leaves a directory that goes. */
+  #rescue(directory: Directory): void {
+    for (const each of [...this.#tree.within(directory)]) {
+      const found = this.#matching.foundOf(each)
+      if (found !== undefined) this.placeDirectory(found)
+    }
+    for (const arrival of [...this.#leaving.values()]) {
+      if (arrival.from !== undefined && isWithin(arrival.from.directory, directory))
+        this.placeArrival(arrival)
+    }
+  }
+
+  /** It and all in it will be new where it was found. */
+  #sunder(directory: Directory): void {
+    for (const each of this.#tree.within(directory)) {
+      const found = this.#matching.foundOf(each)
+      if (found !== undefined) found.isPlaced = false
+      this.#matching.release(each)
+    }
+    for (const [entry, { from }] of this.#leaving) {
+      if (from !== undefined && isWithin(from.directory, directory)) this.#part(entry)
+    }
+  }
+
+  #part(entry: Entry): void {
+    const arrival = this.#leaving.get(entry)
+    if (arrival !== undefined) arrival.from = undefined
+    this.#leaving.delete(entry)
+  }
+
+  #delete(directory: Directory, name: string, entry: Entry): void {
+    this.#tell('delete', this.#tree.pathOf(directory, name), entry)
+    this.#part(entry)
+    this.#forget(directory, name, entry)
+  }
+
+  #forget(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) {
+      this.#sunder(entry)
+      this.#tree.drop(entry)
+    } else {
+      this.#tree.entriesOf(directory).delete(name)
+      this.#part(entry)
+    }
+  }
+
+  #tellAltered(before: Entry, after: Entry, path: string): void {
+    const altered = alterationOfMoved(before, after)
+    if (altered !== undefined) this.#tell(altered, path, after)
+  }
+
+  #rename(from: string, path: string, replaced: boolean, { kind }: Entry): void {
+    this.changes.push({ type: 'rename', from, path, replaced, kind, mask: 0, source: this.#source })
+  }
+
+  #tell(type: 'create' | 'modify' | 'attrib' | 'delete', path: string, { kind }: Entry): void {
+    this.changes.push({ type, path, kind, mask: 0, source: this.#source })
+  }
+}
+
+function isAt(directory: Directory | undefined, parent: Directory, name: string): boolean {
+  return directory !== undefined && directory.parent === parent && directory.name === name
+}
+
+function originOf(incoming: Found | Arrival): Origin | undefined {
+  if (!(incoming instanceof Found)) return incoming.from
+  const { match } = incoming
+  return match?.parent && { directory: match.parent, name: match.name, entry: match }
+}
+
+/** Times are kept where a poll must find out what has changed. */
+function kept(directory: Directory, entry: Entry): Entry {
+  return directory.territory.isPolled ? entry : { kind: entry.kind, ino: entry.ino }
+}

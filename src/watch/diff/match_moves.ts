@@ -1,0 +1,107 @@
+import { moved } from '../scan/entry.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Territory } from '../tree/watched_mount.ts'
+import type { Arrival, Found, Origin } from './snapshot.ts'
+
+/** Which known directory a found one is; undefined: none, it is new. Each is given away once. */
+export class DirectoryMatching {
+  readonly #tree: Tree
+  readonly #byName: boolean
+  readonly #foundOf = new Map<Directory, Found>()
+  readonly #byIno = new Map<Territory, Map<number, Directory>>()
+
+  constructor(tree: Tree, byName: boolean) {
+    this.#tree = tree
+    this.#byName = byName
+  }
+
+  foundOf(directory: Directory): Found | undefined {
+    return this.#foundOf.get(directory)
+  }
+
+  claim(directory: Directory, found: Found): void {
+    found.match = directory
+    this.#foundOf.set(directory, found)
+  }
+
+  release(directory: Directory): void {
+    const found = this.#foundOf.get(directory)
+    if (found !== undefined) found.match = undefined
+    this.#foundOf.delete(directory)
+  }
+
+  /** `known`: what is believed to be at its place. */
+  match(found: Found, known: Directory | undefined, territory: Territory): void {
+    const { listing } = found
+    const { wd } = listing
+    if (known !== undefined && (this.#byName || known.ino === listing.ino || known.ino === 0)) {
+      if (!this.#foundOf.has(known)) {
+        this.claim(known, found)
+        return
+      }
+    }
+    // A watch is its inode's: two directories cannot have one.
+    const watched =
+      wd > 0
+        ? this.#tree.at(wd).find((each) => each.territory === territory && !this.#foundOf.has(each))
+        : undefined
+    if (watched !== undefined) {
+      this.claim(watched, found)
+      return
+    }
+    if (!territory.isPolled) return
+    const entry = found.asEntry
+    const sameIno = this.#withIno(territory, listing.ino)
+    if (sameIno === undefined || entry === undefined || this.#foundOf.has(sameIno)) return
+    if (sameIno.stat !== undefined && moved(sameIno, entry, 0)) this.claim(sameIno, found)
+  }
+
+  #withIno(territory: Territory, ino: number): Directory | undefined {
+    let byIno = this.#byIno.get(territory)
+    if (byIno === undefined) {
+      byIno = new Map()
+      for (const each of territory.base === undefined ? [] : this.#tree.within(territory.base)) {
+        byIno.set(each.ino, each)
+      }
+      this.#byIno.set(territory, byIno)
+    }
+    const found = byIno.get(ino)
+    return found?.territory === territory ? found : undefined
+  }
+}
+
+/** Finds where arrivals come from, among what is not where it was. Answers those that left, with where they have gone. */
+export function matchArrivals(
+  arrivals: Iterable<Arrival>,
+  gone: readonly Origin[],
+  since: number,
+): Map<Origin, Arrival> {
+  const byIno = new Map<number, Origin[]>()
+  for (const origin of gone) {
+    // Never seen, so it cannot be recognised.
+    if (origin.entry.ino === 0) continue
+    const same = byIno.get(origin.entry.ino)
+    if (same === undefined) byIno.set(origin.entry.ino, [origin])
+    else same.push(origin)
+  }
+  const matched = new Map<Origin, Arrival>()
+  if (byIno.size === 0) return matched
+  for (const arrival of arrivals) {
+    const same = byIno.get(arrival.entry.ino) ?? []
+    // Hard links that all moved: which went where makes no difference.
+    const at = same.findLastIndex(
+      ({ directory, entry }) => isSameMount(directory, arrival) && moved(entry, arrival.entry, since),
+    )
+    const [origin] = at < 0 ? [] : same.splice(at, 1)
+    if (origin === undefined) continue
+    arrival.from = origin
+    matched.set(origin, arrival)
+  }
+  return matched
+}
+
+/** Inode numbers are those of a filesystem. */
+function isSameMount({ territory }: Directory, { at }: Arrival): boolean {
+  return territory.mountId === at.listing.mountId
+}

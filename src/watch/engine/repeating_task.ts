@@ -1,0 +1,88 @@
+import { Lane } from './task_queue.ts'
+
+export interface ScheduledWork {
+  /** ms from the end of one run to the start of the next. */
+  every(): number
+  persistent: boolean
+  /** Whether there is something to do: without it no timer runs, and nothing wakes up when nothing happens. */
+  needed(): boolean
+  run(): Promise<void>
+  failed(error: unknown): void
+  /**
+   * Waits in place of the timer, and of runs that would find nothing to do. Resolves with whether there is something; if not, the
+   * timer decides. undefined: the timer does in any case.
+   */
+  linger?(): Promise<boolean> | undefined
+  /** Ends the lingering, and whatever it has come to: a run is due that begins now. Else, if there is more to be done by now. */
+  interrupt?(isRunDue: boolean): void
+}
+
+/** Work that is repeated while it is needed. One run at a time. */
+export class Schedule {
+  readonly #work: ScheduledWork
+  readonly #lane = new Lane()
+  #timer: NodeJS.Timeout | undefined
+  #isLingering = false
+  #stopped = false
+
+  constructor(work: ScheduledWork) {
+    this.#work = work
+  }
+
+  /** To be called when {@link ScheduledWork.needed} may have become true. */
+  arm(): void {
+    if (this.#isLingering) this.#work.interrupt?.(false)
+    if (this.#timer !== undefined || this.#isLingering || this.#stopped || !this.#work.needed()) return
+    const lingering = this.#work.linger?.()
+    if (lingering === undefined) {
+      this.#wait()
+      return
+    }
+    this.#isLingering = true
+    lingering
+      .catch((error) => {
+        if (!this.#stopped) this.#work.failed(error)
+        return false
+      })
+      .then((isDue) => {
+        this.#isLingering = false
+        if (this.#stopped || this.#timer !== undefined) return
+        if (isDue) this.#wait(0)
+        else if (this.#work.needed()) this.#wait()
+      })
+  }
+
+  /** A run that begins after this call. */
+  now(): Promise<void> {
+    this.#work.interrupt?.(true)
+    return this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    this.#work.interrupt?.(true)
+    await this.#lane.idle()
+  }
+
+  #run(): Promise<void> {
+    return this.#lane.run(async () => {
+      if (!this.#stopped) await this.#work.run()
+    })
+  }
+
+  #wait(ms = this.#work.every()): void {
+    this.#timer = setTimeout(() => void this.#tick(), ms)
+    if (!this.#work.persistent) this.#timer.unref()
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.#run()
+    } catch (error) {
+      this.#work.failed(error)
+    }
+    this.#timer = undefined
+    this.arm()
+  }
+}

@@ -1,0 +1,260 @@
+import type { EventBatch } from '../../inotify/batch.ts'
+import { IN_IGNORED } from '../../inotify/constants.ts'
+import type { SurveyTerms } from '../diff/diff_options.ts'
+import type { Look, Looks, Surveyor } from '../diff/rescan.ts'
+import type { Departure } from '../pending/pending_moves.ts'
+import type { Doubts } from '../pending/recheck_queue.ts'
+import type { Surroundings } from '../pending/work_list.ts'
+import type { Change } from '../report/change.ts'
+import { isShortage } from '../report/watch_error.ts'
+import { type Entry, mayBeSame } from '../scan/entry.ts'
+import { Directory, isLinkBase } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import { BatchIndex } from './batch_view.ts'
+import type { Translator } from './translator.ts'
+import { GONE } from './watch_mask.ts'
+import type { Watches } from './watch_release.ts'
+
+export interface EventsParts {
+  tree: Tree
+  translator: Translator
+  surveyor: Surveyor
+  watches: Pick<Watches, 'retireLeft'>
+  around: Surroundings
+  doubts: Doubts
+  /** Directories that are to be listed when the events have been told. */
+  toBeListed: Set<Directory>
+  terms(terms: Partial<SurveyTerms>): SurveyTerms
+  report(changes: Change[]): void
+  /** The top of a root is gone, moved or unmounted. */
+  lost(top: Directory): void
+  trouble(error: unknown): void
+  /** What is believed of these is otherwise from now on: no poll has found it so. */
+  overtaken(directories: readonly Directory[]): void
+}
+
+/**
+ * Takes in what inotify tells. Events are hints: they are held against what is believed, so that what a listing has told already is
+ * not told again; and where they leave a doubt, the name is looked at.
+ */
+export class Events {
+  readonly #parts: EventsParts
+  /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
+  touched: Map<Directory, Set<string>> | undefined
+  // Between which directories have moved.
+  #moved = new Set<Directory>()
+  // That something is short has been said.
+  #isShort = false
+  /** Whether there have been any since the last {@link settle}. */
+  isActive = false
+
+  constructor(parts: EventsParts) {
+    this.#parts = parts
+  }
+
+  async take(batch: EventBatch, start: number, end: number): Promise<void> {
+    this.isActive = true
+    let next = start
+    for (let i = start; i < end; i++) {
+      // What is told behind it is not told of the root any more.
+      if (!(batch.mask(i) & GONE) || !this.#parts.tree.at(batch.wd(i)).some(({ isRoot }) => isRoot)) continue
+      await this.#take(batch, next, i + 1)
+      next = i + 1
+    }
+    if (next < end) await this.#take(batch, next, end)
+  }
+
+  async #take(batch: EventBatch, start: number, end: number): Promise<void> {
+    const { tree, translator, surveyor, watches, report, overtaken } = this.#parts
+    const index = new BatchIndex(batch, start, end, (wd) => {
+      const polled = tree.at(wd).filter(keepsStat)
+      if (polled.length > 0) overtaken(polled)
+      return polled.length > 0
+    })
+    const open = index.open()
+    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => surveyor.look(open))
+    const looks: Looks = seen ?? new Map()
+    // Behind the look: a poll that began while it was made may have listed something older.
+    if (this.touched !== undefined) this.#touch(index, this.touched)
+    this.#speakOf(index)
+    report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
+    for (let i = start; i < end; i++) {
+      if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
+    }
+    this.#weigh(open, looks)
+    await this.list()
+    watches.retireLeft()
+  }
+
+  /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
+  hold(): () => Promise<void> {
+    const { translator, doubts } = this.#parts
+    const departures: Departure[] = translator.pending
+    const releaseListed = translator.listed.hold()
+    const moved = this.#moved
+    this.#moved = new Set()
+    this.isActive = false
+    return async () => {
+      if (!doubts.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...this.#moved])
+      releaseListed()
+      this.#parts.report(translator.giveUp(departures))
+      await this.list()
+      this.#parts.watches.retireLeft()
+    }
+  }
+
+  /**
+   * Looks at what is in doubt. What was seen counts if no event of the name has come by the time that all that was queued before the
+   * look has been told: otherwise it is ahead of the events, and is looked at again.
+   */
+  async lookAgain(): Promise<(() => Promise<void>) | undefined> {
+    const { doubts, surveyor, tree, translator, terms } = this.#parts
+    if (doubts.isEmpty) return undefined
+    const questions = doubts.ask()
+    const seen = await this.#unlessShort(() => surveyor.lookAt(questions))
+    if (seen === undefined) {
+      doubts.takeBack(questions)
+      return undefined
+    }
+    return async () => {
+      const spokenIn = doubts.answer(questions)
+      // All has been looked at since.
+      if (spokenIn === undefined) return
+      const found: Look[] = []
+      for (const [directory, names] of questions) {
+        const listing = seen.get(directory)
+        if (listing === undefined || !tree.isAttached(directory)) continue
+        const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
+        const isElsewhere = listing.isGone || isAnother || translator.isOnItsWay(directory)
+        if (isElsewhere) {
+          doubts.renew(directory, names)
+          if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
+        } else if (listing.error === 0) {
+          found.push({ directory, names, listing, spoken: spokenIn(directory) })
+          // What cannot be read for other reasons is not covered, and is listed when its mode changes.
+        } else if (listing.isShort) doubts.renew(directory, names)
+      }
+      await surveyor.takeIn(found, terms({}))
+      await this.list()
+    }
+  }
+
+  get isUnsettled(): boolean {
+    const { translator, doubts, toBeListed } = this.#parts
+    const isOpen = translator.isPending || !translator.listed.isEmpty || !doubts.isEmpty
+    return this.isActive || isOpen || toBeListed.size > 0
+  }
+
+  /** A directory has come into this one, or has left it. */
+  moved(directory: Directory): void {
+    this.#moved.add(directory)
+  }
+
+  /**
+   * What was listed while directories moved may have been found by a path that had become another's; and the events of an exchange
+   * with what lies outside come in an order that tells of something else. So where anything is in doubt besides, all concerned are listed
+   * once more. A rename that fits what is believed costs nothing.
+   */
+  #doubtMoved(moved: readonly Directory[]): void {
+    const { doubts, translator } = this.#parts
+    if (moved.length === 0) return
+    for (const each of [...moved, ...translator.listed.all])
+      if (each instanceof Directory) doubts.addAll(each)
+  }
+
+  /** Nothing is found, and all stays as it was, while there is no thread or descriptor to look with. */
+  async #unlessShort<T>(look: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const found = await look()
+      this.#isShort = false
+      return found
+    } catch (error) {
+      if (!isShortage(error)) throw error
+      if (!this.#isShort) this.#parts.trouble(error)
+      this.#isShort = true
+      return undefined
+    }
+  }
+
+  /** Lists what is new, and what may be another now. */
+  async list(): Promise<void> {
+    const { tree, toBeListed, surveyor, terms, translator } = this.#parts
+    const directories = [...toBeListed].filter(
+      (directory) => tree.isAttached(directory) && !translator.isOnItsWay(directory),
+    )
+    for (const directory of toBeListed) {
+      // What is on its way is listed where it arrives.
+      if (!translator.isOnItsWay(directory)) toBeListed.delete(directory)
+    }
+    if (directories.length === 0 && !surveyor.hasLinks) return
+    const found = await this.#unlessShort(() => surveyor.survey(directories, terms({})))
+    if (found === undefined) for (const directory of directories) toBeListed.add(directory)
+  }
+
+  #onSelf(wd: number, mask: number): void {
+    const { tree, doubts, lost } = this.#parts
+    for (const directory of tree.at(wd)) {
+      const { parent, name } = directory
+      if (mask & IN_IGNORED) tree.loseWatch(directory)
+      if (directory.isRoot) lost(directory)
+      // Its parent tells that it is gone. If it does not, it is not.
+      else if (parent !== undefined && mask & IN_IGNORED) doubts.add(parent, name)
+    }
+  }
+
+  #speakOf(index: BatchIndex): void {
+    const { tree, doubts } = this.#parts
+    for (const [wd, names] of index.named) {
+      for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.speakOf(directory, name)
+    }
+  }
+
+  /** Takes names into doubt by what was seen after their events were made. */
+  #weigh(open: Map<number, Set<string>>, looks: Looks): void {
+    const { tree, doubts, translator } = this.#parts
+    for (const [wd, names] of open) {
+      const seen = looks.get(wd)
+      for (const directory of tree.at(wd)) {
+        const entries = tree.entriesOf(directory)
+        for (const name of names) {
+          const believed = translator.hasLeft(directory, name) ? undefined : entries.get(name)
+          const found = seen?.get(name)
+          if (!this.#fits(directory, name, believed, found)) doubts.add(directory, name)
+          // What was told is told after this look: a poll finds what is different from now on.
+          else if (believed && found && keepsStat(directory)) believed.stat = found.stat
+        }
+      }
+    }
+  }
+
+  /** Whether what is believed of a name may be what was found there. */
+  #fits(
+    directory: Directory,
+    name: string,
+    believed: Entry | undefined,
+    found: Entry | null | undefined,
+  ): boolean {
+    const { around, tree } = this.#parts
+    if (found === undefined) return false
+    if (found === null) return believed === undefined
+    if (believed === undefined)
+      return around.hidesSome && around.hides(tree.pathOf(directory, name), found.kind)
+    if (believed instanceof Directory && isLinkBase(believed)) return found.kind === 'symlink'
+    return mayBeSame(believed, found)
+  }
+
+  #touch(index: BatchIndex, touched: Map<Directory, Set<string>>): void {
+    for (let i = index.start; i < index.end; i++) {
+      const name = index.name(i)
+      for (const directory of name === '' ? [] : this.#parts.tree.at(index.batch.wd(i))) {
+        const names = touched.get(directory)
+        if (names === undefined) touched.set(directory, new Set([name]))
+        else names.add(name)
+      }
+    }
+  }
+}
+
+function keepsStat({ territory }: Directory): boolean {
+  return territory.isPolled
+}

@@ -1,0 +1,95 @@
+import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
+import type { Entry } from '../scan/entry.ts'
+import { isToEvents } from '../tree/directory.ts'
+import type { BatchIndex } from './batch_view.ts'
+import { ABOUT_NAME } from './watch_mask.ts'
+
+/** What is at a name, looked at after the batch was read: null, nothing; undefined, not looked at. */
+export type Look = (wd: number, name: string) => Entry | null | undefined
+
+/** The second rename as which an exchange is told. */
+export interface WayBack {
+  /** The numbers of its events. */
+  leaving: number
+  arriving: number
+  mask: number
+}
+
+/**
+ * renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
+ * events. What the first seemed to displace is then there or gone: what becomes of the names tells.
+ *
+ * @param arriving the number of the event by which the first rename arrives
+ * @returns the second rename, undefined if this is no exchange
+ */
+export function findExchange(
+  index: BatchIndex,
+  look: Look,
+  arriving: number,
+  came: Entry,
+  displaced: Entry,
+): WayBack | undefined {
+  const { batch } = index
+  const left = index.departure(batch.cookie(arriving))
+  if (left === undefined) return undefined
+  const [leaving, back] = [index.next(arriving), index.next(left)]
+  if (leaving === undefined || back === undefined) return undefined
+  const masks = [batch.mask(leaving), batch.mask(back)] as const
+  const isBack = batch.cookie(leaving) === batch.cookie(back)
+  if (!isBack || !(masks[0] & IN_MOVED_FROM) || !(masks[1] & IN_MOVED_TO)) return undefined
+  if (isInterrupted(index, left, arriving, leaving)) return undefined
+  // rename(2) puts no file over a directory and no directory over a file.
+  const isSwap = isToEvents(displaced) !== isToEvents(came)
+  if (!isSwap && !hasSwapped(index, look, came, displaced, leaving, back)) return undefined
+  return { leaving, arriving: back, mask: masks[0] | masks[1] }
+}
+
+/**
+ * Whether an event about a name of either directory comes between the two renames. Then they are two calls: renameat2(2) tells of both
+ * halves while it holds both directories locked (vfs_rename in fs/namei.c), and so does whatever makes or removes a name there.
+ */
+function isInterrupted({ batch }: BatchIndex, left: number, arriving: number, leaving: number): boolean {
+  const [from, to] = [batch.wd(left), batch.wd(arriving)]
+  for (let i = arriving + 1; i < leaving; i++) {
+    const wd = batch.wd(i)
+    if (batch.mask(i) & ABOUT_NAME && (wd === from || wd === to)) return true
+  }
+  return false
+}
+
+/**
+ * Whether `came` and `displaced` have swapped names; else `came` has gone back over nothing. `leaving`: the event by which it seemed
+ * to go, `back`: by which it seemed to come back.
+ */
+function hasSwapped(
+  index: BatchIndex,
+  look: Look,
+  came: Entry,
+  displaced: Entry,
+  leaving: number,
+  back: number,
+): boolean {
+  const { batch } = index
+  const atLast = (i: number) => look(batch.wd(i), index.name(i))
+  const next = index.next(leaving)
+  const nextMask = next === undefined ? 0 : batch.mask(next)
+  if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
+  if (nextMask & IN_CREATE) return false
+  const atOrigin = index.next(back) === undefined && index.isLatest(back) ? atLast(back) : undefined
+  if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
+    return atOrigin.ino === displaced.ino
+  }
+  const there = atLast(leaving)
+  const isDisplaced = (seen: Entry | null | undefined) =>
+    Boolean(seen && seen.ino !== 0 && seen.ino === displaced.ino)
+  if (next === undefined) {
+    // What was displaced is there again: swapped, and moved back since, of which the next batch tells.
+    if (isDisplaced(there)) return true
+    return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
+  }
+  const origin = atLast(back)
+  // Swapped, and whatever came then: it would be gone, had it been replaced.
+  if (isDisplaced(there) || isDisplaced(origin)) return true
+  // Swapped back and forth.
+  return Boolean(there) && Boolean(origin)
+}

@@ -1,0 +1,188 @@
+import { IN_ISDIR } from '../../inotify/constants.ts'
+import type { Departure, Departures } from '../pending/pending_moves.ts'
+import type { LatelyListed } from '../pending/recent_scans.ts'
+import type { Surroundings } from '../pending/work_list.ts'
+import type { Entry } from '../scan/entry.ts'
+import { Directory, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Account } from '../tree/tree_editor.ts'
+import type { WayBack } from './exchange.ts'
+import { READ_EARLIER, type Reading } from './reading.ts'
+
+export interface RenamesParts {
+  tree: Tree
+  departures: Departures
+  around: Surroundings
+  listed: LatelyListed
+  reading: Reading
+  account: Account
+  /** Tells of an event that was held back, or whose turn comes later. */
+  translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void
+}
+
+/**
+ * What has left a name and arrives at another. The two halves are paired by cookie, never by adjacency: other events come between them,
+ * and a read may end there.
+ */
+export class Renames {
+  readonly #parts: RenamesParts
+  #lastReplacing: { from: Departure; directory: Directory; name: string } | undefined
+
+  constructor(parts: RenamesParts) {
+    this.#parts = parts
+  }
+
+  /** A name that left and comes again is another's by now; only the order of its own delete and create is right. */
+  vacate(directory: Directory, name: string, arriving: number | undefined): void {
+    const { tree, departures, reading, translate } = this.#parts
+    const departed = departures.from(directory, name)
+    // It may come back to where it left.
+    if (departed === undefined || departed.cookie === arriving) return
+    // Its arrival is queued behind, and is told before: else whoever reads the changes would take the new one for what moved.
+    const arrival = reading.arrival(departed.cookie)
+    const to = arrival && tree.onlyAt(arrival.wd)
+    // Where it goes may itself be on its way.
+    if (arrival === undefined || to === undefined || departures.above(to) !== undefined) this.giveUp(departed)
+    else {
+      reading.done(arrival.i)
+      translate(to, arrival.i, arrival.mask, departed.cookie, arrival.name)
+    }
+  }
+
+  depart(directory: Directory, mask: number, cookie: number, name: string): void {
+    const { tree, around, departures } = this.#parts
+    const entry = tree.entriesOf(directory).get(name)
+    if (entry === undefined) return
+    // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) around.doubt(directory, name)
+    else departures.add({ cookie, directory, name, entry, mask, held: [] })
+  }
+
+  /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */
+  arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
+    const { tree, around, departures, account } = this.#parts
+    const departure = departures.of(cookie)
+    if (departure === undefined) return false
+    const known = tree.entriesOf(directory).get(name)
+    // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
+    const isAround = known instanceof Directory && isWithin(departure.directory, known)
+    if (isAround) {
+      around.doubt(directory, name)
+      around.doubt(departure.directory, departure.name)
+      this.giveUp(departure)
+      return false
+    }
+    if (around.hides(account.pathOf(directory, name), departure.entry.kind)) this.giveUp(departure)
+    else this.#pair(departure, directory, i, mask, name)
+    return true
+  }
+
+  /** It has not left after all. */
+  keep(departure: Departure): void {
+    this.#parts.departures.delete(departure)
+    this.#release(departure)
+  }
+
+  /** Nothing more will come: it has left the tree. */
+  giveUp(departure: Departure): void {
+    const { tree, around, departures, account } = this.#parts
+    const { directory, name, entry, mask } = departure
+    const counts = departures.counts(departure)
+    departures.delete(departure)
+    if (!counts) {
+      // Found where it is now: that was told.
+      this.#release(departure)
+      return
+    }
+    // What it is believed to have gone into is itself: that is out of date.
+    if (departure.held.some(({ cookie }) => cookie === departure.cookie)) around.doubt(directory, name)
+    const path = tree.pathOf(directory, name)
+    account.remove(directory, name, entry)
+    account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
+  }
+
+  #pair(departure: Departure, directory: Directory, i: number, mask: number, name: string): void {
+    const { tree, around, departures, listed, reading, account } = this.#parts
+    const { entry } = departure
+    const path = account.pathOf(directory, name)
+    const known = tree.entriesOf(directory).get(name)
+    const from = tree.pathOf(departure.directory, departure.name)
+    departures.delete(departure)
+    if (entry instanceof Directory) tree.detach(entry)
+    else tree.entriesOf(departure.directory).delete(departure.name)
+    const wayBack = known && reading.wayBack(i, entry, known)
+    if (known instanceof Directory && wayBack !== undefined) tree.detach(known)
+    else if (known !== undefined) account.remove(directory, name, known)
+    const seen = wayBack === undefined ? reading.seen(i, name) : undefined
+    const placed = this.#place(entry, directory, name, seen)
+    const { kind } = placed
+    const replaced = known !== undefined && wayBack === undefined
+    const both = mask | departure.mask
+    account.tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
+    if (known !== undefined && wayBack !== undefined) this.#goBack(departure, from, path, known, wayBack)
+    const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(departure.directory)
+    // It may have been an exchange, whose other half comes with another read, or with what lies outside: see findExchange.
+    const isOver = known instanceof Directory
+    if (isOutdated || isOver || this.#isWayBack(departure, directory, name)) {
+      around.doubt(directory, name)
+      around.doubt(departure.directory, departure.name)
+    }
+    this.#lastReplacing = replaced ? { from: departure, directory, name } : undefined
+    this.#hasMoved(placed)
+    if (kind === 'symlink') around.follow(directory, name)
+    this.#release(departure)
+  }
+
+  /** What was held back while it was on its way. */
+  #release({ held }: Departure): void {
+    const { tree, translate } = this.#parts
+    for (const { directory, mask, cookie, name } of held) {
+      if (tree.isAttached(directory)) translate(directory, READ_EARLIER, mask, cookie, name)
+    }
+  }
+
+  /** The other half of an exchange. */
+  #goBack({ directory, name }: Departure, from: string, path: string, entry: Entry, wayBack: WayBack): void {
+    const { reading, account } = this.#parts
+    reading.done(wayBack.leaving)
+    reading.done(wayBack.arriving)
+    this.#place(entry, directory, name, undefined)
+    const { kind } = entry
+    const { mask } = wayBack
+    account.tell({ type: 'rename', from: path, path: from, replaced: false, kind, mask, source: 'inotify' })
+    this.#hasMoved(entry)
+  }
+
+  /** Whether what the last rename put in the place of something goes back to where it was. */
+  #isWayBack(departure: Departure, directory: Directory, name: string): boolean {
+    const last = this.#lastReplacing
+    if (last === undefined || last.directory !== departure.directory || last.name !== departure.name)
+      return false
+    return last.from.directory === directory && last.from.name === name
+  }
+
+  /**
+   * What was seen takes its place, unless that is of another kind. By its inode number it may well be another: an earlier look was as
+   * much ahead of its event. Nothing is lost by that, for the change is told after this look.
+   */
+  #place(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
+    const { tree } = this.#parts
+    if (entry instanceof Directory) {
+      tree.attach(entry, directory, name)
+      return entry
+    }
+    const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
+    const placed = seen && (isUnseen || entry.kind === seen.kind) ? seen : entry
+    tree.entriesOf(directory).set(name, placed)
+    return placed
+  }
+
+  /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
+  #hasMoved(entry: Entry): void {
+    const { tree, around, account } = this.#parts
+    account.hasMoved()
+    if (!(entry instanceof Directory)) return
+    if (around.hidesSome) for (const each of tree.within(entry)) around.list(each)
+    else if (!entry.isListed || isUnwatched(entry)) around.list(entry)
+  }
+}

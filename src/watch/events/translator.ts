@@ -1,0 +1,211 @@
+import {
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_CREATE,
+  IN_DELETE,
+  IN_ISDIR,
+  IN_MODIFY,
+  IN_MOVED_FROM,
+  IN_MOVED_TO,
+} from '../../inotify/constants.ts'
+import { type Departure, Departures } from '../pending/pending_moves.ts'
+import { LatelyListed } from '../pending/recent_scans.ts'
+import type { Surroundings } from '../pending/work_list.ts'
+import type { Change } from '../report/change.ts'
+import { alteration, sameFile } from '../scan/entry.ts'
+import { Directory, isToEvents } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import { Account } from '../tree/tree_editor.ts'
+import type { BatchIndex } from './batch_view.ts'
+import type { Look } from './exchange.ts'
+import { Reading } from './reading.ts'
+import { Renames } from './renames.ts'
+import { ABOUT_NAME } from './watch_mask.ts'
+
+/** Turns events into changes and keeps the tree. */
+export class Translator {
+  readonly #tree: Tree
+  readonly #around: Surroundings
+  readonly #departures: Departures
+  readonly #account: Account
+  readonly #renames: Renames
+  readonly #reading = new Reading()
+  readonly listed = new LatelyListed()
+
+  constructor(tree: Tree, around: Surroundings) {
+    this.#tree = tree
+    this.#around = around
+    this.#departures = new Departures(tree)
+    this.#account = new Account(tree)
+    this.#renames = new Renames({
+      tree,
+      around,
+      departures: this.#departures,
+      listed: this.listed,
+      reading: this.#reading,
+      account: this.#account,
+      translate: (...event) => this.#translate(...event),
+    })
+  }
+
+  get pending(): Departure[] {
+    return [...this.#departures]
+  }
+
+  get isPending(): boolean {
+    return this.#departures.size > 0
+  }
+
+  /** Whether something is believed to be here that has left already. */
+  hasLeft(directory: Directory, name: string): boolean {
+    return this.#departures.from(directory, name) !== undefined
+  }
+
+  /** What is believed to be here has not left after all: what was held back of it is told. */
+  keep(directory: Directory, name: string): Change[] {
+    const departure = this.#departures.from(directory, name)
+    if (departure === undefined) return []
+    this.#renames.keep(departure)
+    return this.#account.take()
+  }
+
+  /** Whether a directory, or what it lies in, has left and not arrived. */
+  isOnItsWay(directory: Directory): boolean {
+    return this.#departures.above(directory) !== undefined
+  }
+
+  translate(index: BatchIndex, look: Look): Change[] {
+    const { batch, start, end } = index
+    this.#reading.begin(index, look)
+    for (let i = start; i < end; i++) {
+      const name = index.name(i)
+      if (name === '' || this.#reading.isDone(i)) continue
+      const wd = batch.wd(i)
+      const only = this.#tree.onlyAt(wd)
+      if (only !== undefined) this.#translate(only, i, batch.mask(i), batch.cookie(i), name)
+      else
+        for (const each of this.#tree.at(wd)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
+    }
+    this.#reading.end()
+    return this.#account.take()
+  }
+
+  /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
+  giveUp(departures: Iterable<Departure>): Change[] {
+    for (const departure of departures) this.#renames.giveUp(departure)
+    return this.#account.take()
+  }
+
+  #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
+    // Where it goes to, and whether that is in the tree, is not known yet.
+    const above = this.#departures.above(directory)
+    if (above !== undefined) {
+      above.held.push({ directory, mask, cookie, name })
+      return
+    }
+    // Found in its depth by way of a rename of what it lies in, of which no listing tells how deep that is. It is listed
+    // again, which ends with an error, and what is below is believed no more.
+    const beyond = this.#account.beyondDepth(directory)
+    if (beyond !== undefined) {
+      this.#around.list(beyond)
+      return
+    }
+    if (mask & ABOUT_NAME && this.#departures.size > 0) {
+      this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
+      // It may have gone with what has been told then.
+      if (!this.#tree.isAttached(directory)) return
+    }
+    if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#around.moved(directory)
+    if (mask & IN_MOVED_TO) {
+      const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
+      if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, name)
+    } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
+    else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
+    else if (mask & IN_DELETE) this.#delete(directory, mask, name)
+    else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
+    else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
+    if (mask & ABOUT_NAME && this.listed.isAheadOf(directory)) {
+      // It may be older than what was listed, and have been about something else of that name.
+      this.#around.doubt(directory, name)
+      this.listed.speakOf(directory, name)
+    }
+  }
+
+  #create(directory: Directory, i: number, mask: number, name: string): void {
+    const known = this.#tree.entriesOf(directory).get(name)
+    if (known !== undefined) {
+      // Known already: from the listing that followed the watch, or from a poll.
+      if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
+      return
+    }
+    this.#put(directory, i, mask, name)
+  }
+
+  #put(directory: Directory, i: number, mask: number, name: string): void {
+    const seen = this.#reading.seen(i, name)
+    const isDirectory = (mask & IN_ISDIR) !== 0
+    const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
+    const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
+    const path = this.#account.pathOf(directory, name)
+    if (this.#around.hides(path, kind)) return
+    // What a link is told as depends on what it leads to.
+    if (kind === 'symlink' && this.#around.follow(directory, name)) return
+    if (isDirectory && this.#around.recursive) {
+      const created = this.#tree.add(directory, name, 0, directory.territory)
+      this.#around.list(created)
+    } else this.#tree.entriesOf(directory).set(name, fits ?? { kind, ino: 0 })
+    this.#account.tell({ type: 'create', path, kind, mask, source: 'inotify' })
+  }
+
+  #delete(directory: Directory, mask: number, name: string): void {
+    const entry = this.#tree.entriesOf(directory).get(name)
+    if (entry === undefined) return
+    const path = this.#account.pathOf(directory, name)
+    this.#account.remove(directory, name, entry)
+    this.#account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
+  }
+
+  #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
+    const entry = this.#tree.entriesOf(directory).get(name)
+    if (entry === undefined) {
+      // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
+      this.#around.doubt(directory, name)
+      return
+    }
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
+      this.#around.doubt(directory, name)
+      return
+    }
+    // One that could not be read may be readable now.
+    if (entry instanceof Directory && entry.territory.uncovered.has(entry)) this.#around.list(entry)
+    const seen = this.#reading.seen(i, name)
+    let told = type
+    if (seen && seen.kind === entry.kind && directory.territory.isPolled) {
+      // What others have written since is told with it, or a poll would find nothing left to tell.
+      if (alteration(entry, seen, 0) === 'modify') told = 'modify'
+      entry.stat = seen.stat
+      if (!(entry instanceof Directory)) entry.ino = seen.ino
+    }
+    const path = this.#account.pathOf(directory, name)
+    this.#account.tell({ type: told, path, kind: entry.kind, mask, source: 'inotify' })
+  }
+
+  #arriveFromOutside(directory: Directory, i: number, mask: number, name: string): void {
+    const known = this.#tree.entriesOf(directory).get(name)
+    const seen = this.#reading.seen(i, name)
+    const isDirectory = (mask & IN_ISDIR) !== 0
+    if (known === undefined) this.#put(directory, i, mask, name)
+    else if (isToEvents(known) !== isDirectory || (seen && seen.kind !== known.kind)) {
+      this.#delete(directory, mask, name)
+      this.#put(directory, i, mask, name)
+    } else if (known instanceof Directory) {
+      // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
+      this.#around.list(known)
+    } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
+      // Had it been the same, the listing or the poll would have been quicker than the event.
+      this.#tree.entriesOf(directory).set(name, seen ?? { kind: known.kind, ino: 0 })
+      const path = this.#account.pathOf(directory, name)
+      this.#account.tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import {
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_CREATE,
+  IN_DELETE,
+  IN_DELETE_SELF,
+  IN_EXCL_UNLINK,
+  IN_IGNORED,
+  IN_MODIFY,
+  IN_MOVE,
+  IN_MOVE_SELF,
+  IN_ONLYDIR,
+  IN_UNMOUNT,
+} from '../../inotify/constants.ts'
+
+// Everything that changes names and identities, always: a mask of fewer lets the kernel merge what must be told apart.
+// CLOSE_WRITE: an asynchronous write gives no MODIFY. EXCL_UNLINK: no events under a name that is gone.
+const EVENTS =
+  IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
+
+/** The mask of every directory's watch: one inode has one, by however many paths it is watched. */
+export const DIRECTORY_MASK = EVENTS | IN_ONLYDIR | IN_EXCL_UNLINK
+
+/** The mask of a watch on a file itself. */
+export const FILE_MASK = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
+
+/** What is watched is gone, or no longer where it was. */
+export const GONE = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED
+
+/** The name stands for another file than before, or for none. */
+export const ABOUT_NAME = IN_MOVE | IN_CREATE | IN_DELETE

@@ -1,0 +1,92 @@
+import type { Directory } from '../tree/directory.ts'
+
+/** What is asked of a directory: what is at these names; undefined: what is in it. */
+export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
+
+/**
+ * Names, and whole directories, of which something else may be there than is believed. What was seen of a name counts if nothing has
+ * been said of it between the look and the answer: otherwise it is ahead of the events, and stays in doubt.
+ */
+export class Doubts {
+  readonly #names = new Map<Directory, Set<string>>()
+  readonly #whole = new Set<Directory>()
+  // While a look is under way: what was asked, and what has been said since.
+  #asked: Questions | undefined
+  readonly #spoken = new Map<Directory, Set<string>>()
+
+  get isEmpty(): boolean {
+    return this.#names.size === 0 && this.#whole.size === 0 && this.#asked === undefined
+  }
+
+  add(directory: Directory, name: string): void {
+    put(this.#names, directory, name)
+    this.speakOf(directory, name)
+  }
+
+  /** All that is in it. */
+  addAll(directory: Directory): void {
+    this.#whole.add(directory)
+  }
+
+  /** An event has told of a name. */
+  speakOf(directory: Directory, name: string): void {
+    if (this.#asked !== undefined) put(this.#spoken, directory, name)
+  }
+
+  /** All is looked at otherwise; a look under way is out of date. */
+  clear(): void {
+    this.#names.clear()
+    this.#whole.clear()
+    this.#asked = undefined
+    this.#spoken.clear()
+  }
+
+  /** Of these directories nothing is to be known any more; a look under way is out of date, and the others stay in doubt. */
+  forget(isForgotten: (directory: Directory) => boolean): void {
+    if (this.#asked !== undefined) this.takeBack(this.#asked)
+    for (const directory of this.#names.keys()) if (isForgotten(directory)) this.#names.delete(directory)
+    for (const directory of this.#whole) if (isForgotten(directory)) this.#whole.delete(directory)
+  }
+
+  /** What there is to be looked at now; to be answered, or taken back. */
+  ask(): Questions {
+    const questions = new Map<Directory, readonly string[] | undefined>()
+    for (const [directory, names] of this.#names) questions.set(directory, [...names])
+    for (const directory of this.#whole) questions.set(directory, undefined)
+    this.clear()
+    this.#asked = questions
+    return questions
+  }
+
+  /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
+  answer(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
+    if (this.#asked !== questions) return undefined
+    this.#asked = undefined
+    const spoken = new Map(this.#spoken)
+    this.#spoken.clear()
+    for (const [directory, asked] of questions) {
+      for (const name of spoken.get(directory) ?? []) {
+        if (asked === undefined || asked.includes(name)) put(this.#names, directory, name)
+      }
+    }
+    return (directory) => spoken.get(directory) ?? new Set()
+  }
+
+  /** Nobody could look. */
+  takeBack(questions: Questions): void {
+    this.#asked = undefined
+    this.#spoken.clear()
+    for (const [directory, names] of questions) this.renew(directory, names)
+  }
+
+  renew(directory: Directory, names: readonly string[] | undefined): void {
+    if (names === undefined) this.#whole.add(directory)
+    else for (const name of names) put(this.#names, directory, name)
+  }
+}
+
+function put(names: Map<Directory, Set<string>>, directory: Directory, name: string): void {
+  const known = names.get(directory)
+  if (known === undefined) names.set(directory, new Set([name]))
+  else known.add(name)
+}

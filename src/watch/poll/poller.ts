@@ -1,0 +1,303 @@
+import type { SurveyTerms } from '../diff/diff_options.ts'
+import type { Surveyor } from '../diff/rescan.ts'
+import type { Lane } from '../engine/task_queue.ts'
+import type { Events } from '../events/event_handler.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
+import type { FileRoots } from '../roots/file_roots.ts'
+import type { Root } from '../roots/root.ts'
+import { CLOCK_SLACK_MS } from '../scan/clock.ts'
+import type { Listing } from '../scan/listing.ts'
+import type { WalkRequest } from '../scan/walk_request.ts'
+import { Walker } from '../scan/walker.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Territory } from '../tree/watched_mount.ts'
+import { isAtomicLayout } from './atomic_writer.ts'
+import { keepsDirectories } from './partial.ts'
+import type { Pace } from './poll_interval.ts'
+
+export interface PollingParts {
+  lane: Lane
+  tree: Tree
+  files: FileRoots
+  events: Events
+  surveyor: Surveyor
+  inotify(): InotifySource | undefined
+  roots(): Root[]
+  terms(terms: Partial<SurveyTerms>): SurveyTerms
+  /** The root is not what it was. */
+  replace(root: Root): Promise<void>
+  /** Resolves when more changes are wanted. */
+  room(): Promise<void>
+  pace: Pace
+  /** ms */
+  interval: number
+  persistent: boolean
+  recursive: boolean
+  /** Whether what a walk does not tell again is as it was. */
+  compares: boolean
+}
+
+// A listing during which names went is made again: what was renamed meanwhile may be in it twice, or not at all.
+const ATTEMPTS = 3
+
+/**
+ * Lists what no event tells of, or not all, and takes it in. The listing is made by a walker of its own and while events go on: a mount
+ * that has stopped answering holds up nothing but this.
+ */
+export class Polling {
+  readonly #parts: PollingParts
+  readonly #walker = new Walker()
+  #lingering: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
+  // What has ended it, and of what: the first listing of the next poll.
+  #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
+  // What is listed is out of date when this has changed.
+  #generation = 0
+  // What is believed is not, or may not be, what the last poll has found.
+  #isOvertaken = true
+  #isPolling = false
+  // ms since the epoch: when the last poll began.
+  #lastAt = Date.now()
+
+  constructor(parts: PollingParts) {
+    this.#parts = parts
+  }
+
+  /** Whether something has to be polled, if only to see whether it is there. */
+  isNeeded(): boolean {
+    return this.#parts.roots().some((root) => !root.isPresent || isPolled(root))
+  }
+
+  /** A listing that is under way is out of date. */
+  discard(): void {
+    this.#generation++
+    this.#isOvertaken = true
+    this.interrupt(true)
+  }
+
+  /** What is believed of these directories was found out otherwise. */
+  overtake(directories: readonly Directory[]): void {
+    if (!directories.some(({ territory }) => territory.isPolled)) return
+    this.#isOvertaken = true
+    this.interrupt(true)
+  }
+
+  /**
+   * Polls without JavaScript for as long as nothing has changed. Resolves with whether something has; undefined: there is more to
+   * be done than that.
+   */
+  linger(): Promise<boolean> | undefined {
+    if (!this.#mayLinger()) return undefined
+    const lingering = { isInterrupted: false, ended: Promise.resolve() as Promise<unknown> }
+    const found = this.#linger(lingering)
+    lingering.ended = found.catch(() => {})
+    this.#lingering = lingering
+    return found
+  }
+
+  /** `isDue`: in any case, else only if there is more to be done by now. */
+  interrupt(isDue: boolean): void {
+    // What was found before is not what is there now.
+    if (isDue) this.#found = undefined
+    if (isDue || !this.#mayLinger()) this.#stopLingering()
+  }
+
+  #stopLingering(): void {
+    if (this.#lingering === undefined) return
+    this.#lingering.isInterrupted = true
+    this.#walker.cancel()
+  }
+
+  async #linger(lingering: { isInterrupted: boolean }): Promise<boolean> {
+    const { surveyor, recursive, pace, interval, persistent } = this.#parts
+    try {
+      const directories = this.#polled().bases
+      const requests = directories.map((base) => ({
+        ...surveyor.pollRequest(base, recursive),
+        glance: this.glancesAt(base),
+      }))
+      const listings = await this.#walker.linger(requests, pace.rest, interval, persistent)
+      if (lingering.isInterrupted) return false
+      pace.settle()
+      // It has become too slow for this.
+      if (listings.length === 0) return false
+      // What was found is known in place of all that was: so it must be of all.
+      const isWhole = directories.length === 1 || !requests.some(({ glance }) => glance)
+      if (isWhole) this.#found = { listings, directories }
+      return true
+    } finally {
+      this.#lingering = undefined
+    }
+  }
+
+  #mayLinger(): boolean {
+    const { roots, files, pace, compares } = this.#parts
+    if (!compares || this.#isPolling || this.#isOvertaken || pace.slowness !== undefined || files.arePolled)
+      return false
+    const { bases, leftover } = this.#polled()
+    return bases.length > 0 && leftover.length === 0 && roots().every(({ isPresent }) => isPresent)
+  }
+
+  /** Whether in most polls a directory's own stat is enough, while that is the same. `hash` is for those whose times do not tell. */
+  glancesAt(base: Directory): boolean {
+    const { surveyor, recursive, tree, files, compares } = this.#parts
+    if (!compares || files.arePolled || surveyor.pollRequest(base, recursive).hash) return false
+    return isAtomicLayout(base, tree)
+  }
+
+  /** The directories that are asked for. */
+  #polled(): { territories: Territory[]; bases: Directory[]; leftover: Directory[] } {
+    const roots = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
+    const territories = roots.flatMap((root) => [...root.territories])
+    return {
+      territories,
+      bases: territories.flatMap(({ isPolled, base }) => (isPolled && base !== undefined ? [base] : [])),
+      leftover: territories.flatMap(({ isPolled, leftover }) => (isPolled ? [] : [...leftover])),
+    }
+  }
+
+  /** Looks for what is lost, and at all that is polled. */
+  async poll(): Promise<void> {
+    this.#isPolling = true
+    try {
+      // It may have begun since the poll was asked for.
+      this.#stopLingering()
+      await this.#lingering?.ended
+      await this.#pollAll()
+    } finally {
+      this.#isPolling = false
+    }
+  }
+
+  async #pollAll(): Promise<void> {
+    const { roots, tree, lane, files, replace, room } = this.#parts
+    for (const root of roots()) {
+      root.dropTerritories(tree)
+      if (root.isPresent) continue
+      await lane.run(async () => {
+        if (!root.isPresent) await replace(root)
+      })
+    }
+    await this.#pollDirectories()
+    await lane.run(() => files.lookAtAll('poll'))
+    await room()
+  }
+
+  close(): Promise<void> {
+    return this.#walker.close()
+  }
+
+  async #pollDirectories(): Promise<void> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const current = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
+      if (current.length === 0) return
+      const touched = new Map<Directory, Set<string>>()
+      this.#parts.events.touched = touched
+      try {
+        if (await this.#poll(current, touched, attempt === ATTEMPTS)) return
+      } finally {
+        this.#parts.events.touched = undefined
+      }
+    }
+  }
+
+  /** Whether it has been taken in. */
+  async #poll(
+    roots: readonly Root[],
+    touched: ReadonlyMap<Directory, ReadonlySet<string>>,
+    isLastAttempt: boolean,
+  ): Promise<boolean> {
+    const { lane, events, surveyor, inotify, recursive, tree, pace } = this.#parts
+    const generation = this.#generation
+    const since = this.#lastAt - CLOCK_SLACK_MS
+    const startedAt = Date.now()
+    const { territories, bases, leftover } = this.#polled()
+    const requests = [
+      ...bases.map((base) => surveyor.pollRequest(base, recursive)),
+      ...leftover.map((directory) => surveyor.pollRequest(directory, false)),
+    ]
+    // Of what is polled for want of a watch no stat is kept: the time of the last poll tells what has changed since, and no digest.
+    const compares = this.#parts.compares && leftover.length === 0
+    let isPartial = compares && !this.#isOvertaken
+    let listings = (isPartial && this.#takeFound(bases)) || (await this.#list(requests, isPartial))
+    const isQuiet = isPartial && listings.length === 0
+    if (isQuiet && !this.#isOvertaken && generation === this.#generation) {
+      this.#lastAt = startedAt
+      pace.note(false, this.#walker.took)
+      // It is the same; but kept once.
+      this.#walker.commit()
+      return true
+    }
+    if (isPartial && (isQuiet || !keepsDirectories(listings, bases, tree))) {
+      isPartial = false
+      listings = await this.#list(requests, false)
+    }
+    if (!isLastAttempt && listings.some(({ isMoving }) => isMoving)) return false
+    // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
+    // where it has one.
+    await inotify()
+      ?.barrier()
+      .catch(() => {})
+    return await lane.run(async () => {
+      events.touched = undefined
+      if (generation !== this.#generation) return false
+      // A root that is another directory by now is lost, and not compared with what it was.
+      const replaced = this.#replaced(roots, bases, listings)
+      for (const root of replaced) await this.#parts.replace(root)
+      if (replaced.length > 0) return false
+      // What was left out is believed no more: all of it is needed.
+      if (isPartial && (this.#isOvertaken || !keepsDirectories(listings, bases, tree))) return false
+      const isWatched = territories.some(({ isPolled, isWatched }) => isPolled && isWatched)
+      // Its filesystem has this machine's clock.
+      const terms = { source: 'poll', since: leftover.length > 0 ? since : 0, touched, isPartial } as const
+      const hasChanges = await surveyor.takeListings(
+        [...bases, ...leftover],
+        listings,
+        this.#parts.terms(terms),
+      )
+      await events.list()
+      const isBelieved = compares && touched.size === 0 && !(isWatched && events.isUnsettled)
+      if (isBelieved && !this.#isOvertaken) this.#walker.commit()
+      else this.#isOvertaken = true
+      this.#lastAt = startedAt
+      pace.note(hasChanges, this.#walker.took)
+      return true
+    })
+  }
+
+  /** What has ended the lingering, if it was of these. */
+  #takeFound(directories: readonly Directory[]): Listing[] | undefined {
+    const found = this.#found
+    this.#found = undefined
+    const isSame = found?.directories.length === directories.length
+    return isSame && directories.every((each, i) => each === found.directories[i])
+      ? found.listings
+      : undefined
+  }
+
+  /** `isPartial`: without what is as it was when a poll was last taken in. */
+  async #list(requests: readonly WalkRequest[], isPartial: boolean): Promise<Listing[]> {
+    const listings: Listing[] = []
+    if (!isPartial) {
+      this.#walker.forget()
+      // From here on: what is overtaken while it is listed is not what has been listed.
+      this.#isOvertaken = false
+    }
+    await this.#walker.walk(requests, (listing) => listings.push(listing))
+    return listings
+  }
+
+  #replaced(roots: readonly Root[], bases: readonly Directory[], listings: readonly Listing[]): Root[] {
+    return roots.filter((root) => {
+      const id = root.top === undefined ? -1 : bases.indexOf(root.top)
+      const listing = listings.find((each) => each.id === id)
+      return listing !== undefined && (listing.error !== 0 || listing.identity !== root.identity)
+    })
+  }
+}
+
+/** Whether something of a root is polled. */
+function isPolled({ territories }: Root): boolean {
+  for (const { isPolled, leftover } of territories) if (isPolled || leftover.size > 0) return true
+  return false
+}

@@ -1,0 +1,32 @@
+import type { Change } from './change.ts'
+import { pathOf, textOf } from './name_key.ts'
+
+/** Changes as they are reported, from changes whose paths are keys (see names.ts). */
+export type Encoder<Path extends string | Buffer> = (changes: Change[]) => Array<Change<Path>>
+
+/** `Path` is what the encoding says: see {@link WatchOptions}. */
+export function encoderOf<Path extends string | Buffer>(encoding: 'utf8' | 'buffer'): Encoder<Path> {
+  return (encoding === 'buffer' ? asBytes : asText) as unknown as Encoder<Path>
+}
+
+/** What is no UTF-8 is U+FFFD. */
+const asText: Encoder<string> = (changes) => {
+  for (const change of changes) {
+    change.path = textOf(change.path)
+    if (change.type === 'rename') change.from = textOf(change.from)
+  }
+  return changes
+}
+
+/** The exact bytes. */
+const asBytes: Encoder<Buffer> = (changes) =>
+  changes.map((change) =>
+    change.type === 'rename'
+      ? { ...change, from: bytesOf(change.from), path: bytesOf(change.path) }
+      : { ...change, path: bytesOf(change.path) },
+  )
+
+function bytesOf(keys: string): Buffer {
+  const path = pathOf(keys)
+  return typeof path === 'string' ? Buffer.from(path) : path
+}

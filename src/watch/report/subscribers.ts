@@ -1,0 +1,64 @@
+import { BatchIterator } from '../../inotify/iterator.ts'
+
+/** The iterators over what is reported, and the back-pressure of the slowest. */
+export class Consumers<T> {
+  readonly #iterators = new Set<BatchIterator<T>>()
+  #end: { failure?: { error: unknown } } | undefined
+  #hurried = 0
+  #waiting: Array<() => void> = []
+
+  get size(): number {
+    return this.#iterators.size
+  }
+
+  iterate(): AsyncIterableIterator<T> {
+    const iterator: BatchIterator<T> = new BatchIterator(
+      () => this.#wake(),
+      () => {
+        this.#iterators.delete(iterator)
+        this.#wake()
+      },
+    )
+    if (this.#end === undefined) this.#iterators.add(iterator)
+    else iterator.end(this.#end.failure)
+    return iterator
+  }
+
+  push(value: T): void {
+    for (const iterator of this.#iterators) iterator.push(value)
+  }
+
+  /** Resolves when no iterator is full. */
+  room(): Promise<void> {
+    if (this.#hasRoom) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Does a task during which full iterators hold nothing back: who waits for it may be the one to read them. */
+  async hurry(task: () => Promise<void>): Promise<void> {
+    this.#hurried++
+    this.#wake()
+    try {
+      await task()
+    } finally {
+      this.#hurried--
+    }
+  }
+
+  /** No more will come; what waits is still handed out, and then the failure, if there is one. */
+  end(failure?: { error: unknown }): void {
+    this.#end = failure === undefined ? {} : { failure }
+    for (const iterator of this.#iterators) iterator.end(failure)
+    this.#iterators.clear()
+    this.#wake()
+  }
+
+  get #hasRoom(): boolean {
+    return this.#hurried > 0 || ![...this.#iterators].some((iterator) => iterator.full)
+  }
+
+  #wake(): void {
+    if (!this.#hasRoom) return
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,76 @@
+import { constants } from 'node:os'
+import { InotifyError } from '../../errors.ts'
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is nothing yet; it is watched when it comes',
+  ENOTDIR: 'a file is where a directory should be on the way to it; it is watched when it comes',
+  ENAMETOOLONG: 'a name has at most 255 bytes, a path 4095',
+  EACCES: 'read and search permission are needed to list and watch a directory',
+}
+
+/** Why a root cannot be watched: an error of a system call, with the root's path in place of the descriptor's. */
+export function asWatchError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('errno' in error) || typeof error.errno !== 'number') return error
+  const known = error instanceof InotifyError ? error : undefined
+  const hint = HINTS[codeOf(error) ?? ''] ?? known?.hint ?? ''
+  return new InotifyError({ errno: -error.errno, syscall: known?.syscall ?? 'watch', path, hint })
+}
+
+/** A root cannot be opened or listed. `error`: -errno. */
+export function openError(error: number, path: string): InotifyError {
+  return new InotifyError({ errno: -error, syscall: 'open', path })
+}
+
+/** No watch or no inotify instance is left. */
+export function isLimit(error: unknown): error is InotifyError {
+  return error instanceof InotifyError && (error.code === 'ENOSPC' || error.code === 'EMFILE')
+}
+
+/** There is nothing at the path, or no way to it. */
+export function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(codeOf(error) ?? '')
+}
+
+const SHORTAGES = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const
+const CODES = new Set<string>(SHORTAGES)
+const ERRNOS = new Set<number>(SHORTAGES.map((code) => constants.errno[code]))
+
+/** The process or the system is out of something: that says nothing of the path. */
+export function isShortage(error: unknown): boolean {
+  return CODES.has(codeOf(error) ?? '')
+}
+
+/** {@link isShortage}, of an errno. */
+export function isShortageErrno(errno: number): boolean {
+  return ERRNOS.has(errno)
+}
+
+const STALE_MOUNT =
+  "a stale single-file mount (Kubernetes' subPath, docker -v file): its source was replaced or deleted, and nothing will change here any more; " +
+  "restart the container, and mount the directory instead ('inotify-bridge diagnose' has the lines)"
+
+/** A root is a file that has no name any more. */
+export function staleMountError(path: string): InotifyError {
+  return new InotifyError({ errno: 'ESTALE', syscall: 'watch', path, hint: STALE_MOUNT })
+}
+
+/** Whether it is {@link staleMountError}; a server's ESTALE is none. */
+export function isStaleMount(error: unknown): error is InotifyError {
+  return error instanceof InotifyError && error.hint === STALE_MOUNT
+}
+
+/**
+ * Of a directory that is gone into, as native/visitor.cc has it in bytes: four times PATH_MAX. The kernel knows no bound, and paths add up
+ * to the square of the number of directories.
+ */
+export const LONGEST_PATH = 16_384
+
+export const TOO_DEEP = `what lies in it is not watched: the path of a directory may have ${LONGEST_PATH} bytes, and 4095 to a link that is followed`
+
+export function closedError(): InotifyError {
+  return new InotifyError({ errno: 'EBADF', syscall: 'watch', hint: 'this watcher is closed' })
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}

@@ -1,0 +1,73 @@
+import type { Backend } from '../../mounts/filesystems.ts'
+import { textOf } from '../report/name_key.ts'
+import { isStaleMount } from '../report/watch_error.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Territory } from '../tree/watched_mount.ts'
+import type { Root } from './root.ts'
+
+/** Where the changes of a root come from: see {@link Watcher.coverage}. */
+export interface Coverage {
+  /** Where it begins: the root, or the mount point below it. */
+  path: string
+  backend: Backend
+  /** One sentence: what the mount's type delivers, or who decided otherwise. */
+  why: string
+  directories: number
+  /** What could not be watched as chosen. */
+  uncovered: Array<{ path: string; error: Error }>
+}
+
+const GLANCE =
+  'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
+
+/**
+ * @param isThere whether the root is present, or its first listing under way: how far that has come is told as well
+ * @param slowness what is to be said of the polls
+ * @param glancesAt of which directories they look at little
+ */
+export function coverageOf(
+  root: Root,
+  tree: Tree,
+  isThere: boolean,
+  slowness: string | undefined,
+  glancesAt: (base: Directory) => boolean,
+): Coverage[] {
+  const whyOf = ({ base, isPolled, why }: Territory): string => {
+    if (!isPolled) return why
+    const glance = base !== undefined && glancesAt(base) ? GLANCE : undefined
+    return [why, glance, slowness].filter((each) => each !== undefined).join('; ')
+  }
+
+  const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
+  const absence = ofRoot(root.absence)
+  const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
+  const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
+  if (territories.length === 0) {
+    return [
+      {
+        path: root.path,
+        backend: 'poll',
+        why: stale ?? 'it is not there yet',
+        directories: 0,
+        uncovered: absence,
+      },
+    ]
+  }
+  return territories.map((territory) => {
+    const uncovered = [...territory.uncovered].map(([directory, error]) => ({
+      path: textOf(tree.pathOf(directory)),
+      error,
+    }))
+    const refused = [...territory.refused].flatMap(([parent, mounts]) =>
+      [...mounts].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error })),
+    )
+    return {
+      path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
+      backend: territory.backend,
+      why: stale ?? whyOf(territory),
+      directories: isThere ? territory.directories : 0,
+      uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
+    }
+  })
+}

@@ -1,0 +1,165 @@
+import type { BigIntStats } from 'node:fs'
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
+import type { Calls } from '../../mounts/calls.ts'
+import type { FileStat } from '../../mounts/file_stat.ts'
+import { parseMountinfo } from '../../mounts/mountinfo.ts'
+import { type Reached, reach } from '../../mounts/reach.ts'
+import type { Kind } from '../report/change.ts'
+import { codeOf, isShortage } from '../report/watch_error.ts'
+import { alteration, type Entry } from '../scan/entry.ts'
+
+const CHUNK = 256 * 1024
+
+/** What has become of a file; undefined: nothing. 'stale': a single-file mount (a subPath) shows what has no name any more. */
+export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | 'stale' | undefined
+
+/**
+ * A root that is no directory. It is a matter of state alone: whatever happens to the file or in a directory on the way to it (a
+ * Kubernetes key leads over two symlinks) is a hint to look at what the path leads to now.
+ */
+export class FileRoot {
+  readonly path: string
+  // What it holds is compared as well, where it is polled.
+  readonly #hashes: boolean
+  isPresent = false
+  // Stays while it is lost, to compare with what comes back.
+  #entry: Entry | undefined
+
+  constructor(path: string, hashes: boolean) {
+    this.path = path
+    this.#hashes = hashes
+  }
+
+  get kind(): Kind {
+    return this.#entry?.kind ?? 'file'
+  }
+
+  /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
+  async attach(calls: Calls | undefined): Promise<FileNews> {
+    const after = await this.#stat(calls)
+    this.isPresent = after !== undefined
+    if (after === undefined) return 'lost'
+    if (await this.#isStale(after, calls)) return 'stale'
+    const before = this.#entry
+    this.#entry = after
+    return before === undefined ? 'create' : inFile(alteration(before, after, 0))
+  }
+
+  /** Looks again. `mask`: what an event has told of the file itself. Rejects for want of memory or descriptors alone. */
+  async look(mask: number, calls: Calls | undefined): Promise<FileNews> {
+    const before = this.#entry
+    if (before === undefined || !this.isPresent) return undefined
+    const after = await this.#stat(calls).catch((error) => {
+      if (isShortage(error)) throw error
+      // Nobody can tell what is there any more (EACCES on the way).
+      return undefined
+    })
+    this.isPresent = after !== undefined
+    if (after === undefined) return 'lost'
+    if (await this.#isStale(after, calls)) return 'stale'
+    this.#entry = after
+    if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) return 'modify'
+    return inFile(alteration(before, after, 0)) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
+  }
+
+  async #isStale(entry: Entry, calls: Calls | undefined): Promise<boolean> {
+    // Whoever cannot say so is not to keep the news from being told.
+    const isStale = await isLeftBehind(this.path, entry, calls).catch(() => false)
+    if (isStale) this.isPresent = false
+    return isStale
+  }
+
+  async #stat(calls: Calls | undefined): Promise<Entry | undefined> {
+    try {
+      return calls === undefined ? await statHere(this.path) : await statThere(calls, this.path, this.#hashes)
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined
+      throw error
+    }
+  }
+}
+
+/**
+ * Whether it is a mount of a file that was replaced or deleted at its source: nothing more will come of it. One that has no name and is no
+ * mount point is what a cache still has, for now (overlay, FUSE).
+ */
+async function isLeftBehind(path: string, { stat }: Entry, calls: Calls | undefined): Promise<boolean> {
+  if (stat?.nlink !== 0) return false
+  const real = calls === undefined ? await realpath(path) : await realpathThere(calls, path)
+  const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
+  return rows.some(({ point }) => point === real)
+}
+
+async function realpathThere(calls: Calls, path: string): Promise<string> {
+  const { parent, name } = await reach(calls, path)
+  const directory = await parent.realpath()
+  await parent.close()
+  return join(directory, name)
+}
+
+/** By libuv's pool: of a file system of this machine. */
+async function statHere(path: string): Promise<Entry | undefined> {
+  const stats = await stat(path, { bigint: true })
+  return entryOf(stats, stats.birthtimeNs)
+}
+
+/** By a thread that may be kept waiting, and of the server, whatever this kernel remembers. */
+async function statThere(calls: Calls, path: string, hashes: boolean): Promise<Entry | undefined> {
+  const reached = await reach(calls, path)
+  await using _ = reached.parent
+  const { stat } = reached
+  const entry = entryOf(stat, stat.btimeNs)
+  if (!hashes || entry?.stat === undefined || entry.kind !== 'file') return entry
+  const content = await contentOf(reached)
+  return content === undefined ? entry : { ...entry, stat: { ...entry.stat, content } }
+}
+
+/** What stands for what it holds. undefined: it cannot be read, or is another by now, and is compared by its stat. */
+async function contentOf({ parent, name, stat }: Reached): Promise<string | undefined> {
+  try {
+    await using file = await parent.file(name)
+    if (file.opened.ino !== stat.ino || file.opened.dev !== stat.dev) return undefined
+    // Loaded here: its 5 MiB of memory are for those who ask for this.
+    const { createHash } = await import('node:crypto')
+    const hash = createHash('sha256')
+    for (;;) {
+      const chunk = await file.calls.read(file.fd, CHUNK)
+      if (chunk.length === 0) return hash.digest('base64')
+      hash.update(chunk)
+    }
+  } catch (error) {
+    if (isShortage(error)) throw error
+    return undefined
+  }
+}
+
+/** undefined: a directory is another kind of root. */
+function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
+  if (stats.isDirectory()) return undefined
+  return {
+    kind: stats.isFile() ? 'file' : 'other',
+    ino: fold(stats.ino),
+    stat: {
+      mode: Number(stats.mode),
+      uid: Number(stats.uid),
+      gid: Number(stats.gid),
+      nlink: Number(stats.nlink),
+      size: Number(stats.size),
+      mtime: fold(stats.mtimeNs),
+      ctime: fold(stats.ctimeNs),
+      ctimeMs: Number(stats.ctimeNs / 1_000_000n),
+      btimeMs: Number(btimeNs / 1_000_000n),
+    },
+  }
+}
+
+function fold(value: bigint): number {
+  return Number(BigInt.asUintN(53, value ^ (BigInt.asUintN(64, value) >> 53n)))
+}
+
+/** Another file in its place is other content. */
+function inFile(altered: ReturnType<typeof alteration>): 'modify' | 'attrib' | undefined {
+  return altered === 'replace' ? 'modify' : altered
+}

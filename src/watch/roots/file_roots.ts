@@ -1,0 +1,118 @@
+import type { EventBatch } from '../../inotify/batch.ts'
+import type { Inotify } from '../../inotify/inotify.ts'
+import { Calls } from '../../mounts/calls.ts'
+import { warnOfThreadLeftBehind } from '../../mounts/left_behind.ts'
+import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
+import type { Change, Source } from '../report/change.ts'
+import { isAbsence } from '../report/watch_error.ts'
+import type { Territory } from '../tree/watched_mount.ts'
+import type { FileNews, FileRoot } from './file_root.ts'
+import { Hints } from './path_watches.ts'
+import { watchWays } from './ways.ts'
+
+/** ms without an answer after which a thread is not waited for. */
+const PATIENCE_MS = 500
+
+export interface FileRootsParts {
+  inotify(): Inotify | undefined
+  /** Removes watches that no file needs any more, unless a directory has them. */
+  retire(wds: Iterable<number>): void
+  report(changes: Change[]): void
+  lost(file: FileRoot, how: 'lost' | 'stale'): void
+  /** It is as it was, for all that could be seen. */
+  trouble(error: unknown): void
+  /** Something has happened on the way to one that is lost. */
+  mayBeBack(file: FileRoot): Promise<void>
+}
+
+/** The roots that are files, and their watches. */
+export class FileRoots {
+  readonly #parts: FileRootsParts
+  readonly #territories = new Map<FileRoot, Territory>()
+  readonly #hints = new Hints<FileRoot>()
+  #calls: Calls | undefined
+
+  constructor(parts: FileRootsParts) {
+    this.#parts = parts
+  }
+
+  has(wd: number): boolean {
+    return this.#hints.has(wd)
+  }
+
+  /** Watches a file, and says what is new about it. Rejects as it cannot be watched. */
+  async attach(file: FileRoot, territory: Territory): Promise<FileNews> {
+    this.#territories.set(file, territory)
+    // Before the look, so that nothing falls between the two.
+    await this.#watch(file)
+    return await file.attach(this.#callsFor(territory))
+  }
+
+  remove(file: FileRoot): void {
+    this.#territories.delete(file)
+    this.#parts.retire(this.#hints.set(file, []))
+  }
+
+  /** What the events say is a hint to look. */
+  async take(batch: EventBatch, start: number, end: number): Promise<void> {
+    for (const [file, { own, all }] of this.#hints.collect(batch, start, end, ABOUT_NAME | GONE)) {
+      // What the path leads over may be another directory now, and the file another file.
+      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch(this.#parts.trouble)
+      if (file.isPresent) await this.#look(file, own, own || all, 'inotify')
+      else await this.#parts.mayBeBack(file)
+    }
+  }
+
+  /** Whether a poll looks at some of them. */
+  get arePolled(): boolean {
+    for (const { isPolled } of this.#territories.values()) if (isPolled) return true
+    return false
+  }
+
+  /** Looks at each, whatever was told of it. */
+  async lookAtAll(source: Source): Promise<void> {
+    for (const [file, { isPolled }] of this.#territories) {
+      if (source !== 'poll' || isPolled) await this.#look(file, 0, 0, source)
+    }
+  }
+
+  /** One that is left waiting is left behind, which is said. */
+  close(): void {
+    const { unanswered = 0 } = this.#calls ?? {}
+    const [file] = this.#territories.keys()
+    if (unanswered >= PATIENCE_MS && file !== undefined) warnOfThreadLeftBehind(file.path, unanswered)
+    this.#calls?.end()
+  }
+
+  /** A mount that is polled may stop answering. */
+  #callsFor(territory: Territory | undefined): Calls | undefined {
+    if (territory?.isPolled !== true) return undefined
+    this.#calls ??= new Calls()
+    return this.#calls
+  }
+
+  async #look(file: FileRoot, own: number, mask: number, source: Source): Promise<void> {
+    const calls = this.#callsFor(this.#territories.get(file))
+    const news = await file.look(own, calls).catch(this.#parts.trouble)
+    const { path, kind } = file
+    if (news === 'lost' || news === 'stale') this.#parts.lost(file, news)
+    else if (news) this.#parts.report([{ type: news, path, kind, mask, source }])
+  }
+
+  async #watch(file: FileRoot): Promise<void> {
+    const inotify = this.#parts.inotify()
+    if (inotify === undefined || !this.#territories.get(file)?.isWatched) return
+    const ways = await watchWays(file.path, true, inotify)
+    this.#parts.retire(this.#hints.set(file, ways, watchFile(file.path, inotify)))
+  }
+}
+
+/** 0: there is none. */
+function watchFile(path: string, inotify: Inotify): number {
+  try {
+    return inotify.add(path, FILE_MASK)
+  } catch (error) {
+    if (isAbsence(error)) return 0
+    throw error
+  }
+}

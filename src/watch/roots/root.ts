@@ -1,0 +1,45 @@
+import type { RootChange, Source } from '../report/change.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Territory } from '../tree/watched_mount.ts'
+import type { FileRoot } from './file_root.ts'
+
+/** A path that is watched: what it stands for, and whether it does. */
+export class Root {
+  /** Absolute. */
+  readonly path: string
+  /** What is believed of the directory at this path. Stays while it is lost, to compare with what is there when it is restored. */
+  top: Directory | undefined
+  /** Instead of it, where the path leads to no directory. */
+  file: FileRoot | undefined
+  /** Of its own mount, and of those below it. */
+  readonly territories = new Set<Territory>()
+  /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed. */
+  isPresent = false
+  /** From 'overflow' to 'recovered'. */
+  isOverflown = false
+  /** Which directory it is, whatever its path. */
+  identity = ''
+  /** Where mounts show it: without symlinks. */
+  realPath = ''
+  /** ms since the epoch: what was changed from then on was not told. */
+  goodUntil = 0
+  /** Why it is not there. */
+  absence: Error | undefined
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Forgets those of mounts and links that are gone. */
+  dropTerritories(tree: Tree): void {
+    for (const territory of this.territories) {
+      const { base } = territory
+      if (base !== undefined && !tree.isAttached(base)) this.territories.delete(territory)
+    }
+  }
+}
+
+export function aboutRoot(type: RootChange['type'], root: Root, source: Source): RootChange {
+  return { type, path: root.path, source }
+}

@@ -1,0 +1,108 @@
+import type { Kind } from '../report/change.ts'
+
+/** What statx(2) tells of a name, as far as it is compared. */
+export interface Stat {
+  mode: number
+  uid: number
+  gid: number
+  nlink: number
+  size: number
+  /** Nanoseconds, folded into the 53 bits that a number holds: to be compared with `!==`, without an order. */
+  mtime: number
+  ctime: number
+  /** ms since the epoch, to be compared with a moment. */
+  ctimeMs: number
+  /** When the file was made; 0 where the filesystem does not say. */
+  btimeMs: number
+  /** What stands for what a file holds, where that is asked for and could be read: 16 bytes as latin1, of a root a SHA-256. */
+  content?: string
+}
+
+/** What is believed of one name in a directory. */
+export interface Entry {
+  readonly kind: Kind
+  /** Inode number, folded like a time; 0: not known. */
+  ino: number
+  /** As last seen. Kept where a poll must find out what has changed; otherwise an event tells. */
+  stat?: Stat | undefined
+}
+
+/** A directory's names and what is believed of each. */
+export type Entries = Map<string, Entry>
+
+/** Whether two observations of one name are of one file, as far as its inode number tells. */
+export function sameFile(a: Entry, b: Entry): boolean {
+  return a.ino === b.ino && a.ino !== 0 && a.kind === b.kind
+}
+
+/** Whether nothing contradicts that two observations are of one file. */
+export function mayBeSame(a: Entry, b: Entry): boolean {
+  return a.kind === b.kind && (a.ino === b.ino || a.ino === 0 || b.ino === 0)
+}
+
+/**
+ * How one observation of a name differs from the one before. Compared with `!==`, never with `>`: a restored mtime and an older
+ * file put in place are changes too.
+ *
+ * @param since ms since the epoch. Where nothing is known but the inode number, whatever has changed from then on is a modify.
+ *   0: it is not known since when, and what a directory's times say is not known either.
+ */
+export function alteration(
+  before: Entry,
+  after: Entry,
+  since: number,
+): 'replace' | 'modify' | 'attrib' | undefined {
+  if (before.kind !== after.kind) return 'replace'
+  const [old, now] = [before.stat, after.stat]
+  const replaced = !mayBeSame(before, after)
+  if (before.kind === 'directory') {
+    if (replaced) return 'replace'
+    // A directory's own times, size and link count follow its entries, which have their own changes (or are not watched).
+    if (old !== undefined && now !== undefined) return sameOwner(old, now) ? undefined : 'attrib'
+    // Making or removing an entry sets both times at once; chmod and chown the ctime alone.
+    return since > 0 && now !== undefined && now.ctimeMs >= since && now.ctime !== now.mtime
+      ? 'attrib'
+      : undefined
+  }
+  if (replaced) return 'modify'
+  if (now === undefined) return undefined
+  if (old === undefined) return now.ctimeMs >= since ? 'modify' : undefined
+  if (old.size !== now.size || old.mtime !== now.mtime || holdsOther(old, now)) return 'modify'
+  // The name has been given to another, and what is cached here has not (overlay, FUSE): so it was replaced.
+  if (now.nlink === 0 && old.nlink > 0) return 'modify'
+  if (!sameOwner(old, now) || old.nlink !== now.nlink) return 'attrib'
+  // Only the ctime: an mtime was put back behind a write of the same size, for all we can tell.
+  return old.ctime !== now.ctime ? 'modify' : undefined
+}
+
+/** What could not be read is not known to be otherwise. */
+function holdsOther(a: Stat, b: Stat): boolean {
+  return a.content !== undefined && b.content !== undefined && a.content !== b.content
+}
+
+function sameOwner(a: Stat, b: Stat): boolean {
+  return a.mode === b.mode && a.uid === b.uid && a.gid === b.gid
+}
+
+/**
+ * Whether what is at one name now was at another before. The inode number alone would not do: ext4 gives a freed one to the next
+ * file. The time of birth tells them apart; where the filesystem does not say it, all that a rename leaves as it was must do.
+ */
+export function moved(before: Entry, after: Entry, since: number): boolean {
+  if (!sameFile(before, after)) return false
+  const [a, b] = [before.stat, after.stat]
+  if (b === undefined) return false
+  if (a === undefined) return b.btimeMs !== 0 && b.btimeMs < since
+  if (a.btimeMs !== 0 && b.btimeMs !== 0) return a.btimeMs === b.btimeMs
+  return sameOwner(a, b) && a.nlink === b.nlink && a.size === b.size && a.mtime === b.mtime
+}
+
+/** How what has moved differs from what it was before, but for what a rename does to it. */
+export function alterationOfMoved(before: Entry, after: Entry): 'modify' | 'attrib' | undefined {
+  const [a, b] = [before.stat, after.stat]
+  if (after.kind === 'directory') return a && b && !sameOwner(a, b) ? 'attrib' : undefined
+  // Without a stat to compare with, it may have been written before or after it moved.
+  if (a === undefined || b === undefined || a.size !== b.size || a.mtime !== b.mtime) return 'modify'
+  if (holdsOther(a, b)) return 'modify'
+  return sameOwner(a, b) ? undefined : 'attrib'
+}

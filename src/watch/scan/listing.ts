@@ -1,0 +1,218 @@
+import { constants } from 'node:os'
+import { isShortageErrno } from '../report/watch_error.ts'
+import type { Entries, Entry, Stat } from './entry.ts'
+import { nameAt, unpack } from './packed_entries.ts'
+
+// A record's fields, as native/record.h lays them out; little-endian.
+const SIZE = 0
+const ID = 4
+const PARENT = 8
+const WD = 12
+const ERROR = 16
+const FLAGS = 20
+const INO = 24
+const MOUNT_ID = 32
+const DEVICE = 40
+const MODE = 48
+const NAME_BYTES = 60
+const FILES_COUNT = 64
+const FILES_BYTES = 68
+const SUBDIRS_BYTES = 76
+const NAME = 80
+
+const BOUNDARY = 1
+const NAME_IS_ASCII = 4
+const VANISHED = 8
+const UNCHANGED = 32
+
+const NO_PARENT = -1
+
+const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
+const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
+
+/** Whole records, as the walker hands them over. */
+export class Chunk {
+  readonly bytes: Buffer
+  // The same memory: records are aligned, and the addon is built for little-endian machines alone.
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.i32 = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+    this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
+  }
+
+  // Of the record that begins at a byte.
+
+  idAt(at: number): number {
+    return this.i32[(at + ID) >> 2] as number
+  }
+
+  /** -1: none. */
+  parentAt(at: number): number {
+    return this.i32[(at + PARENT) >> 2] as number
+  }
+
+  wdAt(at: number): number {
+    return this.i32[(at + WD) >> 2] as number
+  }
+
+  /** Whether it is of a directory that is watched, was listed and is no boundary. */
+  isPlainAt(at: number): boolean {
+    const error = this.i32[(at + ERROR) >> 2] as number
+    const flags = this.i32[(at + FLAGS) >> 2] as number
+    return error === 0 && (flags & BOUNDARY) === 0 && this.wdAt(at) > 0
+  }
+}
+
+/** What the walk has found at one directory. */
+export class Listing {
+  readonly #chunk: Chunk
+  readonly #at: number
+
+  constructor(chunk: Chunk, at: number) {
+    this.#chunk = chunk
+    this.#at = at
+  }
+
+  /** Requests have the numbers from 0, directories found below them the next. */
+  get id(): number {
+    return this.#int(ID)
+  }
+
+  /** The id of the directory that this one is in; undefined for a request's own. */
+  get parent(): number | undefined {
+    const parent = this.#int(PARENT)
+    return parent === NO_PARENT ? undefined : parent
+  }
+
+  /** The watch, 0: none was asked for, or -errno of inotify_add_watch(2). */
+  get wd(): number {
+    return this.#int(WD)
+  }
+
+  /** 0, or -errno of opening or reading it; then the entries are not all there are. */
+  get error(): number {
+    return this.#int(ERROR)
+  }
+
+  /** The directory is not there any more, or no directory: an event says so, or will. */
+  get isGone(): boolean {
+    return GONE.has(this.error)
+  }
+
+  /** The process or the system was out of something: that says nothing of the directory. */
+  get isShort(): boolean {
+    return isShortageErrno(-this.error)
+  }
+
+  /** Its path is longer than the walker goes: it was neither watched nor listed. */
+  get isTooDeep(): boolean {
+    return this.error === -ENAMETOOLONG
+  }
+
+  /** Another mount begins here: it was neither watched nor listed. */
+  get isBoundary(): boolean {
+    return (this.#int(FLAGS) & BOUNDARY) !== 0
+  }
+
+  /** A name went while it was looked at: where to, the listing may not show. */
+  get isMoving(): boolean {
+    return (this.#int(FLAGS) & VANISHED) !== 0
+  }
+
+  /** It is as it was when it was last taken in, and its entries are not told: something below it is otherwise. */
+  get isUnchanged(): boolean {
+    return (this.#int(FLAGS) & UNCHANGED) !== 0
+  }
+
+  get ino(): number {
+    return this.#double(INO)
+  }
+
+  get mountId(): number {
+    return this.#double(MOUNT_ID)
+  }
+
+  /** Who may do what in it; the rest is its entries' affair. */
+  get owner(): Stat {
+    const [mode, uid, gid] = [MODE, MODE + 4, MODE + 8].map((offset) => this.#int(offset) >>> 0)
+    return {
+      mode: mode as number,
+      uid: uid as number,
+      gid: gid as number,
+      nlink: 0,
+      size: 0,
+      mtime: 0,
+      ctime: 0,
+      ctimeMs: 0,
+      btimeMs: 0,
+    }
+  }
+
+  /** Of which directory this is, whatever its path: a mount shows the same one under another. */
+  get identity(): string {
+    return `${this.mountId} ${this.#int(DEVICE)}:${this.#int(DEVICE + 4)} ${this.ino}`
+  }
+
+  get name(): string {
+    const isAscii = (this.#int(FLAGS) & NAME_IS_ASCII) !== 0
+    const start = this.#at + NAME
+    return nameAt(this.#chunk.bytes, start, start + this.#int(NAME_BYTES), isAscii)
+  }
+
+  get filesCount(): number {
+    return this.#int(FILES_COUNT)
+  }
+
+  /** What is no directory, packed as packed.ts has it. */
+  get packedFiles(): string {
+    const start = this.#filesAt
+    return this.#chunk.bytes.toString('latin1', start, start + this.#int(FILES_BYTES))
+  }
+
+  /** All entries. */
+  entries(): Entries {
+    const start = this.#filesAt
+    return this.#unpack(start, start + this.#int(FILES_BYTES) + this.#int(SUBDIRS_BYTES))
+  }
+
+  /** Those that are directories. */
+  subdirectories(): Entries {
+    const start = this.#filesAt + this.#int(FILES_BYTES)
+    return this.#unpack(start, start + this.#int(SUBDIRS_BYTES))
+  }
+
+  #unpack(start: number, end: number): Entries {
+    const entries: Entries = new Map()
+    const take = (name: string, entry: Entry) => void entries.set(name, entry)
+    unpack(this.#chunk.bytes, start, end, take)
+    return entries
+  }
+
+  get #filesAt(): number {
+    return this.#at + NAME + this.#int(NAME_BYTES)
+  }
+
+  #int(offset: number): number {
+    return this.#chunk.i32[(this.#at + offset) >> 2] as number
+  }
+
+  #double(offset: number): number {
+    return this.#chunk.f64[(this.#at + offset) >> 3] as number
+  }
+}
+
+/** Takes what it can of the records; the rest goes on as listings. */
+export interface Taker {
+  take(chunk: Chunk, at: number): boolean
+}
+
+/** The listings in a buffer of records, in their order: a directory comes before those in it. */
+export function* listingsIn(records: Buffer, taker?: Taker): Generator<Listing> {
+  const chunk = new Chunk(records)
+  for (let at = 0; at < records.length; at += chunk.i32[(at + SIZE) >> 2] as number) {
+    if (!taker?.take(chunk, at)) yield new Listing(chunk, at)
+  }
+}

@@ -1,0 +1,90 @@
+import { pathOf } from '../report/name_key.ts'
+
+const RECURSIVE = 1
+const WATCH = 2
+const STAT = 4
+const LOOK = 8
+const IN_PARENT = 32
+const COMPARE = 64
+const HASH = 128
+const GLANCE = 256
+
+const HEAD = 16
+const LONGEST_NAME = 255
+
+/** A directory to be listed, or to be looked into. */
+export interface WalkRequest {
+  /** Absolute; symlinks in it are followed. As a key: see names.ts. */
+  root: string
+  /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
+  rel: string
+  /** Inode number, folded, of the directory that the last name of `rel` is in; ESTALE if it is another by now. */
+  parentIno?: number
+  /** Everything below it as well. */
+  recursive?: boolean
+  /** Each directory gets a watch, before it is listed. */
+  watch?: boolean
+  /** Every entry is looked at, not only listed. */
+  stat?: boolean
+  /** What is known to be as it was is not told: see {@link Walker.commit}. */
+  compare?: boolean
+  /** Every file is read through: what it holds is part of its stat. */
+  hash?: boolean
+  /** In most passes its own stat is enough, while that is the same: see {@link Walker.linger}. */
+  glance?: boolean
+  /** Only these are looked at, and nothing is listed. */
+  names?: readonly string[]
+}
+
+/** Requests as the addon takes them: see native/request.h. */
+export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
+  let block = Buffer.allocUnsafe(4096)
+  let end = 0
+  const reserve = (bytes: number) => {
+    if (end + bytes <= block.length) return
+    const larger = Buffer.allocUnsafe(Math.max(block.length * 2, end + bytes))
+    block.copy(larger, 0, 0, end)
+    block = larger
+  }
+  const write = (key: string): number => {
+    const name = pathOf(key)
+    // A character of UTF-16 takes three bytes of UTF-8 at most.
+    reserve(name.length * 3)
+    const bytes = typeof name === 'string' ? block.write(name, end) : name.copy(block, end)
+    end += bytes
+    return bytes
+  }
+  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, glance, names } of requests) {
+    reserve(HEAD)
+    const head = end
+    end += HEAD
+    const flags =
+      (parentIno === undefined ? 0 : IN_PARENT) |
+      (recursive ? RECURSIVE : 0) |
+      (watch ? WATCH : 0) |
+      (stat ? STAT : 0) |
+      (compare ? COMPARE : 0) |
+      (hash ? HASH : 0) |
+      (glance ? GLANCE : 0) |
+      (names === undefined ? 0 : LOOK)
+    if (parentIno !== undefined) {
+      reserve(8)
+      block.writeUInt32LE(parentIno % 2 ** 32, end)
+      block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), end + 4)
+      end += 8
+    }
+    const rootBytes = write(root)
+    const relBytes = write(rel)
+    for (const name of names ?? []) {
+      reserve(2 + LONGEST_NAME * 3)
+      const length = end
+      end += 2
+      block.writeUInt16LE(write(name), length)
+    }
+    block.writeUInt32LE(flags, head)
+    block.writeUInt32LE(rootBytes, head + 4)
+    block.writeUInt32LE(relBytes, head + 8)
+    block.writeUInt32LE(names?.length ?? 0, head + 12)
+  }
+  return block.subarray(0, end)
+}

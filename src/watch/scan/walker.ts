@@ -1,0 +1,135 @@
+import { setTimeout } from 'node:timers/promises'
+import { loadAddon, type NativeWalker, type RecordsCallback } from '../../addon.ts'
+import { InotifyError } from '../../errors.ts'
+import { type Inotify, nativeQueue } from '../../inotify/inotify.ts'
+import { warnOfThreadLeftBehind } from '../../mounts/left_behind.ts'
+import { textOf } from '../report/name_key.ts'
+import { closedError } from '../report/watch_error.ts'
+import { type Listing, listingsIn, type Taker } from './listing.ts'
+import { encodeRequests, type WalkRequest } from './walk_request.ts'
+
+const PATIENCE_MS = 500
+
+/** Walks through directories on threads of its own: see {@link NativeWalker}. One walk at a time. */
+export class Walker {
+  #native: NativeWalker | undefined
+  #abandon: ((reason: Error) => void) | undefined
+  // Settles when the native walk is over, which begins with this root.
+  #ended: Promise<void> | undefined
+  #root = ''
+  #closed = false
+
+  /**
+   * Calls `take` for each directory found that the taker has not, a directory before those in it, and resolves when there are no more.
+   * Rejects with InotifyError: EBADF closed, EAGAIN no thread is to be had, EBUSY; and with what `take` throws.
+   */
+  async walk(
+    requests: readonly WalkRequest[],
+    take: (listing: Listing) => void,
+    watching?: { inotify: Inotify; mask: number },
+    taker?: Taker,
+  ): Promise<void> {
+    if (requests.length === 0) return
+    const queue = watching?.inotify[nativeQueue] ?? null
+    await this.#walk(requests, take, taker, (native, packed, onRecords) =>
+      native.walk(queue, watching?.mask ?? 0, packed, onRecords),
+    )
+  }
+
+  /**
+   * Walks again and again until there is something to tell, which it answers: nothing when the walks were cancelled, or one took longer than
+   * they may be apart. JavaScript sleeps meanwhile. Not all of the requests with `glance` need have been walked in the last of them.
+   *
+   * @param first ms from one to the next; then twice as many
+   * @param most up to so many
+   */
+  async linger(
+    requests: readonly WalkRequest[],
+    first: number,
+    most: number,
+    persistent: boolean,
+  ): Promise<Listing[]> {
+    const found: Listing[] = []
+    const take = (listing: Listing) => void found.push(listing)
+    await this.#walk(requests, take, undefined, (native, packed, onRecords) =>
+      native.walk(null, 0, packed, onRecords, Math.ceil(first), Math.ceil(most), persistent),
+    )
+    return found
+  }
+
+  /** Ends the walk under way before its time. */
+  cancel(): void {
+    this.#native?.cancel()
+  }
+
+  /** ms that the last walk has taken. */
+  get took(): number {
+    return this.#native?.took() ?? 0
+  }
+
+  async #walk(
+    requests: readonly WalkRequest[],
+    take: (listing: Listing) => void,
+    taker: Taker | undefined,
+    start: (native: NativeWalker, packed: Buffer, onRecords: RecordsCallback) => number,
+  ): Promise<void> {
+    if (this.#closed) throw closedError()
+    this.#native ??= new (loadAddon().Walker)()
+    const native = this.#native
+    await new Promise<void>((resolve, reject) => {
+      this.#abandon = reject
+      let end = () => {}
+      const ended = new Promise<void>((done) => {
+        end = done
+      })
+      let failure: { error: unknown } | undefined
+      const onRecords = (chunk: Buffer, done: boolean) => {
+        try {
+          if (failure === undefined && !this.#closed) {
+            for (const listing of listingsIn(chunk, taker)) take(listing)
+          }
+        } catch (error) {
+          failure = { error }
+          native.cancel()
+        }
+        if (!done) return
+        end()
+        this.#ended = undefined
+        if (failure === undefined) resolve()
+        else reject(failure.error)
+      }
+      const error = start(native, encodeRequests(requests), onRecords)
+      this.#root = requests[0]?.root ?? ''
+      if (error === 0) this.#ended = ended
+      else reject(new InotifyError({ errno: -error, syscall: 'walk' }))
+    })
+  }
+
+  /** What the walk that is over has found is believed: one that compares tells only what is otherwise. */
+  commit(): void {
+    this.#native?.commit()
+  }
+
+  /** What is believed is not, or may not be, what was found last: the next walk tells everything. */
+  forget(): void {
+    this.#native?.forget()
+  }
+
+  /**
+   * Gives up the walk under way, and waits for it to end (it has a descriptor of the inotify instance), but not for long: a thread that
+   * hangs in a dead mount is left to itself.
+   */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#native?.cancel()
+    this.#abandon?.(closedError())
+    if (this.#ended !== undefined) {
+      const patience = new AbortController()
+      const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
+      await Promise.race([this.#ended, tooLong])
+      patience.abort()
+      if (this.#ended !== undefined) warnOfThreadLeftBehind(textOf(this.#root), PATIENCE_MS)
+    }
+    this.#native?.close()
+  }
+}

@@ -1,0 +1,141 @@
+import type { Entries, Entry, Stat } from '../scan/entry.ts'
+import { pack, unpackString } from '../scan/packed_entries.ts'
+import type { Territory } from './watched_mount.ts'
+
+/**
+ * A directory that is watched or polled, and what is believed of its entries.
+ *
+ * Most directories of a large tree are never spoken of: those keep the names of their files as a string of packed bytes, and become a
+ * Map when the first event comes. See {@link Warm}.
+ */
+export class Directory implements Entry {
+  /** The root's: its absolute path. */
+  name: string
+  /** undefined: a root, or on its way from one directory to another. */
+  parent: Directory | undefined
+  ino: number
+  /** The inotify watch; 0: none. */
+  wd = 0
+  territory: Territory
+  stat: Stat | undefined = undefined
+  /** Whether its entries have been listed. */
+  isListed = false
+  #packed = ''
+  #subdirectories: Directory[] | undefined = undefined
+  #entries: Entries | undefined = undefined
+  // Makes those below it that are still to be made.
+  #makeRest: (() => Directory[]) | undefined = undefined
+
+  constructor(name: string, ino: number, territory: Territory) {
+    this.name = name
+    this.parent = undefined
+    this.ino = ino
+    this.territory = territory
+  }
+
+  get kind(): 'directory' {
+    return 'directory'
+  }
+
+  get isRoot(): boolean {
+    return this.name.startsWith('/')
+  }
+
+  get isWarm(): boolean {
+    return this.#entries !== undefined
+  }
+
+  /** How many entries a Map has to hold; 0 while they are packed. */
+  get warmSize(): number {
+    return this.#entries?.size ?? 0
+  }
+
+  /** Its entries, to be read and changed. Only by way of {@link Warm.entriesOf}, so that they are packed again some day. */
+  warm(): Entries {
+    this.unfold()
+    if (this.#entries === undefined) {
+      this.#entries = new Map()
+      if (this.#packed !== '') unpackString(this.#packed, this.#entries)
+      for (const directory of this.#subdirectories ?? []) this.#entries.set(directory.name, directory)
+      this.#packed = ''
+      this.#subdirectories = undefined
+    }
+    return this.#entries
+  }
+
+  cool(): void {
+    if (this.#entries === undefined) return
+    const others: Array<[string, Entry]> = []
+    for (const [name, entry] of this.#entries) {
+      if (entry instanceof Directory) this.#subdirectories = [...(this.#subdirectories ?? []), entry]
+      else others.push([name, entry])
+    }
+    this.#packed = pack(others)
+    this.#entries = undefined
+  }
+
+  /** Takes entries other than directories as the addon has packed them, in a directory of which nothing is believed yet. */
+  takePacked(packed: string): void {
+    this.#packed = packed
+  }
+
+  /** Whether its entries other than directories are believed to be just these: as good as no change. */
+  isPackedAs(packed: string): boolean {
+    return this.#entries === undefined && this.#packed === packed
+  }
+
+  /** False: no entry has this name, which is ASCII, that is no directory. As good as no work. */
+  mayHold(name: string): boolean {
+    return this.#entries?.has(name) ?? this.#packed.includes(name)
+  }
+
+  /** Takes a directory in, where nothing else has its name. */
+  adopt(directory: Directory): void {
+    directory.parent = this
+    if (this.#entries !== undefined) this.#entries.set(directory.name, directory)
+    else if (this.#subdirectories === undefined) this.#subdirectories = [directory]
+    else this.#subdirectories.push(directory)
+  }
+
+  /** There are directories below it that are made when somebody asks for them: see {@link Unmade}. */
+  unfoldBy(makeRest: () => Directory[]): void {
+    this.#makeRest = makeRest
+  }
+
+  unfold(): void {
+    const makeRest = this.#makeRest
+    this.#makeRest = undefined
+    if (makeRest !== undefined) for (const each of makeRest()) this.adopt(each)
+  }
+
+  /** The directories right below it. */
+  *subdirectories(): Generator<Directory> {
+    this.unfold()
+    if (this.#entries === undefined) yield* this.#subdirectories ?? []
+    else for (const entry of this.#entries.values()) if (entry instanceof Directory) yield entry
+  }
+}
+
+/** Whether it is what a symlink that is followed leads to. */
+export function isLinkBase(directory: Directory): boolean {
+  return directory.territory.isLinked && directory.territory.base === directory
+}
+
+/** Whether it is the other one, or lies below it. */
+export function isWithin(directory: Directory, other: Directory): boolean {
+  for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
+    if (each === other) return true
+  }
+  return false
+}
+
+/** Whether a watch is still to be added to it. */
+export function isUnwatched(directory: Directory): boolean {
+  const { territory, wd } = directory
+  return territory.isWatched && wd === 0 && !territory.uncovered.has(directory)
+}
+
+/** Whether the kernel's events say IN_ISDIR of it: not of a link to a directory. */
+export function isToEvents(entry: Entry): boolean {
+  return entry.kind === 'directory' && !(entry instanceof Directory && isLinkBase(entry))
+}

@@ -1,0 +1,206 @@
+import { type Chunk, Listing } from '../scan/listing.ts'
+import { Directory } from './directory.ts'
+import type { Tree } from './tree.ts'
+import type { Territory } from './watched_mount.ts'
+
+// Of a directory, in place of the child that was found last (whose id is never 0: that is a request's).
+const CLOSED = 0
+const NO_CHILD = -1
+
+// By how much an earlier record may have a later watch: two threads add them.
+const SLACK = 64
+
+/**
+ * The directories that a walk has found in a tree of which nothing was known, just as it has found them: in its own records. A
+ * {@link Directory} is made of each when an event speaks of one in its parent, or somebody asks for those in there. Of most nobody ever
+ * does, and to take one in costs no object.
+ */
+export class Unmade {
+  readonly #tree: Tree
+  // No watch below is looked for here.
+  readonly #leastWd: number
+  #territory: Territory | undefined
+  readonly #chunks: Chunk[] = []
+  // Where each chunk begins, in words from the beginning of the first.
+  readonly #starts: number[] = []
+  // By the id of the listing: 1 + the word at which its record begins; the last that was found in it; the one found before it in its parent.
+  #places = new Int32Array(16)
+  #lastIn = new Int32Array(16)
+  #before = new Int32Array(16)
+  // By the watch, from #firstWd on: the id, while it is unmade.
+  #ids = new Int32Array(16)
+  #firstWd = 0
+  #mostId = 0
+  #mostWd = 0
+  #left = 0
+  #isSealed = false
+  // By id, those in which there are some unmade, or may be before the walk has ended.
+  readonly #made = new Map<number, Directory>()
+
+  constructor(tree: Tree, leastWd: number) {
+    this.#tree = tree
+    this.#leastWd = leastWd
+  }
+
+  /** A directory of which nothing was known has been listed: what follows of those in it may stay unmade. */
+  open(id: number, directory: Directory): void {
+    this.#territory ??= directory.territory
+    if (directory.territory !== this.#territory) return
+    this.#reserve(id)
+    this.#openFor(id, directory)
+  }
+
+  /** Takes a record in, if there is nothing to it but a directory that nobody knew. */
+  take(chunk: Chunk, at: number): boolean {
+    const parent = chunk.parentAt(at)
+    if (parent < 0 || (this.#lastIn[parent] ?? CLOSED) === CLOSED || !chunk.isPlainAt(at)) return false
+    const wd = chunk.wdAt(at)
+    // What was found elsewhere before has moved.
+    if (!this.#reserveWd(wd) || this.#tree.hasWatch(wd)) return false
+    const id = chunk.idAt(at)
+    this.#reserve(id)
+    if (this.#chunks[this.#chunks.length - 1] !== chunk) this.#keep(chunk)
+    this.#places[id] = 1 + (this.#starts[this.#starts.length - 1] as number) + (at >> 2)
+    this.#before[id] = this.#lastIn[parent] as number
+    this.#lastIn[parent] = id
+    this.#lastIn[id] = NO_CHILD
+    this.#ids[wd - this.#firstWd] = id
+    if (wd > this.#mostWd) this.#mostWd = wd
+    this.#left++
+    ;(this.#territory as Territory).directories++
+    this.#tree.retired.delete(wd)
+    return true
+  }
+
+  /** The walk has ended. */
+  seal(): void {
+    if (this.#isSealed) return
+    for (const [id, directory] of this.#made) {
+      if ((this.#lastIn[id] as number) > 0) continue
+      directory.unfold()
+      this.#made.delete(id)
+    }
+    this.#isSealed = true
+    this.#places = this.#places.slice(0, this.#mostId + 1)
+    this.#lastIn = this.#lastIn.slice(0, this.#mostId + 1)
+    this.#before = this.#before.slice(0, this.#mostId + 1)
+    this.#ids = this.#ids.slice(0, Math.max(0, this.#mostWd - this.#firstWd + 1))
+    this.#forgetIfEmpty()
+  }
+
+  /** The highest watch that one of them has had. */
+  get mostWd(): number {
+    return this.#mostWd
+  }
+
+  /** The directory of a listing, made if it is to be: until the walk has ended. */
+  directoryOf(id: number): Directory | undefined {
+    if ((this.#places[id] ?? 0) !== 0) this.#makeUpTo(id)
+    return this.#made.get(id)
+  }
+
+  hasWatch(wd: number): boolean {
+    return this.#idOf(wd) !== 0
+  }
+
+  /** Makes the directory that has this watch, if it is one of these; {@link Tree} then knows it. */
+  makeAt(wd: number): boolean {
+    const id = this.#idOf(wd)
+    if (id !== 0) this.#makeUpTo(id)
+    return id !== 0
+  }
+
+  /** The watches of all that are unmade. */
+  *watches(): Generator<number> {
+    for (const [slot, id] of this.#ids.entries()) if (id !== 0) yield slot + this.#firstWd
+  }
+
+  #openFor(id: number, directory: Directory): void {
+    if (!this.#isSealed && (this.#lastIn[id] ?? CLOSED) === CLOSED) this.#lastIn[id] = NO_CHILD
+    this.#made.set(id, directory)
+    directory.unfoldBy(() => this.#makeThoseIn(id))
+  }
+
+  #makeUpTo(id: number): void {
+    const line: number[] = []
+    for (let each = id; !this.#made.has(each); ) {
+      each = this.#recordOf(each).parent as number
+      line.push(each)
+    }
+    for (const each of line.reverse()) this.#made.get(each)?.unfold()
+  }
+
+  #makeThoseIn(id: number): Directory[] {
+    const made: Directory[] = []
+    for (let each = this.#lastIn[id] as number; each > 0; each = this.#before[each] as number) {
+      made.push(this.#makeOne(each))
+    }
+    this.#lastIn[id] = CLOSED
+    if (this.#isSealed) this.#made.delete(id)
+    this.#left -= made.length
+    this.#forgetIfEmpty()
+    return made.reverse()
+  }
+
+  #makeOne(id: number): Directory {
+    const listing = this.#recordOf(id)
+    const { wd } = listing
+    const directory = new Directory(listing.name, listing.ino, this.#territory as Territory)
+    directory.isListed = true
+    if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)
+    this.#ids[wd - this.#firstWd] = 0
+    this.#tree.setWatch(directory, wd)
+    if (!this.#isSealed || (this.#lastIn[id] as number) > 0) this.#openFor(id, directory)
+    return directory
+  }
+
+  #recordOf(id: number): Listing {
+    const word = (this.#places[id] as number) - 1
+    let low = 0
+    for (let high = this.#starts.length; high - low > 1; ) {
+      const middle = (low + high) >> 1
+      if ((this.#starts[middle] as number) <= word) low = middle
+      else high = middle
+    }
+    return new Listing(this.#chunks[low] as Chunk, (word - (this.#starts[low] as number)) << 2)
+  }
+
+  #keep(chunk: Chunk): void {
+    const last = this.#chunks.length - 1
+    const end = last < 0 ? 0 : (this.#starts[last] as number) + (this.#chunks[last] as Chunk).i32.length
+    this.#starts.push(end)
+    this.#chunks.push(chunk)
+  }
+
+  #idOf(wd: number): number {
+    return this.#ids[wd - this.#firstWd] ?? 0
+  }
+
+  #forgetIfEmpty(): void {
+    if (this.#isSealed && this.#left === 0) this.#tree.forgetUnmade(this)
+  }
+
+  #reserve(id: number): void {
+    if (id > this.#mostId) this.#mostId = id
+    if (id < this.#places.length) return
+    this.#places = extended(this.#places, id)
+    this.#lastIn = extended(this.#lastIn, id)
+    this.#before = extended(this.#before, id)
+  }
+
+  // Watches are numbered in the order in which they are added: where that is not so, an array would be all holes.
+  #reserveWd(wd: number): boolean {
+    if (this.#firstWd === 0) this.#firstWd = Math.max(this.#leastWd, wd - SLACK)
+    const slot = wd - this.#firstWd
+    if (slot < 0 || slot > 4 * (this.#left + 1024)) return false
+    if (slot >= this.#ids.length) this.#ids = extended(this.#ids, slot)
+    return true
+  }
+}
+
+/** With room for this index, and much more: what is not written to takes no memory, and {@link Unmade.seal} gives it back. */
+function extended(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
+  const longer = new Int32Array(Math.max(4096, 4 * index))
+  longer.set(array)
+  return longer
+}

@@ -1,0 +1,183 @@
+import type { Entries, Entry } from '../scan/entry.ts'
+import { Directory } from './directory.ts'
+import { Warm } from './entry_cache.ts'
+import { Unmade } from './lazy_directories.ts'
+import type { Territory } from './watched_mount.ts'
+
+/**
+ * The watched directories, below their roots. Each knows its parent and its own name, so renaming one is a change in two places,
+ * whatever lies below it. Knows no file system.
+ */
+export class Tree {
+  readonly #warm: Warm
+  // One inode has one wd by however many paths it is watched: bind mounts, links that are followed, roots within roots.
+  readonly #byWd = new Map<number, Directory | Directory[]>()
+  // In the order of their watches.
+  readonly #unmade: Unmade[] = []
+  /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
+  readonly retired = new Set<number>()
+
+  constructor(warm = new Warm()) {
+    this.#warm = warm
+  }
+
+  entriesOf(directory: Directory): Entries {
+    return this.#warm.entriesOf(directory)
+  }
+
+  /** The directories that the events of a watch are about. */
+  at(wd: number): readonly Directory[] {
+    const found = this.#at(wd)
+    return found === undefined ? [] : Array.isArray(found) ? found : [found]
+  }
+
+  /** The only directory of a watch; undefined if there is none or more than one. */
+  onlyAt(wd: number): Directory | undefined {
+    const found = this.#at(wd)
+    return Array.isArray(found) ? undefined : found
+  }
+
+  /** Whether a directory has this watch: none is made to tell. */
+  hasWatch(wd: number): boolean {
+    return this.#byWd.has(wd) || this.#unmade.some((unmade) => unmade.hasWatch(wd))
+  }
+
+  /** To take in what a walk finds below directories of which nothing is known. The one before takes no more. */
+  beginUnmade(): Unmade {
+    this.#unmade.at(-1)?.seal()
+    const unmade = new Unmade(this, 1 + (this.#unmade.at(-1)?.mostWd ?? 0))
+    this.#unmade.push(unmade)
+    return unmade
+  }
+
+  /** All of them are made. */
+  forgetUnmade(unmade: Unmade): void {
+    this.#unmade.splice(this.#unmade.indexOf(unmade), 1)
+  }
+
+  /** The directories whose watch is none of these. */
+  watchedBut(wds: ReadonlySet<number>): Directory[] {
+    const unmade = this.#unmade.flatMap((each) => [...each.watches()])
+    return [...this.#byWd.keys(), ...unmade].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
+  }
+
+  setWatch(directory: Directory, wd: number): void {
+    this.retired.delete(wd)
+    if (directory.wd === wd) return
+    this.clearWatch(directory)
+    directory.wd = wd
+    const found = this.#at(wd)
+    if (found === undefined) this.#byWd.set(wd, directory)
+    else this.#byWd.set(wd, [...(Array.isArray(found) ? found : [found]), directory])
+  }
+
+  /** Its watch goes, unless other directories have the same. */
+  clearWatch(directory: Directory): void {
+    const { wd } = directory
+    if (wd === 0) return
+    this.loseWatch(directory)
+    if (!this.#byWd.has(wd)) this.retired.add(wd)
+  }
+
+  /** A walk has added this watch, if it is one, to something of which nothing is believed. */
+  disown(wd: number): void {
+    if (wd > 0 && !this.#byWd.has(wd)) this.retired.add(wd)
+  }
+
+  /** The kernel has removed its watch. */
+  loseWatch(directory: Directory): void {
+    const { wd } = directory
+    directory.wd = 0
+    const others = this.at(wd).filter((other) => other !== directory)
+    if (others.length > 1) this.#byWd.set(wd, others)
+    else if (others[0] !== undefined) this.#byWd.set(wd, others[0])
+    else this.#byWd.delete(wd)
+  }
+
+  /** The directory at a path below a root, given by its names; undefined if there is none. */
+  find(top: Directory, names: readonly string[]): Directory | undefined {
+    let found: Directory | undefined = top
+    for (const name of names) {
+      const entry: Entry | undefined = found && this.entriesOf(found).get(name)
+      found = entry instanceof Directory ? entry : undefined
+    }
+    return found
+  }
+
+  /** A new directory, unlisted. Its name in the parent must be free. */
+  add(parent: Directory, name: string, ino: number, territory: Territory): Directory {
+    const directory = new Directory(name, ino, territory)
+    territory.directories++
+    parent.adopt(directory)
+    return directory
+  }
+
+  addRoot(path: string, territory: Territory): Directory {
+    territory.directories++
+    return new Directory(path, 0, territory)
+  }
+
+  /** Takes it out of its parent: it is on its way to another place, or to be dropped. */
+  detach(directory: Directory): void {
+    const { parent, name } = directory
+    if (parent === undefined) return
+    const entries = this.entriesOf(parent)
+    if (entries.get(name) === directory) entries.delete(name)
+    directory.parent = undefined
+  }
+
+  /** Gives it a place, which must be free. */
+  attach(directory: Directory, parent: Directory, name: string): void {
+    directory.name = name
+    parent.adopt(directory)
+  }
+
+  /** Forgets it and all below it, watches included. */
+  drop(directory: Directory): void {
+    this.detach(directory)
+    for (const each of this.within(directory)) {
+      this.clearWatch(each)
+      this.#warm.forget(each)
+      each.territory.forget(each)
+    }
+  }
+
+  /** It and all directories below it, parents first. */
+  *within(directory: Directory): Generator<Directory> {
+    const pending = [directory]
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      for (const below of next.subdirectories()) pending.push(below)
+      yield next
+    }
+  }
+
+  #at(wd: number): Directory | Directory[] | undefined {
+    const found = this.#byWd.get(wd)
+    if (found !== undefined || this.#unmade.length === 0) return found
+    return this.#unmade.some((unmade) => unmade.makeAt(wd)) ? this.#byWd.get(wd) : undefined
+  }
+
+  /** The root that it lies below, or the directory on its way (or dropped) that it does. */
+  topOf(directory: Directory): Directory {
+    let top = directory
+    while (top.parent !== undefined) top = top.parent
+    return top
+  }
+
+  /** Whether it lies below a root. */
+  isAttached(directory: Directory): boolean {
+    return this.topOf(directory).isRoot
+  }
+
+  /** Absolute, as a key (see names.ts). */
+  pathOf(directory: Directory, name?: string): string {
+    // Joined, not added up: what `+` makes is kept in the pieces that it was made of, a hundred bytes for each
+    // level and path, until somebody reads it.
+    const names = name === undefined ? [] : [name]
+    let top = directory
+    for (; top.parent !== undefined; top = top.parent) names.push(top.name)
+    if (!top.isRoot) names.push(top.name, '')
+    else names.push(top.name === '/' ? '' : top.name)
+    return names.reverse().join('/') || '/'
+  }
+}

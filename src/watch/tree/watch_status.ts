@@ -1,0 +1,54 @@
+import { constants } from 'node:os'
+import { InotifyError } from '../../errors.ts'
+import { addHint } from '../../inotify/limits.ts'
+import type { Surroundings } from '../pending/work_list.ts'
+import { TOO_DEEP } from '../report/watch_error.ts'
+import type { Listing } from '../scan/listing.ts'
+import type { Directory } from './directory.ts'
+import type { Tree } from './tree.ts'
+
+const { ENOSPC, ENOMEM } = constants.errno
+
+/** Notes of each directory that was listed its watch, or why it has none. */
+export class Coverer {
+  readonly #tree: Tree
+  readonly #around: Surroundings
+  readonly #pollInstead: boolean
+  /** The first error for want of something that was not known yet. */
+  shortage: InotifyError | undefined
+  /** Why a directory could not be listed though nothing is wrong with it: want of descriptors or memory. */
+  unlisted: InotifyError | undefined
+
+  /** @param pollInstead where no watch is to be had, a poll does */
+  constructor(tree: Tree, around: Surroundings, pollInstead: boolean) {
+    this.#tree = tree
+    this.#around = around
+    this.#pollInstead = pollInstead
+  }
+
+  cover(directory: Directory, listing: Listing): void {
+    const { wd } = listing
+    const { territory } = directory
+    if (wd > 0) this.#tree.setWatch(directory, wd)
+    else if (wd < 0 || listing.isTooDeep) this.#tree.clearWatch(directory)
+    const errno = wd < 0 ? wd : listing.error
+    if (errno === 0) {
+      if (wd > 0 || !territory.isWatched) territory.uncovered.delete(directory)
+      if (wd > 0) territory.leftover.delete(directory)
+      return
+    }
+    const path = this.#tree.pathOf(directory)
+    const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
+    const hint = listing.isTooDeep ? TOO_DEEP : addHint(-errno)
+    const error = new InotifyError({ errno: -errno, syscall, path, hint })
+    const isNews = !territory.uncovered.has(directory)
+    territory.uncovered.set(directory, error)
+    const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
+    if (isNews && (isOutOfWatches || listing.isShort || listing.isTooDeep)) this.shortage ??= error
+    if (isOutOfWatches && this.#pollInstead) territory.leftover.add(directory)
+    if (!listing.isShort) return
+    // There will be more of it in a moment.
+    this.#around.list(directory)
+    this.unlisted ??= error
+  }
+}

@@ -1,0 +1,63 @@
+import type { Backend } from '../../mounts/filesystems.ts'
+import type { Directory } from './directory.ts'
+
+/**
+ * What of a root lies on one mount, and where the changes there come from. Below a symlink that is followed another begins, since it
+ * is opened by another path.
+ */
+export class Territory {
+  backend: Backend
+  /** One sentence: why this source. */
+  why: string
+  mountId: number
+  /** Where it begins. */
+  base: Directory | undefined
+  /** Whether its base is reached by a symlink, so that opening it must follow one. */
+  readonly isLinked: boolean
+  directories = 0
+  /** Directories that are not watched as they should be, and why. */
+  readonly uncovered = new Map<Directory, Error>()
+  /** Those of them that are polled for want of a watch. */
+  readonly leftover = new Set<Directory>()
+  /** Mounts below that are not watched at all, and why: by the directory that they are in, and their name there. */
+  readonly refused = new Map<Directory, Map<string, Error>>()
+  /** Why all of it is polled, if not by its mount. */
+  limit: Error | undefined
+
+  constructor(backend: Backend, why: string, mountId: number, isLinked = false) {
+    this.backend = backend
+    this.why = why
+    this.mountId = mountId
+    this.isLinked = isLinked
+  }
+
+  /** Notes that a mount below is not watched at all, and why. */
+  refuse(parent: Directory, name: string, error: Error): void {
+    const refused = this.refused.get(parent)
+    if (refused === undefined) this.refused.set(parent, new Map([[name, error]]))
+    else refused.set(name, error)
+  }
+
+  /** Takes {@link refuse} back: something else may be there. Whether there was anything to take back. */
+  allow(parent: Directory, name: string): boolean {
+    const refused = this.refused.get(parent)
+    const wasRefused = refused?.delete(name) ?? false
+    if (refused?.size === 0) this.refused.delete(parent)
+    return wasRefused
+  }
+
+  get isWatched(): boolean {
+    return this.backend !== 'poll'
+  }
+
+  get isPolled(): boolean {
+    return this.backend !== 'inotify'
+  }
+
+  forget(directory: Directory): void {
+    this.directories--
+    this.uncovered.delete(directory)
+    this.leftover.delete(directory)
+    this.refused.delete(directory)
+  }
+}

@@ -1,0 +1,86 @@
+import { expect } from 'vitest'
+import type { SurveyTerms } from '../../../src/watch/diff/diff_options.ts'
+import { Reconciliation } from '../../../src/watch/diff/reconcile.ts'
+import type { Change } from '../../../src/watch/report/change.ts'
+import type { Entry } from '../../../src/watch/scan/entry.ts'
+import { listingsIn } from '../../../src/watch/scan/listing.ts'
+import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { Replay } from '../../scripts/replay.ts'
+import { World } from '../events/translating.ts'
+import { kindsOf, type Plan, type RecordSpec, recordsOf, walkOf } from '../scan/records.ts'
+import { seen } from '../tree/believed.ts'
+
+/** Everything is older than that. */
+export const SINCE = 1_000_000
+
+/** A tree at /t that is believed as walks have found it. */
+export class Walked extends World {
+  readonly #isPolled: boolean
+
+  constructor(isPolled: boolean) {
+    super()
+    this.#isPolled = isPolled
+    if (isPolled) this.territory.backend = 'poll'
+    this.territory.base = this.root
+  }
+
+  /** What is told when a walk through everything finds this. */
+  find(plan: Plan, terms: Partial<SurveyTerms> = {}): Change[] {
+    return this.take(walkOf(plan, this.#isPolled ? 0 : 1000), [this.root], terms)
+  }
+
+  take(
+    records: readonly RecordSpec[],
+    requested: readonly Directory[],
+    terms: Partial<SurveyTerms> = {},
+  ): Change[] {
+    const reconciliation = new Reconciliation(this.tree, this.translator, this.around, {
+      source: this.#isPolled ? 'poll' : 'rescan',
+      since: SINCE,
+      byName: false,
+      silent: false,
+      pollInstead: false,
+      withStat: true,
+      ...terms,
+    })
+    reconciliation.begin(requested)
+    for (const listing of listingsIn(recordsOf(records))) reconciliation.take(listing)
+    return reconciliation.finish()
+  }
+
+  /** What is believed, as a plan has it: paths to inode numbers. */
+  get inodes(): Map<string, number> {
+    const found = new Map<string, number>()
+    for (const directory of this.tree.within(this.root)) {
+      for (const [name, { ino }] of this.tree.entriesOf(directory)) {
+        found.set(this.tree.pathOf(directory, name).slice('/t/'.length), ino)
+      }
+    }
+    return found
+  }
+}
+
+/** Of inode numbers by path, parents first; of a directory where the path ends in a slash. Or of what is seen there. */
+export function planOf(entries: Record<string, number | Entry>): Plan {
+  return new Map(
+    Object.entries(entries).map(([path, what]) => {
+      const isDirectory = path.endsWith('/')
+      const entry = typeof what === 'number' ? seen(isDirectory ? 'directory' : 'file', what) : what
+      return [isDirectory ? path.slice(0, -1) : path, entry]
+    }),
+  )
+}
+
+/** The changes in words; that they lead from the one to the other is seen to. */
+export function told(before: Plan, after: Plan, isPolled: boolean): string[] {
+  const walked = new Walked(isPolled)
+  walked.find(before)
+  const changes = walked.find(after)
+  const replay = new Replay(kindsOf(before), ['/t'])
+  replay.apply(changes)
+  expect(replay.complaints()).toEqual([])
+  expect(replay.tree).toEqual(kindsOf(after))
+  expect(walked.inodes).toEqual(new Map([...after].map(([path, { ino }]) => [path, ino])))
+  expect(walked.find(after)).toEqual([])
+  return walked.words(changes)
+}

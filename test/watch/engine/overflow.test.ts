@@ -1,0 +1,102 @@
+import { mkdirSync, readFileSync, renameSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Inotify, type InotifyOptions } from '../../../src/index.ts'
+import { scratch } from '../../support/scratch.ts'
+import { inWords, Replay, reality, watching } from '../support.ts'
+
+const LIMIT = '/proc/sys/fs/inotify/max_queued_events'
+const NEVER = 1_000_000
+
+function mayLower(): boolean {
+  try {
+    writeFileSync(LIMIT, readFileSync(LIMIT))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An instance whose queue holds 16 events, and next to nothing behind it. The kernel reads the limit when the instance is made. */
+function narrow(options: InotifyOptions): Inotify {
+  const limit = readFileSync(LIMIT)
+  try {
+    writeFileSync(LIMIT, '16')
+    return new Inotify({ ...options, maxQueuedBytes: 1 })
+  } finally {
+    writeFileSync(LIMIT, limit)
+  }
+}
+
+describe.skipIf(!mayLower())('an overflow', () => {
+  test('is told, then exactly what differs, then that it is over', async () => {
+    const [one, two] = [scratch(), scratch()]
+    for (const name of ['renamed', 'deleted', 'kept']) mkdirSync(join(one, name))
+    writeFileSync(join(one, 'written'), 'x')
+    writeFileSync(join(two, 'quiet'), '')
+    // What was made within a tick of the kernel's clock could have been made after the last event that was told.
+    await expect.poll(() => Date.now() - statSync(join(two, 'quiet')).ctimeMs).toBeGreaterThan(20)
+    const options = { backend: 'inotify', interval: NEVER } as const
+    const { told } = await watching([one, two], options, { openInotify: narrow })
+    const replay = new Replay()
+    for (const root of [one, two]) for (const [path, kind] of reality(root)) replay.names.set(path, kind)
+
+    // The loop is blocked meanwhile: the queue is full long before the end.
+    for (let i = 0; i < 5000; i++) {
+      mkdirSync(join(one, `d${i}`))
+      if (i % 2 === 0) rmdirSync(join(one, `d${i}`))
+    }
+    renameSync(join(one, 'renamed'), join(one, 'other'))
+    rmdirSync(join(one, 'deleted'))
+    writeFileSync(join(one, 'written'), 'longer')
+
+    const changes = await told()
+    const order = (root: string) =>
+      changes
+        .filter(({ path, type }) => path === root && /overflow|recovered/.test(type))
+        .map(({ type, source }) => [type, source])
+    for (const root of [one, two]) {
+      expect(order(root).slice(0, 2)).toEqual([
+        ['overflow', 'inotify'],
+        ['recovered', 'rescan'],
+      ])
+    }
+    const types = changes.map(({ path, type }) => (path === two ? type : ''))
+    const between = changes.slice(types.indexOf('overflow') + 1, types.indexOf('recovered'))
+    expect(between.filter(({ source }) => source !== 'rescan')).toEqual([])
+    replay.apply(changes)
+    expect(replay.names).toEqual(new Map([...reality(one), ...reality(two)]))
+    const lines = changes.map((change) => inWords(change, one))
+    expect(lines).toContain('rename directory renamed other')
+    expect(lines).toContain('delete directory deleted')
+    expect(lines).toContain('modify file written')
+    expect(lines.filter((line) => line.includes('kept'))).toEqual([])
+    expect(changes.some(({ path }) => path.startsWith(`${two}/`))).toBe(false)
+
+    mkdirSync(join(one, 'after'))
+    expect((await told()).map((change) => inWords(change, one))).toEqual(['create directory after'])
+  })
+
+  test('swallows that a watch is gone: it is set again', async () => {
+    const base = scratch()
+    const [noisy, root] = [join(base, 'noisy'), join(base, 'root')]
+    for (const path of [noisy, root]) mkdirSync(path)
+    let inotify: Inotify | undefined
+    const openInotify = (options: InotifyOptions) => {
+      inotify = narrow(options)
+      return inotify
+    }
+    const { told } = await watching([noisy, root], { backend: 'inotify', interval: NEVER }, { openInotify })
+    for (let i = 0; i < 5000; i++) mkdirSync(join(noisy, `d${i}`))
+    // As the kernel does when the directory is removed; one with the same inode number may have taken its place.
+    const SECOND = 2
+    inotify?.remove(SECOND)
+    mkdirSync(join(root, 'a'))
+    const lines = (await told()).map((change) => inWords(change, base))
+    expect(lines.filter((line) => line.endsWith('root/a'))).toEqual(['create directory root/a'])
+    mkdirSync(join(root, 'b'))
+    const changes = await told()
+    expect(changes.map((change) => inWords(change, base))).toEqual(['create directory root/b'])
+    expect(changes.map(({ source }) => source)).toEqual(['inotify'])
+  })
+})

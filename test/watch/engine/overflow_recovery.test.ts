@@ -1,0 +1,176 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { InotifyError } from '../../../src/index.ts'
+import { Recovery, type RecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
+import { Lane } from '../../../src/watch/engine/task_queue.ts'
+import { Doubts } from '../../../src/watch/pending/recheck_queue.ts'
+import type { Change } from '../../../src/watch/report/change.ts'
+import { Root } from '../../../src/watch/roots/root.ts'
+import type { RootFinding } from '../../../src/watch/scan/root_finding.ts'
+import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { World } from '../events/translating.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const shortage = () => new InotifyError({ errno: 'EAGAIN', syscall: 'walk' })
+
+/** A root that events are lost of, and what is told; each of `failures` is what one more try rejects with. */
+function overflown(failures: Error[], parts: Partial<RecoveryParts> = {}) {
+  const { tree, translator, root: top, territory } = new World()
+  const root = new Root('/t')
+  root.top = top
+  root.isPresent = true
+  root.territories.add(territory)
+  const lane = new Lane()
+  const tries: number[] = []
+  const since: number[] = []
+  const told: Change[] = []
+  const troubles: unknown[] = []
+  const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '' }]])
+  const recovery = new Recovery({
+    persistent: true,
+    lane,
+    tree,
+    translator,
+    doubts: new Doubts(),
+    surveyor: {
+      reconcile: async (_, terms) => {
+        tries.push(Date.now())
+        since.push(terms.since)
+        const failure = failures.shift()
+        if (failure !== undefined) throw failure
+        return { roots: found, unlisted: undefined }
+      },
+    },
+    events: { list: async () => {} },
+    files: { lookAtAll: async () => {} },
+    presence: { verify: async () => undefined },
+    polling: { discard: () => {} },
+    inotify: () => undefined,
+    roots: () => [root],
+    watches: { retire: () => {} },
+    terms: (terms) => ({
+      source: 'rescan',
+      since: 0,
+      byName: false,
+      silent: false,
+      withStat: false,
+      pollInstead: true,
+      ...terms,
+    }),
+    report: (changes) => told.push(...changes),
+    trouble: (error) => troubles.push(error),
+    ...parts,
+  })
+  recovery.onOverflow()
+  /** ms between the tries. */
+  const waits = () => tries.slice(1).map((time, i) => time - (tries[i] as number))
+  return { recovery, lane, root, tries, waits, since, troubles, types: () => told.map(({ type }) => type) }
+}
+
+/** Runs what is under way up to its next timer, and that, until it is done. */
+async function done(promise: Promise<void>): Promise<void> {
+  let isDone = false
+  const settled = promise.finally(() => {
+    isDone = true
+  })
+  settled.catch(() => {})
+  for (let i = 0; i < 100 && !isDone; i++) await vi.advanceTimersToNextTimerAsync()
+  await settled
+}
+
+test('what is short is said once, and it is tried again ever more slowly until it works', async () => {
+  const { recovery, root, waits, since, troubles, types } = overflown(Array.from({ length: 6 }, shortage))
+  const good = recovery.goodUntil
+  const recovering = recovery.recover()
+  await vi.advanceTimersByTimeAsync(3400)
+  expect(types()).toEqual(['overflow'])
+  expect(root.isOverflown).toBe(true)
+  // Whoever thinks that all has been told meanwhile is wrong.
+  recovery.goodUntil = Date.now()
+  await done(recovering)
+  expect(waits()).toEqual([100, 200, 400, 800, 1000, 1000])
+  expect(new Set(since).size).toBe(1)
+  expect(since[0]).toBeLessThanOrEqual(good)
+  expect(troubles).toMatchObject([{ code: 'EAGAIN' }])
+  expect(types()).toEqual(['overflow', 'recovered'])
+  expect(root.isOverflown).toBe(false)
+})
+
+test('the next overflow says it again', async () => {
+  const failures = [shortage()]
+  const { recovery, troubles, types } = overflown(failures)
+  await done(recovery.recover())
+  failures.push(shortage(), shortage())
+  recovery.onOverflow()
+  await done(recovery.recover())
+  expect(troubles).toHaveLength(2)
+  expect(types()).toEqual(['overflow', 'recovered', 'overflow', 'recovered'])
+})
+
+test('while it waits, other work goes on', async () => {
+  const { recovery, lane, types } = overflown([shortage()])
+  const recovering = recovery.recover()
+  await vi.advanceTimersByTimeAsync(50)
+  await lane.run(async () => {})
+  expect(types()).toEqual(['overflow'])
+  await done(recovering)
+})
+
+test('any other failure is one', async () => {
+  const { recovery, tries, types } = overflown([new InotifyError({ errno: 'EIO', syscall: 'walk' })])
+  await expect(recovery.recover()).rejects.toMatchObject({ code: 'EIO' })
+  expect(tries).toHaveLength(1)
+  expect(types()).toEqual(['overflow'])
+})
+
+test('stopped, it waits no more and does not try again', async () => {
+  const { recovery, tries, types } = overflown([shortage(), shortage()])
+  const recovering = recovery.recover()
+  await vi.advanceTimersByTimeAsync(50)
+  recovery.stop()
+  await recovering
+  expect(vi.getTimerCount()).toBe(0)
+  expect(tries).toHaveLength(1)
+  expect(types()).toEqual(['overflow'])
+})
+
+test('what nobody could look at is no recovery: whether roots are there, what is in one or below, which watches there are', async () => {
+  const roots = [shortage()]
+  const verify = async () => roots.shift()
+  const first = overflown([], { presence: { verify } })
+  await done(first.recovery.recover())
+  expect(first.tries).toHaveLength(1)
+  expect(first.waits()).toEqual([])
+  expect(first.troubles).toHaveLength(1)
+  expect(first.types()).toEqual(['overflow', 'recovered'])
+
+  const findings = [{ error: -24, isShort: true, identity: '' }]
+  const reconcile = async ([top]: readonly Directory[]) => ({
+    roots: new Map([[top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '' }]]),
+    unlisted: undefined,
+  })
+  const second = overflown([], { surveyor: { reconcile } })
+  await done(second.recovery.recover())
+  expect(second.troubles).toMatchObject([{ code: 'EMFILE', path: '/t' }])
+  expect(second.types()).toEqual(['overflow', 'recovered'])
+
+  const unlisted = [shortage()]
+  const reconcileAll = async () => ({ roots: new Map(), unlisted: unlisted.shift() })
+  const below = overflown([], { surveyor: { reconcile: reconcileAll } })
+  await done(below.recovery.recover())
+  expect(below.troubles).toHaveLength(1)
+  expect(below.types()).toEqual(['overflow', 'recovered'])
+
+  const watches = [shortage()]
+  const kernelWatches = async () => {
+    const failure = watches.shift()
+    if (failure !== undefined) throw failure
+    return undefined
+  }
+  const inotify = () => ({ kernelWatches, isBarrier: () => false })
+  const third = overflown([], { inotify })
+  await done(third.recovery.recover())
+  expect(third.tries).toHaveLength(2)
+  expect(third.types()).toEqual(['overflow', 'recovered'])
+})

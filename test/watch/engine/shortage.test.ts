@@ -1,0 +1,36 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { InotifyError } from '../../../src/index.ts'
+import { Walker } from '../../../src/watch/scan/walker.ts'
+import { scratch } from '../../support/scratch.ts'
+import { story, watching } from '../support.ts'
+
+test('what was found before a thread was missing is told, and the rest when there is one', async () => {
+  const root = scratch()
+  // Something is ignored: so directories are listed level by level, each by a walk of its own.
+  const { told, watcher } = await watching(root, {
+    recursive: true,
+    backend: 'inotify',
+    ignore: [/ignored$/],
+  })
+  const errors: unknown[] = []
+  watcher.on('error', (error) => errors.push(error))
+  const walk = Walker.prototype.walk
+  let failures = 0
+  const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(function (this: Walker, ...args) {
+    const isDeeper = args[0].some(({ rel }) => rel === 'a/b')
+    if (!isDeeper || failures++ > 0) return walk.apply(this, args)
+    return Promise.reject(new InotifyError({ errno: 'EAGAIN', syscall: 'walk' }))
+  })
+  onTestFinished(() => spy.mockRestore())
+  mkdirSync(join(root, 'a/b/c'), { recursive: true })
+  writeFileSync(join(root, 'a/b/c/file'), '')
+  expect(story(await told(), root)).toEqual([
+    'create directory a',
+    'create directory a/b',
+    'create directory a/b/c',
+    'create file a/b/c/file',
+  ])
+  expect(errors).toMatchObject([{ code: 'EAGAIN' }])
+})

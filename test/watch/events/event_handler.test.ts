@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { Events, type EventsParts } from '../../../src/watch/events/event_handler.ts'
+import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
+import { Doubts } from '../../../src/watch/pending/recheck_queue.ts'
+import { World } from './translating.ts'
+
+/** Events of a believed tree, and what is asked about when they have settled. */
+function settling(w: World) {
+  const doubts = new Doubts()
+  let asked: Questions = new Map()
+  const surveyor = {
+    hasLinks: false,
+    lookAt: async (questions: Questions) => {
+      asked = questions
+      return new Map()
+    },
+  } as unknown as EventsParts['surveyor']
+  const events = new Events({
+    tree: w.tree,
+    translator: w.translator,
+    surveyor,
+    watches: { retireLeft() {} },
+    around: w.around,
+    doubts,
+    toBeListed: new Set(),
+    terms: () => {
+      throw new Error('nothing is to be listed')
+    },
+    report() {},
+    lost() {},
+    overtaken() {},
+    trouble: () => {},
+  })
+  const settle = async () => {
+    await events.hold()()
+    await events.lookAgain()
+    return new Map([...asked].map(([directory, names]) => [w.tree.pathOf(directory), names]))
+  }
+  return { events, doubts, settle }
+}
+
+test('directories between which one has moved are listed once more where anything else is in doubt', async () => {
+  const w = new World({ 'd/': 1, 'e/': 2, 'f/': 3 })
+  const { events, doubts, settle } = settling(w)
+  for (const path of ['d', 'e']) events.moved(w.at(path))
+  doubts.add(w.at('f'), 'x')
+  expect(await settle()).toEqual(
+    new Map([
+      ['/t/f', ['x']],
+      ['/t/d', undefined],
+      ['/t/e', undefined],
+    ]),
+  )
+})
+
+test('and with them those that were listed lately, though nothing else is', async () => {
+  const w = new World({ 'd/': 1, 'e/': 2 })
+  const { events, settle } = settling(w)
+  events.moved(w.at('d'))
+  w.translator.listed.add(w.at('e'))
+  expect([...(await settle()).keys()]).toEqual(['/t/d', '/t/e'])
+})
+
+test('a rename that fits what is believed costs nothing', async () => {
+  const w = new World({ 'd/': 1 })
+  const { events, settle } = settling(w)
+  events.moved(w.at('d'))
+  expect([await settle(), events.isUnsettled]).toEqual([new Map(), false])
+})

@@ -1,0 +1,139 @@
+import { IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
+import { BatchIndex } from '../../../src/watch/events/batch_view.ts'
+import { Translator } from '../../../src/watch/events/translator.ts'
+import type { Surroundings } from '../../../src/watch/pending/work_list.ts'
+import type { Change, Kind } from '../../../src/watch/report/change.ts'
+import type { Entry } from '../../../src/watch/scan/entry.ts'
+import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { Tree } from '../../../src/watch/tree/tree.ts'
+import { Territory } from '../../../src/watch/tree/watched_mount.ts'
+import { inWords } from '../support.ts'
+import { file } from '../tree/believed.ts'
+import { batchOf, type Event } from './batches.ts'
+
+/** Notes what it is asked for. Paths relative to /t. */
+export class FakeSurroundings implements Surroundings {
+  readonly hidden = new Set<string>()
+  readonly listed: string[] = []
+  readonly doubted: string[] = []
+  /** Links that are said to be told later. */
+  readonly followed = new Set<string>()
+  recursive = true
+  readonly followsLinks = false
+  readonly #tree: Tree
+
+  constructor(tree: Tree) {
+    this.#tree = tree
+  }
+
+  get hidesSome(): boolean {
+    return this.hidden.size > 0
+  }
+
+  hides(path: string, _: Kind): boolean {
+    return this.hidden.has(relative(path))
+  }
+
+  list(directory: Directory): void {
+    this.listed.push(relative(this.#tree.pathOf(directory)))
+  }
+
+  follow(directory: Directory, name: string): boolean {
+    return this.followed.has(relative(this.#tree.pathOf(directory, name)))
+  }
+
+  moved(): void {}
+
+  doubt(directory: Directory, name: string): void {
+    this.doubted.push(relative(this.#tree.pathOf(directory, name)))
+  }
+}
+
+const relative = (path: string) => (path === '/t' ? '.' : path.slice('/t/'.length))
+
+/** What is at names when anybody looks, by path (of the directory at the beginning): null, nothing. Of others nobody knows. */
+export type Now = Record<string, Entry | null>
+
+/** A believed tree at /t, and a translator that keeps it. */
+export class World {
+  readonly tree = new Tree()
+  readonly around = new FakeSurroundings(this.tree)
+  readonly translator = new Translator(this.tree, this.around)
+  readonly territory = new Territory('inotify', '', 1)
+  readonly root: Directory
+  // wd of each directory by its first path.
+  readonly #wds = new Map<string, number>()
+
+  /** `entries` by path, parents first: an inode number, of a directory where the path ends in a slash; or what is believed. */
+  constructor(entries: Record<string, number | Entry> = {}) {
+    this.root = this.tree.addRoot('/t', this.territory)
+    this.watch(this.root, '')
+    for (const [path, what] of Object.entries(entries)) {
+      const names = path.split('/').filter(Boolean)
+      const name = names.pop() as string
+      const parent = this.at(names.join('/'))
+      if (typeof what !== 'number') this.tree.entriesOf(parent).set(name, what)
+      else if (path.endsWith('/')) {
+        const directory = this.tree.add(parent, name, what, this.territory)
+        directory.isListed = true
+        this.watch(directory, path.slice(0, -1))
+      } else this.tree.entriesOf(parent).set(name, file(what))
+    }
+  }
+
+  /** With another path of the same watch, if `wd` is given. */
+  watch(directory: Directory, path: string, wd = this.#wds.size + 1): void {
+    this.tree.setWatch(directory, wd)
+    this.#wds.set(path, wd)
+  }
+
+  /** The directory that is believed to be at a path; '': /t. */
+  at(path: string): Directory {
+    const found = this.tree.find(this.root, path.split('/').filter(Boolean))
+    if (found === undefined) throw new Error(`no directory ${path}`)
+    return found
+  }
+
+  /** An event of the name that a path ends in, of the watch of the directory that was at the rest at the beginning. */
+  event(mask: number, path: string, cookie = 0): Event {
+    const end = path.lastIndexOf('/')
+    const wd = this.#wds.get(path.slice(0, Math.max(0, end)))
+    if (wd === undefined) throw new Error(`no watch for ${path}`)
+    return [wd, mask, path.slice(end + 1), cookie]
+  }
+
+  /** Both halves of one. */
+  rename(from: string, to: string, cookie = 1, flags = 0): [Event, Event] {
+    return [this.event(IN_MOVED_FROM | flags, from, cookie), this.event(IN_MOVED_TO | flags, to, cookie)]
+  }
+
+  translate(events: readonly Event[], now: Now = {}, keepsStat = false): Change[] {
+    const paths = new Map([...this.#wds].map(([path, wd]) => [wd, path === '' ? '' : `${path}/`]))
+    const index = new BatchIndex(batchOf(events), 0, events.length, () => keepsStat)
+    return this.translator.translate(index, (wd, name) => now[paths.get(wd) + name])
+  }
+
+  /** What batches of events are told as, all of them made when the names stand for `now`; and what is given up in the end. */
+  told(batches: ReadonlyArray<readonly Event[]>, now: Now = {}): string[] {
+    const changes = batches.flatMap((events) => this.translate(events, now))
+    changes.push(...this.translator.giveUp(this.translator.pending))
+    if (this.translator.isPending) throw new Error('something is still on its way')
+    return this.words(changes)
+  }
+
+  words(changes: Change[]): string[] {
+    return changes.map((change) => inWords(change, '/t'))
+  }
+
+  /** All that is believed: paths, with a slash at the end of each watched directory. */
+  get believed(): string[] {
+    const paths: string[] = []
+    for (const directory of this.tree.within(this.root)) {
+      for (const [name, entry] of this.tree.entriesOf(directory)) {
+        const isDirectory = 'territory' in entry
+        paths.push(relative(this.tree.pathOf(directory, name)) + (isDirectory ? '/' : ''))
+      }
+    }
+    return paths.toSorted()
+  }
+}

@@ -1,0 +1,144 @@
+// Runs in a user and mount namespace, on a tmpfs of its own: watches ConfigMaps behind FUSE mounts, changes what lies behind them, and
+// prints as JSON what the server was asked for and what was told.
+//
+//   unshare -rm node glance.mjs SCENARIO DIRECTORY
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atomicWrite } from '../../../examples/kubelet.mjs'
+import { serve } from '../../mirror/fuse_mount.mjs'
+
+/** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
+const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
+
+/** Longer than the server takes for a pass on a busy machine: where it does not, JavaScript polls. */
+const INTERVAL = 400
+/** Longer than native/glance.h takes to believe that a directory is quiet. */
+const SETTLED = 4500
+const [, , scenario = '', base = ''] = process.argv
+const [back, front, log] = [join(base, 'back'), join(base, 'mounts/front'), join(base, 'requests')]
+
+if (spawnSync('mount', ['-t', 'tmpfs', 'none', base]).status !== 0) throw new Error('mount -t tmpfs failed')
+for (const path of [back, front]) fs.mkdirSync(path, { recursive: true })
+fs.writeFileSync(log, '')
+
+/** @param {string} text */
+const keys = (text) => Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`key-${n}`, text]))
+
+const program = join(import.meta.dirname, '../../mirror/fuse_server.mjs')
+async function serveFuse(tick = '1') {
+  try {
+    // Names are remembered for an hour: who does not have them looked up anew sees nothing.
+    await serve([process.execPath, program, back, front, '3600', '', '', log, tick], front)
+  } catch (error) {
+    process.stdout.write(JSON.stringify({ unable: String(error) }))
+    process.exit()
+  }
+}
+
+/** What each pass has asked the server for in the next while: opcodes, parted where nothing was asked for. */
+async function passes() {
+  fs.truncateSync(log)
+  await sleep(6 * INTERVAL)
+  /** @type {number[][]} */
+  const found = []
+  let last = 0
+  for (const line of fs.readFileSync(log, 'utf8').split('\n').slice(0, -1)) {
+    const [at = 0, opcode = 0] = line.split(' ').map(Number)
+    if (at - last > INTERVAL / 2) found.push([])
+    last = at
+    found.at(-1)?.push(opcode)
+  }
+  return found
+}
+
+/** @param {string} path @param {import('../../../src/watch/options.ts').WatchOptions} [options] */
+async function watching(path, options) {
+  const watcher = watch(path, { interval: INTERVAL, ...options })
+  /** @type {import('../../../src/index.ts').Change[]} */
+  const changes = []
+  watcher.on('changes', (some) => changes.push(...some))
+  await watcher.ready
+  await sleep(SETTLED)
+  changes.splice(0)
+  return {
+    coverage: watcher.coverage().map(({ why }) => why),
+    /** ms until a change of this name was told, and which. @param {string} name @param {() => unknown} change */
+    async until(name, change) {
+      await change()
+      const began = performance.now()
+      const isIt = (/** @type {any} */ each) => each.path.endsWith(`/${name}`)
+      while (!changes.some(isIt)) {
+        if (performance.now() - began > 30_000)
+          throw new Error(`nothing of ${name}: ${JSON.stringify(changes)}`)
+        await sleep(1)
+      }
+      const { type } = /** @type {import('../../../src/index.ts').Change} */ (changes.find(isIt))
+      changes.splice(0)
+      return { type, ms: Math.round(performance.now() - began) }
+    },
+  }
+}
+
+/** @param {import('../../../src/watch/options.ts').WatchOptions} options */
+async function quiet(path = front, options = {}) {
+  await atomicWrite(back, keys('one'))
+  await serveFuse()
+  const { coverage, until } = await watching(path, options)
+  const atRest = await passes()
+  const swap = await until('..data', () => atomicWrite(back, keys('two')))
+  return { coverage, atRest, swap }
+}
+
+/** @type {Record<string, () => Promise<unknown>>} */
+const scenarios = {
+  names: () => quiet(),
+  recursive: () => quiet(front, { recursive: true }),
+  // The mount lies below what is watched.
+  below: () => quiet(join(base, 'mounts'), { recursive: true }),
+  hash: () => quiet(front, { recursive: true, hash: true }),
+
+  async inPlace() {
+    await atomicWrite(back, keys('one'))
+    await serveFuse()
+    const { until } = await watching(front, { recursive: true })
+    return await until('key-3', () => fs.writeFileSync(join(back, '..data/key-3'), 'two'))
+  },
+
+  // A file of somebody's beside the links.
+  async flat() {
+    await atomicWrite(back, keys('one'))
+    await serveFuse()
+    const { until } = await watching(front)
+    const path = join(back, 'flat')
+    const made = await until('flat', () => fs.writeFileSync(path, 'one'))
+    await sleep(SETTLED)
+    const atRest = await passes()
+    const { atime, mtime } = fs.statSync(path)
+    const written = await until('flat', () => {
+      fs.writeFileSync(path, 'two')
+      fs.utimesSync(path, atime, mtime)
+    })
+    return { made, atRest, written }
+  },
+
+  // The server's clock ticks once a second: two swaps look alike.
+  async ticks() {
+    await atomicWrite(back, keys('one'))
+    await serveFuse('1000000000')
+    const { until } = await watching(front)
+    /** @param {number} ms after a tick */
+    const at = (ms) => sleep(1000 - (Date.now() % 1000) + ms)
+    await at(50)
+    const first = await until('..data', () => atomicWrite(back, keys('two')))
+    // Long enough for a few passes, which are close to each other now.
+    await sleep(250)
+    const isOneTick = Date.now() % 1000 < 900
+    const second = await until('..data', () => atomicWrite(back, keys('one')))
+    return { first, second, isOneTick }
+  },
+}
+
+process.stdout.write(JSON.stringify(await scenarios[scenario]?.()))
+process.exit()

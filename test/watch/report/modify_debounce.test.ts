@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Change, IN_CLOSE_WRITE, IN_MODIFY } from '../../../src/index.ts'
+import { Quiet } from '../../../src/watch/report/modify_debounce.ts'
+import { inWords } from '../support.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const change = (type: 'create' | 'modify' | 'attrib' | 'delete', path: string, mask = 0): Change => ({
+  type,
+  path: `/r/${path}`,
+  kind: 'file',
+  mask,
+  source: 'inotify',
+})
+const modify = (path: string, mask = IN_MODIFY) => change('modify', path, mask)
+const rename = (from: string, path: string, replaced = false): Change => ({
+  type: 'rename',
+  from: `/r/${from}`,
+  path: `/r/${path}`,
+  replaced,
+  kind: 'file',
+  mask: 0,
+  source: 'inotify',
+})
+
+function quiet(time = 100) {
+  const changes: Change[] = []
+  const it = new Quiet(time, true, (batch) => changes.push(...batch))
+  /** What was told since the last call. */
+  const told = () => changes.splice(0).map((each) => inWords(each, '/r'))
+  return { it, changes, told }
+}
+
+describe('a modify', () => {
+  test('is told when there has been none of its path for the time, with all their masks', () => {
+    const { it, changes } = quiet()
+    it.take([modify('a')])
+    vi.advanceTimersByTime(60)
+    it.take([modify('a', IN_CLOSE_WRITE)])
+    vi.advanceTimersByTime(99)
+    expect(changes).toEqual([])
+    vi.advanceTimersByTime(2)
+    expect(changes).toEqual([modify('a', IN_MODIFY | IN_CLOSE_WRITE)])
+    vi.advanceTimersByTime(1000)
+    expect(changes).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('of one path does not hold back that of another', () => {
+    const { it, told } = quiet()
+    it.take([modify('a'), modify('b')])
+    vi.advanceTimersByTime(50)
+    it.take([modify('a')])
+    vi.advanceTimersByTime(51)
+    expect(told()).toEqual(['modify file b'])
+    vi.advanceTimersByTime(50)
+    expect(told()).toEqual(['modify file a'])
+  })
+
+  test('everything else passes at once', () => {
+    const { it, told } = quiet()
+    it.take([
+      change('create', 'a'),
+      modify('a'),
+      change('attrib', 'a'),
+      { type: 'lost', path: '/r', source: 'poll' },
+    ])
+    expect(told()).toEqual(['create file a', 'attrib file a', 'lost .'])
+    vi.advanceTimersByTime(101)
+    expect(told()).toEqual(['modify file a'])
+  })
+})
+
+describe('a rename', () => {
+  test('takes what is held back with it, and does not put it off', () => {
+    const { it, told } = quiet()
+    it.take([modify('a')])
+    vi.advanceTimersByTime(60)
+    it.take([rename('a', 'b'), rename('b', 'c')])
+    expect(told()).toEqual(['rename file a b', 'rename file b c'])
+    vi.advanceTimersByTime(41)
+    expect(told()).toEqual(['modify file c'])
+  })
+
+  test('of a directory takes what is below it, and no more', () => {
+    const { it, told } = quiet()
+    it.take([modify('d/x/f'), modify('dx')])
+    it.take([rename('d', 'e')])
+    vi.advanceTimersByTime(101)
+    expect(told()).toEqual(['rename file d e', 'modify file dx', 'modify file e/x/f'])
+  })
+
+  test('over a file drops what is held back of it', () => {
+    const { it, told } = quiet()
+    it.take([modify('c'), rename('d', 'c', true)])
+    vi.advanceTimersByTime(101)
+    expect(told()).toEqual(['rename file d c replaced'])
+  })
+})
+
+describe('a delete', () => {
+  test('drops what is held back of it, and below it', () => {
+    const { it, told } = quiet()
+    it.take([modify('d/f'), modify('d'), modify('d2')])
+    it.take([change('delete', 'd')])
+    vi.advanceTimersByTime(101)
+    expect(told()).toEqual(['delete file d', 'modify file d2'])
+  })
+})
+
+test('flush tells at once, and only once', () => {
+  const { it, told } = quiet()
+  it.take([modify('a'), modify('b')])
+  it.flush()
+  expect(told()).toEqual(['modify file a', 'modify file b'])
+  vi.advanceTimersByTime(1000)
+  it.flush()
+  expect(told()).toEqual([])
+})
+
+test('stop tells nothing more', () => {
+  const { it, told } = quiet()
+  it.take([modify('a')])
+  it.stop()
+  vi.advanceTimersByTime(1000)
+  expect(told()).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { keyOf, nameOf, textOf } from '../../../src/watch/report/name_key.ts'
+
+test.each(['plain', 'größe', '\u{1f600}', 'a\nb', '\ufffd'])('%j is its own key', (text) => {
+  expect(keyOf(Buffer.from(text))).toBe(text)
+  expect(nameOf(text)).toBe(text)
+  expect(textOf(text)).toBe(text)
+})
+
+test('names that are no UTF-8 keep their bytes, and no two have one key', () => {
+  const names = [[0xff], [0xfe], [0x66, 0x80], [0xc3, 0x28], [0x66, 0xff, 0x0a]].map((bytes) =>
+    Buffer.from(bytes),
+  )
+  expect(new Set(names.map(keyOf)).size).toBe(names.length)
+  for (const name of names) {
+    expect(nameOf(keyOf(name))).toEqual(name)
+    expect(textOf(keyOf(name))).toBe(name.toString())
+  }
+})

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import type { Change } from '../../../src/index.ts'
+import { keyOf } from '../../../src/watch/report/name_key.ts'
+import { encoderOf } from '../../../src/watch/report/path_encoding.ts'
+
+const bytes = Buffer.from([0x61, 0xff, 0x62])
+const path = Buffer.concat([Buffer.from('/r/größe/'), bytes, Buffer.from('/c')])
+const key = `/r/größe/${keyOf(bytes)}/c`
+
+const changes = (): Change[] => [
+  { type: 'create', path: key, kind: 'file', mask: 1, source: 'inotify' },
+  { type: 'rename', from: key, path: '/r/größe', replaced: true, kind: 'file', mask: 2, source: 'poll' },
+  { type: 'rename', from: '/r/a', path: key, replaced: false, kind: 'symlink', mask: 3, source: 'rescan' },
+  { type: 'lost', path: '/r', source: 'inotify' },
+]
+
+test('utf8: what is no UTF-8 is U+FFFD', () => {
+  expect(encoderOf('utf8')(changes())).toEqual([
+    { type: 'create', path: '/r/größe/a\ufffdb/c', kind: 'file', mask: 1, source: 'inotify' },
+    {
+      type: 'rename',
+      from: '/r/größe/a\ufffdb/c',
+      path: '/r/größe',
+      replaced: true,
+      kind: 'file',
+      mask: 2,
+      source: 'poll',
+    },
+    {
+      type: 'rename',
+      from: '/r/a',
+      path: '/r/größe/a\ufffdb/c',
+      replaced: false,
+      kind: 'symlink',
+      mask: 3,
+      source: 'rescan',
+    },
+    { type: 'lost', path: '/r', source: 'inotify' },
+  ])
+})
+
+test('buffer: the exact bytes', () => {
+  const [created, away, back, lost] = encoderOf<Buffer>('buffer')(changes())
+  expect(created).toEqual({ type: 'create', path, kind: 'file', mask: 1, source: 'inotify' })
+  expect(away).toMatchObject({ from: path, path: Buffer.from('/r/größe'), replaced: true })
+  expect(back).toMatchObject({ from: Buffer.from('/r/a'), path, replaced: false })
+  expect(lost).toEqual({ type: 'lost', path: Buffer.from('/r'), source: 'inotify' })
+})
+
+test('characters beyond the basic plane are UTF-8, not bytes', () => {
+  const emoji: Change = { type: 'create', path: '/r/\u{1f600}', kind: 'file', mask: 1, source: 'inotify' }
+  expect(encoderOf('utf8')([{ ...emoji }])).toEqual([emoji])
+  expect(encoderOf<Buffer>('buffer')([{ ...emoji }])[0]?.path).toEqual(Buffer.from('/r/\u{1f600}'))
+})

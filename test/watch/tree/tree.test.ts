@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { Warm } from '../../../src/watch/tree/entry_cache.ts'
+import { Tree } from '../../../src/watch/tree/tree.ts'
+import { Territory } from '../../../src/watch/tree/watched_mount.ts'
+import { file } from './believed.ts'
+
+/** /r with a/b/c in it, and every directory packed as soon as another is used. */
+function small() {
+  const tree = new Tree(new Warm(1))
+  const territory = new Territory('inotify', '', 1)
+  const root = tree.addRoot('/r', territory)
+  const a = tree.add(root, 'a', 2, territory)
+  const b = tree.add(a, 'b', 3, territory)
+  const c = tree.add(b, 'c', 4, territory)
+  return { tree, territory, root, a, b, c }
+}
+
+describe('paths', () => {
+  test('follow renames of what is above', () => {
+    const { tree, root, a, b, c } = small()
+    expect(tree.pathOf(c, 'f')).toBe('/r/a/b/c/f')
+    tree.detach(b)
+    expect([tree.isAttached(c), tree.topOf(c), tree.pathOf(c)]).toEqual([false, b, '/b/c'])
+    tree.attach(b, root, 'n')
+    expect([tree.pathOf(c, 'f'), tree.pathOf(b), tree.pathOf(a)]).toEqual(['/r/n/c/f', '/r/n', '/r/a'])
+    expect([tree.isAttached(c), tree.topOf(c)]).toEqual([true, root])
+    tree.detach(a)
+    tree.attach(a, c, 'a')
+    expect(tree.pathOf(a, '')).toBe('/r/n/c/a/')
+  })
+
+  test('of a root, and of the root of all', () => {
+    const { tree, territory, root } = small()
+    expect([tree.pathOf(root), tree.pathOf(root, 'f')]).toEqual(['/r', '/r/f'])
+    const all = tree.addRoot('/', territory)
+    const etc = tree.add(all, 'etc', 5, territory)
+    expect([tree.pathOf(all), tree.pathOf(all, 'f'), tree.pathOf(etc, 'f')]).toEqual(['/', '/f', '/etc/f'])
+    expect(tree.pathOf(all, '')).toBe('/')
+  })
+})
+
+describe('find', () => {
+  test('by names, of directories alone', () => {
+    const { tree, root, a, c } = small()
+    tree.entriesOf(a).set('f', file(9))
+    expect(tree.find(root, [])).toBe(root)
+    expect(tree.find(root, ['a', 'b', 'c'])).toBe(c)
+    expect(tree.find(root, ['a', 'f'])).toBeUndefined()
+    expect(tree.find(root, ['a', 'x', 'c'])).toBeUndefined()
+    expect(tree.find(root, ['a', 'f', 'c'])).toBeUndefined()
+  })
+})
+
+describe('watches', () => {
+  test('one of several directories', () => {
+    const { tree, a, b, c } = small()
+    tree.setWatch(a, 1)
+    expect([tree.onlyAt(1), tree.at(1), tree.at(2)]).toEqual([a, [a], []])
+    tree.setWatch(b, 1)
+    tree.setWatch(c, 1)
+    tree.setWatch(c, 1)
+    expect([tree.onlyAt(1), tree.at(1)]).toEqual([undefined, [a, b, c]])
+    tree.clearWatch(a)
+    expect([tree.at(1), [...tree.retired]]).toEqual([[b, c], []])
+    tree.clearWatch(c)
+    expect([tree.onlyAt(1), tree.at(1)]).toEqual([b, [b]])
+    tree.clearWatch(b)
+    expect([tree.at(1), [...tree.retired], b.wd]).toEqual([[], [1], 0])
+    tree.clearWatch(b)
+    expect([...tree.retired]).toEqual([1])
+  })
+
+  test('another in place of the one that it had', () => {
+    const { tree, a } = small()
+    tree.setWatch(a, 1)
+    tree.setWatch(a, 2)
+    expect([a.wd, tree.at(1), tree.at(2), [...tree.retired]]).toEqual([2, [], [a], [1]])
+  })
+
+  test('that the kernel has removed are not to be removed again', () => {
+    const { tree, a } = small()
+    tree.setWatch(a, 1)
+    tree.loseWatch(a)
+    expect([a.wd, tree.at(1), tree.retired.size]).toEqual([0, [], 0])
+  })
+
+  test('watchedBut', () => {
+    const { tree, a, b, c } = small()
+    tree.setWatch(a, 1)
+    tree.setWatch(b, 2)
+    tree.setWatch(c, 2)
+    expect(tree.watchedBut(new Set([1]))).toEqual([b, c])
+    expect(tree.watchedBut(new Set([2, 3]))).toEqual([a])
+  })
+})
+
+describe('drop', () => {
+  test('retires every watch below, and forgets what a territory knew', () => {
+    const { tree, territory, root, a, b, c } = small()
+    const each: Directory[] = [root, a, b, c]
+    for (const [i, directory] of each.entries()) tree.setWatch(directory, i + 1)
+    territory.uncovered.set(c, new Error('x'))
+    territory.leftover.add(c)
+    expect(territory.directories).toBe(4)
+    tree.drop(a)
+    expect([...tree.retired].toSorted()).toEqual([2, 3, 4])
+    expect([territory.directories, territory.uncovered.size, territory.leftover.size]).toEqual([1, 0, 0])
+    expect(tree.entriesOf(root).size).toBe(0)
+    expect([tree.at(2), tree.at(3), tree.at(4), tree.onlyAt(1)]).toEqual([[], [], [], root])
+  })
+
+  test('a watch that another directory has taken over, before or since, is not retired', () => {
+    const { tree, territory, root, a, b, c } = small()
+    const other = tree.add(root, 'other', 3, territory)
+    tree.setWatch(b, 7)
+    tree.setWatch(c, 8)
+    tree.setWatch(other, 7)
+    tree.drop(a)
+    expect([...tree.retired]).toEqual([8])
+    const more = tree.add(root, 'more', 4, territory)
+    tree.setWatch(more, 8)
+    expect([tree.retired.size, tree.onlyAt(7), tree.onlyAt(8)]).toEqual([0, other, more])
+  })
+
+  test('what another has the name of stays', () => {
+    const { tree, territory, root, a } = small()
+    tree.detach(a)
+    const b = tree.add(root, 'a', 9, territory)
+    tree.drop(a)
+    expect(tree.find(root, ['a'])).toBe(b)
+  })
+
+  test('parents come before what is in them', () => {
+    const { tree, territory, root, a, b, c } = small()
+    const d = tree.add(a, 'd', 9, territory)
+    const order = [...tree.within(root)]
+    expect(new Set(order)).toEqual(new Set([root, a, b, c, d]))
+    for (const each of order) {
+      if (each.parent !== undefined) expect(order.indexOf(each.parent)).toBeLessThan(order.indexOf(each))
+    }
+  })
+})
