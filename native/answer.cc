@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kPackedStat = 11 * sizeof(uint64_t);
 
-// As FileStat in src/mounts/file_stat.ts reads it.
+// As FileStat in src/mounts/syscalls/file_stat.ts reads it.
 void Pack(const Facts& facts, uint8_t* to) {
   const uint64_t fields[] = {
       facts.ino,   facts.mode,

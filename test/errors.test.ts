@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { escapeInvisible, InotifyError, invalidArgument, printable } from '../src/errors.ts'
-import { warnOfThreadLeftBehind } from '../src/mounts/left_behind.ts'
+import { warnOfThreadLeftBehind } from '../src/mounts/syscalls/abandoned_thread.ts'
 import { warn } from '../src/warning.ts'
 
 /** Each as it is escaped: controls, marks and overrides of direction, separators, the byte order mark. */

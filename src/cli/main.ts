@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { AddonLoadError, escapeInvisible, printable } from '../errors.ts'
-import { type Command, UsageError } from './command.ts'
-import { diagnoseCommand } from './diagnose.ts'
-import { mirrorCommand } from './mirror.ts'
-import { tell } from './output.ts'
-import { eraseProgress } from './progress.ts'
-import { publishCommand } from './publish.ts'
-import { reloadCommand } from './reload.ts'
-import { watchCommand } from './watch.ts'
+import { diagnoseCommand } from './diagnose/diagnose.ts'
+import { mirrorCommand } from './mirror/mirror.ts'
+import { publishCommand } from './publish/publish.ts'
+import { reloadCommand } from './reload/reload.ts'
+import { type Command, UsageError } from './shared/command.ts'
+import { tell } from './shared/output.ts'
+import { eraseProgress } from './shared/progress.ts'
+import { watchCommand } from './watch/watch.ts'
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['watch', watchCommand],

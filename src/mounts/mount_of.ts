@@ -2,9 +2,9 @@ import { readFileSync, realpathSync, statfsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { loadAddon } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
-import { typeByMagic } from './magic.ts'
+import { typeByMagic } from './diagnosis/magic.ts'
 import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
-import { asStatxError, statxError } from './statx_error.ts'
+import { asStatxError, statxError } from './syscalls/statx_error.ts'
 
 /** Finds the mount of an existing path, symlinks followed. */
 export type MountLookup = (path: string) => Mount

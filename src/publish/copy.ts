@@ -1,12 +1,12 @@
-import { codeOf } from '../mounts/call_error.ts'
-import type { FileStat } from '../mounts/file_stat.ts'
-import { HeldFile } from '../mounts/held.ts'
-import { syncFile } from './durable.ts'
+import { codeOf } from '../mounts/syscalls/call_error.ts'
+import { HeldFile } from '../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { syncFile } from './draft/durable.ts'
+import { hasOwner, keepOwner, notProven } from './draft/owner.ts'
+import type { Place } from './draft/place.ts'
+import { withTemporary } from './draft/temporary.ts'
+import { withWorkDirectory } from './draft/work_directory.ts'
 import { about } from './failure.ts'
-import { hasOwner, keepOwner, notProven } from './owner.ts'
-import type { Place } from './place.ts'
-import { withTemporary } from './temporary.ts'
-import { withWorkDirectory } from './work_directory.ts'
 
 const CHUNK = 1024 * 1024
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../errors.ts'
-import { CallError } from '../mounts/call_error.ts'
-import { Calls } from '../mounts/calls.ts'
+import { CallError } from '../mounts/syscalls/call_error.ts'
+import { Calls } from '../mounts/syscalls/syscall_thread.ts'
 
 export const MOUNTED_FILE =
   'a single file is mounted here (subPath, docker -v file:file), and a mount point cannot be renamed: mount the directory'

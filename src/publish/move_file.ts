@@ -1,11 +1,11 @@
-import { codeOf } from '../mounts/call_error.ts'
-import { AT_REMOVEDIR } from '../mounts/calls.ts'
-import type { FileStat } from '../mounts/file_stat.ts'
+import { codeOf } from '../mounts/syscalls/call_error.ts'
+import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { AT_REMOVEDIR } from '../mounts/syscalls/syscall_thread.ts'
 import { pathOf } from './arguments.ts'
 import { Changed, copyFile, copyLink, isVersion } from './copy.ts'
-import { syncDirectory, syncFile } from './durable.ts'
+import { syncDirectory, syncFile } from './draft/durable.ts'
+import { openPlace, type Place, refuseMountPoint } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { openPlace, type Place, refuseMountPoint } from './place.ts'
 
 /** How often a source that changes while it is copied is copied again. */
 const ATTEMPTS = 5

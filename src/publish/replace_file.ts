@@ -1,13 +1,13 @@
-import { codeOf } from '../mounts/call_error.ts'
-import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldDirectory, HeldFile } from '../mounts/held.ts'
-import { isLaidByAnother } from '../mounts/ownership.ts'
+import { codeOf } from '../mounts/syscalls/call_error.ts'
+import type { HeldDirectory, HeldFile } from '../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
-import { syncDirectory, syncFile, writeAll } from './durable.ts'
+import { syncDirectory, syncFile, writeAll } from './draft/durable.ts'
+import { keepOwner, modeOfCopy } from './draft/owner.ts'
+import { followIn, followToPlace, type Place, refuseMountPoint } from './draft/place.ts'
+import { withTemporary } from './draft/temporary.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { keepOwner, modeOfCopy } from './owner.ts'
-import { followIn, followToPlace, type Place, refuseMountPoint } from './place.ts'
-import { withTemporary } from './temporary.ts'
 
 /** Whatever the umask, as the kubelet has it: who reads is another user, most often. */
 export const NEW_FILE_MODE = 0o644

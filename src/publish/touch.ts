@@ -1,6 +1,6 @@
-import type { HeldDirectory } from '../mounts/held.ts'
+import type { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import { Place } from './draft/place.ts'
 import { about } from './failure.ts'
-import { Place } from './place.ts'
 import { NEW_FILE_MODE, replaceAt } from './replace_file.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
-import type { FileStat } from '../mounts/file_stat.ts'
-import type { HeldDirectory } from '../mounts/held.ts'
+import type { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 
 const CHUNK = 256 * 1024
 

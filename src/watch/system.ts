@@ -1,7 +1,7 @@
 import { Inotify, type InotifyOptions } from '../inotify/inotify.ts'
-import { chooseForPath } from '../mounts/crossed.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import { mountOf } from '../mounts/mount_of.ts'
+import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
 
 /** What a watcher asks of the system beside the directories themselves. */

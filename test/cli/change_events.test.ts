@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { eventsOf } from '../../src/cli/change_events.ts'
-import { inotifywaitNames, maskOfNames } from '../../src/cli/event_names.ts'
+import { eventsOf } from '../../src/cli/watch/change_events.ts'
+import { inotifywaitNames, maskOfNames } from '../../src/cli/watch/event_names.ts'
 import { IN_ALL_EVENTS } from '../../src/inotify/constants.ts'
 import type { EntryChange, Kind, RenameChange } from '../../src/watch/report/change.ts'
 

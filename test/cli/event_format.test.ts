@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/command.ts'
-import { csvLine, plainLine, rowFormat } from '../../src/cli/event_format.ts'
+import { UsageError } from '../../src/cli/shared/command.ts'
+import { csvLine, plainLine, rowFormat } from '../../src/cli/watch/event_format.ts'
 
 const row = { watched: 'd/', name: 'f', events: 'CLOSE_WRITE,CLOSE', cookie: 0 }
 const hostile = { watched: 'd\x1b[2J/', name: 'a\nb\\\x9b\u202e', events: 'CREATE', cookie: 0 }

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { expect, test, vi } from 'vitest'
-import { jsonLine, print } from '../../src/cli/output.ts'
-import { reportProgress } from '../../src/cli/progress.ts'
+import { jsonLine, print } from '../../src/cli/shared/output.ts'
+import { reportProgress } from '../../src/cli/shared/progress.ts'
 
 /** A reader that takes one write when told to. */
 class SlowReader extends Writable {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headline, row, wrap } from '../../src/cli/page.ts'
+import { headline, row, wrap } from '../../src/cli/diagnose/page.ts'
 
 const plain = { width: 30, colour: false }
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/command.ts'
-import { PathFilter, type Patterns } from '../../src/cli/path_filter.ts'
-import { GivenPaths, pathArguments } from '../../src/cli/watched_paths.ts'
+import { UsageError } from '../../src/cli/shared/command.ts'
+import { PathFilter, type Patterns } from '../../src/cli/watch/path_filter.ts'
+import { GivenPaths, pathArguments } from '../../src/cli/watch/watched_paths.ts'
 import type { Kind } from '../../src/watch/report/change.ts'
 import { scratch } from '../support/scratch.ts'
 

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ReadyFile } from '../../src/cli/ready_file.ts'
-import { Service } from '../../src/cli/service.ts'
-import { Status } from '../../src/cli/status.ts'
+import { ReadyFile } from '../../src/cli/service/ready_file.ts'
+import { Service } from '../../src/cli/service/service.ts'
+import { Status } from '../../src/cli/service/status.ts'
 import { scratch } from '../support/scratch.ts'
 
 /** A status that says what a test has it say. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/command.ts'
-import { timeFormat } from '../../src/cli/time_format.ts'
+import { UsageError } from '../../src/cli/shared/command.ts'
+import { timeFormat } from '../../src/cli/watch/time_format.ts'
 
 const zone = process.env.TZ
 afterEach(() => {

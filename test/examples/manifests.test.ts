@@ -1,9 +1,9 @@
 // The manifests of all examples: their command lines are read by the command's own parsers, and what the lines name is there.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readMirrorArguments } from '../../src/cli/mirror_options.ts'
-import { readPublishArguments } from '../../src/cli/publish_options.ts'
-import { type ReloadArguments, readReloadArguments } from '../../src/cli/reload_options.ts'
+import { readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
+import { readPublishArguments } from '../../src/cli/publish/publish_options.ts'
+import { type ReloadArguments, readReloadArguments } from '../../src/cli/reload/reload_options.ts'
 import { Run } from '../cli/command.ts'
 import { scratch } from '../support/scratch.ts'
 import { exampleText, linesOf, MANIFESTS, manifestsIn, podIn } from './manifests.ts'

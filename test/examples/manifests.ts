@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { type MirrorArguments, readMirrorArguments } from '../../src/cli/mirror_options.ts'
+import { type MirrorArguments, readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
 
 interface Probe {
   httpGet: { path: string; port: string }

@@ -3,7 +3,7 @@ import { linkSync, renameSync } from 'node:fs'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { HeldDirectory } from '../../src/mounts/held.ts'
+import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
 import { fixture } from './fixture.ts'
 
 describe('attributes are changed in place of the very file that was published', () => {

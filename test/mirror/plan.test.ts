@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { changedNames } from '../../src/mirror/changed.ts'
-import { nameGeneration } from '../../src/mirror/generation.ts'
-import { plan } from '../../src/mirror/plan.ts'
-import type { StatKey, TargetFile, TargetNode, TargetTree } from '../../src/mirror/tree.ts'
+import { changedNames } from '../../src/mirror/plan/changed.ts'
+import { nameGeneration } from '../../src/mirror/plan/generation.ts'
+import { plan } from '../../src/mirror/plan/plan.ts'
+import type { StatKey, TargetFile, TargetNode, TargetTree } from '../../src/mirror/plan/tree.ts'
 
 const KEY: StatKey = {
   ino: 1n,

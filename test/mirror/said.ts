@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/mirror/mirror.ts'
-import type { Skipped } from '../../src/mirror/tree.ts'
+import type { Skipped } from '../../src/mirror/plan/tree.ts'
 
 /** Collects what a mirror says from now on. */
 export function said(mirror: Mirror) {

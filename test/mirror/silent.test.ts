@@ -100,7 +100,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('behind a mount (needs unshare -rm and 
     fiveSwaps(context, 'bindfs', false),
   )
 
-  // An hour: without the forced look-up in src/mounts/held.ts nothing would come before that.
+  // An hour: without the forced look-up in src/mounts/syscalls/directory_handle.ts nothing would come before that.
   test('so is one behind a FUSE mount whose kernel remembers names for an hour', (context) =>
     fiveSwaps(context, '3600', true))
 
@@ -129,7 +129,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('behind a mount (needs unshare -rm and 
     expect(skipped).toEqual([{ path: 'over', reason: expect.stringContaining('behind the mount') }])
   })
 
-  // Overlay goes on showing the old `..data`, and not the directory that it names: see STALE in src/mirror/snapshot.ts.
+  // Overlay goes on showing the old `..data`, and not the directory that it names: see STALE in src/mirror/source/snapshot.ts.
   test("a swap in an overlay's lower leaves the last good version, whole, and is said", async (context) => {
     const { onTarget, content, skipped } = await run(context, 'overlaySwap')
     expect(onTarget).toEqual([])

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { Calls } from '../../src/mounts/calls.ts'
+import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { begin, directory, fixture } from './fixture.ts'
 import { shownIn } from './names.ts'
 import { said } from './said.ts'

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { chooseAmong, chooseForPath, crossedMounts } from '../../src/mounts/crossed.ts'
 import type { Mount } from '../../src/mounts/mountinfo.ts'
+import { chooseAmong, chooseForPath, crossedMounts } from '../../src/mounts/mounts_on_path.ts'
 import { scratch } from '../support/scratch.ts'
 
 const mount = (id: number, type: string): Mount => ({

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chooseForPath } from '../../src/mounts/crossed.ts'
-import { diagnose, examine } from '../../src/mounts/diagnose.ts'
+import { diagnose, examine } from '../../src/mounts/diagnosis/diagnose.ts'
 import { mountOf } from '../../src/mounts/mount_of.ts'
 import { toMount } from '../../src/mounts/mountinfo.ts'
+import { chooseForPath } from '../../src/mounts/mounts_on_path.ts'
 import { recorded } from './fixture.ts'
 import { imagine, volume } from './imagined.ts'
 

@@ -2,10 +2,10 @@
 import { constants } from 'node:os'
 import type { Holder } from '../../src/inotify/holders.ts'
 import type { InotifyLimits } from '../../src/inotify/limits.ts'
-import { CallError } from '../../src/mounts/call_error.ts'
-import type { ExamineSystem } from '../../src/mounts/diagnose.ts'
+import type { ExamineSystem } from '../../src/mounts/diagnosis/diagnose.ts'
+import type { Seen } from '../../src/mounts/diagnosis/path_inspector.ts'
 import { mountAt, parseMountinfo } from '../../src/mounts/mountinfo.ts'
-import type { Seen } from '../../src/mounts/sight.ts'
+import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { tableText } from './fixture.ts'
 
 export const LIMITS: InotifyLimits = {

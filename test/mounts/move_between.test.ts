@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { examine } from '../../src/mounts/diagnose.ts'
-import { moveBetween } from '../../src/mounts/move_between.ts'
-import { findRoute } from '../../src/mounts/route.ts'
+import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { findRoute } from '../../src/mounts/diagnosis/path_resolution.ts'
+import { moveBetween } from '../../src/mounts/diagnosis/rename_check.ts'
 import { type Files, imagine } from './imagined.ts'
 
 async function move(table: string, from: string, to: string, files: Files = {}) {

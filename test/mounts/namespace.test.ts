@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadAddon } from '../../src/addon.ts'
+import { pinnedBy } from '../../src/mounts/diagnosis/single_file_mount.ts'
 import { findMount, mountOf } from '../../src/mounts/mount_of.ts'
 import { mountAt, parseMountinfo } from '../../src/mounts/mountinfo.ts'
-import { pinnedBy } from '../../src/mounts/pinned.ts'
 import { enterNamespace, mayUnshare, type Namespace } from './namespace.ts'
 
 const addonIsBuilt = existsSync(join(import.meta.dirname, '../../build/Release/inotify_bridge.node'))

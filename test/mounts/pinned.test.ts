@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isKubernetesSubPath, originOf, pinnedBy } from '../../src/mounts/pinned.ts'
+import { isKubernetesSubPath, originOf, pinnedBy } from '../../src/mounts/diagnosis/single_file_mount.ts'
 import { recorded } from './fixture.ts'
 
 const file = { regular: true, links: 1n }

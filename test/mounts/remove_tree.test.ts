@@ -3,9 +3,9 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Calls } from '../../src/mounts/calls.ts'
-import { HeldDirectory } from '../../src/mounts/held.ts'
-import { removeTree } from '../../src/mounts/remove_tree.ts'
+import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
+import { removeTree } from '../../src/mounts/syscalls/remove_tree.ts'
+import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { directory } from '../mirror/fixture.ts'
 
 async function held(path: string): Promise<HeldDirectory> {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { followSymlinks } from '../../src/mounts/symlinks.ts'
+import { followSymlinks } from '../../src/mounts/syscalls/symlinks.ts'
 
 let root: string
 

@@ -1,7 +1,7 @@
 // What diagnose() says of every kind of place that a watcher is put to, by mount tables as they were recorded there.
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Examination, examine } from '../../src/mounts/diagnose.ts'
+import { type Examination, examine } from '../../src/mounts/diagnosis/diagnose.ts'
 import { type Files, imagine, volume } from './imagined.ts'
 
 interface Case {

@@ -17,14 +17,14 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { CallError } from '../../src/mounts/call_error.ts'
-import { Calls, LOCK_EX, LOCK_NB, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/calls.ts'
-import type { FileStat } from '../../src/mounts/file_stat.ts'
+import { CallError } from '../../src/mounts/syscalls/call_error.ts'
+import type { FileStat } from '../../src/mounts/syscalls/file_stat.ts'
+import { Calls, LOCK_EX, LOCK_NB, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { descriptorsOf, openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 
 const { O_DIRECTORY, O_RDONLY } = constants
-const isBuilt = existsSync(join(import.meta.dirname, '../../dist/mounts/calls.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../dist/mounts/syscalls/syscall_thread.js'))
 const PATIENCE = { timeout: 20_000, interval: 5 }
 const threads = () => readdirSync('/proc/self/task').length
 

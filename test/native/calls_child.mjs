@@ -1,8 +1,10 @@
 // node calls_child.mjs DIRECTORY: waits for a change without keeping the process alive, which therefore ends.
 import { join } from 'node:path'
 
-/** @type {typeof import('../../src/mounts/calls.ts')} */
-const { Calls, O_PATH } = await import(join(import.meta.dirname, '../../dist/mounts/calls.js'))
+/** @type {typeof import('../../src/mounts/syscalls/syscall_thread.ts')} */
+const { Calls, O_PATH } = await import(
+  join(import.meta.dirname, '../../dist/mounts/syscalls/syscall_thread.js')
+)
 
 const calls = new Calls()
 const { fd } = await calls.open(process.argv[2] ?? '', O_PATH)

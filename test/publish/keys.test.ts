@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readKeys } from '../../src/publish/keys.ts'
-import { isVersionName, versionName } from '../../src/publish/layout.ts'
+import { readKeys } from '../../src/publish/directory/keys.ts'
+import { isVersionName, versionName } from '../../src/publish/directory/layout.ts'
 
 test('keys become directories', () => {
   const { entries } = readKeys({ a: 'x', 'b/c': new Uint8Array([1]), 'b/d/e': '' }, 0o640)

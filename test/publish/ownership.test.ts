@@ -12,7 +12,7 @@ import {
 import { basename, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { publishDirectory } from '../../src/index.ts'
-import { Calls } from '../../src/mounts/calls.ts'
+import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { data, published, read, VERSION } from './published.ts'

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { Calls } from '../../src/mounts/calls.ts'
+import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { ContentReader } from '../../src/reload/content_reader.ts'
 import { Unsettled } from '../../src/reload/file_digest.ts'
 import { scratch } from '../support/scratch.ts'

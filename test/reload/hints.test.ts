@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Hints } from '../../src/reload/hints.ts'
+import { Hints } from '../../src/reload/change_trigger.ts'
 import { scratch } from '../support/scratch.ts'
 
 test('of hundreds of links that cannot be watched a few are told of, and how many more there are', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { Ledger } from '../../src/reload/apply_state.ts'
 import { type Contents, contentsOf, isInternal, leadsOutward } from '../../src/reload/contents.ts'
-import { Ledger } from '../../src/reload/ledger.ts'
 import { Turns } from '../../src/reload/turns.ts'
 
 const holding = (keys: Record<string, string>): Promise<Contents> =>

@@ -12,7 +12,7 @@ import {
   signalProcess,
   startedAt,
   topmost,
-} from '../../src/reload/processes.ts'
+} from '../../src/reload/actions/processes.ts'
 import { reload } from '../../src/reload/reloader.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'

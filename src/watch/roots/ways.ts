@@ -8,7 +8,7 @@ import {
   IN_ONLYDIR,
 } from '../../inotify/constants.ts'
 import type { Inotify } from '../../inotify/inotify.ts'
-import { followSymlinks } from '../../mounts/symlinks.ts'
+import { followSymlinks } from '../../mounts/syscalls/symlinks.ts'
 import { isLimit } from '../report/watch_error.ts'
 
 // Added to what the directory's watch asks for already: one inode has one, and it may be that of a tree.

@@ -11,7 +11,7 @@ export const SCENARIOS = Object.entries({ ...kata, ...generations, ...changes, .
   ([one], [other]) => Number.parseInt(one, 10) - Number.parseInt(other, 10),
 )
 
-/** See STALE in src/mirror/snapshot.ts. */
+/** See STALE in src/mirror/source/snapshot.ts. */
 const RENAMED = 'overlay goes on showing what was replaced by rename(2) behind it, `..data` too'
 const DELETED = 'overlay goes on showing what was deleted behind it to those who ask by name'
 const OWN_SERVER = "needs a server that is the test's own"

@@ -155,8 +155,8 @@ async function race(scene, swap) {
 /**
  * The module that the library reads sources with, as it was built.
  *
- * @returns {Promise<typeof import('../../../src/mounts/held.ts')>}
+ * @returns {Promise<typeof import('../../../src/mounts/syscalls/directory_handle.ts')>}
  */
 function heldOf() {
-  return import(join(import.meta.dirname, '../../../dist/mounts/held.js'))
+  return import(join(import.meta.dirname, '../../../dist/mounts/syscalls/directory_handle.js'))
 }

@@ -1,0 +1,102 @@
+import type { Examination } from '../../mounts/diagnosis/diagnose.ts'
+import { type Probe, probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
+import { type End, type Move, moveBetween } from '../../mounts/diagnosis/rename_check.ts'
+import { type Command, parse, UsageError } from '../shared/command.ts'
+import { printJson, printStyled, tell } from '../shared/output.ts'
+import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
+import { Examiner, type Unanswered } from './examiner.ts'
+import { paperOf } from './page.ts'
+
+const HELP = `usage: inotify-bridge diagnose [--json] [--probe] PATH...
+
+Says of each path whether events arrive there: which mount it and each symlink on the way lie on, whether changes made here
+(local) and those made elsewhere (remote) are delivered, whether it is a single-file mount (subPath) that no update reaches,
+what watch() would use, how far the limits of inotify are used up and by whom, why, and what to do about it.
+
+With two paths it also says what becomes of a file that is moved from the first to the second: between two mounts, two binds
+of one file system included, it is EXDEV, and no watcher of the second sees IN_MOVED_TO.
+
+Reads only, unless --probe is given. A mount that does not answer is given up after 4 s.
+
+      --probe     prove that changes made here are delivered: makes an empty file ${SCRATCH}* in the directory (or beside
+                  the file), renames it, removes it at once and waits up to 1.5 s for the event. Whoever watches the directory
+                  sees a dotfile come and go: harmless, unless it reloads at any event at all. Proves nothing of remote changes
+      --json      an object a line; of two paths a third one, the move
+  -h, --help
+
+Colours are for a terminal; NO_COLOR forbids them.
+Exit code: 0 done, whatever the verdict, 1 failed or no answer, 2 wrong usage.
+`
+
+export const diagnoseCommand: Command = {
+  summary: 'say what a path can and cannot deliver, and why',
+  help: HELP,
+  async run(args) {
+    const options = { json: { type: 'boolean' }, probe: { type: 'boolean' } } as const
+    const { values, positionals: paths } = parse(args, options)
+    if (paths.length === 0) throw new UsageError('name at least one path')
+    if (paths.includes('')) throw new UsageError('one of the paths is empty')
+    const report = values.json ? new Objects() : new Text()
+    const found: Examination[] = []
+    using examiner = new Examiner()
+    for (const path of paths) {
+      const answer = await examiner.examine(path)
+      if ('examination' in answer) {
+        const { examination } = answer
+        found.push(examination)
+        report.examined(examination, values.probe ? await probeOf(examination) : undefined)
+      } else {
+        if (answer.unanswered !== undefined) report.unanswered(answer.unanswered)
+        tell('diagnose', answer.message)
+      }
+    }
+    const [a, b] = found
+    if (paths.length === 2 && a !== undefined && b !== undefined)
+      report.moved(moveBetween(endOf(a), endOf(b)))
+    return found.length === paths.length ? 0 : 1
+  },
+}
+
+function probeOf({ route }: Examination): Promise<Probe> {
+  return probe(route.realPath, route.mount, route.seen.kind === 'directory')
+}
+
+function endOf({ diagnosis: { path }, route, directory }: Examination): End {
+  return { path, route, directory }
+}
+
+class Text {
+  readonly #paper = paperOf(process.stdout)
+  #isFirst = true
+
+  examined(examination: Examination, probed: Probe | undefined): void {
+    this.#print(diagnosisLines(examination, probed, this.#paper))
+  }
+
+  moved(move: Move): void {
+    this.#print(moveLines(move, this.#paper))
+  }
+
+  unanswered(mount: Unanswered): void {
+    this.#print(unansweredLines(mount, this.#paper))
+  }
+
+  #print(lines: string[]): void {
+    printStyled(this.#isFirst ? lines : ['', ...lines])
+    this.#isFirst = false
+  }
+}
+
+class Objects {
+  examined({ diagnosis, verdict, environments, holders }: Examination, probed: Probe | undefined): void {
+    printJson({ ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) })
+  }
+
+  moved(move: Move): void {
+    printJson(move)
+  }
+
+  unanswered({ path, code, hint, mount }: Unanswered): void {
+    printJson({ path, error: { code, hint }, mount })
+  }
+}

@@ -1,0 +1,52 @@
+import { printable } from '../../errors.ts'
+import type { Verdict } from '../../mounts/diagnosis/verdict.ts'
+
+/** What is printed to. */
+export interface Paper {
+  /** Columns; Infinity: lines are not wrapped, for whoever reads by line. */
+  readonly width: number
+  readonly colour: boolean
+}
+
+/** Of a terminal its width, and colour unless NO_COLOR, TERM=dumb or the like forbid it; all else is read by programs. */
+export function paperOf(stream: NodeJS.WriteStream): Paper {
+  if (!stream.isTTY) return { width: Number.POSITIVE_INFINITY, colour: false }
+  return { width: Math.max(stream.columns || 80, NARROWEST), colour: stream.hasColors() }
+}
+
+/** Below this, wrapping leaves a word a line. */
+const NARROWEST = 40
+
+const SGR = { good: '32', partly: '33', bad: '31', bold: '1', dim: '2' } as const
+
+/** A headline: what a tired person reads first. Control characters in it are escaped. */
+export function headline(text: string, level: Verdict['level'], paper: Paper): string[] {
+  return wrap(printable(text), paper.width).map((line) => paint(line, `${SGR.bold};${SGR[level]}`, paper))
+}
+
+/** Columns before a row's text. */
+const MARGIN = 11
+
+/** A label, and its text in a column of its own. */
+export function row(label: string, text: string, paper: Paper): string[] {
+  const [first = '', ...rest] = wrap(printable(text), paper.width - MARGIN)
+  const name = paint(label.padEnd(MARGIN - 3), SGR.dim, paper)
+  return [`  ${name} ${first}`, ...rest.map((line) => `${' '.repeat(MARGIN)}${line}`)]
+}
+
+/** Breaks at spaces. A word that is too long, a path, stays whole: it is to be copied. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}
+
+function paint(text: string, code: string, { colour }: Paper): string {
+  return colour ? `\x1b[${code}m${text}\x1b[0m` : text
+}

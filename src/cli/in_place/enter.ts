@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, readFileSync, writeFileSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { constants as os } from 'node:os'
+import type { Duplex } from 'node:stream'
+import { getSystemErrorMap } from 'node:util'
+import { findEnter } from '../../addon.ts'
+import { printable } from '../../errors.ts'
+import { O_PATH } from '../../mounts/syscalls/syscall_thread.ts'
+import { whyForbidden } from './namespace_policy.ts'
+
+/** What to run, and over what. */
+export interface EnterRequest {
+  /** Absolute, and without symlinks. */
+  readonly directory: string
+  /** Bytes that the tmpfs may hold. */
+  readonly size: bigint
+  /** The directory, or one beneath it, entered anew before the command starts; '' leaves it as it is. */
+  readonly workingDirectory: string
+  readonly command: readonly [string, ...string[]]
+}
+
+/** How a process has ended. */
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** The command cannot be run: with the exit code that a shell gives then (POSIX, 2.8.2). */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitCode: number
+
+  constructor(exitCode: number, message: string) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** A process that enters a mount namespace of its own, mounts an empty tmpfs over a directory, and waits to become a command. */
+export class Entrant implements AsyncDisposable {
+  readonly child: ChildProcess
+  /** Its end, or that of the command which it has become. */
+  readonly ended: Promise<Ending>
+  readonly #request: EnterRequest
+  readonly #socket: Duplex
+  #root: FileHandle | undefined
+
+  private constructor(child: ChildProcess, request: EnterRequest) {
+    this.child = child
+    this.ended = endOf(child)
+    this.#request = request
+    this.#socket = child.stdio[3] as Duplex
+    // A write to one who has gone: its end tells more.
+    this.#socket.on('error', () => {})
+  }
+
+  static async start(request: EnterRequest): Promise<Entrant> {
+    const { directory, size, workingDirectory, command } = request
+    const program = findEnter()
+    // Beneath what is mounted, as whatever the path leads to by then need not be that.
+    const within = workingDirectory === '' ? '' : `.${workingDirectory.slice(directory.length)}`
+    const child = spawn(program, [directory, String(size), within, ...command], {
+      // The last is a socket (unix(7)), whose end either side notices.
+      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    })
+    try {
+      await once(child, 'spawn')
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      const hint = 'its mode must allow it (chmod +x), and its mount must not be noexec'
+      throw new Error(`'${printable(program)}' cannot be run: ${why} (${hint})`, { cause })
+    }
+    return new Entrant(child, request)
+  }
+
+  /**
+   * Resolves with the path of the tmpfs for this process when it is mounted; the path ends with this object. undefined: the process
+   * was ended before. Rejects with one line that says what the kernel or a policy forbids.
+   */
+  async covered(): Promise<string | undefined> {
+    let [word, ...rest] = await nextLine(this.#socket)
+    if (word === 'map') {
+      this.#socket.write(Uint8Array.of(mapIds(this.child.pid as number)))
+      ;[word, ...rest] = await nextLine(this.#socket)
+    }
+    if (word === undefined) return undefined
+    if (word !== 'ready') throw failure(this.#request, rest)
+    // By way of its descriptor, which leads to this very mount: a path would be looked up, links and all, in our own tree.
+    this.#root = await open(`/proc/${this.child.pid}/fd/${rest[0]}`, O_PATH | constants.O_DIRECTORY)
+    return `/proc/self/fd/${this.#root.fd}`
+  }
+
+  /** Starts the command; resolves when it runs or has been ended, or rejects with a {@link CommandError}. */
+  async go(): Promise<void> {
+    this.#socket.write('\n')
+    // Nothing comes if all is well: execve(2) closes the other end.
+    const [word, ...rest] = await nextLine(this.#socket)
+    if (word !== undefined) throw failure(this.#request, rest)
+  }
+
+  /** Ends the process if it has not become the command, and waits for its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#socket.destroy()
+    await this.ended
+    await this.#root?.close()
+  }
+}
+
+/**
+ * Gives a new user namespace all ids that there are here, so that the command can become another user, as far as this process has the
+ * rights to: CAP_SETUID, CAP_SETGID, CAP_SETFCAP, which root in a container usually has. Returns enter.cc's answer.
+ */
+function mapIds(pid: number): number {
+  return (mapAll(pid, 'uid_map') ? 1 : 0) | (mapAll(pid, 'gid_map') ? 2 : 0)
+}
+
+function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
+  try {
+    const ours = readFileSync(`/proc/self/${map}`, 'utf8').trim().split('\n')
+    // Each line has the first id here, the first above, how many. What is here is what is above from there.
+    const lines = ours
+      .map((line) => line.trim().split(/\s+/))
+      .map(([first, , count]) => `${first} ${first} ${count}\n`)
+    writeFileSync(`/proc/${pid}/${map}`, lines.join(''))
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<Ending> {
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  return { code, signal }
+}
+
+/** The words of the next line; none at the end. */
+async function nextLine(socket: Duplex): Promise<string[]> {
+  let text = ''
+  return await new Promise((resolve) => {
+    const finish = () => {
+      socket.off('data', onData).off('close', finish).pause()
+      resolve(text.split('\n')[0]?.split(' ').filter(Boolean) ?? [])
+    }
+    const onData = (data: Buffer) => {
+      text += data
+      if (text.includes('\n')) finish()
+    }
+    // Whoever paused a stream must also resume it: a listener alone does not.
+    socket.on('data', onData).on('close', finish).resume()
+    if (socket.closed) finish()
+  })
+}
+
+function failure(
+  { directory, workingDirectory, command: [program] }: EnterRequest,
+  [call = '', digits]: string[],
+): Error {
+  const errno = Number(digits)
+  const [code, meaning] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error']
+  const why = `${code}: ${meaning}`
+  if (call === 'execvp') {
+    return errno === os.errno.ENOENT
+      ? new CommandError(127, `'${printable(program)}' was not found (or what its first line names): ${why}`)
+      : new CommandError(126, `'${printable(program)}' cannot be executed: ${why}`)
+  }
+  if (call === 'chdir')
+    return new Error(`the working directory '${printable(workingDirectory)}' is not in the mirror: ${why}`)
+  if (call === 'open') {
+    const replaced =
+      errno === os.errno.ENOTDIR
+        ? ': it, or a directory on the way to it, was replaced while this began; start it again, and see who may write beside it'
+        : ''
+    return new Error(`${why}, open '${printable(directory)}'${replaced}`)
+  }
+  return new Error(`${why}, ${call}: ${whyForbidden(call, code)}`)
+}

@@ -1,0 +1,171 @@
+import { realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { resolve } from 'node:path'
+import { printable } from '../../errors.ts'
+import { type Mirror, mirror } from '../../mirror/mirror.ts'
+import { completed, lackingIn } from '../mirror/complete.ts'
+import type { MirrorArguments } from '../mirror/mirror_options.ts'
+import { reportMirror } from '../mirror/mirror_report.ts'
+import { startMirrorService } from '../mirror/mirror_service.ts'
+import { MirrorStatus } from '../mirror/mirror_status.ts'
+import { reportOnStderr } from '../service/report.ts'
+import { tell } from '../shared/output.ts'
+import { CommandError, type Ending, Entrant } from './enter.ts'
+import { passSignals } from './pass_signals.ts'
+import type { Reaper } from './reaper.ts'
+
+/**
+ * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
+ * from the first complete pass on. This process stays outside, where SOURCE is what it was. Returns the exit code.
+ */
+export async function runInPlace(
+  settings: MirrorArguments,
+  command: readonly [string, ...string[]],
+  reaper: Reaper,
+): Promise<number> {
+  // Before the command is started: libuv makes a pipe non-blocking when it is first used, for all who share it, and makes it blocking
+  // again for a child. And a report that nobody reads is no reason to end the command.
+  process.stderr.on('error', () => {})
+  try {
+    const { code, signal } = await supervise(settings, command, reaper)
+    return signal === null ? (code ?? 1) : dieOf(signal)
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    tell('mirror', error.message)
+    return error.exitCode
+  }
+}
+
+async function supervise(
+  settings: MirrorArguments,
+  command: readonly [string, ...string[]],
+  reaper: Reaper,
+): Promise<Ending> {
+  const directory = await directoryAt(settings.target)
+  const status = new MirrorStatus()
+  const report = reportOnStderr('mirror', settings.json)
+  await using service = await startMirrorService(settings, status)
+  if (service.url !== undefined) report('listening', { url: service.url }, `listening on ${service.url}`)
+
+  const size = sizeFor(settings.options.limits)
+  await using entrant = await Entrant.start({
+    directory,
+    size,
+    workingDirectory: directoryWithin(directory),
+    command,
+  })
+  reaper.ours.add(entrant.child.pid as number)
+  using _ = passSignals(entrant.child)
+  const target = await entrant.covered()
+  // A signal that was passed on may have ended it before it became the command.
+  if (target === undefined) return await entrant.ended
+  const mirrored = await startMirror(directory, target, settings, entrant.ended)
+  if (mirrored === undefined) return await entrant.ended
+  try {
+    reportMirror(mirrored, report, (text) => text.replaceAll(target, directory))
+    status.follow(mirrored)
+    await entrant.go()
+    return await entrant.ended
+  } finally {
+    await service[Symbol.asyncDispose]()
+    // What the command has left running in its namespace goes on reading; else all goes with the namespace.
+    await mirrored.close({ keep: true })
+  }
+}
+
+/** Resolves when all that SOURCE has to give is in the target; with undefined if the process ends before. */
+async function startMirror(
+  directory: string,
+  target: string,
+  { options }: MirrorArguments,
+  ended: Promise<Ending>,
+): Promise<Mirror | undefined> {
+  const controller = new AbortController()
+  const complete = completeMirror(directory, target, { ...options, signal: controller.signal })
+  const first = await Promise.race([complete, ended.then(() => undefined)])
+  if (first !== undefined) return first
+  complete.catch(() => {})
+  controller.abort()
+  return undefined
+}
+
+async function completeMirror(
+  directory: string,
+  target: string,
+  options: MirrorArguments['options'],
+): Promise<Mirror> {
+  const mirrored = await mirror(directory, target, options)
+  await completed(mirrored, options.signal)
+  const why = whyNotComplete(mirrored, directory, options.limits)
+  if (why === undefined) return mirrored
+  await mirrored.close()
+  throw new Error(why)
+}
+
+function whyNotComplete(
+  mirrored: Mirror,
+  directory: string,
+  { files, bytes }: MirrorArguments['options']['limits'],
+): string | undefined {
+  const shown = `'${printable(directory)}'`
+  if (mirrored.state === 'over-limit')
+    return `${shown} has more than ${files} files or ${bytes} bytes, and nothing could be shown in its place: raise --max-files or --max-bytes`
+  if (mirrored.state !== 'mirroring')
+    return `${shown} was lost while it was copied: start again when it can be reached`
+  const lacking = lackingIn(mirrored)
+  return (
+    lacking &&
+    `${shown} cannot be copied completely, and the command would not find what is missing; ${lacking}`
+  )
+}
+
+/** Absolute, and without links: what is mounted lies over this very directory. */
+async function directoryAt(source: string): Promise<string> {
+  const directory = await realpath(resolve(source))
+  if (!(await stat(directory)).isDirectory()) {
+    throw new Error(
+      `ENOTDIR: '${printable(source)}' is no directory: --in-place mirrors the directory that a file is in`,
+    )
+  }
+  if (directory === '/')
+    throw new Error("--in-place cannot cover '/': name the directory that changes unseen")
+  return directory
+}
+
+/** The working directory, if it is the directory that is covered or one beneath it. */
+function directoryWithin(directory: string): string {
+  const here = process.cwd()
+  return `${here}/`.startsWith(`${directory}/`) ? here : ''
+}
+
+/**
+ * Two versions, since the new one is complete before the old one goes, each file in whole pages (of 64 KiB on some arm64), and
+ * something for the mirror's own use. A tmpfs takes no memory for what is not in it.
+ */
+function sizeFor({ files, bytes }: { files: number; bytes: number }): bigint {
+  const page = process.arch === 'arm64' ? 65536n : 4096n
+  return 2n * (BigInt(bytes) + BigInt(files) * page) + 2n ** 20n
+}
+
+/** Signals that make a core dump (signal(7)): one of this process would be taken for the command's, or written over it. */
+const WITH_CORE: ReadonlySet<NodeJS.Signals> = new Set([
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGILL',
+  'SIGQUIT',
+  'SIGSEGV',
+  'SIGSYS',
+  'SIGTRAP',
+  'SIGXCPU',
+  'SIGXFSZ',
+])
+
+/**
+ * Ends this process by the signal that ended the command, so that who waits for it sees the same; or returns a shell's exit code
+ * for that where it cannot be: process 1 does not die of its own signals (pid_namespaces(7)), Node ignores SIGPIPE.
+ */
+function dieOf(signal: NodeJS.Signals): number {
+  if (!WITH_CORE.has(signal)) process.kill(process.pid, signal)
+  return 128 + constants.signals[signal]
+}

@@ -1,0 +1,103 @@
+import type { MirrorOptions } from '../../mirror/options.ts'
+import { type ListenAddress, listenAddressOf } from '../service/listen.ts'
+import { choiceOf, numberOf, parse, UsageError } from '../shared/command.ts'
+
+/** The command line of `inotify-bridge mirror`, understood. */
+export interface MirrorArguments {
+  readonly sources: readonly string[]
+  /** With `--in-place` the one source. */
+  readonly target: string
+  readonly options: MirrorOptions & { readonly limits: { readonly files: number; readonly bytes: number } }
+  readonly once: boolean
+  readonly json: boolean
+  readonly readyFile: string | undefined
+  readonly listen: ListenAddress | undefined
+  /** With `--in-place` the program and its arguments. */
+  readonly command: readonly [string, ...string[]] | undefined
+}
+
+const OPTIONS = {
+  interval: { type: 'string' },
+  quiet: { type: 'string' },
+  'max-files': { type: 'string' },
+  'max-bytes': { type: 'string' },
+  'over-limit': { type: 'string' },
+  once: { type: 'boolean' },
+  'ready-file': { type: 'string' },
+  listen: { type: 'string' },
+  'in-place': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+/** Reads the arguments of `inotify-bridge mirror`; throws a {@link UsageError} that names the one which is wrong. */
+export function readMirrorArguments(args: readonly string[]): MirrorArguments {
+  // What is behind it is the program's own: its flags must not be read.
+  const dashes = args.indexOf('--')
+  const [head, tail] =
+    dashes === -1 ? [[...args], undefined] : [args.slice(0, dashes), args.slice(dashes + 1)]
+  const { values, positionals } = parse(head, OPTIONS)
+
+  const overLimit = choiceOf('--over-limit', values['over-limit'], ['link', 'hold'])
+  const interval = numberOf('--interval', values.interval, 1)
+  const quiet = numberOf('--quiet', values.quiet, 0)
+  const options: MirrorArguments['options'] = {
+    limits: {
+      files: numberOf('--max-files', values['max-files'], 0) ?? 1024,
+      bytes: numberOf('--max-bytes', values['max-bytes'], 0) ?? 16 * 1024 * 1024,
+    },
+    ...(interval !== undefined && { interval }),
+    ...(quiet !== undefined && { quiet }),
+    ...(overLimit !== undefined && { overLimit }),
+  }
+  const rest = {
+    once: values.once === true,
+    json: values.json === true,
+    readyFile: pathOf('--ready-file', values['ready-file']),
+    listen: listenAddressOf(values.listen),
+  }
+  if (rest.once) {
+    for (const name of ['ready-file', 'listen', 'in-place'] as const)
+      if (values[name] !== undefined)
+        throw new UsageError(`--${name} does not go with --once, which ends after the first pass`)
+  }
+  if (values['in-place'] === true) return { ...readInPlace(positionals, tail, options), ...rest }
+
+  const paths = [...positionals, ...(tail ?? [])]
+  const target = paths.pop()
+  if (target === undefined || paths.length === 0) throw new UsageError('name a SOURCE and a TARGET')
+  requirePaths([...paths, target])
+  return { sources: paths, target, options, command: undefined, ...rest }
+}
+
+function readInPlace(
+  positionals: readonly string[],
+  command: readonly string[] | undefined,
+  options: MirrorArguments['options'],
+): Pick<MirrorArguments, 'sources' | 'target' | 'options' | 'command'> {
+  const [source, another] = positionals
+  if (source === undefined || another !== undefined)
+    throw new UsageError('--in-place takes one SOURCE and no TARGET; the command comes behind --')
+  requirePaths([source])
+  const [program, ...args] = command ?? []
+  if (program === undefined || program === '')
+    throw new UsageError('--in-place needs a command: mirror SOURCE --in-place -- COMMAND ARG...')
+  if (options.overLimit === 'link')
+    throw new UsageError(
+      '--over-limit link does not go with --in-place: the links would lead to themselves, SOURCE being hidden by the mirror',
+    )
+  return {
+    sources: [source],
+    target: source,
+    options: { ...options, overLimit: 'hold' },
+    command: [program, ...args],
+  }
+}
+
+function pathOf(name: string, value: string | undefined): string | undefined {
+  if (value === '') throw new UsageError(`${name} takes the path of a file; got ''`)
+  return value
+}
+
+function requirePaths(paths: readonly string[]): void {
+  if (paths.includes('')) throw new UsageError('one of the paths is empty')
+}

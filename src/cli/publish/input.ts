@@ -1,0 +1,92 @@
+import { constants, fstatSync } from 'node:fs'
+import { addAbortSignal } from 'node:stream'
+import { InotifyError } from '../../errors.ts'
+import { CallError } from '../../mounts/syscalls/call_error.ts'
+import { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+
+const CHUNK = 1024 * 1024
+
+/** What is published is held in memory as a whole: more than this, of which a sparse file or a pipe has any amount, is no configuration. */
+export const MAX_INPUT_BYTES = 64 * 1024 * 1024
+
+/** What is to be published. */
+export interface Input {
+  readonly data: Buffer
+  /** Permission bits; undefined of what is no file, such as a pipe. */
+  readonly mode: number | undefined
+  readonly group: bigint | undefined
+}
+
+/** All of stdin. Rejects when the signal aborts: what has come by then is no whole. */
+export async function readStdin(signal: AbortSignal): Promise<Input> {
+  try {
+    const stat = fstatSync(0, { bigint: true })
+    return await collect('stdin', stat, addAbortSignal(signal, process.stdin))
+  } catch (error) {
+    throw signal.aborted ? interrupted('stdin') : error
+  }
+}
+
+/**
+ * All of a file, or of a FIFO (`<(...)` of a shell). By a thread that can be left behind: one of libuv's pool that waits for a writer, or
+ * for a server, keeps the process from ending. Rejects when the signal aborts.
+ */
+export async function readInput(path: string, signal: AbortSignal): Promise<Input> {
+  const calls = new Calls()
+  const end = () => calls.end()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    const { fd, stat } = await calls.open(path, constants.O_RDONLY)
+    return await collect(path, stat, chunksOf(calls, fd))
+  } catch (error) {
+    if (signal.aborted) throw interrupted('its input')
+    if (!(error instanceof CallError)) throw error
+    throw new InotifyError({ errno: -error.errno, syscall: error.syscall, path })
+  } finally {
+    signal.removeEventListener('abort', end)
+    calls.end()
+  }
+}
+
+interface Stat {
+  isFile(): boolean
+  readonly size: bigint
+  readonly mode: bigint
+  readonly gid: bigint
+}
+
+async function* chunksOf(calls: Calls, fd: number): AsyncGenerator<Buffer> {
+  for (let read = 0; ; ) {
+    // One byte more tells that there is more.
+    const chunk = await calls.read(fd, Math.min(CHUNK, MAX_INPUT_BYTES + 1 - read))
+    if (chunk.length === 0) return
+    read += chunk.length
+    yield chunk
+  }
+}
+
+async function collect(name: string, stat: Stat, chunks: AsyncIterable<Buffer>): Promise<Input> {
+  if (stat.isFile() && stat.size > BigInt(MAX_INPUT_BYTES)) throw tooLarge(name)
+  const read: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > MAX_INPUT_BYTES) throw tooLarge(name)
+    read.push(chunk)
+  }
+  return { data: Buffer.concat(read), ...rightsOf(stat) }
+}
+
+function tooLarge(path: string): InotifyError {
+  const hint = `more than ${MAX_INPUT_BYTES / 1024 / 1024} MiB is not published, as all of it is held in memory: move the file, by mv(1) or moveFile()`
+  return new InotifyError({ errno: 'EFBIG', syscall: 'read', path, hint })
+}
+
+function rightsOf(stat: Stat): Omit<Input, 'data'> {
+  if (!stat.isFile()) return { mode: undefined, group: undefined }
+  return { mode: Number(stat.mode & 0o777n), group: stat.gid }
+}
+
+function interrupted(what: string): Error {
+  return new Error(`interrupted before ${what} had ended: nothing was published`)
+}

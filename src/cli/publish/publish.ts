@@ -1,0 +1,153 @@
+import { basename } from 'node:path'
+import { InotifyError } from '../../errors.ts'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { keysOf } from '../../publish/directory/keys.ts'
+import { followToDirectory } from '../../publish/draft/place.ts'
+import { publishKeys } from '../../publish/publish_directory.ts'
+import { NEW_FILE_MODE, replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
+import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
+import { reportOnStdout } from '../service/report.ts'
+import type { Command } from '../shared/command.ts'
+import { tell } from '../shared/output.ts'
+import { type Input, readInput, readStdin } from './input.ts'
+import { type PublishArguments, readPublishArguments, requireNames } from './publish_options.ts'
+
+const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST
+       inotify-bridge publish [OPTIONS] FILE... DIRECTORY
+       inotify-bridge publish [OPTIONS] --configmap FILE... DIRECTORY
+       inotify-bridge publish --touch DIRECTORY
+
+Copies what is in FILE ('-' is stdin), up to 64 MiB, to DEST, or under its own name into DIRECTORY, so that whoever watches the
+directory sees one IN_MOVED_TO of the name and readers find the old content or the new one: it is written beside DEST, on the disk, and
+renamed. FILE stays. Owner and mode of a DEST that is there are kept; a new one has 644, and of that nothing that FILE has not (of a FILE
+with 600, 600). Where DEST is a symlink, the file that it leads to is replaced.
+
+Several files are published one after another. With --configmap they are published together, in the layout of a ConfigMap volume: a
+version directory behind ..data, and a link for each key, its FILE's name. Keys that are not among them any more are removed; the same
+content again writes nothing. DIRECTORY is made if it is missing. Modes are those of new files, and of directories as much as those need.
+
+      --configmap           see above
+      --touch DIRECTORY     when all is published, rename a file to ${TOUCHED_NAME} in DIRECTORY: Envoy reads its files again at
+                            any move in its watched_directory. Can be given more than once, and without anything to publish
+      --mode MODE           octal; of a file that is there instead of its own, of a new one and of each key instead of 644 or what FILE
+                            has of it, whatever the umask
+      --json                an object a line
+  -h, --help
+
+  generate-config | inotify-bridge publish - /etc/app/app.yaml
+  inotify-bridge publish --mode 600 --touch /etc/envoy/watched tls.crt tls.key /etc/envoy/certs
+  inotify-bridge publish --configmap app.yaml users.yaml /run/config
+
+Exit code: 0 done, 1 failed, 2 wrong usage.
+`
+
+/** From a signal to the end. */
+const GRACE_MS = 1000
+
+export const publishCommand: Command = {
+  summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
+  help: HELP,
+  async run(args, signal) {
+    const settings = readPublishArguments(args)
+    const report = reportOnStdout(settings.json)
+    signal.addEventListener('abort', endSoon, { once: true })
+    const calls = new Calls()
+    try {
+      const touched: Array<[string, HeldDirectory]> = []
+      for (const path of settings.touch) touched.push([path, await requireDirectory(calls, path)])
+      await publish(calls, settings, signal)
+      for (const [path, directory] of touched) {
+        await touchDirectory(directory, path)
+        report('touched', { path, name: TOUCHED_NAME }, `touched ${path}`)
+      }
+    } finally {
+      calls.end()
+    }
+    return 0
+  },
+}
+
+/**
+ * What is under way is done in a moment, but a mount that does not answer would be waited for for ever, and another publisher's lock for long.
+ * What is cut off leaves the old content, as kill -9 does.
+ */
+function endSoon(): void {
+  setTimeout(() => {
+    tell('publish', 'ended by a signal; what is not reported has not been published')
+    process.exit(1)
+  }, GRACE_MS).unref()
+}
+
+async function publish(calls: Calls, settings: PublishArguments, signal: AbortSignal): Promise<void> {
+  const { files, target, configmap, options, json } = settings
+  if (target === undefined) return
+  const report = reportOnStdout(json)
+  if (configmap) {
+    const inputs = await readAll(files, (file) => basename(file), signal)
+    const keys = inputs.map(([key, { data, mode, group }]) =>
+      options.mode === undefined
+        ? { key, data, mode: newModeOf(mode), group }
+        : { key, data, mode: options.mode },
+    )
+    const { changed } = await publishKeys(target, keysOf(keys))
+    const names = keys.map(({ key }) => key)
+    const text = `${changed ? 'published' : 'unchanged'} ${target}: ${names.join(' ')}`
+    report('published', { path: target, keys: names, changed }, text)
+    return
+  }
+  const directory = await openDirectory(calls, target)
+  if (directory !== undefined) requireNames(files)
+  else if (files.length > 1) throw notADirectory(target)
+  // All are read before the first is published: one that is missing must not leave half of them new.
+  for (const [name, { data, mode, group }] of await readAll(files, (file) => basename(file), signal)) {
+    const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
+    const replacement = { data, mode: options.mode, newMode: newModeOf(mode), newGroup: group }
+    if (directory === undefined) await replaceFileAs(path, replacement)
+    else await replaceFileIn(directory, name, path, replacement)
+    report('published', { path, bytes: data.length }, `published ${path}`)
+  }
+}
+
+/** A new file gives nobody a right that the source does not. */
+function newModeOf(source: number | undefined): number {
+  return NEW_FILE_MODE & (source ?? NEW_FILE_MODE)
+}
+
+async function readAll(
+  files: readonly string[],
+  nameOf: (file: string) => string,
+  signal: AbortSignal,
+): Promise<Array<[string, Input]>> {
+  const read: Array<[string, Input]> = []
+  for (const file of files) {
+    read.push([nameOf(file), file === '-' ? await readStdin(signal) : await readInput(file, signal)])
+  }
+  return read
+}
+
+/** Holds a directory open, whatever has its path later; undefined if there is none. */
+async function openDirectory(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
+  try {
+    return await followToDirectory(calls, path)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined
+    throw error
+  }
+}
+
+async function requireDirectory(calls: Calls, path: string): Promise<HeldDirectory> {
+  const directory = await openDirectory(calls, path)
+  if (directory === undefined) throw notADirectory(path)
+  return directory
+}
+
+function notADirectory(path: string): InotifyError {
+  return new InotifyError({
+    errno: 'ENOTDIR',
+    syscall: 'publish',
+    path,
+    hint: 'it must be a directory that exists',
+  })
+}

@@ -1,0 +1,68 @@
+import { basename } from 'node:path'
+import { printable } from '../../errors.ts'
+import { parse, UsageError } from '../shared/command.ts'
+
+/** The command line of `inotify-bridge publish`, understood. */
+export interface PublishArguments {
+  /** What is copied; '-' is stdin. */
+  readonly files: readonly string[]
+  /** DEST or DIRECTORY; undefined where there is something to touch alone. */
+  readonly target: string | undefined
+  readonly configmap: boolean
+  readonly touch: readonly string[]
+  readonly options: { readonly mode?: number }
+  readonly json: boolean
+}
+
+const OPTIONS = {
+  configmap: { type: 'boolean' },
+  touch: { type: 'string', multiple: true },
+  mode: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+/** Reads the arguments of `inotify-bridge publish`; throws a {@link UsageError} that says what is wrong. */
+export function readPublishArguments(args: string[]): PublishArguments {
+  const { values, positionals } = parse(args, OPTIONS)
+  const touch = values.touch ?? []
+  const files = [...positionals]
+  const target = files.pop()
+  const configmap = values.configmap === true
+  if ([...positionals, ...touch].includes('')) throw new UsageError('one of the paths is empty')
+  const isTouchAlone = target === undefined && touch.length > 0 && !configmap
+  if (files.length === 0 && !isTouchAlone)
+    throw new UsageError(
+      `name a FILE and ${configmap ? 'a DIRECTORY' : 'a DEST'}, or --touch DIRECTORY alone`,
+    )
+  if (target === '-') throw new UsageError("'-' is stdin, and stands before DEST")
+  if (files.filter((file) => file === '-').length > 1)
+    throw new UsageError("'-' is stdin, and can be read once")
+  if (configmap) requireNames(files)
+  const mode = modeOf(values.mode)
+  const options = mode === undefined ? {} : { mode }
+  return { files, target, configmap, touch, options, json: values.json === true }
+}
+
+/** Files that are published under their own names must have them, and each its own. */
+export function requireNames(files: readonly string[]): void {
+  const seen = new Map<string, string>()
+  for (const file of files) {
+    if (file === '-') throw new UsageError("'-' is stdin and has no name: name the file that it becomes")
+    const name = basename(file)
+    const other = seen.get(name)
+    if (other !== undefined)
+      throw new UsageError(
+        `'${printable(other)}' and '${printable(file)}' have one name: one would replace the other`,
+      )
+    if (name === '' || name.startsWith('..'))
+      throw new UsageError(`'${printable(file)}' has no name that could be published`)
+    seen.set(name, file)
+  }
+}
+
+function modeOf(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (!/^[0-7]{1,4}$/.test(value))
+    throw new UsageError(`--mode takes up to four octal digits, as chmod(1) does; got '${printable(value)}'`)
+  return Number.parseInt(value, 8)
+}

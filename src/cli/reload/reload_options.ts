@@ -1,0 +1,129 @@
+import { constants } from 'node:os'
+import { printable } from '../../errors.ts'
+import {
+  type ReloadAction,
+  type ReloadConfig,
+  type ReloadOptions,
+  readOptions,
+} from '../../reload/options.ts'
+import { type ListenAddress, listenAddressOf } from '../service/listen.ts'
+import { choiceOf, numberOf, parse, UsageError } from '../shared/command.ts'
+
+/** The command line of `inotify-bridge reload`, understood. */
+export interface ReloadArguments {
+  readonly config: ReloadConfig
+  readonly once: boolean
+  readonly json: boolean
+  readonly listen: ListenAddress | undefined
+}
+
+const OPTIONS = {
+  delay: { type: 'string' },
+  interval: { type: 'string' },
+  retry: { type: 'string' },
+  timeout: { type: 'string' },
+  validate: { type: 'string' },
+  'validate-arg': { type: 'string', multiple: true },
+  signal: { type: 'string' },
+  pid: { type: 'string' },
+  'pid-file': { type: 'string' },
+  process: { type: 'string' },
+  http: { type: 'string' },
+  rollout: { type: 'string' },
+  namespace: { type: 'string' },
+  once: { type: 'boolean' },
+  listen: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+type Values = ReturnType<typeof parse<typeof OPTIONS>>['values']
+
+/** Reads the arguments of `inotify-bridge reload`; throws a {@link UsageError} that names the one which is wrong. */
+export function readReloadArguments(args: readonly string[]): ReloadArguments {
+  // What is behind it is the program's own: its flags must not be read.
+  const dashes = args.indexOf('--')
+  const head = dashes === -1 ? [...args] : args.slice(0, dashes)
+  const command = dashes === -1 ? undefined : args.slice(dashes + 1)
+  const { values, positionals: paths } = parse(head, OPTIONS)
+  if (paths.length === 0) throw new UsageError('name at least one PATH')
+
+  const validate = validationOf(values)
+  const options: ReloadOptions = { paths, action: actionOf(values, command), ...(validate && { validate }) }
+  for (const name of ['delay', 'interval', 'retry', 'timeout'] as const) {
+    const ms = numberOf(`--${name}`, values[name], name === 'delay' ? 0 : 1)
+    if (ms !== undefined) options[name] = ms
+  }
+  const once = values.once === true
+  if (once && values.listen !== undefined) {
+    throw new UsageError('--listen does not go with --once, which ends after the action')
+  }
+  const listen = listenAddressOf(values.listen)
+  return { config: configOf(options), once, json: values.json === true, listen }
+}
+
+/** What else can be wrong is known to reload() itself. */
+function configOf(options: ReloadOptions): ReloadConfig {
+  try {
+    return readOptions(options)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new UsageError(error.message.replace(/^options\.(action\.)?/, ''))
+  }
+}
+
+function validationOf(values: Values): string[] | undefined {
+  const { validate, 'validate-arg': args = [] } = values
+  if (validate !== undefined) return [validate, ...args]
+  if (args.length > 0) throw new UsageError('--validate-arg needs --validate, the program that it is for')
+  return undefined
+}
+
+function actionOf(values: Values, command: string[] | undefined): ReloadAction {
+  const forms = '--signal, --http, --rollout, or -- COMMAND ARG...'
+  const asked = (['signal', 'http', 'rollout'] as const).filter((name) => values[name] !== undefined)
+  if (asked.length + Number(command !== undefined) !== 1) {
+    throw new UsageError(`name one thing to be done: ${forms}`)
+  }
+  const targets = (['pid', 'pid-file', 'process'] as const).filter((name) => values[name] !== undefined)
+  if (values.signal === undefined && targets[0] !== undefined) {
+    throw new UsageError(`--${targets[0]} needs --signal, which it is sent`)
+  }
+  if (values.rollout === undefined && values.namespace !== undefined) {
+    throw new UsageError('--namespace needs --rollout')
+  }
+  if (command !== undefined) {
+    if (command[0] === undefined || command[0] === '') throw new UsageError('there is no COMMAND behind --')
+    return { command }
+  }
+  if (values.http !== undefined) return { http: { url: values.http } }
+  if (values.rollout !== undefined) return rolloutOf(values.rollout, values.namespace)
+  return signalOf(values, targets)
+}
+
+function signalOf(values: Values, targets: readonly string[]): ReloadAction {
+  if (targets.length !== 1) throw new UsageError('--signal needs one of --pid, --pid-file and --process')
+  const signal = signalNamed(values.signal ?? '')
+  const pid = numberOf('--pid', values.pid, 1)
+  if (pid !== undefined) return { signal, pid }
+  const { 'pid-file': pidFile, process = '' } = values
+  return pidFile === undefined ? { signal, process } : { signal, pidFile }
+}
+
+/** `HUP`, as kill(1) has it, or `SIGHUP`. */
+function signalNamed(text: string): NodeJS.Signals {
+  const name = `SIG${text.toUpperCase().replace(/^SIG/, '')}`
+  if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals
+  throw new UsageError(`--signal takes the name of a signal, as HUP; got '${printable(text)}'`)
+}
+
+function rolloutOf(text: string, namespace: string | undefined): ReloadAction {
+  const [kind = '', name] = text.split('/')
+  if (name === undefined || name === '') {
+    throw new UsageError(
+      `--rollout takes Deployment/NAME, StatefulSet/NAME or DaemonSet/NAME; got '${printable(text)}'`,
+    )
+  }
+  if (namespace === undefined) throw new UsageError('--rollout needs --namespace')
+  const known = choiceOf('--rollout', kind, ['Deployment', 'StatefulSet', 'DaemonSet'])
+  return { rollout: { kind: known ?? 'Deployment', namespace, name: text.slice(kind.length + 1) } }
+}

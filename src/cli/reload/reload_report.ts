@@ -1,0 +1,25 @@
+import { printable } from '../../errors.ts'
+import type { Reloader } from '../../reload/reloader.ts'
+import { listed, type Report } from '../service/report.ts'
+import { printJson, tell } from '../shared/output.ts'
+
+/** Lines of what a program wrote, or a server answered: 64 KiB of empty ones, at each try, would fill the log. */
+const OUTPUT_LINES = 100
+
+/** Reports what a reloader does: what failed on stderr, unless as an object. */
+export function reportReload(reloader: Reloader, report: Report, json: boolean): void {
+  reloader.on('reload', (reload) =>
+    report('reload', reload, `reload ${reload.digest.slice(0, 12)}: ${listed(reload.changed)}`),
+  )
+  reloader.on('recovered', () => report('recovered', {}, 'recovered: the last good content is back'))
+  reloader.on('failed', (failure) => {
+    if (json) return printJson({ event: 'failed', ...failure })
+    tell('reload', `${failure.stage} failed: ${failure.reason}`)
+    const lines = failure.output.split('\n').filter((line) => line !== '')
+    const more = lines.length - OUTPUT_LINES
+    if (more > 0) tell('reload', `| (${more} lines before these)`)
+    for (const line of lines.slice(-OUTPUT_LINES)) tell('reload', `| ${printable(line)}`)
+  })
+  // It is tried again.
+  reloader.on('error', (error) => tell('reload', error.message))
+}

@@ -1,0 +1,94 @@
+import type { ReloadFailure } from '../../reload/failure.ts'
+import type { Reloader } from '../../reload/reloader.ts'
+import { Metrics } from '../service/metrics.ts'
+import { Status } from '../service/status.ts'
+
+/** How a reloader fares. */
+export class ReloadStatus extends Status {
+  #reloader: Reloader | undefined
+  #isKnown = false
+  #isEnding = false
+  #reloads = 0
+  readonly #failures: Record<ReloadFailure['stage'], number> = { validate: 0, action: 0 }
+  #errors = 0
+  /** When it last did what was to be done; ms since the epoch, 0 before that. */
+  #reloadedAt = 0
+
+  /** Why the content that is there is not in use, as far as is known; undefined if it is. */
+  get unready(): string | undefined {
+    if (this.#isEnding) return 'it is ending'
+    const { failing, trouble } = this.#reloader ?? {}
+    if (trouble !== undefined) return trouble.message
+    if (!this.#isKnown) return 'the first look is not over'
+    return failing && `${failing.stage} failed: ${failing.reason}`
+  }
+
+  follow(reloader: Reloader): void {
+    this.#reloader = reloader
+    reloader.on('reload', () => {
+      this.#reloads++
+      this.#reloadedAt = Date.now()
+    })
+    reloader.on('failed', ({ stage }) => {
+      this.#failures[stage]++
+      this.told()
+    })
+    reloader.on('error', () => {
+      this.#errors++
+      this.told()
+    })
+    reloader.on('look', () => {
+      this.#isKnown = true
+      this.told()
+    })
+    reloader.on('close', () => {
+      this.#isEnding = true
+      this.told()
+    })
+  }
+
+  /** What `GET /metrics` answers. */
+  metrics(paths: readonly string[]): string {
+    const failing = this.#reloader?.failing
+    const stages = ['validate', 'action'] as const
+    return new Metrics('reload')
+      .add(
+        'info',
+        'gauge',
+        'What is looked at.',
+        paths.map((path) => [{ path }, 1]),
+      )
+      .add(
+        'ready',
+        'gauge',
+        'Whether the content that is there is in use.',
+        Number(this.unready === undefined),
+      )
+      .add(
+        'failing',
+        'gauge',
+        '1 for what the content that is there fails in.',
+        stages.map((stage) => [{ stage }, Number(failing?.stage === stage)]),
+      )
+      .add('reloads_total', 'counter', 'Times that what was to be done was done.', this.#reloads)
+      .add(
+        'failures_total',
+        'counter',
+        'Times that it was tried in vain.',
+        stages.map((stage) => [{ stage }, this.#failures[stage]]),
+      )
+      .add(
+        'errors_total',
+        'counter',
+        'Conditions that kept the content from being known or watched.',
+        this.#errors,
+      )
+      .add(
+        'last_reload_timestamp_seconds',
+        'gauge',
+        'When what was to be done was last done; 0 before that.',
+        this.#reloadedAt / 1000,
+      )
+      .toString()
+  }
+}

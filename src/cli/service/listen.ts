@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { printable } from '../../errors.ts'
+import { UsageError } from '../shared/command.ts'
+import { Connections, mostConnections } from './connections.ts'
+
+/** Where to listen. Without a host on every address: a kubelet's probe comes to the pod's. */
+export interface ListenAddress {
+  readonly host: string | undefined
+  readonly port: number
+}
+
+/** An answer to a GET. */
+export interface Answer {
+  readonly status: number
+  readonly type?: string
+  readonly body: string
+}
+
+/** `PORT`, `HOST:PORT`, `[IPV6]:PORT`; undefined where the option is not given. */
+export function listenAddressOf(value: string | undefined): ListenAddress | undefined {
+  if (value === undefined) return undefined
+  const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:[\]]+)):)?(\d{1,5})$/.exec(value) ?? []
+  const port = Number(digits)
+  if (digits === undefined || port > 65535) {
+    const forms = 'PORT, HOST:PORT or [IPV6]:PORT with a port of at most 65535 (0: any that is free)'
+    throw new UsageError(`--listen takes ${forms}; got '${printable(value)}'`)
+  }
+  return { host: bracketed ?? plain, port }
+}
+
+/** ms for all of a request to come, for an answer to be taken, and for another request: a probe needs a few. */
+const PATIENCE = 5000
+
+/** Node looks at the first two of these once in 30 s by itself. */
+const TIMEOUTS = {
+  headersTimeout: PATIENCE,
+  requestTimeout: PATIENCE,
+  keepAliveTimeout: PATIENCE,
+  connectionsCheckingInterval: 1000,
+}
+
+/** A small HTTP server for probes and metrics, which whoever can reach it may try to wear out. */
+export class Listener implements AsyncDisposable {
+  readonly #server: Server
+  /** `http://127.0.0.1:40001` */
+  readonly url: string
+
+  private constructor(server: Server) {
+    this.#server = server
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new TypeError('a server of TCP has an address')
+    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+    this.url = `http://${host}:${address.port}`
+  }
+
+  /**
+   * Listens, or throws one line that says why it cannot.
+   *
+   * @param onError told of what keeps it from taking a connection (EMFILE); it goes on listening
+   */
+  static async start(
+    { host, port }: ListenAddress,
+    routes: ReadonlyMap<string, () => Answer>,
+    onError: (error: Error) => void,
+  ): Promise<Listener> {
+    // Loaded here: its memory is not for those who do not listen.
+    const { createServer } = await import('node:http')
+    const server = createServer(TIMEOUTS, (request, response) => answer(routes, request, response))
+    server.setTimeout(PATIENCE)
+    const connections = new Connections(mostConnections())
+    server.on('connection', (socket: Socket) => connections.add(socket))
+    try {
+      server.listen({ port, host })
+      await once(server, 'listening')
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new Error(`--listen: ${printable(why)}; name an address of this host and a port that is free`, {
+        cause: error,
+      })
+    }
+    server.on('error', onError)
+    return new Listener(server)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    // A scraper keeps its connection.
+    this.#server.closeAllConnections()
+    await closed
+  }
+}
+
+function answer(
+  routes: ReadonlyMap<string, () => Answer>,
+  { method, url = '', socket }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  // Sent before the answer to another had gone: thousands of such answers would be made, and kept, for one who reads none.
+  if (response.socket === null) return void socket.destroy()
+  const route = routes.get(url.split('?')[0] ?? '')
+  const { status, type, body }: Answer =
+    route === undefined
+      ? { status: 404, body: `there are ${[...routes.keys()].join(', ')}\n` }
+      : method === 'GET' || method === 'HEAD'
+        ? route()
+        : { status: 405, body: 'GET or HEAD\n' }
+  response.writeHead(status, {
+    'content-type': type ?? 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    ...(status === 405 && { allow: 'GET, HEAD' }),
+  })
+  response.end(method === 'HEAD' ? undefined : body)
+}

@@ -1,0 +1,80 @@
+import type { Writable } from 'node:stream'
+import { escapeInvisible, INVISIBLE, printable } from '../../errors.ts'
+import { eraseProgress } from './progress.ts'
+
+/** Writes one line to stdout; control characters and the like in it (from file names) are escaped. */
+export function printLine(text: string): void {
+  eraseProgress()
+  process.stdout.write(`${printable(text)}\n`)
+}
+
+/** Writes lines to stdout as they are: what in them comes from outside has been escaped, and colours are ours. */
+export function printStyled(lines: readonly string[]): void {
+  eraseProgress()
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+}
+
+/** Writes one object to stdout as a line of JSON. */
+export function printJson(value: unknown): void {
+  eraseProgress()
+  process.stdout.write(jsonLine(value))
+}
+
+/** An object as a line of JSON, with escapes for all that is not to be seen: JSON itself has them for what is below the space only. */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value).replace(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return `${text}\n`
+}
+
+// What is gathered before it is written, in characters: as much as a pipe holds.
+const CHUNK = 64 * 1024
+
+/**
+ * Writes much to stdout: few writes, and no more than one of them ahead of the reader. Resolves when all is written; or
+ * when the signal aborts while the reader keeps it waiting, with the rest unwritten.
+ */
+export async function print(
+  pieces: Iterable<string>,
+  signal: AbortSignal,
+  output: Writable = process.stdout,
+): Promise<void> {
+  let chunk = ''
+  for (const piece of pieces) {
+    chunk += piece
+    if (chunk.length < CHUNK) continue
+    await write(chunk, signal, output)
+    if (signal.aborted) return
+    chunk = ''
+  }
+  if (chunk !== '') await write(chunk, signal, output)
+}
+
+async function write(chunk: string, signal: AbortSignal, output: Writable): Promise<void> {
+  // What a reader does not take is not heaped up for it.
+  if (signal.aborted && output.writableNeedDrain) return
+  eraseProgress()
+  if (output.write(chunk)) return
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      output.off('drain', go)
+      signal.removeEventListener('abort', go)
+      resolve()
+    }
+    output.once('drain', go)
+    signal.addEventListener('abort', go, { once: true })
+    if (signal.aborted) go()
+  })
+}
+
+/**
+ * Writes a line to stderr, and others below it: warnings and errors, which are not the command's output. Names have been escaped; not so
+ * in the messages of others (Node's have paths as they are), which are to be one line all the same.
+ */
+export function tell(command: string, text: string, ...below: readonly string[]): void {
+  eraseProgress()
+  const lines = [`inotify-bridge ${command}: ${text}`, ...below]
+  process.stderr.write(lines.map((line) => `${escapeInvisible(line)}\n`).join(''))
+}

@@ -1,0 +1,74 @@
+import {
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_CREATE,
+  IN_DELETE,
+  IN_ISDIR,
+  IN_MODIFY,
+  IN_MOVED_FROM,
+  IN_MOVED_TO,
+} from '../../inotify/constants.ts'
+import type { Change, EntryChange, Kind, RenameChange } from '../../watch/report/change.ts'
+
+/** One event as inotifywait would print it: a Change can hold several, a rename does. */
+export interface ChangeEvent {
+  path: string
+  kind: Kind
+  /** One event's bit, and IN_ISDIR. */
+  mask: number
+}
+
+// In the order in which the kernel queues them.
+const EVENTS = [
+  IN_CREATE,
+  IN_MOVED_FROM,
+  IN_MOVED_TO,
+  IN_MODIFY,
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_DELETE,
+] as const
+
+const WRITTEN = IN_MODIFY | IN_CLOSE_WRITE
+
+/** The events of a change that were asked for. */
+export function eventsOf(change: EntryChange | RenameChange, asked: number): ChangeEvent[] {
+  const { path, kind } = change
+  const isDirectory = kind === 'directory' ? IN_ISDIR : 0
+  const mask = maskOf(change, asked) & asked
+  return EVENTS.filter((bit) => mask & bit).map((bit) => ({
+    path: bit === IN_MOVED_FROM && change.type === 'rename' ? change.from : path,
+    kind,
+    mask: bit | isDirectory,
+  }))
+}
+
+/**
+ * What of the raw mask speaks of such a change, or what there would have been in it where no event told of it: as a rule the events
+ * of one whole write. Where none of those is asked for, the rename that may as well have done it: who waits for `moved_to` alone
+ * waits for what is put in place.
+ */
+function maskOf({ type, kind, mask }: EntryChange | RenameChange, asked: number): number {
+  const written = kind === 'file' ? IN_CLOSE_WRITE : 0
+  switch (type) {
+    case 'create':
+      return mask & (IN_CREATE | IN_MOVED_TO) || either(IN_CREATE | written, IN_MOVED_TO, asked)
+    case 'modify':
+      return mask & (WRITTEN | IN_MOVED_TO) || either(WRITTEN, IN_MOVED_TO, asked)
+    case 'delete':
+      return mask & (IN_DELETE | IN_MOVED_FROM) || either(IN_DELETE, IN_MOVED_FROM, asked)
+    case 'attrib':
+      return IN_ATTRIB
+    case 'rename':
+      return IN_MOVED_FROM | IN_MOVED_TO
+  }
+}
+
+function either(usual: number, rename: number, asked: number): number {
+  return usual & asked ? usual : rename
+}
+
+/** Of a root: 'overflow', 'recovered', 'lost', 'restored'. It has no event, and is told whatever was asked for. */
+export function isAboutRoot(change: Change): change is Exclude<Change, EntryChange | RenameChange> {
+  return !('kind' in change)
+}

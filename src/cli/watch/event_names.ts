@@ -1,0 +1,43 @@
+import { printable } from '../../errors.ts'
+import * as constants from '../../inotify/constants.ts'
+import { formatMask } from '../../inotify/mask.ts'
+import { UsageError } from '../shared/command.ts'
+
+const MASKS: ReadonlyMap<string, number> = new Map(
+  Object.entries(constants)
+    .filter(([, bit]) => (bit & constants.IN_ALL_EVENTS) === bit || bit === constants.IN_UNMOUNT)
+    .filter(([name]) => name !== 'IN_NONBLOCK')
+    .map(([name, bit]) => [name.replace('IN_', '').toLowerCase(), bit]),
+)
+
+/** The mask of inotifywait's event names, in either case, with or without IN_: `close_write,moved_to`. */
+export function maskOfNames(names: readonly string[]): number {
+  let mask = 0
+  for (const name of names.flatMap((list) => list.split(','))) {
+    const bit = MASKS.get(name.toLowerCase().replace(/^in_/, ''))
+    if (bit === undefined) {
+      throw new UsageError(
+        `there is no event '${printable(name)}'; there are ${[...MASKS.keys()].join(', ')}`,
+      )
+    }
+    mask |= bit
+  }
+  return mask
+}
+
+// For every event that is printed, and there are few masks.
+const NAMES = new Map<number, string>()
+
+/** A mask as inotifywait prints it: `CLOSE_WRITE,CLOSE`, `CREATE,ISDIR`. */
+export function inotifywaitNames(mask: number): string {
+  const names = NAMES.get(mask) ?? spellNames(mask)
+  NAMES.set(mask, names)
+  return names
+}
+
+function spellNames(mask: number): string {
+  const names = formatMask(mask).replaceAll('IN_', '').split('|')
+  if (mask & constants.IN_CLOSE)
+    names.splice(names.findLastIndex((name) => name.startsWith('CLOSE_')) + 1, 0, 'CLOSE')
+  return names.join(',')
+}

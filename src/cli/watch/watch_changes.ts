@@ -1,0 +1,155 @@
+import { InotifyError, printable } from '../../errors.ts'
+import type { WatchOptions } from '../../watch/options.ts'
+import type { Change } from '../../watch/report/change.ts'
+import type { Coverage } from '../../watch/roots/coverage.ts'
+import { watch } from '../../watch/watcher.ts'
+import { Deadline } from '../shared/deadline.ts'
+import { jsonLine, print, tell } from '../shared/output.ts'
+import { reportProgress } from '../shared/progress.ts'
+import { type ChangeEvent, eventsOf, isAboutRoot } from './change_events.ts'
+import type { EventRow } from './event_format.ts'
+import { inotifywaitNames } from './event_names.ts'
+import type { PathFilter } from './path_filter.ts'
+import type { GivenPaths } from './watched_paths.ts'
+
+/** What `watch` without --raw is asked to do. */
+export interface ChangesRequest {
+  paths: string[]
+  options: WatchOptions
+  given: GivenPaths
+  filter: PathFilter
+  /** The events asked for. */
+  mask: number
+  /** How an event is printed; undefined: --json. */
+  format: ((row: EventRow) => string) | undefined
+  monitor: boolean
+  /** 1: nothing but what is printed; 2: nothing at all. */
+  quiet: number
+  /** Seconds. */
+  timeout: number | undefined
+}
+
+/** Prints changes until the signal aborts, the first has come, or none for too long. Returns the exit code. */
+export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
+  const { monitor, quiet, timeout } = request
+  await using watcher = watch(request.paths, { ...request.options, signal })
+  // What ends the watcher is told to the listener, to the loop below, or to both.
+  const told = new Set<unknown>()
+  const tellOnce = (error: unknown) => {
+    if (!told.has(error)) tell('watch', error instanceof Error ? error.message : String(error))
+    told.add(error)
+  }
+  watcher.on('error', tellOnce)
+  const deadline = new Deadline(timeout, () => void watcher.close())
+  const endProgress =
+    quiet > 0 ? () => {} : reportProgress(() => `setting up watches: ${directories(watcher.coverage())}`)
+  let isReady = false
+  let absence: InotifyError | undefined
+  const onReady = () => {
+    isReady = true
+    endProgress()
+    absence = absenceIn(watcher.coverage())
+    if (absence !== undefined) {
+      void watcher.close()
+      return
+    }
+    if (quiet === 0) tellCoverage(watcher.coverage())
+    deadline.restart()
+  }
+  watcher.ready.then(onReady, () => {})
+
+  const printer = new ChangePrinter(request)
+  try {
+    // From the start on: `ready` may come only when what is there already has been taken (initial).
+    for await (const batch of watcher) {
+      const wanted = batch.filter((change) => printer.isWanted(change))
+      if (wanted.length === 0) continue
+      deadline.stop()
+      if (quiet < 2) await print(printer.lines(wanted), signal)
+      if (!monitor && wanted.some((change) => !isInitial(change, request.options))) return 0
+      if (isReady) deadline.restart()
+    }
+  } catch (error) {
+    tellOnce(error)
+    return 1
+  } finally {
+    endProgress()
+    deadline.stop()
+  }
+  if (absence !== undefined) {
+    tellOnce(absence)
+    return 1
+  }
+  if (deadline.expired) tell('watch', `no change within ${timeout} s`)
+  return deadline.expired ? 1 : 0
+}
+
+class ChangePrinter {
+  readonly #request: ChangesRequest
+  #renames = 0
+
+  constructor(request: ChangesRequest) {
+    this.#request = request
+  }
+
+  isWanted(change: Change): boolean {
+    return isAboutRoot(change) || this.#events(change).length > 0
+  }
+
+  *lines(changes: readonly Change[]): Iterable<string> {
+    const { format, given } = this.#request
+    for (const change of changes) {
+      if (format === undefined) yield jsonLine(change)
+      else if (isAboutRoot(change)) {
+        yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
+      } else {
+        const cookie = change.type === 'rename' ? ++this.#renames : 0
+        for (const { path, kind, mask } of this.#events(change)) {
+          yield format({ ...given.place(path, kind), events: inotifywaitNames(mask), cookie })
+        }
+      }
+    }
+  }
+
+  #events(change: Exclude<Change, { type: 'lost' | 'restored' | 'overflow' | 'recovered' }>): ChangeEvent[] {
+    const { filter, mask } = this.#request
+    return eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
+  }
+}
+
+// What was there when the watch began ends no wait for a change. After that a 'rescan' follows an 'overflow' or a 'restored'.
+function isInitial(change: Change, { initial }: WatchOptions): boolean {
+  return initial === true && change.type === 'create' && change.source === 'rescan'
+}
+
+function directories(coverage: readonly Coverage[]): string {
+  const sum = coverage.reduce((total, row) => total + row.directories, 0)
+  return `${sum.toLocaleString('en')} ${sum === 1 ? 'directory' : 'directories'}`
+}
+
+/** A line for all paths that are watched in one way for one reason: there may be thousands of them. */
+function tellCoverage(coverage: readonly Coverage[]): void {
+  const alike = new Map<string, string[]>()
+  for (const { path, backend, why } of coverage) {
+    const how = `${backend} (${why})`
+    const paths = alike.get(how)
+    if (paths === undefined) alike.set(how, [path])
+    else paths.push(path)
+  }
+  for (const [how, [first = '', ...rest]] of alike) {
+    const others = rest.length === 0 ? '' : ` and ${rest.length.toLocaleString('en')} more`
+    tell('watch', `${printable(first)}${others}: ${how}`)
+  }
+  tell('watch', `Watches established: ${directories(coverage)}`)
+}
+
+/** As inotifywait, and unlike watch(): who has misspelt a path is better told than left waiting. */
+function absenceIn(coverage: Coverage[]): InotifyError | undefined {
+  for (const { path, uncovered } of coverage) {
+    const error = uncovered.find((each) => each.path === path)?.error
+    if (error instanceof InotifyError && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
+      return new InotifyError({ errno: -error.errno, syscall: 'watch', path })
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,90 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { InotifyError } from '../../errors.ts'
+import type { Kind } from '../../watch/report/change.ts'
+
+/** What to watch and what to leave out, as the command line says it. */
+export interface PathArguments {
+  watched: string[]
+  /** Absolute. What is to be watched by its own name is not among them. */
+  excluded: ReadonlySet<string>
+}
+
+/**
+ * Paths, and `@path` for those to leave out: from the arguments and, a line each, from files ('-': stdin). Rejects with InotifyError
+ * where such a file cannot be read, and with the signal's reason if it aborts before all is read.
+ */
+export async function pathArguments(
+  names: readonly string[],
+  files: readonly string[],
+  signal: AbortSignal,
+): Promise<PathArguments> {
+  const all = [...names]
+  for (const file of files) all.push(...(await linesOf(file, signal)))
+  const watched = all.filter((name) => !name.startsWith('@'))
+  const excluded = new Set(all.filter((name) => name.startsWith('@')).map((name) => resolve(name.slice(1))))
+  for (const path of watched) excluded.delete(resolve(path))
+  return { watched, excluded }
+}
+
+// Not at once: who types the list, or pipes it from find(1), may also want to stop.
+async function linesOf(file: string, signal: AbortSignal): Promise<string[]> {
+  try {
+    const stream = file === '-' ? process.stdin : createReadStream(file)
+    const lines = (await text(addAbortSignal(signal, stream))).split('\n')
+    return lines.filter((line) => line !== '')
+  } catch (error) {
+    signal.throwIfAborted()
+    const { errno, syscall = 'read' } = error as NodeJS.ErrnoException
+    if (errno === undefined) throw error
+    throw new InotifyError({ errno: -errno, syscall, path: file })
+  }
+}
+
+/** Where something happened, as inotifywait has it. */
+export interface Place {
+  /** The watched directory with a slash behind it, or the watched file. Begins as the command line has it. */
+  watched: string
+  /** In that directory; '' where it is about the watched file or directory itself. */
+  name: string
+}
+
+/** Turns the absolute paths of changes into the paths that the command line began with. */
+export class GivenPaths {
+  readonly #given = new Map<string, string>()
+
+  constructor(paths: readonly string[]) {
+    for (const path of paths) if (!this.#given.has(resolve(path))) this.#given.set(resolve(path), path)
+  }
+
+  /** Without a kind: the root itself. */
+  place(path: string, kind?: Kind): Place {
+    const given = this.#given.get(path)
+    if (given !== undefined && kind !== 'directory') return { watched: given, name: '' }
+    const shown = this.#below(path) ?? (given === undefined ? path : withSlash(given))
+    const end = shown.lastIndexOf('/') + 1
+    return { watched: shown.slice(0, end), name: shown.slice(end) }
+  }
+
+  /** As one path. */
+  shown(path: string, kind: Kind): string {
+    const { watched, name } = this.place(path, kind)
+    return watched + name
+  }
+
+  /** By the innermost of the watched directories that hold it. */
+  #below(path: string): string | undefined {
+    for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
+      const given = this.#given.get(path.slice(0, end) || '/')
+      if (given !== undefined) return withSlash(given) + path.slice(end + 1)
+      if (end === 0) break
+    }
+    return undefined
+  }
+}
+
+function withSlash(directory: string): string {
+  return directory.endsWith('/') ? directory : `${directory}/`
+}

@@ -1,0 +1,184 @@
+import { InotifyError } from '../../errors.ts'
+import type { HeldDirectory, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
+import { type StatKey, sameKey, statKey } from '../plan/tree.ts'
+import { codeOf, Displaced, Torn } from '../source/errors.ts'
+import type { Opened } from '../source/source_handle.ts'
+
+const CHUNK = 256 * 1024
+
+/** An entry to be made in a directory of the target, and how people know it. */
+export interface Place {
+  readonly directory: HeldDirectory
+  readonly name: string
+  readonly shown: string
+}
+
+/**
+ * Copies a regular file of the source to a new file, with its owner and mode, and returns the SHA-256 of what it held.
+ * Throws {@link Torn} if the file is not the version `key` before, during and after the read; an {@link InotifyError} if
+ * the copy cannot be written.
+ */
+export async function copyFile(from: Opened, name: string, key: StatKey, to: Place): Promise<string> {
+  const [opened, created] = await Promise.allSettled([
+    openVersion(from, name, key),
+    // Nobody but the owner may read it while its owner and mode are not yet those of the source.
+    onTarget('open', to.shown, to.directory.create(to.name, 0o600)),
+  ])
+  // Closed again, whichever failed.
+  await using source = ifFulfilled(opened)
+  await using copy = ifFulfilled(created)
+  if (source === undefined || copy === undefined) throw reasonFor(opened, created)
+  let written: Promise<void> = Promise.resolve()
+  const digest = await readVersion(source, key, async (chunk) => {
+    await written
+    written = onTarget('write', to.shown, copy.calls.write(copy.fd, chunk))
+    // Heard of below, unless the source has failed before.
+    written.catch(() => {})
+  })
+  // The thread keeps the order.
+  await Promise.all([written, copyAttributes(copy, to.shown, key)])
+  return digest
+}
+
+/** The SHA-256 of a regular file that must be the version `key`; else {@link Torn}. */
+export async function digestFile(from: Opened, name: string, key: StatKey): Promise<string> {
+  await using source = await openVersion(from, name, key)
+  return await readVersion(source, key, async () => {})
+}
+
+/**
+ * Gives a file or directory of the target the owner and mode of the source's. Nobody gets a right by it that the source does not
+ * give.
+ */
+export async function copyAttributes(file: HeldFile, shown: string, key: StatKey): Promise<void> {
+  const { calls, fd } = file
+  const { uid, gid, mode } = key
+  const had = file.opened
+  const wasOwned = had.uid === uid && had.gid === gid
+  const owned = wasOwned || (await tryChown(file, uid, gid, shown))
+  // Its members may well read a file that is mirrored as one's own; other groups are others.
+  const hasGroup = owned || had.gid === gid || (await tryChown(file, had.uid, gid, shown))
+  const given = hasGroup ? Number(mode) : withoutGroup(Number(mode))
+  // A set-id program would have its rights in the target though the source's mount is nosuid, as FUSE always is for a user.
+  // On a directory the bits give no rights, but would those of another group. chown(2) clears them, hence the order.
+  const bits = given & (owned && had.isDirectory() ? 0o7777 : 0o777)
+  const own = had.isDirectory() ? ownBits(Number(owned ? uid : had.uid)) : 0
+  if (wasOwned && (Number(had.mode) & 0o7777) === (bits | own)) return
+  await onTarget('chmod', shown, calls.chmod(fd, bits | own))
+}
+
+/** false where it is refused: EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know. */
+async function tryChown({ calls, fd }: HeldFile, uid: bigint, gid: bigint, shown: string): Promise<boolean> {
+  try {
+    await calls.chown(fd, Number(uid), Number(gid))
+    return true
+  } catch (error) {
+    if (['EPERM', 'EINVAL'].includes(codeOf(error))) return false
+    throw targetError('chown', shown, error)
+  }
+}
+
+/**
+ * What the mirror needs itself to maintain a directory: without root's rights it could not write into a 0555 one. As the
+ * owner it could take that right at any time, so this gives nothing to anybody.
+ */
+function ownBits(owner: number): number {
+  const user = process.geteuid?.()
+  return user !== 0 && user === owner ? 0o700 : 0
+}
+
+/** Awaits a call on the target and turns its failure into an {@link InotifyError}: errors of the source stay what they are. */
+export async function onTarget<T>(syscall: string, shown: string, call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (error) {
+    throw error instanceof Displaced ? error : targetError(syscall, shown, error)
+  }
+}
+
+const FULL = 'the target is full: give its tmpfs a larger size=, the last good version is kept meanwhile'
+const HINT =
+  'the target could not be written: the last good version is kept, and it is tried again at the next pass'
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', FULL],
+  ['EDQUOT', FULL],
+  [
+    'EPERM',
+    'the target is immutable or append-only (lsattr -d shows it, chattr -i ends it), or the entry is of another user in a sticky directory: the last good version is kept, and it is tried again at the next pass',
+  ],
+])
+
+function targetError(syscall: string, path: string, error: unknown): InotifyError {
+  if (error instanceof InotifyError) return error
+  const errno =
+    error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
+  return new InotifyError({ errno, syscall, path, hint: HINTS.get(codeOf(error)) ?? HINT })
+}
+
+async function openVersion(from: Opened, name: string, key: StatKey): Promise<ReadFile> {
+  const file = await openRegular(from, name, mostOf(Number(key.size)))
+  try {
+    checkVersion(file.opened, key)
+    return file
+  } catch (error) {
+    await file[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+function ifFulfilled<T>(settled: PromiseSettledResult<T>): T | undefined {
+  return settled.status === 'fulfilled' ? settled.value : undefined
+}
+
+function reasonFor(...settled: Array<PromiseSettledResult<unknown>>): unknown {
+  return settled.find((each) => each.status === 'rejected')?.reason
+}
+
+/** One byte more than there should be: it shows that somebody is writing. */
+function mostOf(left: number): number {
+  return Math.min(CHUNK, left + 1)
+}
+
+async function openRegular(from: Opened, name: string, most: number): Promise<ReadFile> {
+  try {
+    return await from.file(name, most)
+  } catch (error) {
+    if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${name} is no regular file any more`)
+    throw error
+  }
+}
+
+/** Reads exactly the bytes that `key` announces: one more or one less means that somebody is writing. */
+async function readVersion(
+  file: ReadFile,
+  key: StatKey,
+  take: (chunk: Buffer) => Promise<void>,
+): Promise<string> {
+  // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
+  const { createHash } = await import('node:crypto')
+  const hash = createHash('sha256')
+  // The sum of all sizes is within the limit on bytes, so stopping at the size caps what a growing file can cost.
+  let left = Number(key.size)
+  for (let [chunk, now] = [file.content, file.after]; ; [chunk, now] = await readOn(file, mostOf(left))) {
+    // Shorter than asked for is the end of a regular file: read(2).
+    const isEnd = chunk.length === left && chunk.length < mostOf(left)
+    if (chunk.length > left || (chunk.length === 0 && left > 0)) throw new Torn('the length is not the size')
+    hash.update(chunk)
+    left -= chunk.length
+    await take(chunk)
+    if (!isEnd || now === undefined) continue
+    checkVersion(now, key)
+    return hash.digest('base64')
+  }
+}
+
+/** And what it is behind that: the thread keeps the order. */
+function readOn(file: HeldFile, most: number): Promise<[Buffer, FileStat]> {
+  return Promise.all([file.calls.read(file.fd, most), file.stat()])
+}
+
+function checkVersion(now: FileStat, key: StatKey): void {
+  if (!sameKey(statKey(now), key)) throw new Torn('the file changed while it was read')
+}

@@ -1,0 +1,137 @@
+import { isOwn } from '../../mounts/syscalls/ownership.ts'
+import type { Missing, StagedGeneration } from '../copy/stage.ts'
+import { currentGeneration, DATA_DRAFT } from './generation.ts'
+import type { Linked } from './linked.ts'
+import type { Contribution } from './merge.ts'
+import type { Link, TargetNode, TargetTree } from './tree.ts'
+
+/** What an earlier mirror has left in the target, for a source of which nothing better can be had yet. Others may claim parts of it. */
+export function adopted(target: TargetTree, source: string): Contribution {
+  const current = currentGeneration(target)
+  const entries = new Map(target.entries)
+  if (current !== undefined) for (const name of [current.name, '..data']) entries.delete(name)
+  // Somebody has had it lead elsewhere since: that is no source's.
+  else if (entries.get('..data')?.kind === 'link') entries.delete('..data')
+  // The draft is left by one that was killed; what is no link is a source's.
+  if (current !== undefined && entries.get(DATA_DRAFT)?.kind === 'link') entries.delete(DATA_DRAFT)
+  const generation = current && { from: current.name, tree: current.tree }
+  return { source, entries, generation, isAdopted: target.entries.size > 0 }
+}
+
+/**
+ * What an earlier mirror has left is not a source's if another turns out to have it: when that one removes or changes it, it is not to be
+ * kept for the first.
+ */
+export function withoutClaimed<T extends Contribution | undefined>(contributions: readonly T[]): T[] {
+  const known = contributions.filter((each) => each?.isAdopted === false)
+  const isFree = ([name]: readonly [string, unknown]) => !known.some((each) => each?.entries.has(name))
+  const isFreeKey = ([name]: readonly [string, unknown]) =>
+    !known.some((each) => each?.generation?.tree.entries.has(name))
+  return contributions.map((each) => {
+    if (!each?.isAdopted) return each
+    const { entries, generation } = each
+    const keys = new Map([...(generation?.tree.entries ?? [])].filter(isFreeKey))
+    return {
+      ...each,
+      entries: new Map([...entries].filter(isFree)),
+      generation:
+        generation && keys.size > 0
+          ? { ...generation, tree: { ...generation.tree, entries: keys } }
+          : undefined,
+    }
+  })
+}
+
+/**
+ * The entries that are new, beside the keys of the last good version: those of the new one cannot be had, and links to them would
+ * dangle. A name that shall become a key stays what it was.
+ */
+export function withLastKeys(entries: ReadonlyMap<string, TargetNode>, had: Contribution): Contribution {
+  const kept = new Map([...entries].filter(([, node]) => !isKey(node)))
+  for (const [name, node] of had.entries) {
+    const next = entries.get(name)
+    if (!kept.has(name) && (isKey(node) || (next !== undefined && isKey(next)))) kept.set(name, node)
+  }
+  return { ...had, entries: kept }
+}
+
+/**
+ * Whether a key has become a file that has not held still yet, and is shown as the key that it was: its link would dangle without
+ * the keys that it leads to.
+ */
+export function needsLastKeys(
+  entries: ReadonlyMap<string, TargetNode>,
+  generation: StagedGeneration | undefined,
+  missing: readonly Missing[],
+): boolean {
+  return missing.some(({ path, isPassing }) => {
+    const node = entries.get(path)
+    return isPassing && node?.kind === 'link' && isKey(node) && !leadsTo(node, generation)
+  })
+}
+
+function leadsTo({ to }: Link, generation: StagedGeneration | undefined): boolean {
+  return generation?.tree.entries.has(to.split('/')[1] ?? '') === true
+}
+
+/**
+ * The last version of a source that is over the limits and is held. Links into the source that an earlier pass made lead on only while
+ * there are the files that they were made for: in place of one there may be by now what is not to be shown.
+ */
+export function heldVersion(had: Contribution, now: Linked, source: string): Contribution {
+  const keep = (
+    entries: ReadonlyMap<string, TargetNode>,
+    seen: ReadonlyMap<string, TargetNode> | undefined,
+  ) => {
+    const kept = new Map<string, TargetNode>()
+    for (const [name, node] of entries) {
+      const there = seen?.get(name)
+      if (node.kind === 'directory') {
+        const below = keep(node.entries, there?.kind === 'directory' ? there.entries : undefined)
+        kept.set(name, below.size === node.entries.size ? node : { ...node, entries: below })
+      } else if (
+        node.kind === 'file' ||
+        !isInto(node.to, source) ||
+        (there?.kind === 'link' && there.to === node.to)
+      ) {
+        kept.set(name, node)
+      }
+    }
+    return kept
+  }
+  const { entries, generation } = had
+  return {
+    ...had,
+    entries: keep(entries, now.entries),
+    generation: generation && {
+      ...generation,
+      tree: { ...generation.tree, entries: keep(generation.tree.entries, now.generation?.tree.entries) },
+    },
+  }
+}
+
+/** Whether a source is shown by links into it, which this mirror or one before it has made. */
+export function isShownByLinks({ entries, generation, isAdopted }: Contribution, source: string): boolean {
+  // In a directory that others may write there may be links that are theirs.
+  const isBelieved = ({ key }: TargetTree) => !isAdopted || isOwn(key)
+  const hasLinks = ({ entries }: Pick<Contribution, 'entries'>): boolean =>
+    [...entries.values()].some((node) =>
+      node.kind === 'link'
+        ? isInto(node.to, source)
+        : node.kind === 'directory' && isBelieved(node) && hasLinks(node),
+    )
+  return (
+    hasLinks({ entries }) ||
+    (generation !== undefined && isBelieved(generation.tree) && hasLinks(generation.tree))
+  )
+}
+
+/** Only what is over the limits is shown by an absolute link. */
+function isInto(to: string, source: string): boolean {
+  return to === source || to.startsWith(source === '/' ? source : `${source}/`)
+}
+
+/** A user's link to a key, as the AtomicWriter makes it. */
+function isKey(node: TargetNode): boolean {
+  return node.kind === 'link' && (node.to === '..data' || node.to.startsWith('..data/'))
+}

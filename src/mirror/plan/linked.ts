@@ -1,0 +1,46 @@
+import { posix } from 'node:path'
+import type { Missing, StagedGeneration } from '../copy/stage.ts'
+import { whyNoGeneration } from '../source/data_link.ts'
+import type { Snapshot } from '../source/snapshot.ts'
+import type { Source } from '../source/source.ts'
+import type { Link, SourceTree, TargetNode, TargetTree } from './tree.ts'
+
+/** What a source over the limits adds to the target. */
+export interface Linked {
+  readonly entries: Map<string, TargetNode>
+  readonly generation: StagedGeneration | undefined
+  readonly missing: readonly Missing[]
+}
+
+/**
+ * A link for each file, so that readers see what is there, though without events. Directories are real ones: one that were a link
+ * would show all that is in the source's, what is not mirrored as well. The keys of a ConfigMap lead over the source's `..data`, so
+ * that a swap there is seen at once, and nothing dangles when the version before is removed.
+ */
+export function linked(
+  { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
+  { path, alias }: Pick<Source, 'path' | 'alias'>,
+): Linked {
+  const missing: Missing[] = []
+  const skip = (path: string, reason: string) => void missing.push({ path, reason, isPassing: false })
+  const linkAll = (source: SourceTree, below: string): TargetTree => {
+    const entries = new Map<string, TargetNode>()
+    for (const [name, node] of source.entries) {
+      const at = below + name
+      if (below === '' && data !== undefined && (name === data || name === '..data')) continue
+      if (node.kind === 'unreadable') skip(at, node.reason)
+      else if (node.kind === 'directory') entries.set(name, linkAll(node, `${at}/`))
+      else entries.set(name, node.kind === 'link' ? node : linkTo(alias === undefined ? at : ''))
+    }
+    return { kind: 'directory', key: source.key, entries }
+  }
+  const linkTo = (at: string): Link => ({ kind: 'link', to: posix.join(path, at) })
+
+  const { entries } = linkAll(tree, '')
+  if (data === undefined) return { entries, generation: undefined, missing }
+  const generation = tree.entries.get(data)
+  const why = whyNoGeneration(tree, data)
+  if (why !== undefined) skip('..data', why)
+  if (generation?.kind !== 'directory') return { entries, generation: undefined, missing }
+  return { entries, generation: { from: data, tree: linkAll(generation, '..data/') }, missing }
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import type { StagedGeneration } from '../copy/stage.ts'
+import { nameGeneration } from './generation.ts'
+import type { TargetNode, TargetTree } from './tree.ts'
+
+/** What a source adds to the target. */
+export interface Contribution {
+  /** The source's path. */
+  readonly source: string
+  readonly entries: ReadonlyMap<string, TargetNode>
+  readonly generation: StagedGeneration | undefined
+  /** Whether it is what an earlier mirror has left: of that a source has only what no other has. */
+  readonly isAdopted: boolean
+}
+
+/** A name that two sources have: the first keeps it. */
+export interface Conflict {
+  readonly name: string
+  readonly sources: readonly [string, string]
+}
+
+export interface Merged {
+  readonly tree: TargetTree
+  readonly conflicts: readonly Conflict[]
+}
+
+/**
+ * What the target shall have of several sources, as a projected volume has it: their entries side by side, and the keys of all
+ * AtomicWriter's directories in one generation behind one `..data`.
+ */
+export function merge(contributions: readonly Contribution[], target: TargetTree): Merged {
+  const parts = [...contributions].sort((a, b) => Number(a.isAdopted) - Number(b.isAdopted))
+  const union = new Union()
+  for (const { source, entries, isAdopted } of parts) union.add(entries, source, isAdopted)
+  const entries = union.entries
+  const generation = mergeGenerations(parts, union)
+  if (generation !== undefined) {
+    union.replace('..data', generation.source)
+    const name = nameGeneration(target, generation.from, generation.tree, entries)
+    entries.set(name, generation.tree)
+    entries.set('..data', { kind: 'link', to: name })
+  }
+  return { tree: { ...target, entries }, conflicts: union.conflicts }
+}
+
+function mergeGenerations(
+  contributions: readonly Contribution[],
+  { conflicts }: Union,
+): (StagedGeneration & { readonly source: string }) | undefined {
+  const generations = contributions.flatMap(({ source, generation, isAdopted }) =>
+    generation === undefined ? [] : [{ source, isAdopted, ...generation }],
+  )
+  const [first, ...others] = generations
+  if (first === undefined || others.length === 0) return first
+  const union = new Union()
+  for (const { source, tree, isAdopted } of generations) union.add(tree.entries, source, isAdopted)
+  // Most often the user's links to it conflict as well.
+  for (const conflict of union.conflicts)
+    if (!conflicts.some(({ name }) => name === conflict.name)) conflicts.push(conflict)
+  const names = createHash('sha256').update(generations.map(({ from }) => from).join('/'))
+  return {
+    source: first.source,
+    from: `..merged_${names.digest('hex').slice(0, 16)}`,
+    tree: { ...first.tree, entries: union.entries },
+  }
+}
+
+class Union {
+  readonly entries = new Map<string, TargetNode>()
+  readonly conflicts: Conflict[] = []
+  readonly #owners = new Map<string, string>()
+
+  add(entries: ReadonlyMap<string, TargetNode>, source: string, isAdopted: boolean): void {
+    for (const [name, node] of entries) {
+      const owner = this.#owners.get(name)
+      if (owner !== undefined) {
+        if (!isAdopted) this.conflicts.push({ name, sources: [owner, source] })
+        continue
+      }
+      this.#owners.set(name, source)
+      this.entries.set(name, node)
+    }
+  }
+
+  /** Makes room for an entry without which nothing else of `source` could be shown. */
+  replace(name: string, source: string): void {
+    const owner = this.#owners.get(name)
+    if (owner === undefined) return
+    this.conflicts.push({ name, sources: [source, owner] })
+    this.entries.delete(name)
+  }
+}

@@ -1,0 +1,135 @@
+import { posix } from 'node:path'
+import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import { currentGeneration } from './generation.ts'
+import { sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
+
+/** One change of the target. `path` is relative to it. */
+export type Step =
+  /** Makes `node` in the staging directory and renames it to `path`. The steps behind an `essential` one build on it. */
+  | { readonly do: 'place'; readonly path: string; readonly node: TargetNode; readonly essential: boolean }
+  /** Gives what is there the owner and mode of `node`. */
+  | { readonly do: 'attributes'; readonly path: string; readonly node: TargetFile | TargetTree }
+  /** The same content under a new stat key, a touch: nothing to do but to remember it. */
+  | { readonly do: 'remember'; readonly path: string; readonly node: TargetFile }
+  | { readonly do: 'remove'; readonly path: string }
+
+/** Whether the steps behind a step build on it. */
+export function isEssential(step: Step): boolean {
+  return step.do === 'place' && step.essential
+}
+
+/** Whether a step is about what readers reach without the generation: none builds on one that does. */
+export function isApart(step: Step): boolean {
+  if (step.do === 'remove') return false
+  return step.do !== 'place' || (!step.essential && !hasLinks(step.node))
+}
+
+function hasLinks(node: TargetNode): boolean {
+  return node.kind === 'link' || (node.kind === 'directory' && [...node.entries.values()].some(hasLinks))
+}
+
+/**
+ * The order in which steps are safe. A reader comes by a link, by `..data`, by the generation's directory: so what is led
+ * to comes before what leads there, and goes after it; and whatever goes does so when all that is new is in place. What leads over
+ * `..data` comes behind it, and what does not before: it may take the place of a key that the next generation has no longer.
+ */
+const ORDER = [
+  'place generation',
+  'place',
+  'place link',
+  'place ..data',
+  'place key',
+  'remove link',
+  'remove ..data',
+  'remove',
+  'remove generation',
+] as const
+
+/** The steps that turn what the target has into what it shall have. */
+export function plan(target: TargetTree, desired: TargetTree): Step[] {
+  const generations = { old: currentGeneration(target)?.name, next: currentGeneration(desired)?.name }
+  const steps = new Map<(typeof ORDER)[number], Step[]>(ORDER.map((rank) => [rank, []]))
+
+  const rankOf = (path: string, node: TargetNode) => {
+    if (path === generations.next) return 'place generation'
+    if (path === '..data') return 'place ..data'
+    if (node.kind !== 'link') return 'place'
+    return leadsOverData(desired, path, node.to) ? 'place key' : 'place link'
+  }
+  const place = (path: string, node: TargetNode, old?: TargetNode) => {
+    const rank = rankOf(path, node)
+    const wasKey = old?.kind === 'link' && leadsOverData(target, path, old.to)
+    const essential =
+      rank === 'place generation' || rank === 'place ..data' || (wasKey && rank !== 'place key')
+    steps.get(rank)?.push({ do: 'place', path, node, essential })
+  }
+  // Another source's entry of that name is for the next plan: until `..data` has left it, readers come through what is there.
+  const isLeft = (path: string) =>
+    path === generations.old && generations.next !== undefined && path !== generations.next
+  const remove = (path: string, node: TargetNode) => {
+    const rank =
+      path === generations.old
+        ? 'remove generation'
+        : path === '..data'
+          ? 'remove ..data'
+          : node.kind === 'link'
+            ? 'remove link'
+            : 'remove'
+    steps.get(rank)?.push({ do: 'remove', path })
+  }
+  const inPlace = (step: Step) => steps.get('place')?.push(step)
+
+  const compare = (path: string, old: TargetNode, node: TargetNode) => {
+    if (old === node) return
+    if (old.kind === 'link' && node.kind === 'link' && old.to === node.to) return
+    if (old.kind === 'directory' && node.kind === 'directory') {
+      descend(`${path}/`, old, node)
+      // Last: the new mode may forbid to write into it.
+      if (!sameAttributes(old.key, node.key)) inPlace({ do: 'attributes', path, node })
+    } else if (old.kind === 'file' && node.kind === 'file' && old.digest === node.digest) {
+      inPlace({ do: sameAttributes(old.key, node.key) ? 'remember' : 'attributes', path, node })
+    } else {
+      place(path, node, old)
+    }
+  }
+  const descend = (prefix: string, old: TargetTree, next: TargetTree) => {
+    for (const [name, node] of next.entries) {
+      const had = old.entries.get(name)
+      if (had === undefined) place(prefix + name, node)
+      else if (isLeft(prefix + name)) remove(prefix + name, had)
+      else compare(prefix + name, had, node)
+    }
+    for (const [name, node] of old.entries) if (!next.entries.has(name)) remove(prefix + name, node)
+  }
+  descend('', target, desired)
+  return [...steps.values()].flat()
+}
+
+/** Whether a reader of the link `path`, whose text is `to`, comes over `..data`. */
+function leadsOverData(tree: TargetTree, path: string, to: string): boolean {
+  let way = posix.join(posix.dirname(path), to)
+  for (let left = MAX_LINKS; left > 0 && !way.startsWith('/'); left--) {
+    if (way === '..data' || way.startsWith('..data/')) return true
+    const next = nextWay(tree, way.split('/'))
+    if (next === undefined) return false
+    way = next
+  }
+  return false
+}
+
+/** The way with its first link replaced by what that leads to; undefined if there is none on it. */
+function nextWay(tree: TargetTree, parts: readonly string[]): string | undefined {
+  let directory = tree
+  for (const [index, part] of parts.entries()) {
+    const node = directory.entries.get(part)
+    if (node?.kind === 'link')
+      return posix.join(
+        posix.isAbsolute(node.to) ? '/' : parts.slice(0, index).join('/'),
+        node.to,
+        ...parts.slice(index + 1),
+      )
+    if (node?.kind !== 'directory') return undefined
+    directory = node
+  }
+  return undefined
+}

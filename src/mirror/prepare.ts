@@ -1,0 +1,144 @@
+import { basename, dirname } from 'node:path'
+import { AddonLoadError, InotifyError } from '../errors.ts'
+import { HeldDirectory, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
+import { AT_FDCWD, Calls, O_PATH } from '../mounts/syscalls/syscall_thread.ts'
+import type { MirrorConfig } from './options.ts'
+import type { ScanRules } from './source/snapshot.ts'
+import { Source } from './source/source.ts'
+import type { PassContext } from './sync_pass.ts'
+import { type Lineage, lineageOf } from './target/lineage.ts'
+import { Publisher } from './target/publisher.ts'
+import { Target } from './target/target.ts'
+
+/** ms that the target is waited for when a start is aborted. */
+const PARTING = 500
+
+/** What a mirror works with, open. */
+export interface Prepared {
+  readonly target: Target
+  readonly publisher: Publisher
+  /** One for each source. */
+  readonly passes: readonly PassContext[]
+  /** Whether the target had something before: an earlier mirror's, or somebody else's that has been replaced. */
+  readonly inherited: boolean
+  /** Everything that is still open. */
+  close(): Promise<void>
+}
+
+/** A source that was there when the mirror started. */
+interface Found {
+  readonly path: string
+  readonly calls: Calls
+  readonly isFile: boolean
+  /** Of its directory, if it is a file. */
+  readonly held: HeldDirectory
+  readonly inode: { readonly dev: bigint; readonly ino: bigint }
+}
+
+/** Opens what the passes work with, or leaves nothing open and nothing made. */
+export async function prepare(config: MirrorConfig): Promise<Prepared> {
+  const calls = new Calls()
+  const ways = config.sources.map((path) => ({ path, calls: new Calls() }))
+  const endSources = () => {
+    for (const way of ways) way.calls.end()
+  }
+  let parting: NodeJS.Timeout | undefined
+  const onAbort = () => {
+    endSources()
+    // What is half made in the target is best made, and then removed; unless that takes long.
+    parting = setTimeout(() => calls.end(), PARTING)
+  }
+  config.signal?.addEventListener('abort', onAbort)
+  const found: Found[] = []
+  try {
+    for (const { path, calls } of ways) found.push(await findSource(path, calls))
+    const prepared = await prepareTarget(config, found, calls)
+    for (const { held } of found) await held.close()
+    return prepared
+  } catch (error) {
+    endSources()
+    calls.end()
+    config.signal?.throwIfAborted()
+    throw error
+  } finally {
+    clearTimeout(parting)
+    config.signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+async function prepareTarget(config: MirrorConfig, found: readonly Found[], calls: Calls): Promise<Prepared> {
+  const [first] = found
+  const isSole = found.length === 1 && first?.isFile === true
+  if (isSole) await refuseAsFile(calls, first, config.target)
+  const only = isSole ? basename(config.target) : ''
+  const ways = await Promise.all(found.map(({ held }) => lineageOf(held)))
+  const sources = found.map(({ held, isFile }, index) => ({
+    stat: held.opened,
+    lineage: ways[index] as Lineage,
+    isFile,
+  }))
+  const target = await Target.open(calls, {
+    directory: isSole ? dirname(config.target) : config.target,
+    only,
+    sources,
+    // Each of them may have given it so much.
+    bytes: config.limits.bytes * found.length,
+  })
+  const publisher = new Publisher(target, found.length)
+  const passes: PassContext[] = []
+  for (const [index, { path, calls: own, isFile }] of found.entries()) {
+    const alias = isFile ? (isSole ? only : basename(path)) : undefined
+    const source = new Source(path, own, alias)
+    const known = ways[index]?.path
+    const rules: ScanRules = {
+      limits: config.limits,
+      sources: known === undefined ? [path] : [path, known],
+      get target() {
+        return target.held.opened
+      },
+    }
+    passes.push({ config, source, index, publisher, target, rules })
+  }
+  return {
+    target,
+    publisher,
+    passes,
+    inherited: !target.wasEmpty,
+    close: async () => {
+      await target.close()
+      calls.end()
+    },
+  }
+}
+
+/** Throws an {@link InotifyError} if it is not there, or neither a directory nor a regular file. */
+async function findSource(path: string, calls: Calls): Promise<Found> {
+  try {
+    await lookUpPath(calls, path)
+    const { fd, stat } = await calls.open(path, O_PATH)
+    calls.close(fd)
+    const isFile = stat.isFile()
+    // Anything else is ENOTDIR here.
+    const held = await HeldDirectory.open(calls, isFile ? dirname(path) : path)
+    return { path, calls, isFile, held, inode: stat }
+  } catch (error) {
+    if (error instanceof AddonLoadError) throw error
+    const errno =
+      error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
+    const hint =
+      'a source must be a directory or a regular file that exists and can be reached when the mirror starts'
+    throw new InotifyError({ errno, syscall: 'open', path, hint })
+  }
+}
+
+/** The target of a single file is the path of one. */
+async function refuseAsFile(calls: Calls, { inode }: Found, path: string): Promise<void> {
+  const stat = await calls.stat({ fd: AT_FDCWD, name: path }).catch(() => undefined)
+  if (stat === undefined) return
+  const refuse = (errno: 'EISDIR' | 'EINVAL', hint: string) =>
+    new InotifyError({ errno, syscall: 'mirror', path, hint })
+  if (stat.isDirectory())
+    throw refuse('EISDIR', 'the source is a single file: name the file in this directory that it shall be')
+  if (stat.dev === inode.dev && stat.ino === inode.ino)
+    throw refuse('EINVAL', 'it is the source itself: the target must be another file, best on a tmpfs')
+}

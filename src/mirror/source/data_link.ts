@@ -1,0 +1,79 @@
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import type { SourceTree } from '../plan/tree.ts'
+import { codeOf, losesSource, Torn } from './errors.ts'
+import type { Opened } from './source_handle.ts'
+
+const DATA = Buffer.from('..data')
+
+/** Where `..data` leads. */
+export interface DataLink {
+  /** The name beside `..data` at which the way ends; undefined if there is no `..data`, or it leads elsewhere. */
+  readonly data: string | undefined
+  /** The names on the way, `data` the last. */
+  readonly way: readonly string[]
+  /** What is there, if it is a directory that can be opened. */
+  readonly held: HeldDirectory | undefined
+}
+
+/**
+ * By a listing, where it may be missing: overlay remembers for ever that a name it was asked for was not there, and would
+ * not show a `..data` that comes later in a lower directory.
+ */
+export function isData(name: Buffer): boolean {
+  return name.equals(DATA)
+}
+
+/** What `..data` is; undefined if there is none. Throws {@link Torn} if it was replaced meanwhile, where a server says so. */
+export async function lookAtData(root: Opened): Promise<FileStat | undefined> {
+  try {
+    return await root.lstat('..data')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    if (codeOf(error) === 'ESTALE') throw new Torn('..data was replaced while it was looked at')
+    throw error
+  }
+}
+
+/** The entry beside `..data` that a link there leads to; undefined if it is no link, or leads elsewhere. */
+export function besideData(link: FileStat | undefined): string | undefined {
+  const name = (link?.link ?? '').replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
+  return name.includes('/') || ['', '.', '..'].includes(name) ? undefined : name
+}
+
+/** Follows `..data` from entry to entry, and opens the directory at the end. */
+export async function followData(root: Opened, looked: FileStat | undefined): Promise<DataLink> {
+  const way: string[] = []
+  let data = besideData(looked)
+  while (data !== undefined) {
+    way.push(data)
+    try {
+      return { data, way, held: await root.directory(data) }
+    } catch (error) {
+      const isLink = ['ELOOP', 'ENOTDIR'].includes(codeOf(error)) && way.length < MAX_LINKS
+      const link = isLink ? await whileThere(root.lstat(data)) : undefined
+      if (link?.isSymbolicLink() !== true) return { data, way, held: undefined }
+      data = besideData(link)
+    }
+  }
+  return { data, way, held: undefined }
+}
+
+/** Why there is no generation behind a `..data` that leads to `data`; undefined if there is one. */
+export function whyNoGeneration({ entries }: SourceTree, data: string): string | undefined {
+  const generation = entries.get(data)
+  for (const node of [entries.get('..data'), generation]) if (node?.kind === 'unreadable') return node.reason
+  if (generation === undefined) return `leads to ${data}, which is not there`
+  return generation.kind === 'directory' ? undefined : `leads to ${data}, which is no directory`
+}
+
+/** What an entry is; undefined if it is gone. */
+export async function whileThere(looking: Promise<FileStat>): Promise<FileStat | undefined> {
+  try {
+    return await looking
+  } catch (error) {
+    if (losesSource(error)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+
+export { codeOf }
+
+/** The source cannot be reached, or what stands at its path is not it. Nothing may be concluded about its entries. */
+export class SourceLost extends Error {
+  override readonly name = 'SourceLost'
+}
+
+/** The source changed under the reader: what was read so far may mix two versions and is thrown away. */
+export class Torn extends Error {
+  override readonly name = 'Torn'
+}
+
+/** The path leads to another directory than the one that was read: what that one lacks need not be gone. */
+export class Replaced extends Error {
+  override readonly name = 'Replaced'
+}
+
+/** Somebody else has changed the target: at the path, relative to it, is not what the mirror has put there. */
+export class Displaced extends Error {
+  override readonly name = 'Displaced'
+  readonly path: string
+
+  constructor(path: string) {
+    super(`${path} is not what was put there`)
+    this.path = path
+  }
+}
+
+/** Bytes of a symlink's text that are told: it may have 4,095, and there may be thousands of them. */
+const MOST_TOLD = 200
+
+/** A symlink leads out of where it may. */
+export class LinksOutside extends Error {
+  override readonly name = 'LinksOutside'
+
+  constructor(where: string, to: string) {
+    const bytes = Buffer.from(to)
+    const told = bytes
+      .subarray(0, MOST_TOLD)
+      .toString()
+      .replace(/\ufffd$/, '')
+    super(`links outside ${where}: ${bytes.length > MOST_TOLD ? `${told}...` : to}`)
+  }
+}
+
+/** For `catch`: what a name leads to that the mirror's entry has no longer is {@link Displaced}. */
+export function orDisplaced(path: string): (error: unknown) => never {
+  return (error) => {
+    throw ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) ? new Displaced(path) : error
+  }
+}
+
+/** The sentence of an error without the call and the path in it: 'EACCES: permission denied'. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return codeOf(error) === '' ? error.message : (error.message.split(',')[0] ?? error.message)
+}
+
+/**
+ * Whether an error met anywhere in the source speaks for the whole of it: the server of a FUSE mount is gone, or went (ECONNABORTED)
+ * with this request before it. ESTALE and EIO do not; a single replaced or damaged file gives them as well.
+ */
+export function losesSource(error: unknown): boolean {
+  return error instanceof SourceLost || ['ENOTCONN', 'ECONNABORTED'].includes(codeOf(error))
+}

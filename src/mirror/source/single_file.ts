@@ -1,0 +1,165 @@
+import { constants } from 'node:os'
+import { basename, dirname } from 'node:path'
+import { CallError } from '../../mounts/syscalls/call_error.ts'
+import { HeldDirectory, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { codeOf } from './errors.ts'
+
+/** Every directory on the way holds a descriptor. */
+const MAX_DEPTH = 32
+
+/** How often a way is gone anew that was replaced meanwhile, as that over `..data` is. */
+const ATTEMPTS = 3
+
+/** What a single file's path leads to. */
+export interface SingleFile {
+  /** Where it lies; the caller's to close. */
+  readonly parent: HeldDirectory
+  readonly name: string
+  readonly stat: FileStat
+  /** Where the way leads that is not gone on: it is the link at the path then. undefined for what is there. */
+  readonly outside: string | undefined
+}
+
+/**
+ * The way to a single file. Whoever may write the directory that its name is in may put a symlink there at any time, to what the mirror may
+ * read and the target's readers may not: links are followed as long as they stay beneath that directory, as the keys of a ConfigMap do. One
+ * that led elsewhere when the mirror began (`/etc/localtime`) was there for the user who named it to see, and is followed as well,
+ * to the very path that it led to, and there links may lead on beneath the directory of that one.
+ */
+export class WayToFile {
+  readonly #calls: Calls
+  readonly #path: string
+  // Ways out of a directory that were there at the beginning.
+  readonly #exits = new Set<string>()
+  #hasBegun = false
+
+  constructor(calls: Calls, path: string) {
+    this.#calls = calls
+    this.#path = path
+  }
+
+  /** Goes it, each name looked up anew. */
+  async go(): Promise<SingleFile> {
+    for (let left = ATTEMPTS; ; left--) {
+      const walk = new Walk(this.#calls, this.#path, (exit) => this.#mayLeave(exit))
+      try {
+        const found = await walk.go()
+        this.#hasBegun = true
+        return found
+      } catch (error) {
+        await walk.close()
+        // A directory that `..data` named may be gone before it is opened.
+        const isPassing = ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error)) && walk.links > 0
+        if (!isPassing || left === 1) throw error
+      }
+    }
+  }
+
+  #mayLeave(exit: string): boolean {
+    if (!this.#hasBegun) this.#exits.add(exit)
+    return this.#exits.has(exit)
+  }
+}
+
+/** A directory, and those below it on the way. Links may lead anywhere beneath it. */
+interface Ground {
+  /** By which it is known. */
+  readonly path: string
+  readonly held: HeldDirectory
+  below: HeldDirectory[]
+}
+
+class Walk {
+  readonly #calls: Calls
+  readonly #path: string
+  readonly #mayLeave: (exit: string) => boolean
+  readonly #opened: HeldDirectory[] = []
+  /** How many it has led over. */
+  links = 0
+
+  constructor(calls: Calls, path: string, mayLeave: (exit: string) => boolean) {
+    this.#calls = calls
+    this.#path = path
+    this.#mayLeave = mayLeave
+  }
+
+  async go(): Promise<SingleFile> {
+    let name = basename(this.#path)
+    let ground = await this.#stepOnto(this.#path, dirname(this.#path))
+    const link = { parent: ground.held, name, stat: await ground.held.lstat(name) }
+    for (;;) {
+      const end = await this.#goBeneath(ground, [name])
+      if (typeof end !== 'string') return await this.#keep({ ...end, outside: undefined })
+      if (!this.#mayLeave(`${ground.path}\0${end}`)) return await this.#keep({ ...link, outside: end })
+      const isAbsolute = end.startsWith('/')
+      name = basename(end)
+      ground = await this.#stepOnto(
+        isAbsolute ? end : `${ground.held.path}/${end}`,
+        isAbsolute ? dirname(end) : `${ground.path}/${dirname(end)}`,
+      )
+    }
+  }
+
+  /** Closes what is open. */
+  async close(): Promise<void> {
+    for (const each of this.#opened) await each.close()
+  }
+
+  /** The directory of a path. Links on the way to it are followed, as on that to any path which is named. */
+  async #stepOnto(path: string, known: string): Promise<Ground> {
+    await lookUpPath(this.#calls, path)
+    const held = await HeldDirectory.open(this.#calls, dirname(path))
+    this.#opened.push(held)
+    return { path: known, held, below: [] }
+  }
+
+  /** What names lead to; or, if that is not beneath the ground, by which path from there. */
+  async #goBeneath(ground: Ground, names: readonly string[]): Promise<Omit<SingleFile, 'outside'> | string> {
+    let rest = names
+    for (;;) {
+      const [name, ...behind] = rest
+      if (name === undefined) throw new CallError(constants.errno.EISDIR, 'open')
+      if (name === '..') {
+        if (ground.below.pop() === undefined) return rest.join('/')
+        rest = behind
+        continue
+      }
+      const here = ground.below.at(-1) ?? ground.held
+      const stat = await here.lstat(name)
+      if (stat.isSymbolicLink()) {
+        if (++this.links > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+        const to = await this.#beneath(ground, stat.link)
+        if (to === undefined) return [stat.link, ...behind].join('/')
+        rest = [...to.split('/').filter((part) => part !== '' && part !== '.'), ...behind]
+      } else if (behind.length === 0) {
+        return { parent: here, name, stat }
+      } else {
+        if (this.#opened.length > MAX_DEPTH) throw new CallError(constants.errno.ENAMETOOLONG, 'open')
+        const held = await here.directory(name)
+        this.#opened.push(held)
+        ground.below.push(held)
+        rest = behind
+      }
+    }
+  }
+
+  /** A link's text from where it is, or from the ground if it is absolute and leads there; undefined if it leads elsewhere. */
+  async #beneath(ground: Ground, to: string): Promise<string | undefined> {
+    if (!to.startsWith('/')) return to
+    for (const known of [ground.path, await ground.held.realpath()]) {
+      if (!to.startsWith(`${known}/`)) continue
+      ground.below = []
+      return to.slice(known.length)
+    }
+    return undefined
+  }
+
+  /** Closes all but what was found. */
+  async #keep(found: SingleFile): Promise<SingleFile> {
+    for (const each of this.#opened) if (each !== found.parent) await each.close()
+    return found
+  }
+}

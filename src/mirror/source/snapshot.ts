@@ -1,0 +1,306 @@
+import { isUtf8 } from 'node:buffer'
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { type Skipped, type SourceNode, type SourceTree, type StatKey, statKey } from '../plan/tree.ts'
+import { STAGING_NAME } from '../staging/leftover_staging.ts'
+import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
+import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, Torn } from './errors.ts'
+import type { Opened } from './source_handle.ts'
+import { judgeLink } from './symlink_policy.ts'
+
+/** Every level holds a descriptor while what is below it is read. */
+export const MAX_DEPTH = 32
+
+/** Directories and symlinks are not counted by `limits.files`; this bounds what a source made of them alone may cost. */
+export const MAX_ENTRIES = 65_536
+
+/** Entries of a source that are named as skipped, at a pass: whoever may write it could have any number of lines written. */
+export const MOST_SKIPPED = 100
+
+/** Names that are looked at at once. */
+const AT_ONCE = 64
+
+/**
+ * A name that leads to an inode without links leads to what was deleted or replaced behind the mount. Overlay does that with
+ * what it has once looked up, when its upper or a lower directory is changed directly: it shows rewriting in place
+ * and names it was never asked for, but what was replaced by rename(2) (`..data` too) never, as no one but who mounted it
+ * can make it look again (`mount -o remount`). Looking up with O_EXCL, opening its directory anew and bind mounts do not.
+ */
+const STALE = 'deleted or replaced behind the mount: what was there is still shown'
+
+/** What a scan must know about the mirror. */
+export interface ScanRules {
+  readonly limits: { readonly files: number; readonly bytes: number }
+  /** Absolute paths by which the source is known. */
+  readonly sources: readonly string[]
+  /** The target's directory: a bind mount may show it inside the source. */
+  readonly target: { readonly dev: bigint; readonly ino: bigint }
+}
+
+/** The source at one moment, or nearly: names and stat keys, no content. */
+export interface Snapshot {
+  readonly tree: SourceTree
+  /** The directory that `..data` leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
+  readonly data: string | undefined
+  /** What is beside `..data` on the way there: nothing but `data`, most often. */
+  readonly way: readonly string[]
+  /** Why the source is over the limits. */
+  readonly over: string | undefined
+  /** Whether there is so much of it that the tree is not complete. */
+  readonly endless: boolean
+  /** What is never mirrored: the first {@link MOST_SKIPPED}. */
+  readonly skipped: readonly Skipped[]
+  /** How many more there are. */
+  readonly unnamed: number
+}
+
+/**
+ * Makes sure, after all has been read, that it was one version: a swap of `..data` meanwhile throws {@link Torn}. So does a
+ * directory made anew under the same name.
+ */
+export async function verify(
+  root: Opened,
+  { tree, data, way }: Snapshot,
+  held: HeldDirectory | undefined,
+): Promise<void> {
+  const [stat, first, rest, heldStat] = await Promise.all([
+    root.stat(),
+    way.length === 0 ? findData(root) : lookAtData(root),
+    Promise.all(way.map((name) => whileThere(root.lstat(name)))),
+    held && whileThere(held.stat()),
+  ])
+  if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
+  const leads = [first, ...rest].map(besideData)
+  for (const [index, name] of (way.length === 0 ? [undefined] : way).entries())
+    if (leads[index] !== name) throw new Torn(`..data led to ${name}, and then to ${leads[index]}`)
+  const generation = data === undefined ? undefined : tree.entries.get(data)
+  if (generation?.kind !== 'directory') return
+  if (rest.at(-1)?.ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+  // FUSE does not know a directory any more that was removed, and does not tell of its links.
+  if (held !== undefined && (heldStat === undefined || wasRemoved(generation.key, heldStat)))
+    throw new Torn(`${data} was removed`)
+}
+
+async function findData(root: Opened): Promise<FileStat | undefined> {
+  return (await root.names(MAX_ENTRIES)).some(isData) ? await lookAtData(root) : undefined
+}
+
+/**
+ * virtiofs.md: a directory removed on the host reads as an empty one, without an error; only nlink tells. It must have been
+ * above 0 before (or be so in the directory above), since some FUSE servers do not count links at all.
+ */
+export function wasRemoved(before: StatKey, now: FileStat): boolean {
+  return before.nlink > 0n && now.nlink === 0n
+}
+
+/** A directory of the source while it is read. `path` is relative to the source. */
+interface Reading {
+  readonly held: Opened
+  readonly key: StatKey
+  readonly path: string
+  readonly depth: number
+}
+
+/** Reads a source. Holds the directory behind `..data` until it is disposed of: what is copied is of the very one that was read. */
+export class Scan implements AsyncDisposable {
+  readonly #root: Opened
+  readonly #rules: ScanRules
+  readonly #skipped: Skipped[] = []
+  #looked: FileStat | undefined
+  #data: string | undefined
+  #way: readonly string[] = []
+  #generation: HeldDirectory | undefined
+  #listing: Promise<Buffer[] | undefined> = Promise.resolve(undefined)
+  #over: string | undefined
+  #endless = false
+  #files = 0
+  #bytes = 0n
+  #entries = 0
+  #unnamed = 0
+  // How many names more are listed. What is above goes on being held while what is below is read.
+  #room = MAX_ENTRIES + 1
+
+  constructor(root: Opened, rules: ScanRules) {
+    this.#root = root
+    this.#rules = rules
+  }
+
+  /** The directory behind `..data`, where there is one and it could be opened. */
+  get generation(): HeldDirectory | undefined {
+    return this.#generation
+  }
+
+  /**
+   * Reads the whole source, once. Errors of single entries are part of the result; those thrown speak for the source.
+   *
+   * @param hadData whether there was a `..data` the last time, which is then asked for without waiting for the names
+   */
+  async read(hadData: boolean): Promise<Snapshot> {
+    const root = this.#root
+    const [names, early] = await Promise.all([this.#names(root), hadData ? lookAtData(root) : undefined])
+    if (names.some(isData)) this.#looked = hadData ? early : await lookAtData(root)
+    // Before anything else is looked at. Why it failed, if it does, is found out in its turn.
+    const { data, way, held } = await followData(root, this.#looked)
+    this.#data = data
+    this.#way = way
+    this.#generation = held
+    this.#listing = (held && this.#names(held).catch(() => undefined)) ?? this.#listing
+    const tree = await this.#read({ held: root, key: statKey(root.opened), path: '', depth: 0 }, names)
+    // The last that was read may have been one too many.
+    this.#hasRoom()
+    const found = { over: this.#over, endless: this.#endless, skipped: this.#skipped, unnamed: this.#unnamed }
+    return { tree, data, way, ...found }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#generation?.close()
+  }
+
+  async #read(directory: Reading, names: Buffer[]): Promise<SourceTree> {
+    const entries = new Map<string, SourceNode>()
+    names.sort(Buffer.compare)
+    for (let first = 0; first < names.length; first += AT_ONCE) {
+      const some = this.#mirrored(directory, names.slice(first, first + AT_ONCE))
+      // All asked for before the first is answered: a turn to the thread and back takes longer than most answers.
+      const looks = await Promise.allSettled(some.map((name) => this.#look(directory, name)))
+      for (const [index, name] of some.entries()) {
+        if (!this.#hasRoom()) return { kind: 'directory', key: directory.key, entries }
+        const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
+        if (node !== undefined) entries.set(name, node)
+      }
+    }
+    return { kind: 'directory', key: directory.key, entries }
+  }
+
+  async #look({ held, key, path }: Reading, name: string): Promise<FileStat> {
+    const stat = (path === '' ? this.#lookedAt(name) : undefined) ?? (await held.lstat(name))
+    // Again: it may also have gone between being looked up and being looked at.
+    return wasRemoved(key, stat) ? await held.lstat(name) : stat
+  }
+
+  #lookedAt(name: string): FileStat | undefined {
+    if (name === this.#data) return this.#generation?.opened
+    return name === '..data' ? this.#looked : undefined
+  }
+
+  async #names(held: Opened): Promise<Buffer[]> {
+    const names = await held.names(this.#room)
+    this.#room -= names.length
+    return names
+  }
+
+  /** Even a link for each of a million names would be the end of the target. */
+  #hasRoom(): boolean {
+    this.#endless ||= this.#room <= 0 || this.#entries > MAX_ENTRIES
+    if (this.#endless) this.#over ??= `more than ${MAX_ENTRIES} entries`
+    return !this.#endless
+  }
+
+  #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
+    return names.flatMap((bytes) => {
+      const name = bytes.toString()
+      if (path === '' && this.#isInternal(name)) return []
+      if (isUtf8(bytes)) return [name]
+      this.#skip(path === '' ? name : `${path}/${name}`, 'the name is not UTF-8')
+      return []
+    })
+  }
+
+  /**
+   * Names that are not content: another mirror's staging directory; and, beside a `..data`, whatever else begins with two
+   * dots. Those are the AtomicWriter's own (keys may not begin so): timestamped directories on their way in or out.
+   */
+  #isInternal(name: string): boolean {
+    if (STAGING_NAME.test(name)) return true
+    return this.#data !== undefined && name.startsWith('..') && name !== '..data' && name !== this.#data
+  }
+
+  async #entry(
+    directory: Reading,
+    name: string,
+    looked: PromiseSettledResult<FileStat>,
+  ): Promise<SourceNode | undefined> {
+    const at = directory.path === '' ? name : `${directory.path}/${name}`
+    try {
+      if (looked.status === 'rejected') throw looked.reason
+      const stat = looked.value
+      if (wasRemoved(directory.key, stat)) return { kind: 'unreadable', reason: STALE }
+      this.#count(at, stat)
+      if (stat.isFile()) return { kind: 'file', key: statKey(stat) }
+      // Its own text may lead to a name that the target does not have: generations are named anew there.
+      if (this.#data !== undefined && at !== this.#data && this.#way.includes(at))
+        return { kind: 'link', to: '..data' }
+      if (stat.isSymbolicLink()) return this.#link(at, stat.link)
+      if (stat.isDirectory()) return await this.#subdirectory(directory, name, at, stat)
+      return this.#skip(at, `a ${typeName(stat)}, not a file, directory or symlink`)
+    } catch (error) {
+      if (losesSource(error)) throw error
+      // It went between the listing and now, which a later listing would have shown as well.
+      if (codeOf(error) === 'ENOENT') return undefined
+      return { kind: 'unreadable', reason: reasonOf(error), linksOutside: error instanceof LinksOutside }
+    }
+  }
+
+  #count(at: string, stat: FileStat): void {
+    const { files, bytes } = this.#rules.limits
+    this.#entries++
+    if (stat.isFile()) {
+      this.#files++
+      this.#bytes += stat.size
+    } else if (!this.#isOfLayout(at, stat.link)) {
+      this.#bytes += BigInt(Buffer.byteLength(stat.link))
+    }
+    if (this.#files > files) this.#over ??= `more than ${files} files`
+    if (this.#bytes > bytes) this.#over ??= `more than ${bytes} bytes`
+  }
+
+  /** Whether it is a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */
+  #isOfLayout(at: string, to: string): boolean {
+    return this.#data !== undefined && (at === '..data' || to === `..data/${at}`)
+  }
+
+  #link(at: string, to: string): SourceNode | undefined {
+    const verdict = judgeLink(at, to, this.#rules.sources)
+    return 'to' in verdict ? { kind: 'link', to: verdict.to } : this.#skip(at, verdict.reason)
+  }
+
+  async #subdirectory(
+    { held, depth }: Reading,
+    name: string,
+    at: string,
+    { dev, ino }: FileStat,
+  ): Promise<SourceNode | undefined> {
+    const { target } = this.#rules
+    if (dev === target.dev && ino === target.ino) return this.#skip(at, 'it is the target itself')
+    if (depth === MAX_DEPTH) return this.#skip(at, `more than ${MAX_DEPTH} directories deep`)
+    const below = { path: at, depth: depth + 1 }
+    // verify() sees to its being the same.
+    const generation = at === this.#data ? this.#generation : undefined
+    if (generation !== undefined) {
+      const names = (await this.#listing) ?? (await this.#names(generation))
+      return await this.#read({ ...below, held: generation, key: statKey(generation.opened) }, names)
+    }
+    await using child = await held.directory(name)
+    const key = statKey(child.opened)
+    const tree = await this.#read({ ...below, held: child, key }, await this.#names(child))
+    // Another may have taken its name, and this one be half removed: what it lacks is not gone.
+    if ((await held.lstat(name)).ino !== key.ino)
+      return { kind: 'unreadable', reason: 'it was replaced while it was read' }
+    return tree
+  }
+
+  #skip(path: string, reason: string): undefined {
+    if (this.#skipped.length >= MOST_SKIPPED) {
+      this.#unnamed++
+      return
+    }
+    // As readers know it, and the same in each version.
+    const isKey = this.#data !== undefined && path.startsWith(`${this.#data}/`)
+    this.#skipped.push({ path: isKey ? `..data${path.slice(this.#data?.length)}` : path, reason })
+  }
+}
+
+function typeName(stat: FileStat): string {
+  if (stat.isFIFO()) return 'FIFO'
+  return stat.isSocket() ? 'socket' : 'device'
+}

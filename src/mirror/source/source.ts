@@ -1,0 +1,98 @@
+import { dirname } from 'node:path'
+import { HeldDirectory, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { Replaced, reasonOf, SourceLost } from './errors.ts'
+import { WayToFile } from './single_file.ts'
+import { type Opened, SoleFile } from './source_handle.ts'
+
+/** Which inode stood at the source's path, and on which mount. */
+interface Identity {
+  readonly dev: bigint
+  readonly ino: bigint
+  readonly mount: bigint
+}
+
+/**
+ * A source by its path, which is looked at anew for each pass: a descriptor held from before would go on showing a directory
+ * that is no longer there.
+ */
+export class Source {
+  readonly path: string
+  readonly calls: Calls
+  /** The name that a single file has in the target; undefined for a directory. */
+  readonly alias: string | undefined
+  readonly #way: WayToFile
+  #identity: Identity | undefined
+  // Of the mount that it was on when it was last opened.
+  #kind: { readonly mount: bigint; readonly revalidates: boolean } | undefined
+
+  constructor(path: string, calls: Calls, alias: string | undefined) {
+    this.path = path
+    this.calls = calls
+    this.alias = alias
+    this.#way = new WayToFile(calls, path)
+  }
+
+  /** Opens what is there, or throws {@link SourceLost}. */
+  async open(): Promise<Opened> {
+    const opened = await this.#reach()
+    try {
+      await this.#recognize(opened)
+      const { mount } = opened.opened
+      if (this.#kind === undefined) this.#kind = { mount, revalidates: opened.revalidates }
+      if (this.#kind.mount === mount) return opened
+    } catch (error) {
+      await opened[Symbol.asyncDispose]()
+      throw error instanceof SourceLost ? error : new SourceLost(reasonOf(error))
+    }
+    // Another mount may be one of another kind.
+    this.#kind = undefined
+    await opened[Symbol.asyncDispose]()
+    return await this.open()
+  }
+
+  /**
+   * Before anything is removed from the target: throws {@link Replaced} if another directory has taken the path and `read`,
+   * from which names were missing, may be one on its way out; {@link SourceLost} if there is none.
+   */
+  async confirm(read: FileStat): Promise<void> {
+    await using now = await this.#reach()
+    if (now.opened.dev !== read.dev || now.opened.ino !== read.ino)
+      throw new Replaced('it was replaced while it was read')
+  }
+
+  /** The directory that the path's last name is in. */
+  above(): Promise<HeldDirectory> {
+    return HeldDirectory.open(this.calls, dirname(this.path))
+  }
+
+  /**
+   * Decides whether another directory at the path is the source. Once a mount is gone the empty directory below it comes to
+   * light, and taking that for the source would delete everything. An empty directory on the same mount is one that
+   * somebody emptied or made anew.
+   */
+  async #recognize(opened: Opened): Promise<void> {
+    const { dev, ino, mount } = opened.opened
+    const known = this.#identity
+    if (known?.dev === dev && known.ino === ino && known.mount === mount) return
+    if (known !== undefined && known.mount !== mount && (await opened.names(1)).length === 0) {
+      throw new SourceLost('its mount is gone: an empty directory is left at its path')
+    }
+    this.#identity = { dev, ino, mount }
+  }
+
+  async #reach(): Promise<Opened> {
+    // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
+    // up again.
+    try {
+      if (this.alias !== undefined) return new SoleFile(await this.#way.go(), this.alias)
+      // The thread keeps the order.
+      const lookingUp = lookUpPath(this.calls, this.path)
+      const opening = HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
+      return (await Promise.all([opening, lookingUp]))[0]
+    } catch (error) {
+      throw new SourceLost(reasonOf(error))
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { constants } from 'node:os'
+import { CallError } from '../../mounts/syscalls/call_error.ts'
+import type { HeldDirectory, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { LinksOutside } from './errors.ts'
+import type { SingleFile } from './single_file.ts'
+
+/** A source, or a directory of it, while it is read. */
+export interface Opened extends AsyncDisposable {
+  readonly revalidates: boolean
+  /** What it was when it was opened. */
+  readonly opened: FileStat
+  stat(): Promise<FileStat>
+  /** The first `most` names. */
+  names(most: number): Promise<Buffer[]>
+  lstat(name: string | Buffer): Promise<FileStat>
+  directory(name: string): Promise<HeldDirectory>
+  /** Opens a regular file and reads up to `most` bytes; EPROTOTYPE for what is none. */
+  file(name: string, most: number): Promise<ReadFile>
+  /** A reference to an entry, whatever it is. */
+  hold(name: string): Promise<HeldFile>
+}
+
+/**
+ * A single file as a directory that has only this: what is mirrored file by file is mirrored like any other.
+ */
+export class SoleFile implements Opened {
+  readonly opened: FileStat
+  readonly #parent: HeldDirectory
+  readonly #name: string
+  readonly #outside: string | undefined
+  /** As it is called in the target. */
+  readonly #alias: string
+
+  constructor({ parent, name, stat, outside }: SingleFile, alias: string) {
+    this.opened = stat
+    this.#parent = parent
+    this.#name = name
+    this.#outside = outside
+    this.#alias = alias
+  }
+
+  get revalidates(): boolean {
+    return this.#parent.revalidates
+  }
+
+  stat(): Promise<FileStat> {
+    return this.#parent.lstat(this.#name)
+  }
+
+  async names(): Promise<Buffer[]> {
+    return [Buffer.from(this.#alias)]
+  }
+
+  async lstat(): Promise<FileStat> {
+    if (this.#outside !== undefined) throw new LinksOutside("the source's directory", this.#outside)
+    return await this.stat()
+  }
+
+  async directory(): Promise<HeldDirectory> {
+    throw new CallError(constants.errno.ENOTDIR, 'open')
+  }
+
+  file(_name: string, most: number): Promise<ReadFile> {
+    return this.#parent.file(this.#name, most)
+  }
+
+  hold(): Promise<HeldFile> {
+    return this.#parent.hold(this.#name)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#parent.close()
+  }
+}

@@ -1,0 +1,101 @@
+import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { Sentinel } from '../../mounts/syscalls/stat_watch.ts'
+import { type SourceTree, sameKey, statKey } from '../plan/tree.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { Source } from './source.ts'
+import type { Opened } from './source_handle.ts'
+
+/** Files up to so many are held, each looked at by one request to the server; of more it takes two requests each, by their names. */
+const MOST_HELD = 64
+
+/** Beyond these a pass looks at everything. */
+const MOST_DIRECTORIES = 256
+const MOST_FILES = 4096
+
+/** What is looked at to see that nothing of a source has changed, held open until it is disposed of. */
+export class Sentinels implements AsyncDisposable {
+  readonly all: Sentinel[] = []
+  readonly #held: AsyncDisposable[] = []
+  #directories = 0
+
+  private constructor() {}
+
+  /**
+   * Those for what a pass has seen; undefined where there is too much of it, or what is there now is something else.
+   *
+   * An AtomicWriter's directory itself is enough: what is behind `..data` is not changed but replaced.
+   */
+  static async place(source: Source, { tree, data }: Snapshot): Promise<Sentinels | undefined> {
+    const sentinels = new Sentinels()
+    try {
+      const root = await source.open()
+      sentinels.#held.push(root)
+      // The directory's own key is of before the names in it were read: looked at from there, nothing is overlooked.
+      if (root instanceof HeldDirectory) {
+        sentinels.#add(root.fd, tree)
+        const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
+        if (suffices || (await sentinels.#addEntries(root, tree))) return sentinels
+      } else if (await sentinels.#addFile(source, root, tree)) {
+        return sentinels
+      }
+    } catch {
+      // What it was shows at the next pass.
+    }
+    await sentinels[Symbol.asyncDispose]()
+    return undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const each of this.#held) await each[Symbol.asyncDispose]()
+  }
+
+  #add(fd: number, { key }: Pick<SourceTree, 'key'>, name = '', revalidate = false): void {
+    this.all.push({ fd, name, revalidate, key })
+  }
+
+  async #addEntries(held: HeldDirectory, { entries }: SourceTree): Promise<boolean> {
+    if (++this.#directories > MOST_DIRECTORIES) return false
+    for (const [name, node] of entries) {
+      if (node.kind === 'directory') {
+        const child = await held.directory(name)
+        this.#held.push(child)
+        this.#add(child.fd, node)
+        if (!(await this.#addEntries(child, node))) return false
+      } else if (node.kind === 'file') {
+        if (this.all.length > MOST_FILES) return false
+        await this.#addEntry(held, name, node)
+      } else if (node.kind === 'unreadable') {
+        return false
+      }
+    }
+    return true
+  }
+
+  async #addEntry(held: HeldDirectory, name: string, node: Pick<SourceTree, 'key'>): Promise<void> {
+    if (this.all.length >= MOST_HELD || !held.revalidates)
+      return this.#add(held.fd, node, name, held.revalidates)
+    const file = await held.hold(name)
+    this.#held.push(file)
+    this.#add(file.fd, node)
+  }
+
+  /** Besides the file the directory of the path, where a link may come to lead elsewhere. */
+  async #addFile(source: Source, root: Opened, { entries }: SourceTree): Promise<boolean> {
+    const [[name, node] = ['', undefined]] = entries
+    if (node?.kind !== 'file') return false
+    const above = await source.above()
+    this.#held.push(above)
+    this.#add(above.fd, { key: statKey(await above.stat()) })
+    const file = await root.hold(name)
+    this.#held.push(file)
+    this.#add(file.fd, node)
+    // The link may have come to lead elsewhere before `above` was looked at.
+    await using now = await source.open()
+    return sameKey(statKey(await now.stat()), node.key)
+  }
+}
+
+function hasOnlyLinksBeside(data: string, { entries }: SourceTree): boolean {
+  for (const [name, { kind }] of entries) if (name !== data && kind !== 'link') return false
+  return true
+}

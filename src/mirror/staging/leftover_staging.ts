@@ -1,0 +1,164 @@
+import { InotifyError } from '../../errors.ts'
+import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import { tryLock } from '../../mounts/syscalls/file_lock.ts'
+import { isOwn } from '../../mounts/syscalls/ownership.ts'
+import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
+import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
+import { codeOf } from '../source/errors.ts'
+import { isNote } from './own.ts'
+import { LEDGER_FILES, type Ledger, readLedger } from './state_file.ts'
+
+/** Entries of a target that are a mirror's own and not content. */
+export const STAGING_PREFIX = '.inotify-bridge-'
+/** Of one that is being made: it has no ledger yet, and says nothing about who mirrors. */
+export const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
+/** What such a directory is called, made or not: others may call a file of theirs something like it, which is content. */
+export const STAGING_NAME: RegExp = /^\.inotify-bridge-(?:new-)?[0-9a-f]{12}$/
+/** The file that a running mirror has locked: nobody else can open it, and the kernel gives the lock back however the process ends. */
+export const LOCK_FILE = 'lock'
+/** What a pass makes ready is in directories of such names. */
+export const WORK_PREFIX = 'work'
+/** ms after which nobody is making a staging directory any more. */
+const UNBORN_FOR = 60_000
+
+/** Names that are looked at, at most: of a target that others may write. */
+const MOST_NAMES = 65_536
+/** Names that are looked at at once. */
+const AT_ONCE = 64
+
+/** The staging directory of a mirror that has ended, held and locked until it is disposed of. */
+export interface Leftover extends AsyncDisposable {
+  readonly name: string
+  readonly ledger: Ledger
+  remove(): Promise<void>
+}
+
+/** Names of the staging directories of this user's in a target, of those that are being made, or of the others. */
+export async function stagingsIn(target: HeldDirectory, areUnborn = false): Promise<string[]> {
+  const names = (await target.names(MOST_NAMES)).map(String).filter((name) => STAGING_NAME.test(name))
+  const asked = names.filter((name) => name.startsWith(UNBORN_PREFIX) === areUnborn)
+  const own: string[] = []
+  for (let first = 0; first < asked.length; first += AT_ONCE) {
+    const some = asked.slice(first, first + AT_ONCE)
+    // What cannot be looked at, a neighbour's mount for one, is not this user's.
+    const stats = await Promise.all(some.map((name) => target.lstat(name).catch(() => undefined)))
+    own.push(...some.filter((_, index) => stats[index]?.isDirectory() === true && isOwn(stats[index])))
+  }
+  return own
+}
+
+/**
+ * Opens the staging directory `name`, if it was left by a mirror of this user whose place is to be taken. undefined if not: then it is
+ * not to be touched.
+ *
+ * @param only the one entry that is mirrored to, '' for the whole directory
+ * @throws InotifyError EBUSY if its mirror is running
+ */
+export async function openLeftover(
+  target: HeldDirectory,
+  name: string,
+  only: string,
+  shown: string,
+): Promise<Leftover | undefined> {
+  const held = await target.directory(name).catch(() => undefined)
+  if (held === undefined) return undefined
+  let lock: HeldFile | undefined
+  const close = async () => {
+    await lock?.[Symbol.asyncDispose]()
+    await held.close()
+  }
+  try {
+    const ledger = isOwn(held.opened) ? await readLedger(held) : undefined
+    lock = await held.file(LOCK_FILE).catch(() => undefined)
+    const isAnother = ledger !== undefined && ledger.only !== '' && only !== '' && ledger.only !== only
+    // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
+    const isLeftover = lock !== undefined && isNote(lock.opened) && ledger?.target === target.opened.ino
+    if (lock === undefined || ledger === undefined || isAnother || !isLeftover) return void (await close())
+    if (await isTaken(lock)) throw busy(shown)
+    return {
+      name,
+      ledger,
+      remove: () => removeStaging(target, name, held),
+      [Symbol.asyncDispose]: close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * Removes a staging directory: what mirrors make in one, and nothing else. Somebody who may write the target may have given a directory
+ * of this user's its name, or it that directory's.
+ *
+ * @param isMade whether this process has made it: then what is in it is known, whatever the file system says of owners and modes
+ */
+export async function removeStaging(
+  target: HeldDirectory,
+  name: string,
+  held: HeldDirectory,
+  isMade = false,
+): Promise<void> {
+  for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
+    if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
+  // The ledger first: being killed in here leaves what removeUnfinished knows.
+  for (const file of [...LEDGER_FILES, LOCK_FILE]) await removeTree(held, file, isMade ? undefined : isNote)
+  try {
+    const now = await target.lstat(name)
+    // Of another directory that has taken the name since, it removes an empty one at most.
+    if (now.dev === held.opened.dev && now.ino === held.opened.ino)
+      await target.calls.unlink(target.at(name), AT_REMOVEDIR)
+  } catch (error) {
+    if (!['ENOENT', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error))) throw error
+  }
+}
+
+/** Takes the lock that says "I mirror to this target". Where there are no locks nobody can tell. */
+export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
+  return (await tryLock(calls, fd)) === 'taken'
+}
+
+/** Removes what mirrors left that were killed while they made it, or removed it. */
+export async function removeUnfinished(target: HeldDirectory): Promise<void> {
+  const [ledger, draft] = LEDGER_FILES
+  for (const name of await stagingsIn(target, true)) {
+    await using held = await target.directory(name).catch(() => undefined)
+    if (held === undefined || Date.now() - Number(held.opened.mtimeNs / 1_000_000n) < UNBORN_FOR) continue
+    if (await hasOnlyNotes(held, [LOCK_FILE, ledger, draft])) await removeStaging(target, name, held)
+  }
+  // One that is made has its ledger until it goes.
+  for (const name of await stagingsIn(target)) {
+    await using held = await target.directory(name).catch(() => undefined)
+    if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))
+      await removeStaging(target, name, held)
+  }
+}
+
+/** Whether a directory has nothing in it but what a mirror of this user's has noted down under some of these names. */
+async function hasOnlyNotes(held: HeldDirectory, known: readonly string[]): Promise<boolean> {
+  if (!isOwn(held.opened)) return false
+  // Another mirror's that ends just now may be gone, and one that cannot be listed is not ours to remove.
+  const names = await held.names(known.length + 1).catch(() => undefined)
+  if (names === undefined) return false
+  for (const name of names.map(String)) {
+    if (!known.includes(name)) return false
+    const stat = await held.lstat(name).catch(() => undefined)
+    if (stat !== undefined && !isNote(stat)) return false
+  }
+  return true
+}
+
+/** A directory that has been removed, with the target most often, is one that cannot be listed: getdents(2). */
+function noneIfGone(error: unknown): Buffer[] {
+  if (!['ENOENT', 'ESTALE'].includes(codeOf(error))) throw error
+  return []
+}
+
+function busy(path: string): InotifyError {
+  return new InotifyError({
+    errno: 'EBUSY',
+    syscall: 'mirror',
+    path,
+    hint: 'another mirror writes to this target: give each a target of its own',
+  })
+}

@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto'
+import { InotifyError } from '../../errors.ts'
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { effectiveUser, isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
+
+/**
+ * Of the files in which a mirror notes something down. The sticky bit means nothing of a file, and no copy of a source's has it: content
+ * that somebody has had mirrored cannot be moved to where a note is looked for.
+ */
+export const NOTE_MODE = 0o1600
+
+/** Whether a file is one in which a mirror of this user's has noted something down. */
+export function isNote(stat: FileStat): boolean {
+  return stat.isFile() && stat.uid === effectiveUser() && (Number(stat.mode) & 0o7777) === NOTE_MODE
+}
+
+/**
+ * Throws EPERM unless a directory that was made with mode 0700, and then opened by its name, is one that was just made: whoever may write
+ * the one above can have put another there in between, which would be opened up, given away or removed.
+ */
+export async function requireNew(above: HeldDirectory, made: HeldDirectory, shown: string): Promise<void> {
+  const { opened } = made
+  const isOurs = async () => isOwn(opened) || (await uidOfNew(above)) === opened.uid
+  if (isPrivate(opened) && (await isOurs()) && (await made.names(1)).length === 0) return
+  throw new InotifyError({
+    errno: 'EPERM',
+    syscall: 'mkdir',
+    path: shown,
+    hint: 'somebody has put a directory in the place of one that was just made: take from others the right to write there',
+  })
+}
+
+/** Who owns what this user makes. Root on NFS, and whoever uses a FUSE mount that maps users, is somebody else there. */
+async function uidOfNew(directory: HeldDirectory): Promise<bigint> {
+  const name = `.inotify-bridge-new-${randomBytes(6).toString('hex')}`
+  await using file = await directory.create(name, 0o600)
+  await directory.calls.unlink(directory.at(name))
+  return file.opened.uid
+}

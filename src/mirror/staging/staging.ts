@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import { isOwn } from '../../mounts/syscalls/ownership.ts'
+import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
+import { LOCK_UN } from '../../mounts/syscalls/syscall_thread.ts'
+import { onTarget } from '../copy/safe_copy.ts'
+import { Work } from '../copy/staging_area.ts'
+import type { TargetNode } from '../plan/tree.ts'
+import {
+  isTaken,
+  type Leftover,
+  LOCK_FILE,
+  openLeftover,
+  removeStaging,
+  removeUnfinished,
+  STAGING_PREFIX,
+  stagingsIn,
+  UNBORN_PREFIX,
+  WORK_PREFIX,
+} from './leftover_staging.ts'
+import { NOTE_MODE, requireNew } from './own.ts'
+import { type Ledger, writeLedger } from './state_file.ts'
+
+/** A staging directory that has just been made. */
+interface Made {
+  readonly name: string
+  readonly held: HeldDirectory
+  readonly lock: HeldFile
+}
+
+/**
+ * The directory in which everything is made ready before it is renamed into place. It lies inside the target, since only
+ * there rename(2) is sure to work when the target is a mount of its own; a watcher of the target sees one CREATE when the
+ * mirror starts and nothing of what happens in it.
+ */
+export class Staging {
+  readonly #target: HeldDirectory
+  readonly #shown: string
+  readonly #made: Made
+  #ledger: Ledger
+  readonly #works = new Map<number, Promise<Work>>()
+
+  private constructor(target: HeldDirectory, shown: string, made: Made, ledger: Ledger) {
+    this.#target = target
+    this.#shown = shown
+    this.#made = made
+    this.#ledger = ledger
+  }
+
+  /**
+   * Makes the staging directory, takes over from mirrors of this target that have ended, and throws EBUSY if one is
+   * running.
+   *
+   * @param only the one entry that is mirrored to, '' for the whole directory
+   */
+  static async open(
+    target: HeldDirectory,
+    { shown, createdTarget, only }: { shown: string; createdTarget: boolean; only: string },
+  ): Promise<Staging> {
+    const leftovers: Leftover[] = []
+    try {
+      const found = await stagingsIn(target)
+      for (const name of found) {
+        const leftover = await openLeftover(target, name, only, shown)
+        if (leftover !== undefined) leftovers.push(leftover)
+      }
+      const ledgers = leftovers.map(({ ledger }) => ledger)
+      const ledger = {
+        target: target.opened.ino,
+        createdTarget: createdTarget || ledgers.some((each) => each.createdTarget),
+        only,
+        made: union(ledgers.map((each) => each.made)),
+      }
+      const made = await onTarget('mkdir', shown, makeStaging(target, ledger, shown))
+      const staging = new Staging(target, shown, made, ledger)
+      try {
+        // Of two that start at one time, the one that comes here last sees the other.
+        for (const other of await stagingsIn(target)) {
+          if (other === made.name || found.includes(other)) continue
+          await (await openLeftover(target, other, only, shown))?.[Symbol.asyncDispose]()
+        }
+        await onTarget('rmdir', shown, removeUnfinished(target))
+        // Only now: being killed before this line leaves what was inherited for the next.
+        for (const leftover of leftovers) await onTarget('rmdir', shown, leftover.remove())
+        return staging
+      } catch (error) {
+        await staging.remove().catch(() => {})
+        throw error
+      }
+    } finally {
+      for (const leftover of leftovers) await leftover[Symbol.asyncDispose]()
+    }
+  }
+
+  /** Whether nobody has removed it. */
+  async isThere(): Promise<boolean> {
+    return await hasLinks(this.#made.held)
+  }
+
+  /** A pass over a source begins: where somebody has removed the place for what it makes ready, it gets another. */
+  async renew(source: number): Promise<void> {
+    const work = await this.#works.get(source)?.catch(() => undefined)
+    if (work === undefined || (await hasLinks(work.held))) return
+    this.#works.delete(source)
+    await work.held.close()
+  }
+
+  /** Whether the target's directory is the mirror's to remove. */
+  get createdTarget(): boolean {
+    return this.#ledger.createdTarget
+  }
+
+  /** The entries of the target that this mirror, or one before it, made, and what tells the inodes that they may have. */
+  get made(): ReadonlyMap<string, readonly string[]> {
+    return this.#ledger.made
+  }
+
+  /** Notes down which entries the target has or will have, before they are there. Throws if that fails and one is new. */
+  async record(entries: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    const { made } = this.#ledger
+    if (isSame(made, entries)) return
+    const ledger = { ...this.#ledger, made: entries }
+    try {
+      await onTarget('write', this.#shown, writeLedger(this.#made.held, ledger, this.#shown))
+      this.#ledger = ledger
+    } catch (error) {
+      // On a full target. A name is enough while this process lives, and the next record mends it.
+      for (const name of entries.keys()) if (!made.has(name)) throw error
+    }
+  }
+
+  /** The place for what a pass over one of the sources makes ready, made when it is first asked for and kept. */
+  work(source: number): Promise<Work> {
+    const had = this.#works.get(source)
+    if (had !== undefined) return had
+    const opening = Work.open(this.#made.held, workName(source), this.#shown, this.#works)
+    const work = onTarget('mkdir', this.#shown, opening)
+    this.#works.set(source, work)
+    // Tried again by whoever asks next.
+    work.catch(() => this.#works.delete(source))
+    return work
+  }
+
+  /** Whether a file, or a directory with all in it, is ready to be published, whichever source it is of. */
+  async has(node: TargetNode): Promise<boolean> {
+    for (const work of this.#works.values())
+      if ((await work.catch(() => undefined))?.has(node) === true) return true
+    return false
+  }
+
+  /** What a pass has staged stays beyond its end, in place of what has stayed of its source before. */
+  async keep(source: number): Promise<void> {
+    const work = await this.#works.get(source)?.catch(() => undefined)
+    work?.keep()
+  }
+
+  /** What has stayed goes with the next pass over its source. */
+  async release(): Promise<void> {
+    for (const work of this.#works.values()) (await work.catch(() => undefined))?.release()
+  }
+
+  /** Ends a pass: what was staged and neither published nor is to be kept is removed. */
+  async clear(source: number): Promise<void> {
+    const work = await this.#works.get(source)?.catch(() => undefined)
+    if (work !== undefined) await onTarget('unlink', this.#shown, work.clear())
+  }
+
+  async remove(): Promise<void> {
+    const { held, name } = this.#made
+    try {
+      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held, true))
+    } finally {
+      await this.#close()
+    }
+  }
+
+  /**
+   * Leaves to the mirror that comes next, this process's too, what says which entries are a mirror's. What another would not believe,
+   * since the file system says that somebody else owns it, is not left.
+   */
+  async leave(): Promise<void> {
+    if (!(await this.#isBelieved())) return await this.remove()
+    try {
+      for (const source of this.#works.keys())
+        await onTarget('unlink', this.#shown, removeTree(this.#made.held, workName(source)))
+    } finally {
+      await this.#close()
+    }
+  }
+
+  async #isBelieved(): Promise<boolean> {
+    return await this.#made.held.stat().then(isOwn, () => false)
+  }
+
+  async #close(): Promise<void> {
+    const { held, lock } = this.#made
+    for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
+    this.#works.clear()
+    // Waited for, as closing is not: whoever starts next in this process must not find it locked.
+    await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
+    await lock[Symbol.asyncDispose]()
+    await held.close()
+  }
+}
+
+/** Whether nobody has removed a directory. NFS and FUSE do not know one any more that was; others say that it has no name. */
+export async function hasLinks(held: HeldDirectory): Promise<boolean> {
+  try {
+    // Some FUSE servers count no links at all.
+    return (await held.stat()).nlink > 0n || held.opened.nlink === 0n
+  } catch (error) {
+    if (['ENOENT', 'ESTALE'].includes(codeOf(error))) return false
+    throw error
+  }
+}
+
+type Entries = ReadonlyMap<string, readonly string[]>
+
+function union(all: readonly Entries[]): Entries {
+  const entries = new Map<string, readonly string[]>()
+  for (const each of all)
+    for (const [name, inodes] of each) entries.set(name, [...(entries.get(name) ?? []), ...inodes])
+  return entries
+}
+
+function isSame(a: Entries, b: Entries): boolean {
+  return a.size === b.size && [...a].every(([name, inodes]) => b.get(name)?.join() === inodes.join())
+}
+
+function workName(source: number): string {
+  return `${WORK_PREFIX}${source}`
+}
+
+/** Comes into being locked and with its ledger: one without would seem to be left by a mirror that has ended, and two could run. */
+async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string): Promise<Made> {
+  const { calls } = target
+  const random = randomBytes(6).toString('hex')
+  const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
+  await calls.mkdir(target.at(unborn), 0o700)
+  const held = await target.directory(unborn)
+  let lock: HeldFile | undefined
+  try {
+    await requireNew(target, held, shown)
+  } catch (error) {
+    await held.close()
+    throw error
+  }
+  try {
+    lock = await held.create(LOCK_FILE, NOTE_MODE)
+    await isTaken(lock)
+    await writeLedger(held, ledger, shown)
+    // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
+    // `work`.
+    await calls.chmod(held.fd, 0o755)
+    await calls.rename(target.at(unborn), target.at(name))
+    return { name, held, lock }
+  } catch (error) {
+    await removeStaging(target, unborn, held, true).catch(() => {})
+    await lock?.[Symbol.asyncDispose]()
+    await held.close()
+    throw error
+  }
+}

@@ -1,0 +1,107 @@
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
+import { digestFile } from '../copy/safe_copy.ts'
+import { DATA_DRAFT } from '../plan/generation.ts'
+import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
+import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
+import { Inventory, identityOf } from '../target/inventory.ts'
+
+/** What was found in a target of an earlier mirror's. */
+export interface Inherited {
+  readonly tree: TargetTree
+  readonly inventory: Inventory
+}
+
+/**
+ * What the target has from mirrors before, so that taking over changes only what differs and removes what the source has
+ * no longer: the entries that they have noted down, and with `only` nothing but that entry. Anything else in the target is not
+ * ours to remove.
+ *
+ * @param made names, with what tells the inodes that the mirror's entry may be: another one is somebody else's
+ * @param bytes that are read, at most, for what files hold: in a directory that others may write there may be sparse ones of any size
+ */
+export async function readBack(
+  target: HeldDirectory,
+  made: ReadonlyMap<string, readonly string[]>,
+  only: string,
+  bytes: number,
+): Promise<Inherited> {
+  const reader = new Reader(bytes)
+  const entries = new Map<string, TargetNode>()
+  for (const name of (await target.names()).map(String)) {
+    // Unless a source has had an entry of the draft's name.
+    const isData = name === '..data' || (name === DATA_DRAFT && !made.has(name))
+    const inodes = made.get(isData ? '..data' : name)
+    if (inodes === undefined || (only !== '' && name !== only)) continue
+    const stat = await target.lstat(name).catch(() => undefined)
+    if (stat === undefined) continue
+    // The link is made in place, so that its number is not known before. Nobody else's is a link of this user's.
+    const isOwnLink = stat.isSymbolicLink() && stat.uid === effectiveUser()
+    if (!inodes.includes(identityOf(stat)) && !(isData && isOwnLink)) continue
+    const node = await reader.node(target, name, name, stat, 0)
+    if (node !== undefined) entries.set(name, node)
+  }
+  const tree: TargetTree = { kind: 'directory', key: statKey(await target.stat()), entries }
+  return { tree, inventory: reader.inventory }
+}
+
+/** Reads within bounds: in a directory of the target that others may write there may be anything by now. */
+class Reader {
+  readonly inventory = new Inventory()
+  // Left to be read.
+  #bytes: bigint
+  #entries = 0
+
+  constructor(bytes: number) {
+    this.#bytes = BigInt(Math.min(bytes, Number.MAX_SAFE_INTEGER))
+  }
+
+  /** undefined for what no mirror makes: sockets and the like. */
+  async node(
+    parent: HeldDirectory,
+    name: string,
+    path: string,
+    stat: FileStat,
+    depth: number,
+  ): Promise<TargetNode | undefined> {
+    this.#entries++
+    const key = statKey(stat)
+    if (stat.isDirectory()) return await this.#directory(parent, name, path, stat, depth)
+    if (!stat.isSymbolicLink() && !stat.isFile()) return undefined
+    this.#note(path, stat)
+    if (stat.isSymbolicLink()) return { kind: 'link', to: stat.link }
+    // One that cannot be read, its mode may forbid that even to us, is like no source: it is replaced.
+    this.#bytes -= stat.size
+    const digest = this.#bytes < 0n ? '' : await digestFile(parent, name, key).catch(() => '')
+    return { kind: 'file', key, digest }
+  }
+
+  async #directory(
+    parent: HeldDirectory,
+    name: string,
+    path: string,
+    { ino }: FileStat,
+    depth: number,
+  ): Promise<TargetNode | undefined> {
+    await using held = await parent.directory(name).catch(() => undefined)
+    if (held === undefined || held.opened.ino !== ino) return undefined
+    this.#note(path, held.opened)
+    const entries = new Map<string, TargetNode>()
+    const node: TargetTree = { kind: 'directory', key: statKey(held.opened), entries }
+    // No mirror makes more: what is left out here goes with the directory, or stays in it.
+    if (depth > MAX_DEPTH) return node
+    for (const child of (await held.names(MAX_ENTRIES)).map(String)) {
+      if (this.#entries > MAX_ENTRIES) break
+      const stat = await held.lstat(child).catch(() => undefined)
+      const made = stat && (await this.node(held, child, `${path}/${child}`, stat, depth + 1))
+      if (made !== undefined) entries.set(child, made)
+    }
+    return node
+  }
+
+  #note(path: string, stat: FileStat): void {
+    this.inventory.note(path, stat)
+    this.inventory.confirm(path, stat)
+  }
+}

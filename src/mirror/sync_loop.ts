@@ -1,0 +1,234 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { warnOfThreadLeftBehind } from '../mounts/syscalls/abandoned_thread.ts'
+import { warn } from '../warning.ts'
+import { TWO_TICKS } from './copy/stage.ts'
+import { Sentinels } from './source/stat_probes.ts'
+import type { Outcome, PassContext } from './sync_pass.ts'
+import { Passes } from './sync_pass.ts'
+
+/** ms after which all of the source is looked at, though nothing seems to have changed: for those who edit a generation in place. */
+const THOROUGH = 10_000
+/** ms after which a source that does not answer is called lost. */
+const PATIENCE = 5000
+/** ms that the end of a pass is waited for when a mirror is closed. */
+const PARTING = 500
+/** A pass that takes longer than this, and than the interval, is said to. */
+const SLOW = 250
+
+/** Told of what comes of following. What these throw is for those who await the pass. */
+export interface FollowerListener {
+  passed(outcome: Outcome): void
+  failed(error: unknown): void
+  /** The source has not answered for a while. */
+  stalled(reason: string): void
+  /** Nor has the target, for so many ms. Told again while that lasts. */
+  targetStalled(ms: number): void
+}
+
+interface Request {
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** Follows one source: a pass, then a wait until something has changed, or for the interval. */
+export class Follower {
+  readonly #context: PassContext
+  readonly #passes: Passes
+  readonly #listener: FollowerListener
+  #requests: Request[] = []
+  #wake = () => {}
+  #loop: Promise<void> | undefined
+  #ended = false
+  readonly #ending = new AbortController()
+  #saidSlow = false
+  // performance.now() of the beginning of the last pass, and ms from there to the next.
+  #began = 0
+  #soon: number
+  // A sentinel was not what it had been.
+  #wasDisturbed = false
+
+  constructor(context: PassContext, listener: FollowerListener) {
+    this.#context = context
+    this.#listener = listener
+    this.#passes = new Passes(context)
+    this.#soon = context.config.interval
+  }
+
+  /** The first pass. */
+  async begin(): Promise<void> {
+    const first = this.#pass()
+    // The end waits for this one as well: what it makes in the target must be there before the target is cleared.
+    this.#loop = first.then(
+      (outcome) => this.#follow(outcome),
+      () => {},
+    )
+    await first
+  }
+
+  /** Resolves after a pass that begins now, or after the one under way. */
+  refresh(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#requests.push({ resolve, reject })
+      this.#wake()
+    })
+  }
+
+  /** Another look is due, whatever was seen. */
+  disturb(): void {
+    this.#wake()
+  }
+
+  /** Ends after the pass under way; one that a dead mount holds is left behind, and that is said. */
+  async end(): Promise<void> {
+    const { calls, path } = this.#context.source
+    this.#ended = true
+    this.#wake()
+    const parting = new AbortController()
+    await Promise.race([this.#loop, sleep(PARTING, undefined, { signal: parting.signal }).catch(() => {})])
+    parting.abort()
+    if (calls.unanswered >= PARTING) warnOfThreadLeftBehind(path, calls.unanswered)
+    calls.end()
+    this.#ending.abort()
+    await this.#loop
+  }
+
+  async #follow(first: Outcome | undefined): Promise<void> {
+    let outcome = first
+    while (!this.#ended) {
+      if (this.#requests.length === 0) await this.#rest(outcome)
+      if (this.#ended) break
+      const requests = this.#requests
+      this.#requests = []
+      try {
+        outcome = await this.#pass()
+        for (const { resolve } of requests) resolve()
+      } catch (error) {
+        outcome = undefined
+        for (const { reject } of requests) reject(error)
+        // A listener's, for one: an uncaught exception, as in any EventEmitter, where nobody awaits the pass.
+        if (requests.length === 0) process.nextTick(rethrow, error)
+      }
+    }
+    for (const { resolve } of this.#requests) resolve()
+  }
+
+  /** undefined if it failed. */
+  async #pass(): Promise<Outcome | undefined> {
+    const { source } = this.#context
+    this.#began = performance.now()
+    let outcome: Outcome
+    try {
+      outcome = await this.#watchOver(this.#passes.run(this.#ending.signal))
+    } catch (error) {
+      if (this.#ended) return undefined
+      this.#listener.failed(error)
+      return undefined
+    } finally {
+      if (!this.#ended) this.#sayIfSlow(source.path)
+    }
+    if (!this.#ended) this.#listener.passed(outcome)
+    return outcome
+  }
+
+  async #rest(outcome: Outcome | undefined): Promise<void> {
+    const { interval, persistent } = this.#context.config
+    const took = performance.now() - this.#began
+    // A writer who has begun goes on (the directory of an AtomicWriter changes five times in an update), and what was read once is to
+    // be read once more. Soon, then, but not at the cost of all the time there is.
+    const isChanging =
+      this.#wasDisturbed ||
+      outcome?.found === 'torn' ||
+      (outcome?.found === 'source' && outcome.changed !== undefined)
+    this.#soon = isChanging
+      ? Math.max(TWO_TICKS, interval / 16, Math.min(took, interval / 2))
+      : Math.min(interval, 2 * this.#soon)
+    this.#wasDisturbed = false
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    const complete = outcome?.found === 'source' ? outcome.complete : undefined
+    const sentinels = complete && (await this.#watchOver(Sentinels.place(this.#context.source, complete)))
+    if (sentinels === undefined) {
+      const pause = Math.max(this.#soon, 2 * took) - took
+      const ends = new AbortController()
+      const options = { signal: ends.signal, ref: persistent }
+      await Promise.race([woken, sleep(pause, undefined, options).catch(() => {})])
+      ends.abort()
+    } else {
+      const isUnconfirmed = outcome?.found === 'source' && outcome.isUnconfirmed
+      await Promise.race([woken, this.#watch(sentinels, isUnconfirmed ? 2 * interval : THOROUGH)])
+      await sentinels[Symbol.asyncDispose]().catch(() => {})
+    }
+    this.#wake = () => {}
+  }
+
+  /** Until something has changed, and without this thread being woken. */
+  async #watch(sentinels: Sentinels, limit: number): Promise<void> {
+    const { config, source } = this.#context
+    const { interval, persistent } = config
+    const pace = {
+      soon: Math.ceil(this.#soon),
+      interval: Math.ceil(interval),
+      limit: Math.ceil(Math.max(limit, interval)),
+    }
+    const stalled = setTimeout(
+      () => this.#listener.stalled(`it has not answered for ${seconds(PATIENCE)}`),
+      pace.limit + interval + PATIENCE,
+    ).unref()
+    try {
+      const { ended, longest } = await source.calls.awaitChange(sentinels.all, pace, persistent)
+      if (longest > interval) this.#saySlow(source.path, longest)
+      this.#wasDisturbed = ended === 'changed'
+      // A quiet source is at its full interval when it is looked at thoroughly.
+      if (ended === 'quiet') this.#soon = interval
+    } catch {
+      // Ended, or there is no memory: the next pass says what is to be said.
+    } finally {
+      clearTimeout(stalled)
+    }
+  }
+
+  /** Says meanwhile if the source does not answer. */
+  async #watchOver<T>(work: Promise<T>): Promise<T> {
+    const watchdog = setInterval(() => this.#sayIfStalled(), PATIENCE / 5).unref()
+    try {
+      return await work
+    } finally {
+      clearInterval(watchdog)
+    }
+  }
+
+  #sayIfStalled(): void {
+    const { source, target } = this.#context
+    const { unanswered } = source.calls
+    if (unanswered >= PATIENCE) this.#listener.stalled(`it has not answered for ${seconds(unanswered)}`)
+    const { calls } = target.held
+    if (calls.unanswered >= PATIENCE) this.#listener.targetStalled(calls.unanswered)
+  }
+
+  #sayIfSlow(path: string): void {
+    const { interval, quiet } = this.#context.config
+    const took = performance.now() - this.#began - Math.max(quiet, TWO_TICKS)
+    if (took > Math.max(interval, SLOW)) this.#saySlow(path, took)
+    // One at the limit is not to say it again and again.
+    else if (took < interval / 2) this.#saidSlow = false
+  }
+
+  #saySlow(path: string, took: number): void {
+    if (this.#saidSlow) return
+    this.#saidSlow = true
+    warn(
+      'INOTIFY_BRIDGE_SLOW_POLL',
+      `looking at ${path} took ${seconds(took)}, longer than the interval`,
+      'Changes are seen as much later. Half of the time is left to the server.',
+    )
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`
+}
+
+function rethrow(error: unknown): void {
+  throw error
+}

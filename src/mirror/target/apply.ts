@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { InotifyError } from '../../errors.ts'
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
+import { RENAME_EXCHANGE } from '../../mounts/syscalls/syscall_thread.ts'
+import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
+import type { Built, Work } from '../copy/staging_area.ts'
+import { DATA_DRAFT } from '../plan/generation.ts'
+import type { Step } from '../plan/plan.ts'
+import type { TargetTree } from '../plan/tree.ts'
+import { codeOf, Displaced, orDisplaced } from '../source/errors.ts'
+import { UNBORN_PREFIX } from '../staging/leftover_staging.ts'
+import { isData, type Ready } from './build.ts'
+import type { Target } from './target.ts'
+
+/**
+ * ms for which what led into a directory has led elsewhere before the directory goes: a reader may be in the midst of its way, between the
+ * text of a link and the name in it, and have lost the processor there.
+ */
+const PARTING = 10
+
+/** What came of a plan. */
+export interface Applied {
+  /** Whether anything that a reader or a watcher could notice has changed. */
+  readonly visible: boolean
+  /** Whether somebody else has changed the target meanwhile: what is missing by that is to be made again. */
+  readonly isDisplaced: boolean
+  readonly failures: readonly InotifyError[]
+}
+
+/**
+ * Carries out the steps of a plan in their order. `target.tree` follows each step that has succeeded and no other, so what
+ * failed is planned again the next time.
+ */
+export async function apply(
+  steps: readonly Step[],
+  ready: Ready,
+  target: Target,
+  work: () => Promise<Work>,
+): Promise<Applied> {
+  const failures: InotifyError[] = []
+  const done: Step[] = []
+  let isDisplaced = false
+  let mayBeRead = false
+  const part = async () => {
+    if (mayBeRead) await sleep(PARTING)
+    mayBeRead = false
+  }
+  for (const step of steps) {
+    try {
+      if (step.do === 'remove' && isDirectory(target.tree, step.path)) await part()
+      mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
+      believe(target.tree, step)
+    } catch (error) {
+      if (error instanceof Displaced) {
+        isDisplaced = true
+        target.drop(error.path)
+      } else if (error instanceof InotifyError) failures.push(error)
+      else throw error
+      // Without the new generation `..data` must not move, and without `..data` the old generation must not go.
+      if (step.do === 'place' && step.essential) break
+      continue
+    }
+    done.push(step)
+  }
+  // What changed places with something goes with the work directory.
+  await part()
+  for (const step of done)
+    if (step.do === 'place' || step.do === 'attributes')
+      isDisplaced = !(await target.confirm(step.path)) || isDisplaced
+  return { visible: done.some((step) => step.do !== 'remember'), isDisplaced, failures }
+}
+
+/** Returns whether a reader may be on its way through a directory that nothing leads to any more. */
+async function carryOut(
+  step: Step,
+  ready: Ready,
+  target: Target,
+  openWork: () => Promise<Work>,
+): Promise<boolean> {
+  if (step.do === 'remember') return false
+  const { path } = step
+  const { inventory } = target
+  const shown = `${target.shown}/${path}`
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const built = ready.get(step)
+  if (built instanceof Error) throw built
+  await using parent = await target.parentOf(path)
+  if (step.do === 'remove') {
+    await onTarget(
+      'unlink',
+      shown,
+      removeTree(parent, name, (stat) => inventory.isSame(path, stat)),
+    )
+    target.forget(path)
+  } else if (step.do === 'attributes') {
+    // By a descriptor: chmod(2) follows symlinks, and what took the entry's place is somebody else's. So is a file that has another
+    // name as well.
+    await using entry = await onTarget('open', shown, parent.hold(name).catch(orDisplaced(path)))
+    const { opened } = entry
+    if (!inventory.isSame(path, opened) || (opened.isFile() && opened.nlink !== 1n)) throw new Displaced(path)
+    await copyAttributes(entry, shown, step.node.key)
+    inventory.note(path, await onTarget('stat', shown, entry.stat()))
+  } else if (isData(step) && step.node.kind === 'link') {
+    const isDraftContent = target.tree.entries.has(DATA_DRAFT)
+    const made = await onTarget('rename', shown, swapData(parent, step.node.to, openWork, isDraftContent))
+    target.forget(path)
+    inventory.note(path, made)
+    return true
+  } else {
+    if (built === undefined) throw new Error(`planned without being built: ${path}`)
+    const exchanged = await onTarget('rename', shown, publish(built, parent, name, await openWork()))
+    target.forget(path)
+    for (const [at, inode] of built.inodes) inventory.note(at, inode)
+    return exchanged || step.essential
+  }
+  return false
+}
+
+function isDirectory(tree: TargetTree, path: string): boolean {
+  return !path.includes('/') && tree.entries.get(path)?.kind === 'directory'
+}
+
+async function swapData(
+  parent: HeldDirectory,
+  to: string,
+  openWork: () => Promise<Work>,
+  isDraftContent: boolean,
+): Promise<FileStat> {
+  const { calls } = parent
+  // A source may have an entry of the draft's name, which stays while `..data` is swapped.
+  const [above, draft] = isDraftContent ? await inWork(openWork) : [parent, DATA_DRAFT]
+  try {
+    await calls.symlink(to, above.at(draft))
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    // Left from a mirror that was killed between these lines.
+    await putAway(above, draft, await openWork())
+    await calls.symlink(to, above.at(draft))
+  }
+  const made = await above.lstat(draft).catch(orDisplaced('..data'))
+  // Whoever may write the target can have put another there.
+  if (made.link !== to) throw new Displaced('..data')
+  try {
+    await calls.rename(above.at(draft), parent.at('..data'))
+  } catch (error) {
+    if (codeOf(error) !== 'EISDIR') {
+      await calls.unlink(above.at(draft))
+      throw error
+    }
+    // Somebody's directory: as anything else in the way it goes.
+    await calls.rename(above.at(draft), parent.at('..data'), RENAME_EXCHANGE)
+    await putAway(above, draft, await openWork())
+  }
+  return made
+}
+
+async function inWork(openWork: () => Promise<Work>): Promise<[HeldDirectory, string]> {
+  const work = await openWork()
+  return [work.held, work.next()]
+}
+
+/** Moves what is in the way into the work directory, with which it goes. */
+async function putAway(parent: HeldDirectory, name: string, work: Work): Promise<void> {
+  await parent.calls.rename(parent.at(name), work.held.at(work.next()))
+}
+
+/**
+ * Renames what was made into place. rename(2) does not replace a directory by anything but a directory, nor one that is not
+ * empty: then the two change places, and what was there goes with the work directory.
+ */
+async function publish(
+  { name: made }: Built,
+  parent: HeldDirectory,
+  name: string,
+  work: Work,
+): Promise<boolean> {
+  const { held } = work
+  const { calls } = held
+  try {
+    await calls.rename(held.at(made), parent.at(name))
+    return false
+  } catch (error) {
+    if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error
+  }
+  try {
+    await calls.rename(held.at(made), parent.at(name), RENAME_EXCHANGE)
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES') throw error
+    await exchangeBeside(made, parent, name, held)
+  }
+  return true
+}
+
+/**
+ * The same within one directory. Another user's directory, as a mirror that ran as root leaves it, may be renamed there by whoever may
+ * write that; to move it elsewhere its `..` would be written to: rename(2), EACCES. What cannot be removed of it stays.
+ */
+async function exchangeBeside(
+  made: string,
+  parent: HeldDirectory,
+  name: string,
+  held: HeldDirectory,
+): Promise<void> {
+  const aside = `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
+  const { calls } = parent
+  await calls.rename(held.at(made), parent.at(aside))
+  try {
+    await calls.rename(parent.at(aside), parent.at(name), RENAME_EXCHANGE)
+  } finally {
+    await removeTree(parent, aside).catch(() => {})
+  }
+}
+
+/** Makes `tree` say that the step has been carried out. */
+function believe(tree: TargetTree, step: Step): void {
+  const path = step.path.split('/')
+  const name = path.pop() ?? ''
+  let directory = tree
+  for (const part of path) {
+    const next = directory.entries.get(part)
+    // Dropped by a step before, as somebody has displaced it.
+    if (next?.kind !== 'directory') throw new Displaced(path.join('/'))
+    directory = next
+  }
+  if (step.do === 'remove') {
+    directory.entries.delete(name)
+  } else if (step.do === 'attributes' && step.node.kind === 'directory') {
+    // Only owner and mode are new; which of the planned entries are there is said by their own steps.
+    const had = directory.entries.get(name)
+    if (had?.kind === 'directory') directory.entries.set(name, { ...had, key: step.node.key })
+  } else {
+    directory.entries.set(name, step.node)
+  }
+}

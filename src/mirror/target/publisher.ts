@@ -1,0 +1,284 @@
+import { InotifyError } from '../../errors.ts'
+import { onTarget } from '../copy/safe_copy.ts'
+import { changedNames } from '../plan/changed.ts'
+import { currentGeneration } from '../plan/generation.ts'
+import { adopted, withoutClaimed } from '../plan/last_good.ts'
+import { type Contribution, merge } from '../plan/merge.ts'
+import { isApart, isEssential, plan, type Step } from '../plan/plan.ts'
+import type { TargetNode, TargetTree } from '../plan/tree.ts'
+import { Replaced } from '../source/errors.ts'
+import { apply } from './apply.ts'
+import { buildAll, isAtHand, type Ready } from './build.ts'
+import { identityOf } from './inventory.ts'
+import { irretrievable } from './irretrievable.ts'
+import type { Target } from './target.ts'
+
+export interface Published {
+  /** Names that have changed for consumers; undefined if nothing was published. */
+  readonly changed: string[] | undefined
+  readonly failures: readonly InotifyError[]
+  /** Whether more is to be published of the source than was: another has to be looked at first. */
+  readonly isDeferred: boolean
+}
+
+/** After so many passes in turn that could not publish all, no source is looked at sooner than at its interval, and it is said. */
+const MOST_DEFERRALS = 4
+
+export const NOTHING: Published = { changed: undefined, failures: [], isDeferred: false }
+
+/** Brings the target up to what the sources have, for one of them at a time. */
+export class Publisher {
+  readonly #target: Target
+  readonly #contributions: Array<Contribution | undefined>
+  /** Called to have another pass over a source. */
+  lookAgain: (source: number) => void = () => {}
+  /** Told that the target's path has come to lead to another directory. */
+  moved: (error: InotifyError) => void = () => {}
+  #isUp = false
+  // How often in turn something could not be published, for want of another source's files or as somebody displaced it.
+  #deferrals = 0
+  // The sources that have been heard of since something was first wanting: what is wanting of another one may be on its way.
+  readonly #heard = new Set<number>()
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(target: Target, sources: number) {
+    this.#target = target
+    this.#contributions = new Array<Contribution | undefined>(sources).fill(undefined)
+  }
+
+  /** What the target has. */
+  get tree(): TargetTree {
+    return this.#target.tree
+  }
+
+  /** Whether the target has all that was last to be published of any source. */
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  contributionOf(source: number): Contribution | undefined {
+    return this.#contributions[source]
+  }
+
+  /**
+   * A pass over a source begins: what somebody has changed in the target is not believed any more. Returns which target the pass makes
+   * things ready for; {@link end} is to be called with that.
+   */
+  begin(source: number): Promise<number> {
+    return this.#inTurn(async () => {
+      const { shown } = this.#target
+      // Not as they are: a pass would take what a call on the target says for the source's.
+      const moved = await onTarget('open', shown, this.#target.locate())
+      await onTarget('stat', shown, this.#target.staging.renew(source))
+      await this.#target.verify()
+      if (moved !== undefined) {
+        this.#contributions.fill(undefined)
+        this.#isUp = false
+        for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
+        this.moved(moved)
+      }
+      return this.#target.begin()
+    })
+  }
+
+  end(epoch: number): Promise<void> {
+    return this.#inTurn(() => this.#target.end(epoch))
+  }
+
+  /**
+   * Publishes what a source has become. Until all have been heard of nothing is: what the others have is not gone.
+   *
+   * @param epoch what {@link begin} has returned; throws {@link Replaced} if the target is another since
+   * @param mayRemove whether entries may be removed. If not, and some would be, nothing is done: undefined
+   */
+  publish(
+    source: number,
+    epoch: number,
+    contribution: Contribution,
+    mayRemove: boolean,
+  ): Promise<Published | undefined> {
+    return this.#inTurn(async () => {
+      if (epoch !== this.#target.epoch) throw new Replaced('the target was replaced')
+      const contributions = withoutClaimed(this.#contributions.with(source, contribution))
+      const known = contributions.filter((each) => each !== undefined)
+      const isComplete = known.length === contributions.length
+      const published = isComplete
+        ? await this.#bringUp(known, source, mayRemove)
+        : { ...NOTHING, isDeferred: true }
+      if (published === undefined) return undefined
+      this.#isUp = !published.isDeferred && published.failures.length === 0
+      // What is not published now will be by another source's pass, which needs the files.
+      if (!published.isDeferred) await this.#target.staging.release()
+      else if (contribution !== this.#contributions[source]) await this.#target.staging.keep(source)
+      for (const [index, each] of contributions.entries())
+        if (each !== undefined) this.#contributions[index] = each
+      return published
+    })
+  }
+
+  /**
+   * A source is lost: where it has not been heard of since the target became another, the rest does not wait for it any longer. What the
+   * target has of it stays.
+   */
+  goOnWithout(source: number, path: string): void {
+    this.#heard.add(source)
+    if (this.#contributions[source] !== undefined) return
+    this.#contributions[source] = adopted(this.tree, path)
+    for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
+  }
+
+  /** Removes from the target all that the mirror has put there. */
+  withdraw(): Promise<readonly InotifyError[]> {
+    return this.#inTurn(async () => {
+      const { tree } = this.#target
+      await this.#target.verify()
+      const steps = plan(tree, { ...tree, entries: new Map() })
+      return (await apply(steps, new Map(), this.#target, () => this.#target.staging.work(0))).failures
+    })
+  }
+
+  /** Leaves to the next mirror, exactly, which entries are this one's. */
+  leave(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#target.verify()
+      await this.#target.staging.record(this.#target.made)
+      await this.#target.staging.leave()
+    })
+  }
+
+  /** Resolves when nothing is being published. */
+  async settled(): Promise<void> {
+    await this.#last
+  }
+
+  async #bringUp(
+    contributions: readonly Contribution[],
+    source: number,
+    mayRemove: boolean,
+  ): Promise<Published | undefined> {
+    const target = this.#target
+    const { tree, conflicts } = merge(contributions, target.tree)
+    const failures = conflicts.map(
+      ({ name, sources: [first, second] }) =>
+        new InotifyError({
+          errno: 'EEXIST',
+          syscall: 'mirror',
+          path: `${second}/${name}`,
+          hint: `${first} has an entry '${name}' as well, and only that one is mirrored: rename one of them`,
+        }),
+    )
+    let steps = plan(target.tree, tree)
+    if (steps.length === 0) {
+      this.#deferrals = 0
+      this.#heard.clear()
+      return { ...NOTHING, failures }
+    }
+    if (!mayRemove && steps.some((step) => step.do === 'remove')) return undefined
+    const ready = await this.#atHand(steps)
+    const lacking = steps.filter((step) => !ready.has(step))
+    const isKeptBack = lacking.some(isEssential)
+    if (lacking.length === 0) {
+      this.#heard.clear()
+    } else {
+      this.#heard.add(source)
+      this.#defer(source)
+      const isLasting = this.#deferrals > MOST_DEFERRALS
+      const stuck = isLasting ? await this.#stuck(lacking, contributions) : undefined
+      if (stuck !== undefined) failures.push(stuck)
+      if (isKeptBack && !isLasting) return { ...NOTHING, failures, isDeferred: true }
+      steps = isKeptBack ? [...ready].filter(isApart) : [...ready]
+    }
+    const isPutOff = steps.some((step) => step.do === 'remove' && tree.entries.has(step.path))
+    const before = copyTree(target.tree)
+    const work = () => target.staging.work(source)
+    const built = await buildAll(steps, target, work)
+    try {
+      await target.staging.record(withBuilt(target.made, steps, built))
+    } catch (error) {
+      if (!(error instanceof InotifyError)) throw error
+      failures.push(error)
+      steps = withoutNew(steps, target.staging.made)
+    }
+    const applied = await apply(steps, built, target, work)
+    // What somebody has displaced meanwhile is copied once more.
+    if (applied.isDisplaced || isPutOff) this.#defer(undefined)
+    else if (lacking.length === 0) this.#deferrals = 0
+    const changed = applied.visible ? changedNames(before, target.tree) : undefined
+    return {
+      changed,
+      failures: [...failures, ...applied.failures],
+      isDeferred: isKeptBack || isPutOff || applied.isDisplaced,
+    }
+  }
+
+  /**
+   * Has the sources looked at again at once, all but the one that is, since something could not be published. Not for ever: one that is
+   * held gives nothing however often it is asked, and whoever goes on displacing what is put in place must not have all of a processor.
+   */
+  #defer(source: number | undefined): void {
+    if (++this.#deferrals > MOST_DEFERRALS) return
+    for (const each of this.#contributions.keys()) if (each !== source) this.lookAgain(each)
+  }
+
+  #stuck(
+    lacking: readonly Step[],
+    contributions: readonly Contribution[],
+  ): Promise<InotifyError | undefined> {
+    const heard = contributions.filter((_, source) => this.#heard.has(source))
+    const hasKeys = async ({ generation }: Contribution) =>
+      generation === undefined || (await this.#isAtHand(generation.tree, true))
+    return irretrievable(this.#target.shown, lacking, heard, hasKeys)
+  }
+
+  /** Those of the steps whose content is there. */
+  async #atHand(steps: readonly Step[]): Promise<ReadonlySet<Step>> {
+    const ready = new Set<Step>()
+    for (const step of steps)
+      if (step.do !== 'place' || (await this.#isAtHand(step.node, step.essential))) ready.add(step)
+    return ready
+  }
+
+  #isAtHand(node: TargetNode, isOfGeneration: boolean): Promise<boolean> {
+    const { tree, staging } = this.#target
+    const from = isOfGeneration ? currentGeneration(tree)?.tree : undefined
+    return isAtHand(node, (each) => staging.has(each), from)
+  }
+
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(run)
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+}
+
+/** The entries of the target while the steps are carried out: what is there, or what replaces it. */
+function withBuilt(
+  made: Map<string, string[]>,
+  steps: readonly Step[],
+  built: Ready,
+): ReadonlyMap<string, readonly string[]> {
+  for (const step of steps) {
+    if (step.do !== 'place' || step.path.includes('/')) continue
+    const ready = built.get(step)
+    const inode = ready === undefined || ready instanceof Error ? undefined : ready.inodes.get(step.path)
+    made.set(step.path, [...(made.get(step.path) ?? []), ...(inode === undefined ? [] : [identityOf(inode)])])
+  }
+  return made
+}
+
+/**
+ * What can be done if names that are new cannot be noted down, since the target is full: all the rest, which may make room.
+ * A generation that is not placed must not be led to.
+ */
+function withoutNew(steps: readonly Step[], made: ReadonlyMap<string, unknown>): Step[] {
+  const isPossible = (step: Step) => made.has(step.path.split('/')[0] ?? '')
+  if (steps.some((step) => isEssential(step) && !isPossible(step))) return []
+  return steps.filter(isPossible)
+}
+
+/** The tree of the target is changed step by step; its leaves are not. */
+function copyTree(tree: TargetTree): TargetTree {
+  const entries = new Map(tree.entries)
+  for (const [name, node] of entries) if (node.kind === 'directory') entries.set(name, copyTree(node))
+  return { ...tree, entries }
+}

@@ -1,0 +1,350 @@
+import { constants } from 'node:fs'
+import { dirname } from 'node:path'
+import { InotifyError } from '../../errors.ts'
+import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { AT_FDCWD, type Calls, O_PATH } from '../../mounts/syscalls/syscall_thread.ts'
+import { onTarget } from '../copy/safe_copy.ts'
+import type { TargetNode, TargetTree } from '../plan/tree.ts'
+import { Displaced, orDisplaced } from '../source/errors.ts'
+import { hasLinks, Staging } from '../staging/staging.ts'
+import { readBack } from '../staging/takeover.ts'
+import type { Inode, Inventory } from './inventory.ts'
+import {
+  openTarget,
+  removeIfEmpty,
+  type SourceDirectory,
+  TargetGone,
+  warnUnlessInMemory,
+} from './open_target.ts'
+import { isTrustedWay } from './trusted_way.ts'
+import { confirm, untouched } from './verify_target.ts'
+
+const { O_DIRECTORY } = constants
+
+/** How often a target that another mirror has made and removed again is made anew. */
+const ATTEMPTS = 3
+
+/** What a target is opened with. */
+export interface TargetPlace {
+  /** The path of the directory. */
+  readonly directory: string
+  /** The one entry in it that is mirrored to; '' if it is all of it. */
+  readonly only: string
+  readonly sources: readonly SourceDirectory[]
+  /** Bytes that a file may have, at most, to be read for what it holds. */
+  readonly bytes: number
+}
+
+/** A directory that is mirrored to, open. */
+interface Opened {
+  readonly held: HeldDirectory
+  /** Whether nothing was in it but what the mirrors before have noted down. */
+  readonly wasEmpty: boolean
+  /** The directory that its path was in; undefined where that cannot be looked at. */
+  readonly above: Inode | undefined
+  readonly staging: Staging
+  readonly tree: TargetTree
+  readonly inventory: Inventory
+}
+
+/** What a mirror writes to: the directory at a path, what the mirror has put into it, and where it makes that ready. */
+export class Target {
+  readonly #calls: Calls
+  readonly #place: TargetPlace
+  #opened: Opened
+  /** How often the path has come to lead to another directory. */
+  epoch = 0
+  /** Those that were mirrored to before. */
+  #former: Array<{ readonly epoch: number; readonly opened: Opened }> = []
+  /** By epoch how many passes are under way that began in it. */
+  readonly #passes = new Map<number, number>()
+
+  private constructor(calls: Calls, place: TargetPlace, opened: Opened) {
+    this.#calls = calls
+    this.#place = place
+    this.#opened = opened
+  }
+
+  static async open(calls: Calls, place: TargetPlace): Promise<Target> {
+    return new Target(calls, place, await openAt(calls, place))
+  }
+
+  /** How people call it. */
+  get shown(): string {
+    return this.#place.directory
+  }
+
+  get held(): HeldDirectory {
+    return this.#opened.held
+  }
+
+  get staging(): Staging {
+    return this.#opened.staging
+  }
+
+  /** What the mirror has put there. */
+  get tree(): TargetTree {
+    return this.#opened.tree
+  }
+
+  get inventory(): Inventory {
+    return this.#opened.inventory
+  }
+
+  /** The first level of what the mirror has put there, with what tells the inodes. */
+  get made(): Map<string, string[]> {
+    const { tree, inventory } = this.#opened
+    const identitiesOf = (name: string) => [inventory.identityOf(name)].filter((each) => each !== undefined)
+    return new Map([...tree.entries.keys()].map((name) => [name, identitiesOf(name)]))
+  }
+
+  /** Whether all that is in it is this mirror's. */
+  get wasEmpty(): boolean {
+    return this.#opened.wasEmpty
+  }
+
+  /** A pass begins that makes things ready here; to be ended with what this returns. */
+  begin(): number {
+    this.#passes.set(this.epoch, (this.#passes.get(this.epoch) ?? 0) + 1)
+    return this.epoch
+  }
+
+  /** What was mirrored to before is let go of when no pass uses it any more: its descriptors must not be given to another file before. */
+  async end(epoch: number): Promise<void> {
+    const left = (this.#passes.get(epoch) ?? 1) - 1
+    if (left > 0) this.#passes.set(epoch, left)
+    else this.#passes.delete(epoch)
+    const oldest = Math.min(this.epoch, ...this.#passes.keys())
+    const unused = this.#former.filter((each) => each.epoch < oldest)
+    this.#former = this.#former.filter((each) => !unused.includes(each))
+    for (const { opened } of unused) await letGo(opened)
+  }
+
+  /**
+   * Looks whether the path still leads to the directory that is held. If not, that one keeps what it has, and the one at the path, made
+   * if there is none, is mirrored to from now on. Returns the error that says so. Throws EPERM where somebody else may have put it there,
+   * and it is neither empty nor was a mirror's: a running mirror of root's would write wherever he leads it.
+   */
+  async locate(): Promise<InotifyError | undefined> {
+    const { held } = this.#opened
+    const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(() => undefined)
+    if (there !== undefined) this.#calls.close(there.fd)
+    const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
+    // By another mount of it, too: what is written to the one that is held is in both.
+    if (isSame) {
+      try {
+        return await this.#restage()
+      } catch (error) {
+        // Removed between the two looks.
+        if (!(await isRemoved(held))) throw error
+      }
+    }
+    this.#turnTo(await openAt(this.#calls, this.#place, await this.#wayFrom()))
+    return this.#stale(
+      'the directory was removed, renamed or replaced while it was mirrored to: what is at the path now is mirrored to from here on, and programs that hold the old one must open the path again',
+    )
+  }
+
+  /** Takes from what is believed all that somebody has removed, replaced or changed, so that it is put there again. */
+  async verify(): Promise<void> {
+    const { held, tree, inventory } = this.#opened
+    const entries = await onTarget('stat', this.shown, untouched(held, tree, '', inventory))
+    if (entries !== tree.entries) replaceEntries(tree, entries)
+  }
+
+  /** Takes note of how an entry is that has been put in place, with all beneath it; false, and it is dropped, if it is another by now. */
+  async confirm(path: string): Promise<boolean> {
+    const node = this.#nodeAt(path)
+    if (node === undefined) return false
+    try {
+      await using parent = await this.parentOf(path)
+      await confirm(parent, path, node, this.inventory)
+      return true
+    } catch (error) {
+      // And no more than that: what it lies in is the mirror's to remove.
+      if (error instanceof Displaced) this.drop(error.path)
+      else if (!(error instanceof InotifyError))
+        return await onTarget('stat', this.shown, Promise.reject(error))
+      return false
+    }
+  }
+
+  /** Forgets which inodes were put at a path and beneath it. */
+  forget(path: string): void {
+    const node = this.#nodeAt(path)
+    if (node !== undefined) this.inventory.forget(path, node)
+  }
+
+  /** Believes no more that the mirror's entry is at a path. */
+  drop(path: string): void {
+    this.forget(path)
+    replaceEntries(this.tree, without(this.tree, path.split('/')).entries)
+  }
+
+  /**
+   * Opens the directory that a path is in. Throws {@link Displaced} if one on the way is not the one that was put there: what is done in it
+   * would be done to somebody else's.
+   */
+  async parentOf(path: string): Promise<HeldDirectory> {
+    const { held, inventory } = this.#opened
+    const parts = path.split('/').slice(0, -1)
+    let here = await held.descend('')
+    for (const [index, name] of parts.entries()) {
+      const at = parts.slice(0, index + 1).join('/')
+      const above = here
+      try {
+        here = await onTarget('open', `${this.shown}/${at}`, above.directory(name).catch(orDisplaced(at)))
+      } finally {
+        await above.close()
+      }
+      if (inventory.isSame(at, here.opened)) continue
+      await here.close()
+      throw new Displaced(at)
+    }
+    return here
+  }
+
+  /** Removes the directory if the mirror, or one before it, made it, it is still at its path, and there is nothing else in it. */
+  async removeIfOwn(): Promise<void> {
+    if (!this.staging.createdTarget) return
+    const there = await this.#calls.stat({ fd: AT_FDCWD, name: this.shown }).catch(() => undefined)
+    if (there?.dev === this.held.opened.dev && there.ino === this.held.opened.ino)
+      await removeIfEmpty(this.#calls, this.shown)
+  }
+
+  /** Closes all that is open but the present staging directory, which is removed or left before. */
+  async close(): Promise<void> {
+    for (const { opened } of this.#former) await letGo(opened)
+    this.#former = []
+    await this.held.close()
+    // The thread keeps the order: when this is answered all is closed, and the target can be unmounted.
+    await this.#calls.stat({ fd: AT_FDCWD, name: '/' }).catch(() => {})
+  }
+
+  /** Makes another staging directory where somebody has removed the one that there was, as whoever clears the target does. */
+  async #restage(): Promise<InotifyError | undefined> {
+    const { held, staging } = this.#opened
+    if (await onTarget('stat', this.shown, staging.isThere())) return undefined
+    const { only } = this.#place
+    const again = await onTarget('open', this.shown, held.descend(''))
+    try {
+      const options = { shown: this.shown, createdTarget: staging.createdTarget, only }
+      this.#turnTo({ ...this.#opened, held: again, staging: await Staging.open(again, options) })
+    } catch (error) {
+      await again.close()
+      throw error
+    }
+    return this.#stale(
+      "the mirror's own directory in it was removed: there is another now, and what is missing is put there again",
+    )
+  }
+
+  #turnTo(opened: Opened): void {
+    this.#former.push({ epoch: this.epoch, opened: this.#opened })
+    this.#opened = opened
+    this.epoch++
+  }
+
+  #stale(hint: string): InotifyError {
+    return new InotifyError({ errno: 'ESTALE', syscall: 'mirror', path: this.shown, hint })
+  }
+
+  /** Where the path must lead; undefined if only root and this user decide that. */
+  async #wayFrom(): Promise<Inode | undefined> {
+    const isTrusted = await isTrustedWay(this.#calls, this.shown).catch(() => false)
+    return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })
+  }
+
+  #nodeAt(path: string): TargetNode | undefined {
+    let node: TargetNode | undefined = this.tree
+    for (const name of path.split('/')) node = node?.kind === 'directory' ? node.entries.get(name) : undefined
+    return node
+  }
+}
+
+/** Opens the directory, and takes over what mirrors before have left in it. */
+async function openAt(calls: Calls, place: TargetPlace, above?: Inode): Promise<Opened> {
+  for (let left = ATTEMPTS; ; left--) {
+    try {
+      return await openOnce(calls, place, above)
+    } catch (error) {
+      if (!(error instanceof TargetGone)) throw error
+      if (left === 0)
+        throw new InotifyError({
+          errno: 'ENOENT',
+          syscall: 'mirror',
+          path: place.directory,
+          hint: 'it is removed as often as it is made: something else cleans up there',
+        })
+    }
+  }
+}
+
+async function openOnce(
+  calls: Calls,
+  { directory, only, sources, bytes }: TargetPlace,
+  from?: Inode,
+): Promise<Opened> {
+  const { held, created } = await openTarget(calls, directory, sources, from)
+  try {
+    await warnUnlessInMemory(held, directory)
+    const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
+    try {
+      const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
+      // One name is the staging directory's.
+      const wasEmpty =
+        tree.entries.size === 0 && (await onTarget('getdents64', directory, held.names(2))).length === 1
+      return { held, wasEmpty, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
+    } catch (error) {
+      await letGoOf(staging).catch(() => {})
+      throw error
+    }
+  } catch (error) {
+    const isGone = await isRemoved(held)
+    await held.close()
+    if (isGone) throw new TargetGone()
+    if (created) await removeIfEmpty(calls, directory).catch(() => {})
+    throw error
+  }
+}
+
+/** Whether a directory is at no path any more; false if nobody can tell. */
+async function isRemoved(held: HeldDirectory): Promise<boolean> {
+  return !(await hasLinks(held).catch(() => true))
+}
+
+async function inodeAt(calls: Calls, path: string): Promise<Inode | undefined> {
+  try {
+    await using held = await HeldDirectory.open(calls, path)
+    return held.opened
+  } catch {
+    return undefined
+  }
+}
+
+async function letGo({ held, staging }: Opened): Promise<void> {
+  // Where it has been removed nothing can be left.
+  await letGoOf(staging).catch(() => {})
+  await held.close()
+}
+
+/** What is noted down there is for the next mirror. */
+async function letGoOf(staging: Staging): Promise<void> {
+  if (staging.made.size > 0) await staging.leave()
+  else await staging.remove()
+}
+
+function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {
+  const now = [...entries]
+  tree.entries.clear()
+  for (const [name, node] of now) tree.entries.set(name, node)
+}
+
+/** The tree without what is at a path. What is below its first level it shares with what the sources gave, which stays as it is. */
+function without(tree: TargetTree, [name = '', ...rest]: readonly string[]): TargetTree {
+  const entries = new Map(tree.entries)
+  const child = entries.get(name)
+  if (rest.length === 0) entries.delete(name)
+  else if (child?.kind === 'directory') entries.set(name, without(child, rest))
+  return { ...tree, entries }
+}

@@ -1,0 +1,43 @@
+import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import { isTrusted, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
+import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+
+/**
+ * Whether nobody but root and this user decides to what an absolute path leads: of each directory on the way, those to which symlinks lead
+ * included, whether others can give the next name to something else. A last name that is not there yet counts as well.
+ */
+export async function isTrustedWay(calls: Calls, path: string): Promise<boolean> {
+  let here = await HeldDirectory.open(calls, '/')
+  let links = 0
+  try {
+    const rest = path.split('/')
+    for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+      if (name === '' || name === '.') continue
+      const entry = name === '..' ? undefined : await here.lstat(name).catch(() => undefined)
+      if (name !== '..' && !isKept(here.opened, entry)) return false
+      if (entry === undefined && name !== '..') return rest.length === 0
+      const isLink = entry?.isSymbolicLink() === true
+      if (isLink && ++links > MAX_LINKS) return false
+      if (isLink) rest.unshift(...entry.link.split('/'))
+      if (isLink && !entry.link.startsWith('/')) continue
+      const next = isLink
+        ? await HeldDirectory.open(calls, '/')
+        : name === '..'
+          ? await here.parent()
+          : await here.directory(name)
+      await here.close()
+      here = next
+    }
+    return true
+  } finally {
+    await here.close()
+  }
+}
+
+/** Whether only root and this user can give the name of an entry to another. With a sticky bit its owner can, too: unlink(2). */
+function isKept(directory: FileStat, entry: FileStat | undefined): boolean {
+  if (mayOthersRename(directory)) return false
+  return (directory.mode & 0o022n) === 0n || (entry !== undefined && isTrusted(entry))
+}

@@ -1,0 +1,121 @@
+import { dirname } from 'node:path'
+import type { Holder } from '../../inotify/holders.ts'
+import { capability, isGofer } from '../filesystems.ts'
+import type { Mount } from '../mountinfo.ts'
+import { type Findings, isLeftByLayer, scarce } from './findings.ts'
+import { adviseOnPin } from './pin_advice.ts'
+
+/** What the kernel has by itself: fewer are soon too few. */
+const USUAL_QUEUE = 16_384
+
+/** What to do about what has been found, the most pressing first. Empty if all is well. */
+export function advise(findings: Findings): string[] {
+  const { route } = findings
+  return [
+    ...adviseOnUse(findings),
+    ...adviseOnPin(findings),
+    ...adviseOnLayers(findings),
+    ...adviseOnVolume(findings),
+    ...new Set(route.all.flatMap((mount) => adviseOnMount(mount, findings))),
+    ...adviseOnQueue(findings),
+  ]
+}
+
+function adviseOnMount(mount: Mount, { path, route }: Findings): string[] {
+  const { local, remote, rare, untimed, others = 'others' } = capability(mount)
+  if (mount.type.startsWith('cgroup'))
+    return ['Watch the *.events files (memory.events, cgroup.events); read counters at intervals.']
+  if (remote === 'none') return []
+  if (rare) {
+    return [
+      `Use watch() with backend: 'poll' (watch --backend poll) if a layer of ${nameOf(mount)} is changed directly.`,
+    ]
+  }
+  if (untimed) {
+    return [
+      `Read the files themselves at intervals: on ${nameOf(mount)} their contents change, but not the times that a poll compares.`,
+    ]
+  }
+  const unseen = local === 'delivered' ? `changes made by ${others} too` : 'all changes'
+  const source = route.seen.kind === 'directory' ? path : dirname(path)
+  return [
+    ...(local === 'delivered' || isGofer(mount) ? [] : adviseOn9p(mount)),
+    `A program in JavaScript: use watch(). It polls ${nameOf(mount)} by itself, and so reports ${unseen}.`,
+    "A program that you cannot change gets true events, IN_MOVED_TO too, from a copy: 'inotify-bridge mirror " +
+      `${quoted(source)} TARGET', where TARGET is a directory on a tmpfs (emptyDir: { medium: Memory }) that the program watches; or, at the same ` +
+      `path, 'inotify-bridge mirror ${quoted(source)} --in-place -- PROGRAM'.`,
+  ]
+}
+
+function adviseOn9p({ type, options, point }: Mount): string[] {
+  if (type !== '9p') return []
+  if (options.some((option) => option.startsWith('aname=drvfs'))) {
+    return [
+      `Keep what is watched on WSL's own disk (/home), not below ${point}: there every event arrives. Windows reaches it as \\\\wsl$.`,
+    ]
+  }
+  return [
+    `If nobody else changes ${point}, mount it with cache=loose: then at least changes made here are told.`,
+  ]
+}
+
+function adviseOnLayers(findings: Findings): string[] {
+  if (!isLeftByLayer(findings)) return []
+  const { point } = findings.route.mount
+  return [
+    `Mount the overlay again (umount ${quoted(point)}, mount) to see what its layers hold now, and change it through ${quoted(point)} only.`,
+  ]
+}
+
+function adviseOnVolume({ volume, environments, pinned }: Findings): string[] {
+  if (volume === undefined || pinned !== 'no') return []
+  const { directory, mount } = volume
+  if (environments.some(({ name }) => name === 'Kata') && mount.type === 'tmpfs') {
+    return [
+      `Act on IN_CREATE and IN_CLOSE_WRITE in ${directory}, not on IN_MOVED_TO alone; or give the program a copy that has it: ` +
+        `'inotify-bridge mirror ${quoted(directory)} TARGET'.`,
+    ]
+  }
+  // Nobody is told to watch what does not tell.
+  if (capability(mount).remote !== 'none') return []
+  return [
+    `Watch the directory ${quoted(directory)}, not the file, and act on IN_MOVED_TO of '..data' (Envoy: watched_directory: { path: ` +
+      `${directory} }); watch() given the file does so by itself.`,
+  ]
+}
+
+function nameOf({ point, type }: Mount): string {
+  return `${point || 'a mount'} (${type})`
+}
+
+/** As a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+function adviseOnUse(findings: Findings): string[] {
+  const [first] = findings.holders
+  return scarce(findings).map(({ sysctl, limit, inUse }) => {
+    const most = first === undefined ? '' : `; ${nameOfHolder(first)} has most: ${count(first)}`
+    return (
+      `fs.inotify.${sysctl} is ${limit} and ${inUse} are in use${most}. Raise it on the node (it is not a container's own): ` +
+      `'sysctl -w fs.inotify.${sysctl}=${2 * limit}', and for good in a file of /etc/sysctl.d; or end what holds them.`
+    )
+  })
+}
+
+function nameOfHolder({ name, pid }: Holder): string {
+  return `${name || 'a process'} (pid ${pid})`
+}
+
+function count({ watches, instances }: Holder): string {
+  return `${watches} watches, ${instances} instances`
+}
+
+function adviseOnQueue({ limits: { maxQueuedEvents: queue } }: Findings): string[] {
+  if (!(queue < USUAL_QUEUE)) return []
+  return [
+    `fs.inotify.max_queued_events is ${queue}: a burst of more overflows the queue (IN_Q_OVERFLOW), and most watchers then lose events ` +
+      `without a word. Raise it: 'sysctl -w fs.inotify.max_queued_events=${USUAL_QUEUE}', then restart the watchers; watch() reports the difference.`,
+  ]
+}

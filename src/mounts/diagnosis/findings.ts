@@ -1,0 +1,68 @@
+import type { Holder } from '../../inotify/holders.ts'
+import type { InotifyLimits } from '../../inotify/limits.ts'
+import type { Mount } from '../mountinfo.ts'
+import type { Environment } from './environment.ts'
+import type { Route } from './path_resolution.ts'
+import type { Pinned } from './single_file_mount.ts'
+
+/** What there is to be judged about a path. */
+export interface Findings {
+  /** As it was given, made absolute. */
+  readonly path: string
+  readonly route: Route
+  readonly pinned: Pinned
+  /** That the path is, or leads through; undefined: none. */
+  readonly volume: Volume | undefined
+  readonly environments: readonly Environment[]
+  readonly limits: InotifyLimits
+  readonly holders: readonly Holder[]
+}
+
+/** A ConfigMap, Secret, projected or downwardAPI volume as the kubelet's AtomicWriter makes it. */
+export interface Volume {
+  /** The directory in which '..data' lies: the symlink that the kubelet replaces at an update, and so the only name that events tell. */
+  readonly directory: string
+  readonly mount: Mount
+}
+
+/** The volume that a directory is, or the last on the way; undefined: none. A file behind '..data' changes without an event that names it. */
+export function volumeOf({ isVolume, realPath, mount, links }: Route): Volume | undefined {
+  if (isVolume) return { directory: realPath, mount }
+  const data = links.findLast(({ path }) => path.endsWith('/..data'))
+  return data && { directory: data.path.slice(0, -'/..data'.length) || '/', mount: data.mount }
+}
+
+/** An overlay goes on showing a file that was replaced in its upper or lower directory: it has no name left. */
+export function isLeftByLayer({ route: { mount, seen } }: Pick<Findings, 'route'>): boolean {
+  return mount.type === 'overlay' && seen.kind === 'file' && seen.links === 0n
+}
+
+/** A limit of inotify(7), and how far it is used up. */
+export interface Use {
+  readonly sysctl: 'max_user_watches' | 'max_user_instances'
+  readonly what: string
+  readonly limit: number
+  readonly inUse: number
+}
+
+/** A user who has used more than this share of a limit is told before it is reached. */
+const NEARLY_ALL = 0.9
+
+/** The limits that are reached (`share` 1) or nearly so. One that /proc does not tell is never. */
+export function scarce({ limits }: Pick<Findings, 'limits'>, share = NEARLY_ALL): Use[] {
+  const uses: Use[] = [
+    {
+      sysctl: 'max_user_watches',
+      what: 'inotify watches',
+      limit: limits.maxUserWatches,
+      inUse: limits.watchesInUse,
+    },
+    {
+      sysctl: 'max_user_instances',
+      what: 'inotify instances',
+      limit: limits.maxUserInstances,
+      inUse: limits.instancesInUse,
+    },
+  ]
+  return uses.filter(({ limit, inUse }) => (share === 1 ? inUse >= limit : inUse > limit * share))
+}

@@ -1,0 +1,186 @@
+import { constants } from 'node:os'
+import { dirname } from 'node:path'
+import { InotifyError, printable } from '../../errors.ts'
+import { mountByMagic } from '../mount_of.ts'
+import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from '../mountinfo.ts'
+import { distinct, isSame } from '../mounts_on_path.ts'
+import { errnoOf, hintOfStatx, statxError } from '../syscalls/statx_error.ts'
+import { followSymlinks } from '../syscalls/symlinks.ts'
+import type { Seen, Sight } from './path_inspector.ts'
+
+/** A symlink on the way. */
+export interface Hop {
+  readonly path: string
+  readonly to: string
+  readonly mount: Mount
+}
+
+/** The way to what a path stands for. */
+export interface Route {
+  readonly realPath: string
+  /** Every symlink followed, in order. */
+  readonly links: readonly Hop[]
+  /** The mount of each, the same one twice in a row only once. */
+  readonly hops: Mount[]
+  /** The mount of the real path. */
+  readonly mount: Mount
+  /** All of them, each once. */
+  readonly all: Mount[]
+  /** What is there. */
+  readonly seen: Seen
+  /** It is a directory that has a symlink '..data': a volume of the kubelet's. */
+  readonly isVolume: boolean
+}
+
+/** What finds the way. */
+export interface Finder {
+  readonly sight: Sight
+  /** The text of /proc/self/mountinfo; '' where there is none. */
+  readMountinfo(): string
+}
+
+/** ms that the whole way may take. */
+export const PATIENCE_MS = 4000
+
+/** A mount did not answer in time. Its thread is left behind. */
+export class UnansweredError extends InotifyError {
+  /** By the mount table alone; undefined where that does not say. */
+  readonly mount: Mount | undefined
+
+  constructor(path: string, stuckAt: string, mount: Mount | undefined, ms: number) {
+    const where = mount === undefined ? 'its mount' : `the mount at ${printable(mount.point)} (${mount.type})`
+    const hint =
+      `${where} has not answered for ${ms / 1000} s, when it was asked for ${printable(stuckAt)}: its server has stopped or cannot ` +
+      `be reached; 'umount -l ${printable(mount?.point ?? 'MOUNTPOINT')}' detaches it`
+    super({ errno: 'ETIMEDOUT', syscall: 'statx', path, hint })
+    this.mount = mount
+  }
+}
+
+/** A volume of the kubelet's has no more: its ConfigMap is 1 MiB at most. */
+const MOST_NAMES = 10_000
+
+/**
+ * Follows an existing path, every name on the way looked up anew. Rejects with InotifyError (syscall 'statx') if it cannot be
+ * followed, and with {@link UnansweredError} if nobody answers.
+ */
+export async function findRoute(path: string, finder: Finder, patience = PATIENCE_MS): Promise<Route> {
+  const asking = new Asking(path, finder, patience)
+  const seenAt = new Map<string, Seen>()
+  const { realPath, links } = await followSymlinks(path, async (entry) => {
+    const seen = await asking.ask(entry, finder.sight.look(entry))
+    seenAt.set(entry, seen)
+    if (seen.kind !== 'symlink') return undefined
+    asking.lastLink = entry
+    return seen.link
+  })
+  // By whatever the kernel follows: the last name may be a link of /proc that cannot be read.
+  const seen = await asking.ask(realPath, finder.sight.reach(realPath))
+  const isVolume = seen.kind === 'directory' && (await asking.isVolume(realPath))
+  const hops: Hop[] = []
+  for (const link of links) {
+    const id = seenAt.get(link.path)?.mount ?? 0
+    hops.push({ ...link, mount: await asking.mountOf(dirname(link.path), id) })
+  }
+  const mount = await asking.mountOf(realPath, seen.mount)
+  const mounts = hops.map((hop) => hop.mount)
+  return {
+    realPath,
+    links: hops,
+    hops: mounts.filter((hop, i) => i === 0 || !isSame(mounts[i - 1], hop)),
+    mount,
+    all: distinct([...mounts, mount]),
+    seen,
+    isVolume,
+  }
+}
+
+/** Questions that have one deadline in common. */
+class Asking {
+  readonly #path: string
+  readonly #finder: Finder
+  readonly #patience: number
+  readonly #until: number
+  /** The symlink that was followed last; '' : none. */
+  lastLink = ''
+
+  constructor(path: string, finder: Finder, patience: number) {
+    this.#path = path
+    this.#finder = finder
+    this.#patience = patience
+    this.#until = performance.now() + patience
+  }
+
+  /** The answer to a question about `at`. */
+  async ask<T>(at: string, answer: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const left = Math.max(0, this.#until - performance.now())
+      timer = setTimeout(() => reject(this.#unanswered(at)), left)
+    })
+    try {
+      return await Promise.race([answer, late])
+    } catch (error) {
+      throw this.#explained(error, at)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /**
+   * Whether a directory has a symlink '..data'. Its listing is asked first: a name that was looked for and is not there is remembered so,
+   * by overlay for ever, and what is made behind it later would not be seen.
+   */
+  async isVolume(directory: string): Promise<boolean> {
+    const { sight } = this.#finder
+    const at = `${directory}/..data`
+    try {
+      const names = await this.ask(directory, sight.names(directory, MOST_NAMES))
+      return names.includes('..data') && (await this.ask(at, sight.look(at))).kind === 'symlink'
+    } catch (error) {
+      if (error instanceof UnansweredError) throw error
+      // Not there, or not to be seen: then it is none that anybody could use.
+      return false
+    }
+  }
+
+  /** By the kernel's number; the path alone can be answered wrongly when something was mounted since. */
+  async mountOf(path: string, id: number): Promise<Mount> {
+    const find = () => (id > 0 ? this.#table().find((row) => row.id === id) : mountAt(this.#table(), path))
+    // Not in the table at first: mounted between the two questions.
+    const row = find() ?? find()
+    return row === undefined
+      ? mountByMagic(id, await this.ask(path, this.#finder.sight.fType(path)))
+      : toMount(row)
+  }
+
+  #table(): MountRow[] {
+    return parseMountinfo(this.#finder.readMountinfo())
+  }
+
+  #unanswered(at: string): UnansweredError {
+    const mount = mountAt(this.#table(), at)
+    return new UnansweredError(this.#path, at, mount && toMount(mount), this.#patience)
+  }
+
+  /** Says which name of the path it was, and what can be done about it. */
+  #explained(error: unknown, at: string): unknown {
+    if (error instanceof InotifyError) return error
+    const errno = errnoOf(error)
+    return errno === undefined ? error : statxError(errno, this.#path, this.#hint(errno, printable(at)))
+  }
+
+  #hint(errno: number, at: string): string {
+    const general = hintOfStatx(errno)
+    if (errno === ENOENT) {
+      const link = printable(this.lastLink)
+      const how = link ? `the symlink ${link} leads to ${at}, which is not there` : `there is no ${at}`
+      return `${how}; make it, or watch it all the same: watch() waits for it`
+    }
+    if (errno === EACCES) return `uid ${process.getuid?.()} may not look for ${at}; ${general}`
+    if (errno === ENOTDIR) return `${dirname(at)} is no directory`
+    return general === '' ? `asked for ${at}` : `asked for ${at}; ${general}`
+  }
+}
+
+const { ENOENT, EACCES, ENOTDIR } = constants.errno

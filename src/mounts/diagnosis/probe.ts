@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { dirname } from 'node:path'
+import { InotifyError } from '../../errors.ts'
+import { IN_CREATE, IN_MOVED_TO } from '../../inotify/constants.ts'
+import { Inotify } from '../../inotify/inotify.ts'
+import type { Mount } from '../mountinfo.ts'
+import { CallError } from '../syscalls/call_error.ts'
+import { type At, Calls, O_PATH } from '../syscalls/syscall_thread.ts'
+
+/** Whether a change made here has come as an event. */
+export interface Probe {
+  readonly result: 'proved' | 'no event came' | 'not possible'
+  /** Where the scratch file was. */
+  readonly directory: string
+  readonly why: string
+}
+
+/** What a consumer of the directory may see of it: dotfiles are left out by most, and this names who made it. */
+export const SCRATCH = '.inotify-bridge-probe-'
+
+/** ms for which an event is waited for. */
+const WAIT_MS = 1500
+
+/**
+ * Makes a scratch file in a directory, or beside a file, renames and removes it, and waits for the events. It has been removed before
+ * they are waited for: whatever ends this process meanwhile, no file stays.
+ */
+export async function probe(path: string, mount: Mount, isDirectory: boolean): Promise<Probe> {
+  const directory = isDirectory ? path : dirname(path)
+  if (!isDirectory && mount.point === path) {
+    const why = `${path} is a mount of its own, so a file beside it would prove nothing about it`
+    return { result: 'not possible', directory, why }
+  }
+  const calls = new Calls()
+  try {
+    return await withDeadline(attempt(calls, directory), directory)
+  } finally {
+    calls.end()
+  }
+}
+
+async function attempt(calls: Calls, directory: string): Promise<Probe> {
+  try {
+    const { fd } = await calls.open(directory, O_PATH | constants.O_DIRECTORY)
+    using inotify = new Inotify()
+    // By the descriptor, so that it is the directory in which the file is made.
+    inotify.add(`/proc/self/fd/${fd}`, IN_CREATE | IN_MOVED_TO)
+    const name = `${SCRATCH}${process.pid}-${randomBytes(4).toString('hex')}`
+    const heard = hear(inotify, `${name}.moved`)
+    await scratch(calls, { fd, name })
+    const has = await heard
+    const why = has
+      ? `a file made and renamed in ${directory} came as IN_MOVED_TO`
+      : `a file made and renamed in ${directory} made no event within ${WAIT_MS / 1000} s`
+    return { result: has ? 'proved' : 'no event came', directory, why }
+  } catch (error) {
+    if (error instanceof CallError) {
+      const why = `no scratch file can be made in ${directory}: ${error.message}`
+      return { result: 'not possible', directory, why }
+    }
+    if (error instanceof InotifyError)
+      return { result: 'not possible', directory, why: `no watch is to be had: ${error.message}` }
+    throw error
+  }
+}
+
+/** All is asked of the thread at once, which goes on by itself when this one is stopped or at its end. */
+async function scratch(calls: Calls, made: At): Promise<void> {
+  const moved: At = { fd: made.fd, name: `${made.name}.moved` }
+  const asked = [calls.create(made, 0o600), calls.rename(made, moved), calls.unlink(moved)]
+  const [creation, ...rest] = await Promise.allSettled(asked)
+  if (creation?.status === 'rejected') throw creation.reason
+  const failed = rest.find(({ status }) => status === 'rejected')
+  if (failed?.status !== 'rejected') return
+  // It may be there by either name.
+  await Promise.allSettled([calls.unlink(made), calls.unlink(moved)])
+  throw failed.reason
+}
+
+async function hear(inotify: Inotify, name: string): Promise<boolean> {
+  const timer = setTimeout(() => inotify.close(), WAIT_MS)
+  try {
+    for await (const batch of inotify) {
+      for (const event of batch) if (event.name === name && event.mask & IN_MOVED_TO) return true
+    }
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function withDeadline(answer: Promise<Probe>, directory: string): Promise<Probe> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<Probe>((resolve) => {
+    const why = `the mount of ${directory} has stopped answering`
+    timer = setTimeout(() => resolve({ result: 'not possible', directory, why }), 2 * WAIT_MS)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

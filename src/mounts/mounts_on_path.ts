@@ -1,0 +1,51 @@
+import { type Backend, type Choice, chooseBackend } from './filesystems.ts'
+import type { MountLookup } from './mount_of.ts'
+import { mountOf } from './mount_of.ts'
+import type { Mount } from './mountinfo.ts'
+import { followSymlinks } from './syscalls/symlinks.ts'
+
+/** The mounts on the way to what a path stands for. */
+export interface Crossed {
+  realPath: string
+  /** The mount of each symlink followed, in order, the same one twice in a row only once. */
+  hops: Mount[]
+  /** The mount of the real path. */
+  mount: Mount
+  /** All of them, each once. */
+  all: Mount[]
+}
+
+/** Follows an existing path. Rejects with InotifyError, syscall 'statx', if it cannot be followed. */
+export async function crossedMounts(path: string, lookup: MountLookup): Promise<Crossed> {
+  const mount = lookup(path)
+  const { realPath, linkDirectories } = await followSymlinks(path)
+  const hops = linkDirectories.map(lookup).filter((hop, i, hops) => i === 0 || !isSame(hops[i - 1], hop))
+  return { realPath, hops, mount, all: distinct([...hops, mount]) }
+}
+
+const BY_NEED: readonly Backend[] = ['inotify', 'inotify+poll', 'poll']
+
+/**
+ * The source for a path that crosses these mounts, and why: the most that one of them needs. Whoever can change a link unseen
+ * changes unseen what the path means.
+ */
+export function chooseAmong(mounts: readonly Mount[]): Choice {
+  const [first, ...others] = mounts.map(chooseBackend)
+  if (first === undefined) throw new Error('a path lies on a mount')
+  return others.reduce((a, b) => (BY_NEED.indexOf(a.backend) < BY_NEED.indexOf(b.backend) ? b : a), first)
+}
+
+/** The source for an existing path. Rejects as {@link crossedMounts}. */
+export async function chooseForPath(path: string): Promise<Choice> {
+  return chooseAmong((await crossedMounts(path, mountOf)).all)
+}
+
+/** Each once. */
+export function distinct(mounts: readonly Mount[]): Mount[] {
+  return mounts.filter((mount, i) => mounts.findIndex((each) => isSame(each, mount)) === i)
+}
+
+/** By the type too, since several may have the id 0. */
+export function isSame(a: Mount | undefined, b: Mount): boolean {
+  return a?.id === b.id && a.type === b.type
+}

@@ -1,0 +1,23 @@
+import { describeErrno } from '../../errors.ts'
+
+/** A system call that failed, in the shape of Node's own errors; without a path, since whoever asked for it knows that. */
+export class CallError extends Error {
+  override readonly name = 'CallError'
+  readonly code: string
+  readonly errno: number
+  readonly syscall: string
+
+  /** @param errno as in errno(3) */
+  constructor(errno: number, syscall: string) {
+    const [code, meaning] = describeErrno(errno)
+    super(`${code}: ${meaning}, ${syscall}`)
+    this.code = code
+    this.errno = -errno
+    this.syscall = syscall
+  }
+}
+
+/** The errno name of an error, '' if it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

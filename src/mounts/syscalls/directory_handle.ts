@@ -1,0 +1,165 @@
+import { constants } from 'node:fs'
+import type { FileStat } from './file_stat.ts'
+import { AT_FDCWD, type At, type Calls, O_PATH, type Opened, type OpenedFile } from './syscall_thread.ts'
+
+const { O_DIRECTORY } = constants
+
+/** ext2-4, tmpfs, ramfs, xfs, btrfs: their dentries are changed by this kernel alone, so they cannot be stale. */
+const NEVER_STALE = new Set([0xef53, 0x01021994, 0x858458f6, 0x58465342, 0x9123683e])
+
+/**
+ * A directory held open: what is done in it is done by openat2(2), renameat2(2) and the like from its descriptor, by single
+ * names. No path is checked first and used, possibly for something else, afterwards (CVE-2017-1002101, CVE-2021-25741).
+ */
+export class HeldDirectory implements AsyncDisposable {
+  readonly calls: Calls
+  readonly fd: number
+  /** What it was when it was opened. */
+  readonly opened: FileStat
+  /** Whether names are looked up anew before they are used: FUSE and network file systems may answer from stale dentries. */
+  readonly revalidates: boolean
+
+  private constructor(calls: Calls, { fd, stat }: Opened, revalidates: boolean) {
+    this.calls = calls
+    this.fd = fd
+    this.opened = stat
+    this.revalidates = revalidates
+  }
+
+  /**
+   * Opens a directory by its path, symlinks followed.
+   *
+   * @param revalidates if that is known: asking is a request to the server
+   */
+  static async open(calls: Calls, path: string | Buffer, revalidates?: boolean): Promise<HeldDirectory> {
+    const opened = await calls.open(path, O_PATH | O_DIRECTORY)
+    if (revalidates !== undefined) return new HeldDirectory(calls, opened, revalidates)
+    try {
+      return new HeldDirectory(calls, opened, await mayBeStale(calls, opened.fd))
+    } catch (error) {
+      calls.close(opened.fd)
+      throw error
+    }
+  }
+
+  /** The directory itself, or an entry. A Buffer for a name that is not UTF-8. */
+  at(name: string | Buffer = ''): At {
+    return { fd: this.fd, name, revalidate: this.revalidates }
+  }
+
+  /** A path by which this very directory, whatever its name is by now, can be given to those who take paths. */
+  get path(): string {
+    return `/proc/self/fd/${this.fd}`
+  }
+
+  /** The path that the directory has now: proc(5). */
+  realpath(): Promise<string> {
+    return this.calls.readlink({ fd: AT_FDCWD, name: this.path })
+  }
+
+  stat(): Promise<FileStat> {
+    return this.calls.stat(this.at())
+  }
+
+  /** The names as bytes, the first `most` of them. */
+  names(most = Number.MAX_SAFE_INTEGER): Promise<Buffer[]> {
+    return this.calls.names(this.fd, most, this.revalidates)
+  }
+
+  lstat(name: string | Buffer): Promise<FileStat> {
+    return this.calls.stat(this.at(name))
+  }
+
+  /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
+  async directory(name: string | Buffer): Promise<HeldDirectory> {
+    const opened = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
+    return new HeldDirectory(this.calls, opened, this.revalidates)
+  }
+
+  /** The directory above, or itself at the root. */
+  parent(): Promise<HeldDirectory> {
+    return HeldDirectory.open(this.calls, `${this.path}/..`, this.revalidates)
+  }
+
+  /** Opens the directory at a relative path beneath this one, '' for itself; no component may be a symlink. */
+  async descend(path: string): Promise<HeldDirectory> {
+    let held = await HeldDirectory.open(this.calls, this.path, this.revalidates)
+    for (const name of path === '' ? [] : path.split('/')) {
+      const parent = held
+      try {
+        held = await parent.directory(name)
+      } finally {
+        await parent.close()
+      }
+    }
+    return held
+  }
+
+  /** Opens an entry of whatever type, O_PATH; a symlink itself. */
+  async hold(name: string | Buffer): Promise<HeldFile> {
+    return new HeldFile(this.calls, await this.calls.openBeneath(this.at(name), O_PATH))
+  }
+
+  /** Opens a regular file and reads up to `most` bytes; an entry of another type is not opened at all: EPROTOTYPE. */
+  async file(name: string | Buffer, most = 0): Promise<ReadFile> {
+    return new ReadFile(this.calls, await this.calls.openRegular(this.at(name), most))
+  }
+
+  /** Makes a file to be written. */
+  async create(name: string, mode: number): Promise<HeldFile> {
+    return new HeldFile(this.calls, await this.calls.create(this.at(name), mode))
+  }
+
+  async close(): Promise<void> {
+    this.calls.close(this.fd)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** A descriptor of anything else. */
+export class HeldFile implements AsyncDisposable {
+  readonly calls: Calls
+  readonly fd: number
+  /** What it was when it was opened. */
+  readonly opened: FileStat
+
+  constructor(calls: Calls, { fd, stat }: Opened) {
+    this.calls = calls
+    this.fd = fd
+    this.opened = stat
+  }
+
+  stat(): Promise<FileStat> {
+    return this.calls.stat({ fd: this.fd, name: '' })
+  }
+
+  /** What a network file system may say only now, that it could not write, is not of a tmpfs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.calls.close(this.fd)
+  }
+}
+
+/** A regular file that is open to be read, and what was read of it as it was opened. */
+export class ReadFile extends HeldFile {
+  readonly content: Buffer
+  /** What it was behind that; undefined where nothing was to be read. */
+  readonly after: FileStat | undefined
+
+  constructor(calls: Calls, opened: OpenedFile) {
+    super(calls, opened)
+    this.content = opened.content
+    this.after = opened.after
+  }
+}
+
+/** Has every component of an absolute path looked up anew, from the root down. */
+export async function lookUpPath(calls: Calls, path: string): Promise<void> {
+  await calls.lookUpAgain({ fd: AT_FDCWD, name: path })
+}
+
+async function mayBeStale(calls: Calls, fd: number): Promise<boolean> {
+  return !NEVER_STALE.has(await calls.fileSystem(fd))
+}

@@ -1,0 +1,51 @@
+import { constants } from 'node:os'
+import { basename, dirname } from 'node:path'
+import { CallError } from './call_error.ts'
+import { HeldDirectory, lookUpPath } from './directory_handle.ts'
+import type { FileStat } from './file_stat.ts'
+import { MAX_LINKS } from './max_links.ts'
+import type { Calls } from './syscall_thread.ts'
+
+/** What a path leads to: no symlink. */
+export interface Reached {
+  /** Where it lies; the caller's to close. */
+  readonly parent: HeldDirectory
+  readonly name: string
+  readonly stat: FileStat
+  /** The symlinks that the last name led over. */
+  readonly links: readonly FileStat[]
+}
+
+/**
+ * Follows a path whose last name may be a symlink, to another (a key of a ConfigMap leads over two), each name on the way looked
+ * up anew.
+ */
+export async function reach(calls: Calls, path: string): Promise<Reached> {
+  await lookUpPath(calls, path)
+  let parent = await HeldDirectory.open(calls, dirname(path))
+  let name = basename(path)
+  const links: FileStat[] = []
+  try {
+    let stat = await parent.lstat(name)
+    while (stat.isSymbolicLink()) {
+      if (links.push(stat) > MAX_LINKS) throw new CallError(constants.errno.ELOOP, 'open')
+      const to = stat.link
+      const before = parent
+      parent = await directoryOf(before, to)
+      await before.close()
+      name = basename(to)
+      stat = await parent.lstat(name)
+    }
+    return { parent, name, stat, links }
+  } catch (error) {
+    await parent.close()
+    throw error
+  }
+}
+
+/** The directory of what a link in `from` leads to. */
+async function directoryOf(from: HeldDirectory, to: string): Promise<HeldDirectory> {
+  const path = to.startsWith('/') ? dirname(to) : `${from.path}/${dirname(to)}`
+  await lookUpPath(from.calls, path)
+  return await HeldDirectory.open(from.calls, path)
+}

@@ -1,0 +1,102 @@
+import { isUtf8 } from 'node:buffer'
+import { randomInt } from 'node:crypto'
+import type { InotifyError } from '../../errors.ts'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { isLaidByAnother } from '../../mounts/syscalls/ownership.ts'
+import { failure } from '../failure.ts'
+
+/** The symlink by which all keys are reached, and so are swapped at once. */
+export const DATA = '..data'
+/** What it is renamed from. */
+export const DATA_NEXT = '..data_tmp'
+/** What a key's link is renamed from where it replaces something. */
+export const LINK_NEXT = '..link_tmp'
+
+/** How many names are looked at: whoever may write to the directory may have made millions. */
+const MOST_NAMES = 65_536
+/** Go's MkdirTemp ends it with digits, mkdtemp(3) with letters too. */
+const VERSION = /^\.\.\d{4}(_\d{2}){5}\.[0-9A-Za-z]+$/
+
+/** The name of a new version directory, as AtomicWriter's: UTC, and digits against a second one in the same second. */
+export function versionName(now = new Date()): string {
+  const digits = now.toISOString().slice(0, 19).replace(/[-T:]/g, '_')
+  return `..${digits}.${randomInt(1_000_000_000, 2 ** 32)}`
+}
+
+/** Whether a name is that of a version directory. */
+export function isVersionName(name: string): boolean {
+  return VERSION.test(name)
+}
+
+/** What the link of a key, or of the directory that its path begins with, says. */
+export function linkText(name: string): string {
+  return `${DATA}/${name}`
+}
+
+/** The names of a directory that have to do with the layout. */
+export interface Layout {
+  /** The version directory behind `..data`; '' if it leads to none here. */
+  readonly current: string
+  /** Whether there is a `..data`. */
+  readonly hasData: boolean
+  /** Version directories, the current one among them. */
+  readonly versions: readonly string[]
+  /** What a call that was killed had not renamed yet. */
+  readonly next: readonly string[]
+  /** The user links. */
+  readonly links: ReadonlySet<string>
+  /** Names that another user has laid in a sticky directory, which that user can exchange at any time. */
+  readonly others: ReadonlySet<string>
+}
+
+/** Reads what of the layout is in a directory: undefined if `..data` is something else than a symlink. */
+export async function readLayout(directory: HeldDirectory, shown: string): Promise<Layout | undefined> {
+  const above = await directory.stat()
+  const all = await directory.names(MOST_NAMES + 1)
+  if (all.length > MOST_NAMES) throw tooManyNames(shown)
+  // What is no UTF-8 is no key's, and nothing of the layout.
+  const names = all.filter((name) => isUtf8(name)).map(String)
+  const links = new Set<string>()
+  const others = new Set<string>()
+  const versions = names.filter(isVersionName)
+  const next: string[] = []
+  let current = ''
+  let hasData = false
+  for (const name of names) {
+    const isNext = name === DATA_NEXT || name === LINK_NEXT
+    if (name.startsWith('..') && name !== DATA && !isNext) continue
+    const stat = await lookAt(directory, name)
+    if (stat === undefined) continue
+    if (isLaidByAnother(stat, above)) others.add(name)
+    else if (isNext) next.push(name)
+    else if (name === DATA) {
+      if (!stat.isSymbolicLink()) return undefined
+      hasData = true
+      // As another tool, or a hand, may have written it.
+      const link = stat.link.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
+      // Only a version that lies in this very directory is ours to remove one day.
+      if (versions.includes(link)) current = link
+    } else if (stat.isSymbolicLink() && stat.link === linkText(name)) links.add(name)
+  }
+  const version = current === '' ? undefined : await lookAt(directory, current)
+  if (version === undefined) current = ''
+  else if (isLaidByAnother(version, above)) others.add(current)
+  return { current, hasData, versions, next, links, others }
+}
+
+/** undefined of what has gone since it was listed: whatever else is done in the directory takes no lock of ours. */
+async function lookAt(directory: HeldDirectory, name: string): Promise<FileStat | undefined> {
+  try {
+    return await directory.lstat(name)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function tooManyNames(shown: string): InotifyError {
+  const hint = `it has more than ${MOST_NAMES} entries, and each would be looked at: publish into a directory of its own`
+  return failure('EFBIG', 'getdents64', shown, hint)
+}

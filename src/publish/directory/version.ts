@@ -1,0 +1,126 @@
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
+import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
+import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
+import { syncDirectory, syncFile, writeAll } from '../draft/durable.ts'
+import { modeOfCopy } from '../draft/owner.ts'
+import { failure } from '../failure.ts'
+import { directoryMode, type Key, type Keys } from './keys.ts'
+import { versionName } from './layout.ts'
+import { VersionMark } from './version_mark.ts'
+
+const CHUNK = 1024 * 1024
+
+/** Makes a directory with all of the keys in it, on the disk, and returns its name; what cannot be completed is removed. */
+export async function writeVersion(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<string> {
+  const name = await makeVersion(directory)
+  await using version = await openNew(directory, name, mark)
+  try {
+    await version.calls.chmod(version.fd, mark.modeOf(directoryMode(keys)))
+    await fill(version, keys, mark)
+    return name
+  } catch (error) {
+    await removeVersion(directory, name, mark).catch(() => {})
+    throw error
+  }
+}
+
+/** Whether a version directory has these keys with this content, and nothing else. What cannot be read is to be written anew. */
+export async function holdsKeys(directory: HeldDirectory, name: string, keys: Keys): Promise<boolean> {
+  try {
+    await using version = await directory.directory(name)
+    return await holds(version, keys)
+  } catch {
+    return false
+  }
+}
+
+async function makeVersion(directory: HeldDirectory): Promise<string> {
+  for (;;) {
+    const name = versionName()
+    try {
+      await directory.calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
+      return name
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+  }
+}
+
+/**
+ * Opens a directory that has just been made. Whoever may rename beside it can have given its name to another one in between: that is
+ * neither opened up to who may read the keys, nor filled, nor removed where that fails.
+ */
+async function openNew(parent: HeldDirectory, name: string, mark: VersionMark): Promise<HeldDirectory> {
+  const directory = await parent.directory(name)
+  try {
+    const canBeNew = await mark.canBeNew(directory.opened, parent)
+    if (canBeNew && (await directory.names(1)).length === 0) return directory
+  } catch (error) {
+    await directory.close()
+    await parent.calls.unlink(parent.at(name), AT_REMOVEDIR).catch(() => {})
+    throw error
+  }
+  const path = await directory.realpath()
+  await directory.close()
+  throw failure(
+    'EBUSY',
+    'mkdir',
+    path,
+    'somebody has exchanged the directory that was made for the new version',
+  )
+}
+
+/** Modes are set by chmod(2): the umask is none of who reads. */
+async function fill(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<void> {
+  const { calls } = directory
+  await leavesAtOnce(keys.entries, async (name, key) => {
+    if (key.kind === 'file') return await writeKey(directory, name, key, mark)
+    await calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
+    await using below = await openNew(directory, name, mark)
+    await calls.chmod(below.fd, directoryMode(key))
+    await fill(below, key, mark)
+  })
+  await syncDirectory(directory)
+}
+
+async function writeKey(directory: HeldDirectory, name: string, key: Key, mark: VersionMark): Promise<void> {
+  await using file = await directory.create(name, 0o600)
+  mark.learnOwner(file.opened)
+  await writeAll(file, key.data)
+  await file.calls.chmod(file.fd, modeOfCopy(key.mode, key.group, file.opened))
+  await syncFile(file.calls, file.fd)
+}
+
+async function holds(directory: HeldDirectory, keys: Keys): Promise<boolean> {
+  const names = await directory.names(keys.entries.size + 1)
+  if (names.length !== keys.entries.size) return false
+  for (const [name, key] of keys.entries) {
+    if (key.kind === 'directory') {
+      await using below = await directory.directory(name)
+      if (!(await holds(below, key))) return false
+    } else if (!(await holdsData(directory, name, key.data))) return false
+  }
+  return true
+}
+
+async function holdsData(directory: HeldDirectory, name: string, data: Buffer): Promise<boolean> {
+  await using file = await directory.file(name)
+  if (file.opened.size !== BigInt(data.length)) return false
+  for (let at = 0; ; ) {
+    const chunk = await file.calls.read(file.fd, CHUNK)
+    if (chunk.length === 0) return at === data.length
+    if (!chunk.equals(data.subarray(at, at + chunk.length))) return false
+    at += chunk.length
+  }
+}
+
+/** Removes a version directory; not what else has its name. */
+export async function removeVersion(
+  directory: HeldDirectory,
+  name: string,
+  mark: VersionMark,
+): Promise<void> {
+  await removeTree(directory, name, (stat) => mark.isOnVersion(stat))
+}

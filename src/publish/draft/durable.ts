@@ -1,0 +1,43 @@
+import { constants } from 'node:fs'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+
+/** What is copied to the thread at once. */
+const CHUNK = 4 * 1024 * 1024
+
+/** fsync(2), EINVAL: the file system has nothing that it could write out. */
+const HAS_NONE = ['EINVAL', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS']
+
+export async function writeAll({ calls, fd }: HeldFile, data: Buffer): Promise<void> {
+  for (let at = 0; at < data.length; at += CHUNK) await calls.write(fd, data.subarray(at, at + CHUNK))
+}
+
+/** Returns when what has been written will outlast a power failure. */
+export async function syncFile(calls: Calls, fd: number): Promise<void> {
+  try {
+    await calls.sync(fd)
+  } catch (error) {
+    if (!HAS_NONE.includes(codeOf(error))) throw error
+  }
+}
+
+/** The same of a directory's names. One that may not be read cannot be opened for it: its names are as durable as its mount makes them. */
+export async function syncDirectory(directory: HeldDirectory): Promise<void> {
+  const { calls } = directory
+  let fd: number
+  try {
+    fd = await openToRead(directory)
+  } catch (error) {
+    if (codeOf(error) === 'EACCES') return
+    throw error
+  }
+  await syncFile(calls, fd)
+  await calls.close(fd)
+}
+
+/** A descriptor that fsync(2) and flock(2) take, as those of O_PATH are not. */
+export async function openToRead({ calls, fd }: HeldDirectory): Promise<number> {
+  const opened = await calls.openBeneath({ fd, name: '.' }, constants.O_RDONLY | constants.O_DIRECTORY)
+  return opened.fd
+}

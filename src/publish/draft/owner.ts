@@ -1,0 +1,39 @@
+import type { InotifyError } from '../../errors.ts'
+import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
+import type { HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
+import { failure } from '../failure.ts'
+
+/**
+ * The mode of a copy. A group that the original's bits are not about, as the copy has where its directory or its maker says so, gets no more
+ * than everybody does.
+ */
+export function modeOfCopy(mode: number, group: bigint | undefined, copy: FileStat): number {
+  return group === undefined || group === copy.gid ? mode : withoutGroup(mode)
+}
+
+export function hasOwner({ opened }: HeldFile, { uid, gid }: FileStat): boolean {
+  return opened.uid === uid && opened.gid === gid
+}
+
+/** Gives a new file the owner and group of another, if they differ. */
+export async function keepOwner(file: HeldFile, old: FileStat, shown: string): Promise<void> {
+  if (hasOwner(file, old)) return
+  const { uid, gid } = old
+  try {
+    await file.calls.chown(file.fd, Number(uid), Number(gid))
+  } catch (error) {
+    // EPERM without CAP_CHOWN, EINVAL for an id that this user namespace does not know.
+    if (!(error instanceof CallError) || !['EPERM', 'EINVAL'].includes(codeOf(error))) throw error
+    const hint = `its owner ${uid}:${gid} could not be kept: run as that user or with CAP_CHOWN, or remove the file first`
+    throw failure(-error.errno, 'chown', shown, hint)
+  }
+}
+
+/** Of what is at the name of something new, and cannot be shown to be that. */
+export function notProven(shown: string): InotifyError {
+  const hint =
+    'its owner could not be kept: the symlink that was made for it is not provably that one any more, or the mount decides on owners and modes'
+  return failure('EPERM', 'chown', shown, hint)
+}

@@ -1,0 +1,152 @@
+import { basename } from 'node:path'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import { isLaidByAnother, isTrusted, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
+import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { about, failure, MOUNTED_FILE } from '../failure.ts'
+
+/** Of statfs(2). */
+const PROC_SUPER_MAGIC = 0x9fa0
+
+/** Where an entry is or will be: a name in a directory that is held open, and how people know it. */
+export class Place implements AsyncDisposable {
+  readonly directory: HeldDirectory
+  /** A Buffer where a symlink has led to it: its bytes need not be UTF-8. */
+  readonly name: string | Buffer
+  readonly shown: string
+
+  constructor(directory: HeldDirectory, name: string | Buffer, shown: string) {
+    this.directory = directory
+    this.name = name
+    this.shown = shown
+  }
+
+  /** What is there, a symlink itself; undefined if nothing is. */
+  async lstat(): Promise<FileStat | undefined> {
+    try {
+      return await this.directory.lstat(this.name)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.directory.close()
+  }
+}
+
+/** The place of a path. A symlink at its end is not followed. */
+export async function openPlace(calls: Calls, path: string): Promise<Place> {
+  return await about(path, open(calls, Buffer.from(path), '', path))
+}
+
+/** The place of the file that a path leads to; where its last symlink dangles, the one that it names. */
+export async function followToPlace(calls: Calls, path: string): Promise<Place> {
+  return await follow(await openPlace(calls, path))
+}
+
+/** The same of a name in a directory that is held open. */
+export async function followIn(directory: HeldDirectory, name: string, shown: string): Promise<Place> {
+  return await follow(
+    await about(shown, open(directory.calls, Buffer.from(name), `${directory.path}/`, shown)),
+  )
+}
+
+/** The place of the directory that a path leads to; undefined of one that has no name, and so cannot be missing: '/', '.', 'a/..'. */
+export async function followToDirectoryPlace(calls: Calls, path: string): Promise<Place | undefined> {
+  const bare = path.replace(/(?<=[^/])\/+$/, '')
+  return ['', '.', '..'].includes(basename(bare)) ? undefined : await followToPlace(calls, bare)
+}
+
+/** The directory that a path leads to, by the links that {@link followToPlace} follows. */
+export async function followToDirectory(calls: Calls, path: string): Promise<HeldDirectory> {
+  await using place = await followToDirectoryPlace(calls, path)
+  return await about(path, place === undefined ? HeldDirectory.open(calls, path) : openDirectory(place))
+}
+
+/** Opens the directory at a place. */
+export async function openDirectory({ directory, name }: Place): Promise<HeldDirectory> {
+  await using held = await directory.directory(name)
+  // Its file system may be another one than that of the directory above.
+  return await HeldDirectory.open(directory.calls, held.path)
+}
+
+async function follow(from: Place): Promise<Place> {
+  const { calls } = from.directory
+  let place = from
+  for (let links = 0; ; links++) {
+    const here = place
+    const { shown } = here
+    try {
+      const to = await about(shown, readLink(here, links))
+      if (to === undefined) return here
+      place = await about(shown, open(calls, to, `${here.directory.path}/`, shown))
+    } catch (error) {
+      await here.directory.close()
+      throw error
+    }
+    await here.directory.close()
+  }
+}
+
+/** What the symlink at a place says, if it may be followed; undefined if there is none. */
+async function readLink(here: Place, followed: number): Promise<Buffer | undefined> {
+  const { directory, name, shown } = here
+  if ((await here.lstat())?.isSymbolicLink() !== true) return undefined
+  if (followed === MAX_LINKS) throw failure('ELOOP', 'open', shown)
+  await refuseOpenFile(here)
+  // The one that is judged is the one that is read.
+  await using link = await directory.hold(name)
+  if (isTheirs(link.opened, await directory.stat()))
+    throw failure(
+      'EACCES',
+      'open',
+      shown,
+      'a symlink that another user has laid in a directory where others may write is not followed: name what it leads to',
+    )
+  try {
+    return await link.calls.readlinkBytes({ fd: link.fd, name: '' })
+  } catch (error) {
+    // readlink(2) of what has been no symlink since.
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EINVAL') return undefined
+    throw error
+  }
+}
+
+/** Whether a link says what a user wants who may write to its directory, but perhaps not to what it leads to. */
+function isTheirs(link: FileStat, directory: FileStat): boolean {
+  return isLaidByAnother(link, directory) || (!isTrusted(link) && mayOthersRename(directory))
+}
+
+/** What a link of procfs says is a description ('pipe:[7]', '/tmp/f (deleted)'), and no path: proc_pid_fd(5). */
+async function refuseOpenFile({ directory, shown }: Place): Promise<void> {
+  if ((await directory.calls.fileSystem(directory.fd)) === PROC_SUPER_MAGIC)
+    throw failure(
+      'EINVAL',
+      'open',
+      shown,
+      'a link in /proc leads to what is open, not to a name: name the file',
+    )
+}
+
+/** Where a single file is mounted nothing can be renamed to or away: said before anything is written. */
+export function refuseMountPoint(place: Place, stat: FileStat | undefined): void {
+  const beneath = place.directory.opened.mount
+  if (stat !== undefined && stat.mount !== beneath && stat.mount !== 0n && beneath !== 0n)
+    throw failure('EBUSY', 'rename', place.shown, MOUNTED_FILE)
+}
+
+async function open(calls: Calls, path: Buffer, base: string, shown: string): Promise<Place> {
+  const end = path.lastIndexOf('/') + 1
+  const name = path.subarray(end)
+  if (['', '.', '..'].includes(name.toString('latin1')))
+    throw failure('EISDIR', 'open', shown, 'the path ends like one of a directory: name the file in it')
+  const parent =
+    path[0] === 0x2f ? path.subarray(0, end) : Buffer.concat([Buffer.from(base), path.subarray(0, end)])
+  const directory = await HeldDirectory.open(calls, parent.length === 0 ? '.' : parent)
+  const text = name.toString()
+  return new Place(directory, Buffer.from(text).equals(name) ? text : name, shown)
+}

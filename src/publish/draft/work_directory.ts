@@ -1,0 +1,92 @@
+import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import { tryLock } from '../../mounts/syscalls/file_lock.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { effectiveUser, isPrivate } from '../../mounts/syscalls/ownership.ts'
+import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
+import { failure } from '../failure.ts'
+import { openToRead } from './durable.ts'
+import { WORK_LINK } from './leftovers.ts'
+import { giveName, type Ready, Swept, temporaryName, unlessSwept, withReady } from './ready.ts'
+
+/**
+ * A directory beside what will be replaced, of mode 0700, in which a symlink is made ready. Unlike a file, which open(2) makes and opens
+ * at once, a symlink is made first and opened by its name behind that: here nobody else can exchange it in between.
+ *
+ * Whoever may rename in the directory above can exchange this one too. So it is held, worked in by its descriptor alone, and what is made
+ * in it trusted only if that descriptor shows that nobody but us can reach into it.
+ */
+export class WorkDirectory implements Ready {
+  readonly name: string
+  readonly owners: ReadonlySet<bigint> = new Set([effectiveUser()])
+  readonly #directory: HeldDirectory
+  readonly #held: HeldDirectory
+  readonly #lock: number | undefined
+  #hasLink = false
+
+  constructor(directory: HeldDirectory, name: string, held: HeldDirectory, lock: number | undefined) {
+    this.#directory = directory
+    this.name = name
+    this.#held = held
+    this.#lock = lock
+  }
+
+  get opened(): FileStat {
+    return this.#held.opened
+  }
+
+  /** Makes a symlink, and opens it. */
+  async makeLink(to: Buffer): Promise<HeldFile> {
+    await unlessSwept(this.#held.calls.symlink(to, this.#held.at(WORK_LINK)))
+    this.#hasLink = true
+    return await unlessSwept(this.#held.hold(WORK_LINK))
+  }
+
+  /** Whether a descriptor is provably that of the symlink made here. Not so where the mount says what modes and owners there are. */
+  async isOurs(link: HeldFile, text: Buffer): Promise<boolean> {
+    const [above, { uid, nlink }] = [await this.#held.stat(), link.opened]
+    if (!this.owners.has(above.uid) || !isPrivate(above)) return false
+    if (!link.opened.isSymbolicLink() || !this.owners.has(uid) || nlink !== 1n) return false
+    return (await link.calls.readlinkBytes({ fd: link.fd, name: '' })).equals(text)
+  }
+
+  /** Gives the symlink its name, in place of what has that. */
+  async renameTo(name: string | Buffer): Promise<void> {
+    await giveName(this.#directory, this.#held.at(WORK_LINK), name)
+    this.#hasLink = false
+  }
+
+  async remove(): Promise<void> {
+    const { calls } = this.#directory
+    // What cannot be removed is a leftover. If somebody has exchanged it, an empty directory goes at most, or nothing.
+    if (this.#hasLink) await calls.unlink(this.#held.at(WORK_LINK)).catch(() => {})
+    await calls.unlink(this.#directory.at(this.name), AT_REMOVEDIR).catch(() => {})
+    if (this.#lock !== undefined) calls.close(this.#lock)
+    await this.#held.close()
+  }
+}
+
+/** Has a symlink made beside what it will replace. */
+export async function withWorkDirectory<T>(
+  directory: HeldDirectory,
+  make: (work: WorkDirectory) => Promise<T>,
+): Promise<T> {
+  return await withReady(directory, () => create(directory), make)
+}
+
+async function create(directory: HeldDirectory): Promise<WorkDirectory> {
+  const { calls } = directory
+  const name = temporaryName()
+  await calls.mkdir(directory.at(name), 0o700)
+  // Whatever else has its name by now.
+  const held = await unlessSwept(directory.directory(name), ['ENOENT', 'ENOTDIR', 'ELOOP'])
+  const lock = await openToRead(held).catch(() => undefined)
+  const work = new WorkDirectory(directory, name, held, lock)
+  // Whoever cleans up has come before us.
+  if (lock !== undefined && (await tryLock(calls, lock)) === 'taken') {
+    await work.remove()
+    const hint = 'another program locks whatever directory is made ready there'
+    const cause = failure('EBUSY', 'flock', await directory.realpath(), hint)
+    throw new Swept('the work directory is being removed', { cause })
+  }
+  return work
+}

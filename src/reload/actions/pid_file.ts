@@ -1,0 +1,130 @@
+import { InotifyError, printable } from '../../errors.ts'
+import { CallError } from '../../mounts/syscalls/call_error.ts'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import { reach } from '../../mounts/syscalls/resolve_path.ts'
+import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { ActionError } from '../failure.ts'
+import { type Process, processOf, type Senders, startedAt } from './processes.ts'
+
+/** ms by which a file may seem older than it is: the kernel's ticks, and small steps of the clock. */
+const CLOCK_SLACK = 1000
+/** A pid and a line's end are shorter. */
+const PID_FILE_BYTES = 64
+
+/** Whom a pid file names. */
+export interface Named {
+  readonly process: Process
+  /**
+   * Throws unless each of those who have made the file what it is may signal the process by himself: else whoever may write the directory
+   * would have this process, perhaps root's, signal any that he chooses.
+   */
+  requireSenders(senders: Senders): void
+}
+
+/** A pid file as it was when it was opened. */
+interface PidFile {
+  readonly text: string
+  /** ms since the epoch. */
+  readonly writtenAt: number
+  /**
+   * Of the file, and of each symlink that its last name led over: who lays one chooses among all pid files that there are. Symlinks in
+   * place of a directory on the way are not judged: the directories that lead to the file are as trusted as the command line that names them.
+   */
+  readonly owners: readonly number[]
+}
+
+/**
+ * Reads a pid file.
+ *
+ * @throws {InotifyError} it is not there, or cannot be read
+ * @throws {ActionError} it names no process, or should not be believed
+ */
+export async function readPidFile(path: string, calls: Calls): Promise<Named> {
+  const { text, writtenAt, owners } = await open(path, calls)
+  const pid = /^\s*(\d{1,10})\s*$/.exec(text)?.[1]
+  if (pid === undefined || Number(pid) === 0 || Number(pid) >= 2 ** 31) {
+    throw unusable(
+      path,
+      text.trim() === '' ? 'it is empty: is the process about to write it?' : 'it holds no pid',
+    )
+  }
+  if (Number(pid) === process.pid) {
+    // As process 1 of a container one is what another's pid file says most often.
+    const hint = 'was it written in another pid namespace (shareProcessNamespace: true in a pod)?'
+    throw unusable(path, `it names process ${pid}, which is this reloader; ${hint}`)
+  }
+  const found = processOf(Number(pid))
+  if (found === undefined) {
+    const hint = 'has it ended, or is it in another pid namespace (shareProcessNamespace: true in a pod)?'
+    throw stale(path, `it names process ${pid}, and there is none; ${hint}`)
+  }
+  const late = startedAt(found) - writtenAt
+  if (late > CLOCK_SLACK) {
+    throw stale(
+      path,
+      `it was written ${Math.round(late / 1000)} s before process ${pid} ('${printable(found.comm)}') was started, which is another that has its pid; remove it, and start what should have written it`,
+    )
+  }
+  const trusted = new Set([0, process.geteuid?.()])
+  return {
+    process: found,
+    requireSenders(senders) {
+      const stranger = owners.find((owner) => !trusted.has(owner) && !senders.has(owner))
+      if (stranger === undefined) return
+      throw unusable(
+        path,
+        `it, or a symlink that leads to it, belongs to user ${stranger}, who may not signal process ${pid} ('${printable(found.comm)}', of user ${[...senders].join(' and ')}): it must belong to root, to the user of this reloader (${process.geteuid?.()}) or to that process's; put it into a directory that only they may write`,
+      )
+    },
+  }
+}
+
+async function open(path: string, calls: Calls): Promise<PidFile> {
+  try {
+    const { parent, name, stat, links } = await reach(calls, path)
+    await using directory = parent
+    requireRegular(path, stat)
+    await using file = await directory.file(name)
+    // What was opened is what counts: the name may have become another's since.
+    const { opened } = file
+    if (Number(opened.mode) & 0o022) throw unusable(path, 'others than its owner may write it: chmod go-w')
+    // Whoever may link to root's files (fs.protected_hardlinks=0) would choose among all pid files of its file system.
+    if (opened.nlink > 1n) {
+      throw unusable(
+        path,
+        `it has ${opened.nlink} names (hard links): have it written anew, as one file of its own`,
+      )
+    }
+    return {
+      text: (await calls.read(file.fd, PID_FILE_BYTES + 1)).toString('latin1'),
+      writtenAt: Number(opened.mtimeNs / 1_000_000n),
+      owners: [opened, ...links].map(({ uid }) => Number(uid)),
+    }
+  } catch (error) {
+    if (!(error instanceof CallError) || error.code === 'ECANCELED') throw error
+    const hint =
+      error.code === 'ENOENT' ? 'is the process running, and does it write one?' : 'it cannot be read'
+    throw new InotifyError({ errno: -error.errno, syscall: 'open', path, hint })
+  }
+}
+
+/** Nothing else is opened: of a FIFO the open would be what its writer waits for. */
+function requireRegular(path: string, stat: FileStat): void {
+  if (stat.isFile()) return
+  const kind = stat.isFIFO()
+    ? 'a FIFO'
+    : stat.isSocket()
+      ? 'a socket'
+      : stat.isDirectory()
+        ? 'a directory'
+        : 'a device'
+  throw unusable(path, `it is ${kind}: name the regular file that the process writes its pid to`)
+}
+
+function unusable(path: string, why: string): ActionError {
+  return new ActionError(`the pid file '${printable(path)}' cannot be used: ${why}`)
+}
+
+function stale(path: string, why: string): ActionError {
+  return new ActionError(`the pid file '${printable(path)}' is stale: ${why}`)
+}

@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { constants } from 'node:os'
+import { basename } from 'node:path'
+import { loadAddon } from '../../addon.ts'
+import { InotifyError, printable } from '../../errors.ts'
+import { ActionError } from '../failure.ts'
+
+/** Of the kernel's interface: USER_HZ, which proc_pid_stat(5) counts in. */
+const TICKS_PER_SECOND = 100
+/** What the kernel keeps of a name in `comm`: TASK_COMM_LEN, less its zero. */
+const COMM_BYTES = 15
+
+/** A process as /proc/PID/stat has it. A pid comes again, but not with the same start. */
+export interface Process {
+  readonly pid: number
+  /** The name that it runs under: the first 15 bytes of its executable's, unless it has given itself another. */
+  readonly comm: string
+  readonly parent: number
+  /** Clock ticks after the system's start. */
+  readonly start: number
+}
+
+/** The process that has this pid; undefined if there is none, or one that has ended and is not yet waited for. */
+export function processOf(pid: number): Process | undefined {
+  let text: string
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+  return parseStat(text)
+}
+
+/** @param text the line of /proc/PID/stat; undefined for a zombie */
+export function parseStat(text: string): Process | undefined {
+  // The name, in parentheses, may hold anything: `a) S 1 (b`.
+  const [open, close] = [text.indexOf('('), text.lastIndexOf(')')]
+  const fields = text.slice(close + 2).split(' ')
+  const [state, parent] = fields
+  if (state === 'Z' || state === 'X') return undefined
+  return {
+    pid: Number(text.slice(0, open - 1)),
+    comm: text.slice(open + 1, close),
+    parent: Number(parent),
+    start: Number(fields[19]),
+  }
+}
+
+/** The users who may send a process signals without being privileged. */
+export type Senders = ReadonlySet<number>
+
+/** Its real and its saved user: kill(2). None where it has gone, or may not be looked at. */
+export function sendersTo(pid: number): Senders {
+  let text: string
+  try {
+    text = readFileSync(`/proc/${pid}/status`, 'latin1')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (['ENOENT', 'ESRCH', 'EPERM', 'EACCES'].includes(code)) return new Set()
+    throw error
+  }
+  // Real, effective, saved. Its name stands above, but the kernel escapes the line's end in that.
+  const [, real, saved] = /^Uid:\t(\d+)\t\d+\t(\d+)/m.exec(text) ?? []
+  return new Set([Number(real), Number(saved)])
+}
+
+/** When it was started, in ms since the epoch. Exact to a tick, but for steps of the clock since. */
+export function startedAt({ start }: Process): number {
+  const uptime = Number(readFileSync('/proc/uptime', 'latin1').split(' ')[0])
+  return Date.now() - 1000 * (uptime - start / TICKS_PER_SECOND)
+}
+
+/** All processes that can be seen from here, this one left out. */
+function allProcesses(): Process[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((name) => visibleProcessOf(Number(name)) ?? [])
+}
+
+/** Under hidepid=1 (proc(5)) others' processes are listed and cannot be looked at; nor could they be sent a signal. */
+function visibleProcessOf(pid: number): Process | undefined {
+  try {
+    return processOf(pid)
+  } catch (error) {
+    if (['EPERM', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
+/** The basename of what it executes; undefined where that may not be seen, '' for a thread of the kernel. */
+function executableOf({ pid }: Process): string | undefined {
+  try {
+    // An executable that was replaced under it is '... (deleted)'.
+    return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ''))
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined
+  }
+}
+
+/** Whether it goes by this name: what it executes, or (a script; where that may not be seen) what it runs under. */
+export function isCalled(
+  name: string,
+  { comm }: Pick<Process, 'comm'>,
+  executable: string | undefined,
+): boolean {
+  if (executable === '') return false
+  if (executable === name) return true
+  const bytes = Buffer.from(name).toString('latin1')
+  // A name that was cut off may be another's.
+  const mayBeCut = executable === undefined
+  return comm === bytes || (mayBeCut && bytes.length > COMM_BYTES && comm === bytes.slice(0, COMM_BYTES))
+}
+
+/** Those of which none of the others is the parent: of a server and its workers, the server. */
+export function topmost(found: readonly Process[]): Process[] {
+  const pids = new Set(found.map(({ pid }) => pid))
+  return found.filter(({ parent }) => !pids.has(parent))
+}
+
+/**
+ * The one process that goes by this name. Anybody can start one that does: only those of this user's are meant, unless it is root, who
+ * may mean anybody's. Throws an {@link ActionError} where there is none, or more than one.
+ */
+export function processCalled(name: string, processes: readonly Process[] = allProcesses()): Process {
+  const all = topmost(processes.filter((each) => isCalled(name, each, executableOf(each))))
+  const found = all.filter(({ pid }) => mayBeMeant(pid))
+  const [only, another] = found
+  if (only !== undefined && another === undefined) return only
+  const shown = `'${printable(name)}'`
+  if (only === undefined && all.length > 0) {
+    const hint = 'run as the same user or as root, or name it by its pid or its pid file'
+    throw new ActionError(`no process of this user is called ${shown}, but others' are: ${hint}`)
+  }
+  if (only === undefined) {
+    const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
+    throw new ActionError(`no process is called ${shown}: ${hint}`)
+  }
+  const pids = found.map(({ pid }) => pid).join(', ')
+  throw new ActionError(
+    `more than one process is called ${shown} (pids ${pids}): name one by its pid or its pid file`,
+  )
+}
+
+function mayBeMeant(pid: number): boolean {
+  const user = process.geteuid?.() ?? 0
+  return user === 0 || sendersTo(pid).has(user)
+}
+
+/**
+ * Sends a signal to this very process: what has its pid by the time that the signal goes is told by its start, and after that the
+ * descriptor stands for no other.
+ *
+ * @param requireSenders throws if those who may signal it are not those who should be
+ * @throws {InotifyError} ESRCH, EPERM; ENOSYS before Linux 5.3
+ */
+export function signalProcess(
+  { pid, start }: Process,
+  signal: NodeJS.Signals,
+  requireSenders?: (senders: Senders) => void,
+): void {
+  const { pidfdOpen, pidfdSend, pidfdClose } = loadAddon()
+  const fd = pidfdOpen(pid)
+  if (fd < 0) throw signalError(fd, 'pidfd_open', pid)
+  try {
+    if (processOf(pid)?.start !== start) throw signalError(-constants.errno.ESRCH, 'pidfd_open', pid)
+    // Should it end now, and another have its pid, then what is read here is that one's, but the signal is ESRCH.
+    requireSenders?.(sendersTo(pid))
+    const error = pidfdSend(fd, constants.signals[signal])
+    if (error < 0) throw signalError(error, 'pidfd_send_signal', pid)
+  } finally {
+    pidfdClose(fd)
+  }
+}
+
+const HINTS: ReadonlyMap<number, string> = new Map([
+  [constants.errno.ESRCH, 'it has ended'],
+  [
+    constants.errno.EPERM,
+    "its user's rights are needed, or CAP_KILL; a seccomp filter may forbid the call as well",
+  ],
+  [
+    constants.errno.ENOSYS,
+    'Linux 5.3 is needed, so that no other process can be meant; `-- kill -HUP PID` as a command does without',
+  ],
+])
+
+function signalError(error: number, syscall: string, pid: number): InotifyError {
+  const hint = `process ${pid}: ${HINTS.get(-error) ?? 'the signal was not sent'}`
+  return new InotifyError({ errno: -error, syscall, hint })
+}
