@@ -1,14 +1,14 @@
 #include <napi.h>
 
-#include "calls.h"
-#include "mount_id.h"
-#include "mount_table.h"
-#include "path.h"
-#include "pidfd.h"
-#include "queue.h"
-#include "reap.h"
-#include "unique_fd.h"
-#include "walker.h"
+#include "base/mount_id.h"
+#include "base/path.h"
+#include "base/unique_fd.h"
+#include "loop/mount_table.h"
+#include "loop/pidfd.h"
+#include "loop/reap.h"
+#include "queue/queue.h"
+#include "syscalls/calls.h"
+#include "walker/walker.h"
 
 namespace {
 

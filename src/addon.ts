@@ -222,7 +222,7 @@ function load(): Addon {
   }
 }
 
-/** The path of the program that enters a mount namespace (native/enter.cc). Throws AddonLoadError. */
+/** The path of the program that enters a mount namespace (native/ns_enter.cc). Throws AddonLoadError. */
 export function findEnter(): string {
   const compiled = findCompiled(ENTER)
   const found = compiled.paths(ENTER).find((path) => existsSync(path))

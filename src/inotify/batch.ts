@@ -26,7 +26,7 @@ export interface EventBatch extends Iterable<InotifyEvent> {
   nameBytes(i: number): Buffer
 }
 
-// The addon's layout (native/packing.h).
+// The addon's layout (native/queue/packing.h).
 const COLUMNS = 4
 const GROUP_SHIFT = 6
 const GROUP_MASK = (1 << GROUP_SHIFT) - 1

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "../../native/opener.h"
+#include "scan/opener.h"
 
 namespace {
 

@@ -12,10 +12,11 @@ test('packing and the arena, without node, under AddressSanitizer and UBSan', { 
   const native = join(import.meta.dirname, '../../native')
   const sources = [
     join(import.meta.dirname, 'packing_test.cc'),
-    join(native, 'packing.cc'),
-    join(native, 'arena.cc'),
+    join(native, 'queue/packing.cc'),
+    join(native, 'queue/arena.cc'),
   ]
   const flags = [
+    `-I${native}`,
     '-std=c++17',
     '-O1',
     '-g',

@@ -1,7 +1,7 @@
 // Packing and the arena by themselves, without node: every length of name, at the very end of memory of the
 // exact size, so that a byte read or written too far is one that AddressSanitizer knows of. Ends with exit
 // code 0, or says what is wrong.
-#include "../../native/packing.h"
+#include "queue/packing.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "../../native/arena.h"
+#include "queue/arena.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The walker's records by themselves, without node: every length of name, and what becomes of a record for
 // which there is no memory. Ends with exit code 0, or says what is wrong.
-#include "../../native/record.h"
+#include "record/record.h"
 
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../../native/output.h"
+#include "record/record_queue.h"
 
 namespace {
 

@@ -24,7 +24,7 @@ export class FileStat {
   /** What a symlink says, where it was asked for by its name; else ''. */
   readonly link: string
 
-  /** @param packed eleven u64 and a symlink's text, see StatInto in native/perform.cc */
+  /** @param packed eleven u64 and a symlink's text, see StatInto in native/syscalls/syscall_exec.cc */
   constructor(packed: Buffer) {
     const field = (index: number) => packed.readBigUInt64LE(8 * index)
     this.ino = field(0)

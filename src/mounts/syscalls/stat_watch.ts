@@ -18,7 +18,7 @@ export interface Sentinel {
 
 const HEAD = 8 + 8 * 8 + 4
 
-/** As native/vigil.h reads it. */
+/** As native/syscalls/stat_watch.h reads it. */
 export function packVigil(sentinels: readonly Sentinel[]): Buffer {
   return Buffer.concat(sentinels.map(pack))
 }

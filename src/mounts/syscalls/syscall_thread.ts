@@ -18,7 +18,7 @@ export const LOCK_UN = 8
 /** open(2): a reference to the inode only. Opens no device, waits for no FIFO, needs no permission to read. Not in node:fs. */
 export const O_PATH = 0o10000000
 
-// The order is that of Call::Kind in native/call.h; the names are those in errors.
+// The order is that of Call::Kind in native/syscalls/call.h; the names are those in errors.
 const KINDS = [
   'open',
   'openat2',
@@ -49,7 +49,7 @@ type Kind = (typeof KINDS)[number]
 export interface At {
   readonly fd: number
   readonly name: string | Buffer
-  /** Whether the name is looked up anew before it is stat'ed, read or opened beneath: see LookUpAgain in native/facts.cc. */
+  /** Whether the name is looked up anew before it is stat'ed, read or opened beneath: see LookUpAgain in native/base/statx.cc. */
   readonly revalidate?: boolean
 }
 

@@ -60,7 +60,7 @@ export function isStaleMount(error: unknown): error is InotifyError {
 }
 
 /**
- * Of a directory that is gone into, as native/visitor.cc has it in bytes: four times PATH_MAX. The kernel knows no bound, and paths add up
+ * Of a directory that is gone into, as native/scan/dir_reader.cc has it in bytes: four times PATH_MAX. The kernel knows no bound, and paths add up
  * to the square of the number of directories.
  */
 export const LONGEST_PATH = 16_384

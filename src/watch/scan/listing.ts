@@ -3,7 +3,7 @@ import { isShortageErrno } from '../report/watch_error.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 import { nameAt, unpack } from './packed_entries.ts'
 
-// A record's fields, as native/record.h lays them out; little-endian.
+// A record's fields, as native/record/record.h lays them out; little-endian.
 const SIZE = 0
 const ID = 4
 const PARENT = 8

@@ -2,7 +2,7 @@ import type { Kind } from '../report/change.ts'
 import { keyOf, nameOf } from '../report/name_key.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 
-// An entry, as native/record.h packs it: kind, bytes of the inode number, bytes of the name, flags; the inode number without leading
+// An entry, as native/record/record.h packs it: kind, bytes of the inode number, bytes of the name, flags; the inode number without leading
 // zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
 const HEAD = 4
 const STAT_BYTES = 56

@@ -14,7 +14,7 @@ const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js
 
 /** Longer than the server takes for a pass on a busy machine: where it does not, JavaScript polls. */
 const INTERVAL = 400
-/** Longer than native/glance.h takes to believe that a directory is quiet. */
+/** Longer than native/scan/stat_only.h takes to believe that a directory is quiet. */
 const SETTLED = 4500
 const [, , scenario = '', base = ''] = process.argv
 const [back, front, log] = [join(base, 'back'), join(base, 'mounts/front'), join(base, 'requests')]

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include "base/unique_fd.h"
+#include "loop/callback.h"
+#include "loop/loop_handle.h"
+
+// Waits for changes of the mount table on the loop of its own environment: proc_pid_mounts(5). Sleeps in the
+// loop's own epoll, woken by nothing else.
+class MountPoll : public LoopBound {
+ public:
+  MountPoll(Napi::Env env, Napi::Function on_change);
+
+  // 0 or -errno. After a failure Close() is still to be called.
+  int Open();
+  void SetPersistent(bool persistent);
+
+ private:
+  ~MountPoll() override = default;
+
+  static void OnEvent(uv_poll_t* handle, int status, int events);
+
+  void End() override;
+
+  Callback on_change_;
+  UniqueFd fd_;
+  uv_poll_t poll_;
+};
+
+// The class that JavaScript sees (NativeMountTable in src/addon.ts).
+class MountTable : public Napi::ObjectWrap<MountTable> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit MountTable(const Napi::CallbackInfo& info) : Napi::ObjectWrap<MountTable>(info) {}
+
+ private:
+  Napi::Value Open(const Napi::CallbackInfo& info);
+  void Ref(const Napi::CallbackInfo& info);
+  void Unref(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+
+  void ClosePoll();
+
+  // Null while it is not open. When the environment ends first, its own cleanup hook closes it and no method
+  // of this class is called any more.
+  MountPoll* poll_ = nullptr;
+};

@@ -1,7 +1,0 @@
-#pragma once
-
-#include "call.h"
-
-// Makes the system call and leaves in it what came of it. Not kAwaitChange, which is the thread's own
-// (vigil.h).
-void Perform(Call* call);

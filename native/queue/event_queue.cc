@@ -1,0 +1,71 @@
+#include "queue/event_queue.h"
+
+#include <errno.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/locked.h"
+
+int EventQueue::Open(size_t arena_bytes) {
+  arena_.SetBound(arena_bytes);
+  // CLOEXEC: a child that inherits the fd shares the queue and steals its events.
+  fd_.reset(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  return fd_.is_open() ? 0 : -errno;
+}
+
+int EventQueue::Read(char* into, size_t room) {
+  ssize_t bytes;
+  do {
+    bytes = read(fd_.get(), into, room);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes >= 0) return static_cast<int>(bytes);
+  return errno == EAGAIN ? 0 : -errno;
+}
+
+int EventQueue::Next(Records* records) {
+  Chunk::Release(records->chunk_);
+  records->chunk_ = nullptr;
+  records->bytes_ = 0;
+  reads_.fetch_add(1);
+
+  Locked locked(&lock_);
+  while (Chunk* chunk = arena_.Take()) {
+    // A chunk can be empty: taken for a read that then found the loop had been quicker.
+    if (chunk->used > 0) {
+      if (arena_.empty()) TopUp(chunk);
+      records->chunk_ = chunk;
+      records->bytes_ = chunk->used;
+      return static_cast<int>(chunk->used);
+    }
+    Chunk::Release(chunk);
+  }
+  int bytes = Read(records->buffer_, sizeof records->buffer_);
+  if (bytes > 0) records->bytes_ = static_cast<size_t>(bytes);
+  return bytes;
+}
+
+// What the kernel has behind the guard's last records: it may have read between two that belong together,
+// such as the halves of a rename, which one call of the writer's makes.
+void EventQueue::TopUp(Chunk* chunk) {
+  size_t room = Chunk::kCapacity - chunk->used;
+  if (room < kMaxRecordBytes) return;
+  int bytes = Read(chunk->data() + chunk->used, room);
+  // An error is met again by the next read.
+  if (bytes > 0) chunk->used += static_cast<size_t>(bytes);
+}
+
+EventQueue::Drained EventQueue::DrainIntoArena() {
+  uint32_t before = reads();
+  // A lock for each read, and no further once the loop is back: many writers can refill the queue as fast as
+  // it is read, and the loop would wait until the whole arena is full.
+  while (reads() == before) {
+    Locked locked(&lock_);
+    Chunk* chunk = arena_.Writable();
+    if (chunk == nullptr) return Drained::kArenaFull;
+    int bytes = Read(chunk->data() + chunk->used, Chunk::kCapacity - chunk->used);
+    if (bytes < 0) return Drained::kError;
+    if (bytes == 0) return Drained::kAll;
+    chunk->used += static_cast<size_t>(bytes);
+  }
+  return Drained::kAll;
+}

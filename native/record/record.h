@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/statx.h"
+#include "record/digest.h"
+
+// 53 bits of a number of 64, so that it is exact as JavaScript's.
+inline uint64_t Fold(uint64_t number) {
+  return (number ^ (number >> 53)) & ((uint64_t{1} << 53) - 1);
+}
+
+enum class Kind : uint8_t { kFile, kSymlink, kOther, kDirectory };
+
+constexpr size_t kMaxNameBytes = 255;
+
+// One directory as JavaScript gets it: a head, its name, and its entries in two blobs, the subdirectories
+// being the second. The layout is described in src/addon.ts.
+class Record {
+ public:
+  enum Flags : uint32_t {
+    kBoundary = 1,
+    kLook = 2,
+    kAscii = 4,
+    kVanished = 8,
+    kOtherDevice = 16,
+    kUnchanged = 32,
+  };
+  static constexpr uint32_t kNoParent = UINT32_MAX;
+
+  // Head and name, which are always to be had.
+  uint32_t parent;
+  int32_t wd;
+  int32_t error;
+  uint32_t flags;
+  Facts facts;
+  // Where it was found (kCompare): which directory, and which ones it lies in, by name and inode.
+  Digest place;
+  // Of its place and of all that JavaScript is told of it. None: what was found is not to be relied on, and
+  // has to be told again the next time.
+  Digest digest;
+  // Nothing that JavaScript is to be told again.
+  bool is_known;
+
+  // Empties it for the next directory. The name is copied.
+  void Begin(const char* name);
+
+  // Adds an entry, with its stat block if there is one, and what stands for what it holds. Without memory for
+  // it the record ends up without any entries, with an error; one whose name is too long is left out, with an
+  // error.
+  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content = nullptr);
+
+  // No more entries come. Without it there is no record.
+  void Finish();
+
+  // After it: makes place and digest, in a directory (or for a request) with the place `above`.
+  void Sum(const Digest& above);
+
+  size_t bytes() const { return size_; }
+  void CopyTo(uint8_t* to, uint32_t id) const;
+
+  // Only that it is there, and as it was: what has changed lies below.
+  void MakeStub(const char* name, const Facts& of, const Device& root);
+
+  // -ENOMEM in place of the entries. Returns how many bytes are left.
+  size_t DropEntries();
+
+  const char* name() const { return name_; }
+  size_t name_bytes() const { return name_bytes_; }
+  // Entries as in the record, to be read by Subdirectory.
+  const Bytes& subdirectories() const { return subdirectories_.blob; }
+  uint32_t subdirectory_count() const { return subdirectories_.count; }
+
+ private:
+  struct Entries {
+    Bytes blob;
+    uint32_t count;
+  };
+
+  bool IsReliable() const;
+
+  Entries files_;
+  Entries subdirectories_;
+  size_t name_bytes_;
+  size_t size_;
+  char name_[kMaxNameBytes + 1];
+};
+
+// An entry of a blob.
+struct PackedEntry {
+  const char* name;
+  size_t name_bytes;
+  const uint8_t* next;
+
+  explicit PackedEntry(const uint8_t* at);
+};

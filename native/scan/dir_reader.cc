@@ -1,0 +1,274 @@
+#include "scan/dir_reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <cstring>
+
+#include "base/fd_path.h"
+
+namespace {
+
+// fuse_readdir's for "not known" (libfuse, unless the server says otherwise).
+constexpr uint64_t kUnknownIno = 0xffffffff;
+
+// Of the path of a directory that is gone into: four times PATH_MAX, which no program gets to by its path.
+// The kernel knows no bound (mkdirat(2), and rename(2) of one tree into another), and whoever may write below
+// a root could have paths made whose lengths add up to the square of the number of directories.
+constexpr size_t kMostPathBytes = 16384;
+
+Kind KindOfMode(uint32_t mode) {
+  switch (mode & 0170000) {
+    case 0100000:
+      return Kind::kFile;
+    case 0120000:
+      return Kind::kSymlink;
+    case 0040000:
+      return Kind::kDirectory;
+    default:
+      return Kind::kOther;
+  }
+}
+
+Kind KindOfType(unsigned char type) {
+  switch (type) {
+    case DT_REG:
+      return Kind::kFile;
+    case DT_LNK:
+      return Kind::kSymlink;
+    case DT_DIR:
+      return Kind::kDirectory;
+    default:
+      return Kind::kOther;
+  }
+}
+
+bool IsSelfOrParent(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+bool IsGone(int error) {
+  return error == -ENOENT || error == -ESTALE;
+}
+
+// The number of bytes, 0 at the end, -errno.
+ssize_t ReadEntries(int directory, char* into, size_t room) {
+  ssize_t bytes;
+  do {
+    bytes = syscall(SYS_getdents64, directory, into, room);
+  } while (bytes < 0 && errno == EINTR);
+  return bytes < 0 ? -errno : bytes;
+}
+
+}  // namespace
+
+Node* Visitor::Visit(const Job& job) {
+  const Request& request = (*plan_.requests)[job.request];
+  bool may_glance = job.parent == nullptr && request.has(Request::kGlance);
+  Glance* glance = may_glance ? &plan_.glances[job.request] : nullptr;
+  uint64_t began = uv_hrtime();
+  if (glance != nullptr && glance->MayDo(began) && glance->Suffices(&opener_, request)) {
+    record_.Begin(job.name);
+    record_.Finish();
+    record_.is_known = true;
+    return nullptr;
+  }
+  Origin origin;
+  Node* node = Explore(job, &origin);
+  record_.Finish();
+  if (request.has(Request::kCompare)) Compare(job, request);
+  if (node != nullptr) node->place = record_.place;
+  if (glance == nullptr) return node;
+  // Overlay shows the times of one layer, whatever has changed in another.
+  bool has_times = origin.cache != Cache::kNamesAndAttributes && !has_younger_;
+  if (record_.is_known && has_times) {
+    glance->Note(began, record_.facts, origin.cache);
+  } else {
+    glance->Forget();
+  }
+  return node;
+}
+
+void Visitor::Compare(const Job& job, const Request& request) {
+  Digest above;
+  if (job.parent != nullptr) {
+    above = job.parent->place;
+  } else {
+    Hasher request_of;
+    request_of.Add(request.root, strlen(request.root) + 1);
+    const char* name = request.way;
+    for (size_t i = 0; i < request.way_names; i++) name += strlen(name) + 1;
+    request_of.Add(request.way, static_cast<size_t>(name - request.way));
+    // How it is looked at, and not what is found.
+    request_of.Add(request.flags & ~uint32_t{Request::kGlance});
+    above = request_of.Finish();
+  }
+  record_.Sum(above);
+  record_.is_known = plan_.memory->Knows(record_.digest);
+}
+
+Node* Visitor::Explore(const Job& job, Origin* origin) {
+  const Request& request = (*plan_.requests)[job.request];
+  record_.Begin(job.name);
+  has_younger_ = false;
+  if (request.has(Request::kLook)) record_.flags |= Record::kLook;
+  UniqueFd directory(opener_.OpenJob(job, origin, &record_.facts));
+  if (!directory.is_open()) {
+    record_.error = directory.get();
+    return nullptr;
+  }
+  if (record_.facts.device != origin->root_device) record_.flags |= Record::kOtherDevice;
+  if (request.has(Request::kLook)) {
+    Look(directory.get(), request, *origin);
+    return nullptr;
+  }
+  if (job.parent != nullptr && record_.facts.across_a_mount_from(job.parent->facts)) {
+    record_.flags |= Record::kBoundary;
+    return nullptr;
+  }
+  size_t path_bytes =
+      job.parent != nullptr ? job.parent->path_bytes + 1 + strlen(job.name) : request.path_bytes;
+  if (path_bytes > kMostPathBytes) {
+    record_.error = -ENAMETOOLONG;
+    return nullptr;
+  }
+  // Before it is listed: what is made in between is in both, and never in neither.
+  if (request.has(Request::kWatch) && plan_.queue >= 0) record_.wd = Watch(directory.get());
+  int error = List(directory.get(), request, *origin);
+  // One of the names may be an error.
+  if (error != 0) record_.error = error;
+  if (!request.has(Request::kRecursive) || record_.subdirectory_count() == 0) return nullptr;
+  if (record_.subdirectories().failed()) return nullptr;
+  Node* node = Node::Make(record_, job.parent, directory.get());
+  if (node == nullptr) {
+    record_.error = -ENOMEM;
+    return nullptr;
+  }
+  directory.release();
+  node->request = job.request;
+  node->root_device = origin->root_device;
+  node->cache = origin->cache;
+  node->path_bytes = path_bytes;
+  return node;
+}
+
+void Visitor::Look(int directory, const Request& request, const Origin& origin) {
+  const char* name = request.names;
+  for (size_t i = 0; i < request.name_count; i++, name += strlen(name) + 1) {
+    if (is_cancelled()) {
+      record_.error = -ECANCELED;
+      return;
+    }
+    Facts facts;
+    int error = Ask(directory, name, origin, &facts);
+    if (error == 0) {
+      AddWhole(directory, name, request, origin, facts);
+    } else if (!IsGone(error) && error != -ENAMETOOLONG) {
+      record_.error = error;
+    }
+  }
+}
+
+int Visitor::Ask(int directory, const char* name, const Origin& origin, Facts* facts) {
+  if (origin.may_be_stale()) LookUpAgain(directory, name);
+  return StatAt(directory, name, facts, origin.cache == Cache::kNamesAndAttributes);
+}
+
+// With all that is asked for.
+void Visitor::AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
+                       const Facts& facts) {
+  // A link is not written to: its time is that of its name in the directory, or before that.
+  Kind kind = KindOfMode(facts.mode);
+  if (kind == Kind::kSymlink && facts.mtime > record_.facts.mtime) has_younger_ = true;
+  Digest content;
+  if (request.has(Request::kHash) && facts.is_file()) {
+    int error = content_.Read(directory, name, facts, origin.may_be_stale(), &content);
+    // Another has its name by now. What cannot be read is known by its stat alone.
+    if (IsGone(error)) record_.flags |= Record::kVanished;
+    if (error == -ECANCELED) record_.error = error;
+  }
+  record_.Add(kind, facts.ino, name, &facts, content.is_none() ? nullptr : &content);
+}
+
+// A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
+int Visitor::Watch(int directory) {
+  return GoTo(directory) ? AddWatch(".") : AddWatch(PathOf(directory).c_str());
+}
+
+int Visitor::AddWatch(const char* path) {
+  int wd;
+  do {
+    // IN_DONT_FOLLOW would watch the link in /proc.
+    wd = inotify_add_watch(plan_.queue, path, plan_.mask & ~static_cast<uint32_t>(IN_DONT_FOLLOW));
+  } while (wd < 0 && errno == EINTR);
+  return wd < 0 ? -errno : wd;
+}
+
+// Makes it the working directory of this thread alone: a walk takes a tenth less time than through /proc.
+// Containers may forbid the unsharing, and a directory that may not be searched cannot be gone to.
+bool Visitor::GoTo(int directory) {
+  if (!asked_to_unshare_) {
+    asked_to_unshare_ = true;
+    unshared_ = unshare(CLONE_FS) == 0;
+  }
+  return unshared_ && fchdir(directory) == 0;
+}
+
+// Another descriptor, and only now that the watch has been added, because a listing may end with what was
+// there when its descriptor was opened (btrfs since 6.5, tmpfs since 6.11).
+int Visitor::OpenToRead(int directory) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+  int fd = opener_.Open(directory, ".", kFlags);
+  // To find '.' takes the permission to search, to list a directory that of reading alone.
+  return fd == -EACCES ? opener_.Open(AT_FDCWD, PathOf(directory).c_str(), kFlags) : fd;
+}
+
+int Visitor::List(int directory, const Request& request, const Origin& origin) {
+  UniqueFd readable(OpenToRead(directory));
+  if (!readable.is_open()) return readable.get();
+  // The kernel may have a listing that it will not doubt: NamesInto in perform.cc.
+  if (origin.may_be_stale()) posix_fadvise(readable.get(), 0, 0, POSIX_FADV_DONTNEED);
+  for (;;) {
+    if (is_cancelled()) return -ECANCELED;
+    ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);
+    if (bytes <= 0) return static_cast<int>(bytes);
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* entry = reinterpret_cast<const ListedEntry*>(entries_ + at);
+      at += entry->bytes;
+      if (IsSelfOrParent(entry->name)) continue;
+      if (request.has(Request::kStat) && is_cancelled()) return -ECANCELED;
+      AddListed(directory, *entry, request, origin);
+    }
+  }
+}
+
+void Visitor::AddListed(int directory, const ListedEntry& entry, const Request& request,
+                        const Origin& origin) {
+  bool stat = request.has(Request::kStat);
+  Kind kind = KindOfType(entry.type);
+  uint64_t ino = entry.ino != kUnknownIno ? entry.ino : 0;
+  if (!stat && entry.type != DT_UNKNOWN) {
+    record_.Add(kind, ino, entry.name, nullptr);
+    return;
+  }
+  Facts facts;
+  int error = Ask(directory, entry.name, origin, &facts);
+  if (IsGone(error)) {
+    record_.flags |= Record::kVanished;
+    return;
+  }
+  // What cannot be asked for (a directory that may be read but not searched) is listed all the same.
+  if (error < 0) {
+    record_.Add(kind, ino, entry.name, nullptr);
+  } else if (stat) {
+    AddWhole(directory, entry.name, request, origin, facts);
+  } else {
+    record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, nullptr);
+  }
+}

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/digest_cache.h"
+#include "record/record.h"
+#include "scan/file_hasher.h"
+#include "scan/opener.h"
+#include "scan/requests.h"
+#include "scan/stat_only.h"
+#include "scan/walk_queue.h"
+
+// getdents64(2)'s record, which musl's headers no longer have.
+struct ListedEntry {
+  uint64_t ino;
+  int64_t position;
+  uint16_t bytes;
+  uint8_t type;
+  char name[1];
+};
+
+// Visits one directory after another: opens it, watches it, lists it, and makes its record. Each thread of a
+// walk has one.
+class Visitor {
+ public:
+  struct Plan {
+    const Requests* requests;
+    // -1 where nothing is watched.
+    int queue;
+    uint32_t mask;
+    const std::atomic<bool>* cancelled;
+    // What need not be told again (kCompare).
+    const Memory* memory;
+    // One for each request (kGlance).
+    Glance* glances;
+  };
+
+  Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
+      : plan_(plan), opener_(plan.requests, lock, backlog), content_(&opener_, plan.cancelled) {}
+
+  // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
+  Node* Visit(const Job& job);
+  // What was found, until the next visit.
+  Record* record() { return &record_; }
+
+ private:
+  Node* Explore(const Job& job, Origin* origin);
+  void Compare(const Job& job, const Request& request);
+  void Look(int directory, const Request& request, const Origin& origin);
+  int Watch(int directory);
+  int AddWatch(const char* path);
+  bool GoTo(int directory);
+  int OpenToRead(int directory);
+  int List(int directory, const Request& request, const Origin& origin);
+  void AddListed(int directory, const ListedEntry& entry, const Request& request, const Origin& origin);
+  int Ask(int directory, const char* name, const Origin& origin, Facts* facts);
+  void AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
+                const Facts& facts);
+  bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
+
+  Plan plan_;
+  Opener opener_;
+  Content content_;
+  Record record_;
+  // A symlink is younger than the directory: the server does not keep the times of directories.
+  bool has_younger_ = false;
+  bool asked_to_unshare_ = false;
+  bool unshared_ = false;
+  // No gain was measured from larger ones.
+  alignas(ListedEntry) char entries_[64 * 1024];
+};

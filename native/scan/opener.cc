@@ -1,0 +1,166 @@
+#include "scan/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/locked.h"
+#include "record/record.h"
+
+namespace {
+
+bool HasNoDescriptors(int error) {
+  return error == -EMFILE || error == -ENFILE;
+}
+
+bool IsSame(const Facts& one, const Facts& other) {
+  return one.ino == other.ino && one.device == other.device;
+}
+
+}  // namespace
+
+Opener::Descent::~Descent() {
+  free(line);
+}
+
+int Opener::Open(int directory, const char* name, int flags) {
+  for (;;) {
+    int fd = OpenAt(directory, name, flags);
+    if (!HasNoDescriptors(fd)) return fd;
+    Locked locked(lock_);
+    if (!backlog_->GiveBack()) return fd;
+  }
+}
+
+int Opener::OpenJob(const Job& job, Origin* origin, Facts* facts) {
+  if (job.parent == nullptr) return OpenRequest((*requests_)[job.request], origin, facts);
+  origin->root_device = job.parent->root_device;
+  origin->cache = job.parent->cache;
+  UniqueFd own;
+  int parent = job.parent_fd >= 0 ? job.parent_fd : Reopen(job.parent, &own);
+  return parent < 0 ? parent : OpenChild(parent, job.name, *origin, facts);
+}
+
+int Opener::LookAt(const Request& request, Cache cache, Facts* facts) {
+  Origin origin;
+  origin.cache = cache;
+  origin.knows_cache = true;
+  UniqueFd fd(OpenRequest(request, &origin, facts));
+  return fd.is_open() ? 0 : fd.get();
+}
+
+// Without O_DIRECTORY, which would have autofs mount what is only listed: so the kind is looked at here.
+int Opener::OpenChild(int parent, const char* name, const Origin& origin, Facts* facts) {
+  UniqueFd fd(Open(parent, name, O_PATH | O_NOFOLLOW));
+  if (!fd.is_open()) return fd.get();
+  int error = StatAt(fd.get(), "", facts, origin.may_be_stale());
+  if (error < 0) return error;
+  return facts->is_directory() ? fd.release() : -ENOTDIR;
+}
+
+int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
+  UniqueFd fd(Open(AT_FDCWD, request.root,
+                   O_PATH | O_DIRECTORY | (request.has(Request::kNoFollowRoot) ? O_NOFOLLOW : 0)));
+  if (!fd.is_open()) return fd.get();
+  bool looks = request.has(Request::kStat | Request::kLook) && !origin->knows_cache;
+  if (looks) origin->cache = CacheOf(fd.get());
+  int error = StatAt(fd.get(), "", facts, origin->may_be_stale());
+  if (error < 0) return error;
+  origin->root_device = facts->device;
+  const char* name = request.way;
+  for (size_t i = 0; i < request.way_names; i++, name += strlen(name) + 1) {
+    if (origin->may_be_stale()) LookUpAgain(fd.get(), name);
+    Facts before = *facts;
+    bool last = i + 1 == request.way_names;
+    if (last && request.has(Request::kInParent)) {
+      // Another directory may have its path by now, and in it another with this name.
+      if ((error = StatAt(fd.get(), "", facts)) < 0) return error;
+      if (Fold(facts->ino) != request.parent_ino) return -ESTALE;
+    }
+    fd.reset(last ? OpenChild(fd.get(), name, *origin, facts)
+                  : Open(fd.get(), name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
+    if (!fd.is_open()) return fd.get();
+    if (!looks) continue;
+    if (!last && (error = StatAt(fd.get(), "", facts)) < 0) return error;
+    if (facts->across_a_mount_from(before)) origin->cache = CacheOf(fd.get());
+  }
+  return fd.release();
+}
+
+// A directory whose descriptor was given back, from its nearest ancestor that has one. Either the node has
+// it then, or `own`.
+int Opener::Reopen(Node* node, UniqueFd* own) {
+  Descent descent = {};
+  Node* nearest;
+  {
+    Locked locked(lock_);
+    nearest = backlog_->PinNearest(node, &descent.length);
+  }
+  // Another thread may have opened it meanwhile.
+  int fd = nearest == node ? node->fd : -ENOMEM;
+  if (nearest != node) {
+    descent.line = static_cast<Node**>(malloc(descent.length * sizeof(Node*)));
+    for (size_t i = descent.length; descent.line != nullptr && i > 0; node = node->parent)
+      descent.line[--i] = node;
+    if (descent.line != nullptr) fd = GoDown(&descent, nearest);
+    if (fd >= 0) fd = KeepForTheirTurn(&descent, own);
+  }
+  Locked locked(lock_);
+  if (nearest != nullptr) backlog_->Unpin(nearest);
+  return fd;
+}
+
+int Opener::GoDown(Descent* descent, Node* from) {
+  size_t index = 0;
+  int fd;
+  if (from != nullptr) {
+    fd = from->fd;
+  } else {
+    Origin origin;
+    Facts facts;
+    fd = OpenRequest((*requests_)[descent->line[0]->request], &origin, &facts);
+    if (fd < 0) return fd;
+    descent->fd(index++).reset(fd);
+  }
+  for (; index < descent->length; index++) {
+    fd = OpenBelow(descent, index, fd);
+    if (fd < 0) return fd;
+    descent->fd(index).reset(fd);
+  }
+  return fd;
+}
+
+int Opener::OpenBelow(Descent* descent, size_t index, int parent) {
+  constexpr int kFlags = O_PATH | O_NOFOLLOW | O_DIRECTORY;
+  const char* name = descent->line[index]->name();
+  int fd = Open(parent, name, kFlags);
+  if (!HasNoDescriptors(fd)) return fd;
+  for (UniqueFd& kept : descent->fds) {
+    if (kept.get() != parent) kept.reset();
+  }
+  return Open(parent, name, kFlags);
+}
+
+// Something else may be found by now where they were: then it is not what was listed.
+int Opener::KeepForTheirTurn(Descent* descent, UniqueFd* own) {
+  size_t last = descent->length - 1;
+  for (size_t i = last + 1 > kKept ? last + 1 - kKept : 0; i <= last; i++) {
+    UniqueFd& fd = descent->fd(i);
+    Facts facts;
+    if (fd.is_open() && (StatAt(fd.get(), "", &facts) < 0 || !IsSame(facts, descent->line[i]->facts)))
+      fd.reset();
+  }
+  UniqueFd& wanted = descent->fd(last);
+  if (!wanted.is_open()) return -ESTALE;
+  int fd = wanted.get();
+  Locked locked(lock_);
+  // From the root down: the last kept is the last to be given back.
+  for (size_t i = last + 1 > kKept ? last + 1 - kKept : 0; i <= last; i++) {
+    UniqueFd& kept = descent->fd(i);
+    if (kept.is_open() && backlog_->Keep(descent->line[i], kept.get())) kept.release();
+  }
+  if (wanted.is_open()) own->reset(wanted.release());
+  return fd;
+}

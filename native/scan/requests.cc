@@ -1,0 +1,113 @@
+#include "scan/requests.h"
+
+#include <endian.h>
+#include <errno.h>
+
+#include <cstring>
+
+namespace {
+
+constexpr size_t kHeadBytes = 4 * sizeof(uint32_t);
+
+// Reads what it is asked for, or has failed.
+class Reader {
+ public:
+  Reader(const uint8_t* next, size_t left) : next_(next), left_(left) {}
+
+  bool at_end() const { return left_ == 0; }
+  bool failed() const { return failed_; }
+
+  uint32_t Number(size_t bytes) {
+    uint32_t little = 0;
+    if (const uint8_t* from = Take(bytes)) memcpy(&little, from, bytes);
+    return le32toh(little);
+  }
+
+  const uint8_t* Take(size_t bytes) {
+    failed_ = failed_ || bytes > left_;
+    if (failed_) return nullptr;
+    const uint8_t* taken = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return taken;
+  }
+
+ private:
+  const uint8_t* next_;
+  size_t left_;
+  bool failed_ = false;
+};
+
+bool IsName(const char* text, size_t bytes) {
+  if (bytes == 0 || memchr(text, '\0', bytes) != nullptr || memchr(text, '/', bytes) != nullptr) return false;
+  return text[0] != '.' || (bytes > 1 && (text[1] != '.' || bytes > 2));
+}
+
+// Copies with a NUL behind. The room is always there: no string is longer than what was packed.
+char* Copy(const void* from, size_t bytes, char* to) {
+  memcpy(to, from, bytes);
+  to[bytes] = '\0';
+  return to + bytes + 1;
+}
+
+bool ReadRoot(Reader* reader, size_t bytes, char** text, Request* request) {
+  const void* root = reader->Take(bytes);
+  if (root == nullptr || bytes == 0 || *static_cast<const char*>(root) != '/') return false;
+  if (memchr(root, '\0', bytes) != nullptr) return false;
+  request->root = *text;
+  *text = Copy(root, bytes, *text);
+  return true;
+}
+
+bool ReadWay(Reader* reader, size_t bytes, char** text, Request* request) {
+  const auto* next = reinterpret_cast<const char*>(reader->Take(bytes));
+  if (next == nullptr) return false;
+  request->way = *text;
+  request->way_names = 0;
+  for (const char* end = next + bytes; next < end; request->way_names++) {
+    const auto* slash = static_cast<const char*>(memchr(next, '/', static_cast<size_t>(end - next)));
+    size_t length = static_cast<size_t>((slash != nullptr ? slash : end) - next);
+    if (!IsName(next, length) || slash == end - 1) return false;
+    *text = Copy(next, length, *text);
+    next += length + 1;
+  }
+  return true;
+}
+
+bool ReadNames(Reader* reader, size_t count, char** text, Request* request) {
+  request->names = *text;
+  request->name_count = count;
+  for (size_t i = 0; i < count && !reader->failed(); i++) {
+    size_t length = reader->Number(sizeof(uint16_t));
+    const auto* name = reinterpret_cast<const char*>(reader->Take(length));
+    if (name == nullptr || !IsName(name, length)) return false;
+    *text = Copy(name, length, *text);
+  }
+  return !reader->failed();
+}
+
+}  // namespace
+
+int Requests::Parse(const uint8_t* packed, size_t bytes) {
+  // Each length gives way to NULs, of which there are fewer bytes.
+  char* text = reinterpret_cast<char*>(text_.Room(bytes));
+  // At the most: as many as there are heads.
+  requests_ = static_cast<Request*>(calloc(bytes / kHeadBytes + 1, sizeof(Request)));
+  if (requests_ == nullptr || text_.failed()) return -ENOMEM;
+  for (Reader reader(packed, bytes); !reader.at_end(); count_++) {
+    Request* request = &requests_[count_];
+    request->flags = reader.Number(sizeof(uint32_t));
+    size_t root_bytes = reader.Number(sizeof(uint32_t));
+    size_t way_bytes = reader.Number(sizeof(uint32_t));
+    size_t names = reader.Number(sizeof(uint32_t));
+    if (request->has(Request::kInParent)) {
+      request->parent_ino = reader.Number(sizeof(uint32_t));
+      request->parent_ino |= uint64_t{reader.Number(sizeof(uint32_t))} << 32;
+    }
+    if (!ReadRoot(&reader, root_bytes, &text, request) || !ReadWay(&reader, way_bytes, &text, request) ||
+        !ReadNames(&reader, names, &text, request))
+      return -EINVAL;
+    request->path_bytes = root_bytes + (way_bytes == 0 ? 0 : 1 + way_bytes);
+  }
+  return 0;
+}

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+// What to walk, as src/watch/scan/walker.ts packs it.
+struct Request {
+  enum Flags : uint32_t {
+    kRecursive = 1,
+    kWatch = 2,
+    kStat = 4,
+    kLook = 8,
+    kNoFollowRoot = 16,
+    kInParent = 32,
+    kCompare = 64,
+    kHash = 128,
+    kGlance = 256,
+  };
+
+  bool has(uint32_t flag) const { return (flags & flag) != 0; }
+
+  uint32_t flags;
+  // Absolute. Symlinks in it are followed.
+  const char* root;
+  // The way from the root, each name with a NUL behind it. No symlink on it is followed.
+  const char* way;
+  size_t way_names;
+  // Of the directory that the last name of the way is looked up in, folded as a Record's (kInParent).
+  uint64_t parent_ino;
+  // What to look for (kLook), likewise.
+  const char* names;
+  size_t name_count;
+  // Of the path of its directory: root and way.
+  size_t path_bytes;
+};
+
+class Requests {
+ public:
+  Requests() = default;
+  ~Requests() { free(requests_); }
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+  // 0; -EINVAL, also for a name that is none (empty, '.', '..', with a slash or a NUL); -ENOMEM.
+  int Parse(const uint8_t* packed, size_t bytes);
+
+  size_t count() const { return count_; }
+  const Request& operator[](size_t index) const { return requests_[index]; }
+
+ private:
+  Bytes text_;
+  Request* requests_ = nullptr;
+  size_t count_ = 0;
+};

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/statx.h"
+#include "scan/opener.h"
+
+// What the passes of one walk know of a request's directory that is expected to change in no other way than
+// by its names (kGlance): while its own stat is the same, one look at that is enough, but for a thorough pass
+// now and then.
+//
+// Zeroed at first. Of whichever thread visits the directory; the walk's lock lies between two passes.
+class Glance {
+ public:
+  // Whether it may be enough in a pass that begins now. Times are uv_hrtime()'s.
+  bool MayDo(uint64_t now) const { return listed_ >= since_ + kSettled && now - listed_ < kThorough; }
+
+  // Whether the directory is as it was, by one request to a server.
+  bool Suffices(Opener* opener, const Request& request) const;
+
+  // It has been listed by a visit that began then and found it like this; all that was found is known.
+  void Note(uint64_t began, const Facts& facts, Cache cache);
+
+  // What was found is not to be relied on.
+  void Forget() { listed_ = 0; }
+
+ private:
+  // Two ticks of the coarsest clock that times have (ext4's with inodes of 128 bytes: a second). Changes of
+  // one tick look alike: none comes with the times that were seen so long before the listing.
+  static constexpr uint64_t kSettled = 2000000000;
+  // Nobody is to edit a generation in place. Who does is found out.
+  static constexpr uint64_t kThorough = 10000000000;
+
+  Facts facts_;
+  Cache cache_;
+  // By when it had been seen like this.
+  uint64_t since_;
+  // 0: it has not.
+  uint64_t listed_;
+};

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/statx.h"
+#include "record/record.h"
+
+// A directory with subdirectories that are still to be walked, or that are being. Kept while any directory
+// beneath it is: its name is part of their way.
+struct Node {
+  // A reference of its own on it; null for a request's own directory.
+  Node* parent;
+  size_t request;
+  // Record::kNoParent as long as JavaScript has not been told of it. Under the walk's lock.
+  uint32_t id;
+  Facts facts;
+  Digest place;
+  // Of the path that JavaScript will give it.
+  size_t path_bytes;
+  // The device of the request's root.
+  Device root_device;
+  Cache cache;
+
+  // O_PATH, for the subdirectories' openat(2); -1 while it is given back. The rest is Backlog's.
+  int fd;
+  // Jobs that are using fd.
+  uint32_t users;
+  uint32_t references;
+  Node* below;
+  Node* newer;
+  Node* older;
+  const uint8_t* next_entry;
+  uint32_t entries_left;
+  const char* name() const { return reinterpret_cast<const char*>(this + 1); }
+
+  // Of the record just made, with its subdirectories. Null when there is no memory. The fd passes over to it.
+  static Node* Make(const Record& record, Node* parent, int fd);
+  // Closes and frees a list of them, linked by `below`.
+  static void Bury(Node* dead);
+};
+
+// One directory to walk.
+struct Job {
+  size_t request = 0;
+  // Null: the request's own directory.
+  Node* parent = nullptr;
+  // parent->fd when the job was taken, not to be closed before Done; -1: it has to be opened again.
+  int parent_fd = -1;
+  char name[kMaxNameBytes + 1];
+};
+
+// What is still to be walked: a stack, so that few directories are begun at a time, and below it the
+// requests in their order. Not locked: its owner is.
+class Backlog {
+ public:
+  Backlog() = default;
+  ~Backlog() { Node::Bury(Clear()); }
+  Backlog(const Backlog&) = delete;
+  Backlog& operator=(const Backlog&) = delete;
+
+  void Begin(size_t requests) {
+    requests_ = size_ = requests;
+    next_request_ = 0;
+  }
+
+  // How many directories wait.
+  size_t size() const { return size_; }
+
+  bool Take(Job* job);
+  // Ends the job. Returns the nodes that nobody needs any more, to be buried.
+  Node* Done(Job* job);
+  void Push(Node* node);
+  // Forgets all that waits. Returns nodes likewise.
+  Node* Clear();
+
+  // Gives descriptors back that no job uses just now, as a process that has no more left needs. False when
+  // there is none.
+  bool GiveBack();
+  // The nearest that has a descriptor, from the node up its line of ancestors, and how many before it have
+  // none. Not to be closed before Unpin. Null: not even the request's own directory has.
+  Node* PinNearest(Node* node, size_t* without);
+  void Unpin(Node* node) { node->users--; }
+
+  // The node has been opened again: keeps the fd for it. False if it has one, or needs none.
+  bool Keep(Node* node, int fd);
+
+ private:
+  // Enough for any tree but the deepest, and few among the 1024 that a process has by default.
+  static constexpr size_t kMaxHeld = 128;
+
+  Node* Release(Node* node);
+  void Hold(Node* node);
+  void Drop(Node* node);
+  bool DropOldest();
+
+  size_t requests_ = 0;
+  size_t next_request_ = 0;
+  size_t size_ = 0;
+  Node* top_ = nullptr;
+
+  // Those with a descriptor, in the order in which they got it.
+  Node* oldest_ = nullptr;
+  Node* newest_ = nullptr;
+  size_t held_ = 0;
+  size_t most_held_ = kMaxHeld;
+};

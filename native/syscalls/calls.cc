@@ -1,0 +1,154 @@
+#include "syscalls/calls.h"
+
+#include <errno.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+// A string (as UTF-8) or the bytes of a Buffer, with a zero behind them; null stays null. 0 or -errno.
+int CopyText(const Napi::Value& value, char** text, size_t* length) {
+  if (value.IsNull() || value.IsUndefined()) return 0;
+  const bool is_buffer = value.IsBuffer();
+  if (!is_buffer && !value.IsString()) return -EINVAL;
+  size_t size = 0;
+  if (is_buffer) {
+    size = value.As<Napi::Buffer<char>>().Length();
+  } else if (napi_get_value_string_utf8(value.Env(), value, nullptr, 0, &size) != napi_ok) {
+    return -EINVAL;
+  }
+  *text = static_cast<char*>(malloc(size + 1));
+  if (*text == nullptr) return -ENOMEM;
+  if (is_buffer) {
+    // An empty one has no memory.
+    if (size > 0) memcpy(*text, value.As<Napi::Buffer<char>>().Data(), size);
+  } else {
+    napi_get_value_string_utf8(value.Env(), value, *text, size + 1, &size);
+  }
+  (*text)[size] = '\0';
+  *length = size;
+  return 0;
+}
+
+// From (id, kind, number, number, number, text, text). 0 or -errno.
+int ReadCall(const Napi::CallbackInfo& info, Call* call) {
+  constexpr size_t kNumbers = 3;
+  for (size_t i = 0; i < 2 + kNumbers; i++)
+    if (!info[i].IsNumber()) return -EINVAL;
+  uint32_t kind = info[1].As<Napi::Number>().Uint32Value();
+  if (kind >= Call::kKinds) return -EINVAL;
+  call->id = info[0].As<Napi::Number>().Uint32Value();
+  call->kind = static_cast<Call::Kind>(kind);
+  for (size_t i = 0; i < kNumbers; i++) call->numbers[i] = info[2 + i].As<Napi::Number>().Int64Value();
+  for (size_t i = 0; i < 2; i++) {
+    int error = CopyText(info[2 + kNumbers + i], &call->texts[i], &call->lengths[i]);
+    if (error < 0) return error;
+  }
+  return call->HasWhatItNeeds() ? 0 : -EINVAL;
+}
+
+}  // namespace
+
+CallDelivery::CallDelivery(Napi::Env env, Napi::Function on_done)
+    : LoopBound(env), on_done_(on_done, "Calls") {}
+
+int CallDelivery::Open() {
+  uv_loop_t* loop;
+  int error = Attach(&loop);
+  if (error == 0) error = uv_async_init(loop, &wake_, OnWake);
+  if (error < 0) return error;
+  Adopt(&wake_);
+  SetPersistent(false);
+  thread_ = new CallThread(&wake_);
+  return 0;
+}
+
+void CallDelivery::SetPersistent(bool persistent) {
+  auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
+  persistent ? uv_ref(handle) : uv_unref(handle);
+}
+
+void CallDelivery::OnWake(uv_async_t* handle) {
+  OwnerOf<CallDelivery>(handle)->Deliver();
+}
+
+// A callback may close this delivery, or throw; the object itself outlives the turn in any case, since libuv
+// closes handles at its end.
+void CallDelivery::Deliver() {
+  if (thread_ == nullptr) return;
+  for (Call* call = thread_->Take(); call != nullptr;) {
+    if (!is_closing()) Tell(*call);
+    Call* next = call->next;
+    delete call;
+    call = next;
+  }
+}
+
+// Plain N-API, for its statuses: see callback.cc.
+void CallDelivery::Tell(const Call& call) {
+  Napi::HandleScope scope(env());
+  napi_value arguments[3];
+  bool made = napi_create_uint32(env(), call.id, &arguments[0]) == napi_ok &&
+              napi_create_int64(env(), call.result, &arguments[1]) == napi_ok &&
+              napi_create_buffer_copy(env(), call.bytes, call.data, nullptr, &arguments[2]) == napi_ok;
+  // Unmade for want of memory: not in silence.
+  made ? on_done_.Call(3, arguments) : RaiseUncaught(env());
+}
+
+void CallDelivery::End() {
+  on_done_.Reset();
+  if (thread_ != nullptr) thread_->Abandon();
+  thread_ = nullptr;
+  CloseHandles();
+}
+
+Napi::Function Calls::Define(Napi::Env env) {
+  return DefineClass(env, "Calls",
+                     {
+                         InstanceMethod<&Calls::Open>("open"),
+                         InstanceMethod<&Calls::Push>("push"),
+                         InstanceMethod<&Calls::Ref>("ref"),
+                         InstanceMethod<&Calls::Unref>("unref"),
+                         InstanceMethod<&Calls::Close>("close"),
+                     });
+}
+
+Napi::Value Calls::Open(const Napi::CallbackInfo& info) {
+  int error = -EINVAL;
+  if (delivery_ == nullptr && info[0].IsFunction()) {
+    delivery_ = new CallDelivery(info.Env(), info[0].As<Napi::Function>());
+    // Not to be collected while open.
+    ObjectWrap::Ref();
+    error = delivery_->Open();
+    if (error < 0) CloseDelivery();
+  }
+  return Napi::Number::New(info.Env(), error);
+}
+
+Napi::Value Calls::Push(const Napi::CallbackInfo& info) {
+  if (delivery_ == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+  auto* call = new Call();
+  int error = ReadCall(info, call);
+  if (error == 0) error = delivery_->Push(call);
+  if (error < 0) delete call;
+  return Napi::Number::New(info.Env(), error);
+}
+
+void Calls::Ref(const Napi::CallbackInfo&) {
+  if (delivery_ != nullptr) delivery_->SetPersistent(true);
+}
+
+void Calls::Unref(const Napi::CallbackInfo&) {
+  if (delivery_ != nullptr) delivery_->SetPersistent(false);
+}
+
+void Calls::Close(const Napi::CallbackInfo&) {
+  if (delivery_ != nullptr) CloseDelivery();
+}
+
+void Calls::CloseDelivery() {
+  delivery_->Close();
+  delivery_ = nullptr;
+  ObjectWrap::Unref();
+}

@@ -1,0 +1,164 @@
+#include "syscalls/syscall_exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/fd_path.h"
+#include "base/retry.h"
+#include "base/statx.h"
+#include "base/unique_fd.h"
+#include "syscalls/syscall_result.h"
+
+namespace {
+
+// Every component of a path, from the first down.
+void LookUpEach(int directory, char* path) {
+  for (char* end = path; *end != '\0'; end++) {
+    if (*end != '/' || end == path) continue;
+    *end = '\0';
+    LookUpAgain(directory, path);
+    *end = '/';
+  }
+  LookUpAgain(directory, path);
+}
+
+// A name in a directory that is held: whatever takes its place meanwhile, no symlink is followed and nothing
+// outside the directory reached. openat2(2) is of 5.6, and some seccomp filters do not know it: for a single
+// name, and names come without '/' here, O_NOFOLLOW does nearly the same.
+int64_t OpenBeneath(int directory, const char* name, int flags) {
+  if (strchr(name, '/') != nullptr || strcmp(name, "..") == 0) return -EINVAL;
+  open_how how = {};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  int64_t fd = Retry([&] { return syscall(SYS_openat2, directory, name, &how, sizeof how); });
+  if (fd != -ENOSYS && fd != -EPERM) return fd;
+  return Retry([&] { return openat(directory, name, flags | O_CLOEXEC | O_NOFOLLOW); });
+}
+
+// The type is that of the inode held, not of whatever the name stands for by the time that it is opened for
+// reading: no FIFO is ever waited for, and no device set off.
+int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
+  UniqueFd inode(static_cast<int>(OpenBeneath(directory, name, O_PATH)));
+  if (!inode.is_open()) return inode.get();
+  Facts facts;
+  int error = StatAt(inode.get(), "", &facts);
+  if (error < 0) return error;
+  // Which open(2) itself never says.
+  if ((facts.mode & S_IFMT) != S_IFREG) return -EPROTOTYPE;
+  // O_NONBLOCK: a lease that somebody holds on it (fcntl(2)) is EAGAIN then, not a wait of up to 45 s.
+  int64_t fd = Retry([&] { return open(PathOf(inode.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); });
+  // virtiofs in cache=always shows what it has read before for ever, whatever has become of the file.
+  if (fd >= 0 && may_be_stale) posix_fadvise(static_cast<int>(fd), 0, 0, POSIX_FADV_DONTNEED);
+  return fd;
+}
+
+int64_t WriteAll(const Call& call) {
+  size_t done = 0;
+  while (done < call.lengths[0]) {
+    int64_t bytes =
+        Retry([&] { return write(call.number(0), call.texts[0] + done, call.lengths[0] - done); });
+    if (bytes < 0) return bytes;
+    // write(2) of a file gives 0 for nothing else.
+    if (bytes == 0) return -ENOSPC;
+    done += static_cast<size_t>(bytes);
+  }
+  return static_cast<int64_t>(done);
+}
+
+timespec TimeOf(const statx_timestamp& time) {
+  return {time.tv_sec, static_cast<long>(time.tv_nsec)};
+}
+
+// The time of the last access, too, unless `modified_only`.
+int64_t CopyTimes(int from, int to, bool modified_only) {
+  struct statx found;
+  // The raw call: glibc has statx() since 2.28 only, and fstat() by that name since 2.33.
+  int64_t error =
+      Retry([&] { return syscall(SYS_statx, from, "", AT_EMPTY_PATH, STATX_ATIME | STATX_MTIME, &found); });
+  if (error < 0) return error;
+  timespec times[] = {TimeOf(found.stx_atime), TimeOf(found.stx_mtime)};
+  if (modified_only) times[0].tv_nsec = UTIME_OMIT;
+  return Retry([&] { return futimens(to, times); });
+}
+
+int64_t FileSystemOf(int fd) {
+  struct statfs found;
+  int64_t error = Retry([&] { return fstatfs(fd, &found); });
+  return error < 0 ? error : static_cast<uint32_t>(found.f_type);
+}
+
+}  // namespace
+
+void Perform(Call* call) {
+  const char* name = call->texts[0];
+  const char* other = call->texts[1];
+  int fd = call->number(0);
+  int second = call->number(1);
+  int third = call->number(2);
+  // With what is to be done: one turn to JavaScript and back for both.
+  if (call->may_be_stale() && *name != '\0') LookUpAgain(fd, name);
+  call->result = [&]() -> int64_t {
+    switch (call->kind) {
+      case Call::Kind::kOpen:
+        return WithStat(call, Retry([&] { return openat(fd, name, second | O_CLOEXEC, third); }));
+      case Call::Kind::kOpenBeneath:
+        return WithStat(call, OpenBeneath(fd, name, second));
+      case Call::Kind::kOpenRegular:
+        return WithContent(call, OpenRegular(fd, name, call->may_be_stale()));
+      case Call::Kind::kStat:
+        return StatOrLinkInto(call, fd, name);
+      case Call::Kind::kFileSystem:
+        return FileSystemOf(fd);
+      case Call::Kind::kReadlink:
+        return ReadlinkInto(call);
+      case Call::Kind::kNames:
+        return NamesInto(call);
+      case Call::Kind::kLookUpAgain:
+        LookUpEach(fd, call->texts[0]);
+        return 0;
+      case Call::Kind::kRead:
+        return ReadInto(call);
+      case Call::Kind::kWrite:
+        return WriteAll(*call);
+      case Call::Kind::kMakeDirectory:
+        return Retry([&] { return mkdirat(fd, name, static_cast<mode_t>(second)); });
+      case Call::Kind::kSymlink:
+        return Retry([&] { return symlinkat(name, fd, other); });
+      case Call::Kind::kLink:
+        return Retry([&] { return linkat(fd, name, second, other, 0); });
+      case Call::Kind::kRename:
+        // The raw call: glibc has renameat2() since 2.28 only.
+        return Retry([&] { return syscall(SYS_renameat2, fd, name, second, other, third); });
+      case Call::Kind::kUnlink:
+        return Retry([&] { return unlinkat(fd, name, second); });
+      case Call::Kind::kChangeMode:
+        // fchmod(2) does not take a descriptor of O_PATH.
+        return Retry([&] { return chmod(PathOf(fd).c_str(), static_cast<mode_t>(second)); });
+      case Call::Kind::kChangeOwner:
+        return Retry([&] {
+          return fchownat(fd, "", static_cast<uid_t>(call->numbers[1]), static_cast<gid_t>(call->numbers[2]),
+                          AT_EMPTY_PATH);
+        });
+      case Call::Kind::kSync:
+        return Retry([&] { return fsync(fd); });
+      case Call::Kind::kLock:
+        return Retry([&] { return flock(fd, second); });
+      case Call::Kind::kCopyTimes:
+        return CopyTimes(fd, second, third != 0);
+      case Call::Kind::kClose:
+      case Call::Kind::kAwaitChange:
+        break;
+    }
+    return -EINVAL;
+  }();
+  // What was taken for an answer that did not come.
+  if (call->result < 0) call->bytes = 0;
+}

@@ -1,0 +1,7 @@
+#pragma once
+
+#include "syscalls/call.h"
+
+// Makes the system call and leaves in it what came of it. Not kAwaitChange, which is the thread's own
+// (vigil.h).
+void Perform(Call* call);

@@ -1,0 +1,257 @@
+#include "walker/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/locked.h"
+#include "base/thread.h"
+
+namespace {
+
+constexpr int kMaxThreads = 2;
+constexpr uint64_t kMillisecond = 1000000;
+
+// fcntl(2) itself is fcntl64 of GLIBC_2.28 when linked on a newer system.
+int Duplicate(int fd) {
+  long copy = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+  return copy < 0 ? -errno : static_cast<int>(copy);
+}
+
+}  // namespace
+
+int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, const Repeat& repeat) {
+  int error = requests_.Parse(requests, bytes);
+  if (error < 0) return error;
+  if (queue >= 0) {
+    // One of its own: the number may be another file's by the time the watches are added.
+    queue_.reset(Duplicate(queue));
+    if (!queue_.is_open()) return queue_.get();
+  }
+  glances_ = static_cast<Glance*>(calloc(requests_.count() + 1, sizeof(Glance)));
+  if (glances_ == nullptr) return -ENOMEM;
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_, glances_};
+  repeat_ = repeat;
+  Begin();
+  started_ = 1;
+  return StartOne();
+}
+
+int Walk::StartOne() {
+  references_.fetch_add(1);
+  uv_thread_t thread;
+  int error = StartThread(&thread, Main, this);
+  if (error < 0) {
+    Release();
+    return error;
+  }
+  // Where it cannot be, the thread's stack stays until the process ends.
+  DetachThread(thread);
+  return 0;
+}
+
+void Walk::Main(void* self) {
+  auto* walk = static_cast<Walk*>(self);
+  walk->Run();
+  walk->Release();
+}
+
+void Walk::Run() {
+  auto* visitor = new Visitor(plan_, &lock_, &backlog_);
+  Job job;
+  Turn turn;
+  {
+    Locked locked(&lock_);
+    turn = NextTurn(&job);
+  }
+  for (;;) {
+    while (turn == Turn::kVisit) turn = HandIn(visitor, &job, visitor->Visit(job));
+    if (turn == Turn::kLeave) break;
+    Locked locked(&lock_);
+    if (!Rest()) break;
+    turn = NextTurn(&job);
+  }
+  delete visitor;
+  if (turn == Turn::kEnd) End();
+}
+
+// A pass. Under the lock, or before there are threads.
+void Walk::Begin() {
+  memory_->Begin();
+  backlog_.Begin(requests_.count());
+  next_id_ = static_cast<uint32_t>(requests_.count());
+  has_told_ = false;
+  began_ = uv_hrtime();
+}
+
+// Under the lock, which it gives up while it waits. False: there is no other pass.
+bool Walk::Rest() {
+  uint64_t now = uv_hrtime();
+  uint64_t took = now - began_;
+  memory_->NoteTime(took);
+  if (repeat_.most == 0 || has_told_ || took > repeat_.most * kMillisecond) return false;
+  uint64_t rest = repeat_.first * kMillisecond;
+  repeat_.first = 2 * repeat_.first < repeat_.most ? 2 * repeat_.first : repeat_.most;
+  // What was found is what was known: one of the two is enough meanwhile.
+  memory_->Begin();
+  WaitUntil(now + (rest > took ? rest : took));
+  if (cancelled_.load(std::memory_order_relaxed)) return false;
+  Begin();
+  busy_--;
+  return true;
+}
+
+// Under the lock. Or until the walk is cancelled.
+void Walk::WaitUntil(uint64_t moment) {
+  for (uint64_t now = uv_hrtime(); now < moment && !cancelled_.load(std::memory_order_relaxed);
+       now = uv_hrtime())
+    uv_cond_timedwait(&changed_, &lock_, moment - now);
+}
+
+// Hands in what a visit found and takes the next job, under one lock.
+Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
+  Record* record = visitor->record();
+  Node* dead;
+  Turn turn;
+  bool help;
+  {
+    Locked locked(&lock_);
+    if (!record->digest.is_none()) memory_->Find(record->digest);
+    // Before its subdirectories can be taken, by whichever thread: a parent's record precedes theirs.
+    uint32_t id = record->is_known ? Record::kNoParent : Tell(record, *job);
+    if (found != nullptr) {
+      found->id = id;
+      backlog_.Push(found);
+    }
+    dead = backlog_.Done(job);
+    busy_--;
+    turn = NextTurn(job);
+    help = turn == Turn::kVisit && started_ < kMaxThreads && backlog_.size() > 1;
+    if (help) started_++;
+  }
+  Node::Bury(dead);
+  // Without a thread to be had, this one does it all.
+  if (help) StartOne();
+  return turn;
+}
+
+// Under the lock. Returns its id.
+uint32_t Walk::Tell(Record* record, const Job& job) {
+  uint32_t id = static_cast<uint32_t>(job.request);
+  if (job.parent != nullptr) {
+    TellOf(job.parent);
+    record->parent = job.parent->id;
+    id = next_id_++;
+  }
+  Append(record, id);
+  return id;
+}
+
+// Under the lock. What lies below a directory that has not changed itself is told with those that it lies in,
+// the topmost first.
+void Walk::TellOf(Node* node) {
+  while (node->id == Record::kNoParent) {
+    Node* top = node;
+    while (top->parent != nullptr && top->parent->id == Record::kNoParent) top = top->parent;
+    Record stub;
+    stub.MakeStub(top->name(), top->facts, top->root_device);
+    stub.parent = top->parent != nullptr ? top->parent->id : Record::kNoParent;
+    top->id = top->parent != nullptr ? next_id_++ : static_cast<uint32_t>(top->request);
+    Append(&stub, top->id);
+  }
+}
+
+// Under the lock.
+void Walk::Append(Record* record, uint32_t id) {
+  has_told_ = true;
+  bool was_empty = output_.empty();
+  uint8_t* to = output_.Append(record->bytes());
+  if (to == nullptr) to = output_.Append(record->DropEntries());
+  // As operator new does (runtime.cc): there is not even memory to say so.
+  if (to == nullptr) abort();
+  record->CopyTo(to, id);
+  if (was_empty && !output_.empty()) Wake();
+}
+
+// Under the lock, which it gives up while it waits.
+Walk::Turn Walk::NextTurn(Job* job) {
+  for (;; waiting_++, uv_cond_wait(&changed_, &lock_), waiting_--) {
+    if (over_) return Turn::kLeave;
+    bool cancelled = cancelled_.load(std::memory_order_relaxed);
+    if (!cancelled && !output_.full() && backlog_.Take(job)) {
+      busy_++;
+      if (waiting_ > 0 && backlog_.size() > 0) uv_cond_signal(&changed_);
+      return Turn::kVisit;
+    }
+    if (busy_ == 0 && (cancelled || backlog_.size() == 0)) {
+      // And stays so: the other thread is not to end it as well.
+      busy_++;
+      return Turn::kEnd;
+    }
+  }
+}
+
+void Walk::End() {
+  // Not under the lock, for which the loop may wait: this may be the last reference to the inotify instance,
+  // and its watches take a while.
+  queue_.reset();
+  Node* dead;
+  {
+    Locked locked(&lock_);
+    dead = backlog_.Clear();
+  }
+  Node::Bury(dead);
+  Locked locked(&lock_);
+  over_ = true;
+  output_.Flush();
+  Wake();
+  uv_cond_broadcast(&changed_);
+}
+
+void Walk::Wake() {
+  if (wake_ != nullptr) uv_async_send(wake_);
+}
+
+void Walk::Cancel() {
+  cancelled_.store(true, std::memory_order_relaxed);
+  Locked locked(&lock_);
+  uv_cond_broadcast(&changed_);
+}
+
+Block* Walk::Take(bool* over) {
+  Locked locked(&lock_);
+  bool was_full = output_.full();
+  Block* block = output_.Take();
+  *over = over_ && output_.empty();
+  if (was_full && !output_.full()) uv_cond_broadcast(&changed_);
+  return block;
+}
+
+void Walk::GiveBack(Block* block) {
+  Locked locked(&lock_);
+  output_.GiveBack(block);
+}
+
+void Walk::Abandon() {
+  {
+    Locked locked(&lock_);
+    wake_ = nullptr;
+  }
+  Cancel();
+  Release();
+}
+
+void Walk::Release() {
+  if (references_.fetch_sub(1) == 1) delete this;
+}
+
+Walk::~Walk() {
+  uv_cond_destroy(&changed_);
+  pthread_mutex_destroy(&lock_);
+  memory_->Release();
+  free(glances_);
+}

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <pthread.h>
+#include <uv.h>
+
+#include <atomic>
+
+#include "base/unique_fd.h"
+#include "record/digest_cache.h"
+#include "record/record_queue.h"
+#include "scan/dir_reader.h"
+#include "scan/requests.h"
+#include "scan/walk_queue.h"
+
+// One walk, and its threads: two at the most. What they do is nearly all the kernel's work, much of it under
+// locks that they share (the inotify instance's, the process's table of descriptors), and the programs that
+// are watched are to have processors left.
+//
+// Belongs to its threads and to the loop together, and goes with the last of them: a thread that a dead mount
+// holds in a system call, which not even SIGKILL ends, is waited for by nobody.
+class Walk {
+ public:
+  // A walk that is made again and again until there is something to tell: the loop sleeps meanwhile.
+  struct Repeat {
+    // ms from the end of a pass to the next, doubled each time up to `most`; at least as long as a pass took.
+    uint64_t first = 0;
+    // 0: once. A pass that takes longer than this is the last.
+    uint64_t most = 0;
+  };
+
+  // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
+  // something to be taken. `memory`: of the walks with kCompare; it is the caller's as well.
+  Walk(uv_async_t* wake, Memory* memory) : memory_(memory->Share()), wake_(wake) {
+    pthread_mutex_init(&lock_, nullptr);
+    // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
+    // a newer system.
+    uv_cond_init(&changed_);
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  // Starts it: 0 or -errno. `queue` is an inotify fd, which may be closed meanwhile, or -1.
+  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, const Repeat& repeat);
+
+  // Gives up between two system calls. What was found, and above all what is watched, is still to be taken.
+  void Cancel();
+
+  // Loop's thread: the next block of records, to be given back, or null. `over`: there will be no other.
+  Block* Take(bool* over);
+  void GiveBack(Block* block);
+
+  // The loop wants no more.
+  void Abandon();
+
+ private:
+  ~Walk();
+
+  // What a thread does next.
+  enum class Turn { kVisit, kEnd, kLeave };
+
+  static void Main(void* self);
+  void Run();
+  Turn HandIn(Visitor* visitor, Job* job, Node* found);
+  void Append(Record* record, uint32_t id);
+  uint32_t Tell(Record* record, const Job& job);
+  void TellOf(Node* node);
+  Turn NextTurn(Job* job);
+  void Begin();
+  bool Rest();
+  void WaitUntil(uint64_t moment);
+  void End();
+  int StartOne();
+  void Wake();
+  void Release();
+
+  Requests requests_;
+  UniqueFd queue_;
+  Glance* glances_ = nullptr;
+  Visitor::Plan plan_ = {};
+  std::atomic<bool> cancelled_{false};
+  std::atomic<int> references_{1};
+
+  pthread_mutex_t lock_;
+  // Work has come, or room for more output, or the end.
+  uv_cond_t changed_;
+  // All from here on under the lock.
+  Backlog backlog_;
+  Memory* memory_;
+  Output output_;
+  uv_async_t* wake_;
+  Repeat repeat_;
+  uint64_t began_ = 0;
+  bool has_told_ = false;
+  uint32_t next_id_ = 0;
+  int started_ = 0;
+  int busy_ = 0;
+  int waiting_ = 0;
+  bool over_ = false;
+};
