@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { escapeInvisible, InotifyError, invalidArgument, printable } from '../src/errors.ts'
-import { warnOfThreadLeftBehind } from '../src/mounts/syscalls/abandoned_thread.ts'
+import { warnOfAbandonedThread } from '../src/mounts/syscalls/abandoned_thread.ts'
 import { warn } from '../src/warning.ts'
 
 /** Each as it is escaped: controls, marks and overrides of direction, separators, the byte order mark. */
@@ -46,7 +46,7 @@ test('a warning of this library is escaped, and one line', async () => {
   const listener = (warning: Error) => void seen.push(warning)
   process.on('warning', listener)
   warn('INOTIFY_BRIDGE_TEST', `about ${NASTY}`, 'what to do')
-  warnOfThreadLeftBehind(`/a\u202e\n`, 1000)
+  warnOfAbandonedThread(`/a\u202e\n`, 1000)
   await new Promise((resolve) => setImmediate(resolve))
   process.off('warning', listener)
   expect(seen).toMatchObject([

@@ -27,7 +27,7 @@ int OpenAt(int directory, const char* name, int flags) {
   return fd < 0 ? -errno : fd;
 }
 
-int StatAt(int directory, const char* name, Facts* facts, bool anew) {
+int StatAt(int directory, const char* name, Statx* facts, bool anew) {
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (anew ? AT_STATX_FORCE_SYNC : 0);
   if (*name == '\0') flags |= AT_EMPTY_PATH;
   constexpr unsigned kMask = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;

@@ -12,7 +12,7 @@ struct Device {
 };
 
 // What statx(2) says of a directory or an entry. Times in ns since the epoch, modulo 2^64.
-struct Facts {
+struct Statx {
   Device device;
   uint32_t mode = 0;
   uint32_t uid = 0;
@@ -30,7 +30,7 @@ struct Facts {
   bool is_file() const { return (mode & 0170000) == 0100000; }
   bool is_directory() const { return (mode & 0170000) == 0040000; }
   // On another mount than that of `other`, as far as the kernel says.
-  bool across_a_mount_from(const Facts& other) const {
+  bool across_a_mount_from(const Statx& other) const {
     return mount != 0 && other.mount != 0 ? mount != other.mount : device != other.device;
   }
 };
@@ -53,7 +53,7 @@ enum class Cache : uint8_t {
 
 // Of an entry, no symlink followed and nothing mounted for it; with an empty name of the directory itself.
 // `anew`: the server is asked, whatever is cached.
-int StatAt(int directory, const char* name, Facts* facts, bool anew = false);
+int StatAt(int directory, const char* name, Statx* facts, bool anew = false);
 
 Cache CacheOf(int fd);
 

@@ -2,29 +2,29 @@
 
 #include <errno.h>
 
-int LoopBound::Attach(uv_loop_t** loop) {
+int LoopHandle::Attach(uv_loop_t** loop) {
   if (napi_add_async_cleanup_hook(env_, OnEnvironmentEnd, this, &hook_) != napi_ok) return -ENOTSUP;
   return napi_get_uv_event_loop(env_, loop) == napi_ok ? 0 : -ENOTSUP;
 }
 
-void LoopBound::Close() {
+void LoopHandle::Close() {
   if (closing_) return;
   closing_ = true;
   End();
   FreeIfClosed();
 }
 
-void LoopBound::CloseHandles() {
+void LoopHandle::CloseHandles() {
   for (size_t i = 0; i < open_handles_; i++) uv_close(handles_[i], OnClosed);
 }
 
-void LoopBound::OnClosed(uv_handle_t* handle) {
-  auto* self = static_cast<LoopBound*>(handle->data);
+void LoopHandle::OnClosed(uv_handle_t* handle) {
+  auto* self = static_cast<LoopHandle*>(handle->data);
   self->open_handles_--;
   self->FreeIfClosed();
 }
 
-void LoopBound::FreeIfClosed() {
+void LoopHandle::FreeIfClosed() {
   if (open_handles_ > 0) return;
   // The hook last: it is what keeps the environment, which the members'
   // destructors need.
@@ -33,6 +33,6 @@ void LoopBound::FreeIfClosed() {
   if (hook != nullptr) napi_remove_async_cleanup_hook(hook);
 }
 
-void LoopBound::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
-  static_cast<LoopBound*>(self)->Close();
+void LoopHandle::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
+  static_cast<LoopHandle*>(self)->Close();
 }

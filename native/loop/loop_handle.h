@@ -8,17 +8,17 @@
 // What has handles on the loop of its own environment. Lives until libuv has closed them, which may be after
 // the JavaScript object is gone, or after the environment began to end: hence the async cleanup hook, without
 // which a worker that is terminated with a live handle aborts the process.
-class LoopBound {
+class LoopHandle {
  public:
-  LoopBound(const LoopBound&) = delete;
-  LoopBound& operator=(const LoopBound&) = delete;
+  LoopHandle(const LoopHandle&) = delete;
+  LoopHandle& operator=(const LoopHandle&) = delete;
 
   // Ends at once what this object does, then frees it when libuv lets go. Nothing may be called after it.
   void Close();
 
  protected:
-  explicit LoopBound(Napi::Env env) : env_(env) {}
-  virtual ~LoopBound() = default;
+  explicit LoopHandle(Napi::Env env) : env_(env) {}
+  virtual ~LoopHandle() = default;
 
   // Before anything else. The environment's own loop: uv_default_loop() is another thread's in a worker. 0 or
   // -errno; it must be closed in any case.
@@ -34,7 +34,7 @@ class LoopBound {
   // Whose handle it is.
   template <typename Self, typename Handle>
   static Self* OwnerOf(Handle* handle) {
-    return static_cast<Self*>(static_cast<LoopBound*>(handle->data));
+    return static_cast<Self*>(static_cast<LoopHandle*>(handle->data));
   }
 
   // Once, by Close(): stops whoever may use the handles, closes them, and then what they need.

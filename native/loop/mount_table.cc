@@ -6,7 +6,7 @@
 #include "base/statx.h"
 
 MountPoll::MountPoll(Napi::Env env, Napi::Function on_change)
-    : LoopBound(env), on_change_(on_change, "MountTable") {}
+    : LoopHandle(env), on_change_(on_change, "MountTable") {}
 
 int MountPoll::Open() {
   uv_loop_t* loop;

@@ -9,7 +9,7 @@
 
 // Waits for changes of the mount table on the loop of its own environment: proc_pid_mounts(5). Sleeps in the
 // loop's own epoll, woken by nothing else.
-class MountPoll : public LoopBound {
+class MountPoll : public LoopHandle {
  public:
   MountPoll(Napi::Env env, Napi::Function on_change);
 

@@ -22,7 +22,7 @@ constexpr int kForEver = -1;
 
 }  // namespace
 
-int Guard::Start(EventQueue* queue, Wake wake, void* argument) {
+int QueueDrainer::Start(EventQueue* queue, Wake wake, void* argument) {
   queue_ = queue;
   wake_ = wake;
   argument_ = argument;
@@ -34,7 +34,7 @@ int Guard::Start(EventQueue* queue, Wake wake, void* argument) {
   return error;
 }
 
-void Guard::Stop() {
+void QueueDrainer::Stop() {
   if (!running_) return;
   running_ = false;
   stopping_.store(true);
@@ -42,19 +42,19 @@ void Guard::Stop() {
   uv_thread_join(&thread_);
 }
 
-void Guard::SpaceFreed() {
+void QueueDrainer::SpaceFreed() {
   if (full_.exchange(false)) eventfd_write(kick_.get(), 1);
 }
 
-void Guard::Main(void* self) {
+void QueueDrainer::Main(void* self) {
   // A thread's own niceness (setpriority(2), "C library/kernel differences"). Needs CAP_SYS_NICE or
   // RLIMIT_NICE, and does without: among four busy processes on two cores, waits of more than 40 ms became
   // four times as rare.
   setpriority(PRIO_PROCESS, 0, -20);
-  static_cast<Guard*>(self)->Run();
+  static_cast<QueueDrainer*>(self)->Run();
 }
 
-void Guard::Run() {
+void QueueDrainer::Run() {
   while (WaitUntilReadable()) {
     uint32_t before = queue_->reads();
     if (!Sleep(kPatienceMs)) return;
@@ -62,7 +62,7 @@ void Guard::Run() {
   }
 }
 
-void Guard::StandIn() {
+void QueueDrainer::StandIn() {
   uint32_t before = queue_->reads();
   do {
     switch (queue_->DrainIntoArena()) {
@@ -85,7 +85,7 @@ void Guard::StandIn() {
 }
 
 // True at the end of the time or at a kick, false when the thread is to end.
-bool Guard::Sleep(int milliseconds) {
+bool QueueDrainer::Sleep(int milliseconds) {
   pollfd kick = {kick_.get(), POLLIN, 0};
   // EINTR, as WaitUntilReadable has it, only ends a wait early, which every caller can take.
   int ready = poll(&kick, 1, milliseconds);
@@ -98,7 +98,7 @@ bool Guard::Sleep(int milliseconds) {
 
 // True when there is something to read, false when the thread is to end. Whoever called may have taken
 // Stop()'s kick already.
-bool Guard::WaitUntilReadable() {
+bool QueueDrainer::WaitUntilReadable() {
   while (!stopping_.load()) {
     pollfd fds[] = {{queue_->fd(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
     if (poll(fds, 2, kForEver) < 0) {

@@ -12,16 +12,16 @@
 // long callback.
 //
 // It sleeps in poll(2) while there is nothing to be read: no wakeups when idle.
-class Guard {
+class QueueDrainer {
  public:
   // Called on the guard's thread when it has put events into the arena: the fd no longer tells the loop of
   // them.
   using Wake = void (*)(void*);
 
-  Guard() = default;
-  ~Guard() { Stop(); }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
+  QueueDrainer() = default;
+  ~QueueDrainer() { Stop(); }
+  QueueDrainer(const QueueDrainer&) = delete;
+  QueueDrainer& operator=(const QueueDrainer&) = delete;
 
   // 0 or -errno.
   int Start(EventQueue* queue, Wake wake, void* argument);

@@ -13,7 +13,7 @@ constexpr int kBatchesPerTurn = 16;
 }  // namespace
 
 Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error)
-    : LoopBound(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {}
+    : LoopHandle(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {}
 
 int Stream::Open() {
   uv_loop_t* loop;

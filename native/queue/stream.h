@@ -14,7 +14,7 @@
 // Waking up costs more than reading: a busy writer makes 280k events/s, and a loop that reads at every wakeup
 // handles four of them at a time. So the first event is delivered at once; when another follows within two
 // windows, the fd is no longer polled but drained by a timer, a window apart, until it is found empty.
-class Stream : public LoopBound {
+class Stream : public LoopHandle {
  public:
   struct Options {
     uint64_t window_ms;
@@ -52,7 +52,7 @@ class Stream : public LoopBound {
   Callback on_error_;
 
   EventQueue queue_;
-  Guard guard_;
+  QueueDrainer guard_;
 
   uv_poll_t poll_;
   uv_timer_t timer_;

@@ -49,23 +49,23 @@ Digest* DigestSet::Slot(const Digest& digest) const {
   return &slots_[at];
 }
 
-void Memory::Begin() {
+void DigestCache::Begin() {
   found_.Clear();
   failed_ = false;
 }
 
-void Memory::Find(const Digest& digest) {
+void DigestCache::Find(const Digest& digest) {
   failed_ = failed_ || !found_.Add(digest);
 }
 
-void Memory::Commit() {
+void DigestCache::Commit() {
   known_.Swap(&found_);
   found_.Clear();
   if (failed_) known_.Clear();
   failed_ = false;
 }
 
-void Memory::Forget() {
+void DigestCache::Forget() {
   known_.Clear();
   Begin();
 }

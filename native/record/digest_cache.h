@@ -35,9 +35,9 @@ class DigestSet {
 //
 // Belongs to the walker and to its walks: see Walk. Known is read by a walk's threads and written between
 // walks; found is the walk's, under its lock.
-class Memory {
+class DigestCache {
  public:
-  Memory* Share() {
+  DigestCache* Share() {
     references_.fetch_add(1);
     return this;
   }

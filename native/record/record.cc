@@ -37,7 +37,7 @@ double Milliseconds(uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e6;
 }
 
-uint8_t* PutStat(uint8_t* to, const Facts& stat) {
+uint8_t* PutStat(uint8_t* to, const Statx& stat) {
   to = Put32(to, stat.mode);
   to = Put32(to, stat.uid);
   to = Put32(to, stat.gid);
@@ -70,7 +70,7 @@ void Record::Begin(const char* name) {
   parent = kNoParent;
   wd = 0;
   error = 0;
-  facts = Facts();
+  facts = Statx();
   place = digest = Digest();
   is_known = false;
   files_.blob.Clear();
@@ -83,7 +83,7 @@ void Record::Begin(const char* name) {
   flags = ascii ? uint32_t{kAscii} : 0;
 }
 
-void Record::Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content) {
+void Record::Add(Kind kind, uint64_t ino, const char* name, const Statx* stat, const Digest* content) {
   Entries* entries = kind == Kind::kDirectory ? &subdirectories_ : &files_;
   uint8_t* entry = entries->blob.Room(kMaxEntryBytes);
   if (entry == nullptr) return;
@@ -149,7 +149,7 @@ bool Record::IsReliable() const {
   return error == 0 || (is_lasting && files_.count + subdirectories_.count == 0);
 }
 
-void Record::MakeStub(const char* name, const Facts& of, const Device& root) {
+void Record::MakeStub(const char* name, const Statx& of, const Device& root) {
   Begin(name);
   facts = of;
   flags |= kUnchanged | (facts.device != root ? uint32_t{kOtherDevice} : 0);

@@ -35,7 +35,7 @@ class Record {
   int32_t wd;
   int32_t error;
   uint32_t flags;
-  Facts facts;
+  Statx facts;
   // Where it was found (kCompare): which directory, and which ones it lies in, by name and inode.
   Digest place;
   // Of its place and of all that JavaScript is told of it. None: what was found is not to be relied on, and
@@ -50,7 +50,7 @@ class Record {
   // Adds an entry, with its stat block if there is one, and what stands for what it holds. Without memory for
   // it the record ends up without any entries, with an error; one whose name is too long is left out, with an
   // error.
-  void Add(Kind kind, uint64_t ino, const char* name, const Facts* stat, const Digest* content = nullptr);
+  void Add(Kind kind, uint64_t ino, const char* name, const Statx* stat, const Digest* content = nullptr);
 
   // No more entries come. Without it there is no record.
   void Finish();
@@ -62,7 +62,7 @@ class Record {
   void CopyTo(uint8_t* to, uint32_t id) const;
 
   // Only that it is there, and as it was: what has changed lies below.
-  void MakeStub(const char* name, const Facts& of, const Device& root);
+  void MakeStub(const char* name, const Statx& of, const Device& root);
 
   // -ENOMEM in place of the entries. Returns how many bytes are left.
   size_t DropEntries();

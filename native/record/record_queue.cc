@@ -2,13 +2,13 @@
 
 #include <cstdlib>
 
-Output::~Output() {
+RecordQueue::~RecordQueue() {
   Flush();
   while (Block* block = Take()) free(block);
   free(spare_);
 }
 
-uint8_t* Output::Append(size_t bytes) {
+uint8_t* RecordQueue::Append(size_t bytes) {
   if (filling_ != nullptr && filling_->capacity - filling_->used < bytes) Flush();
   if (filling_ == nullptr && spare_ != nullptr && spare_->capacity >= bytes) {
     filling_ = spare_;
@@ -27,7 +27,7 @@ uint8_t* Output::Append(size_t bytes) {
   return record;
 }
 
-void Output::Flush() {
+void RecordQueue::Flush() {
   if (filling_ == nullptr) return;
   (last_ == nullptr ? first_ : last_->next) = filling_;
   last_ = filling_;
@@ -35,7 +35,7 @@ void Output::Flush() {
   filling_ = nullptr;
 }
 
-Block* Output::Take() {
+Block* RecordQueue::Take() {
   Block* block = first_;
   if (block == nullptr) return nullptr;
   first_ = block->next;
@@ -44,7 +44,7 @@ Block* Output::Take() {
   return block;
 }
 
-void Output::GiveBack(Block* block) {
+void RecordQueue::GiveBack(Block* block) {
   if (spare_ == nullptr && block->capacity == kBlockBytes) {
     block->next = nullptr;
     block->used = 0;

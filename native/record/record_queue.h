@@ -13,12 +13,12 @@ struct Block {
 };
 
 // The records that wait for JavaScript. Not locked: its owner is.
-class Output {
+class RecordQueue {
  public:
-  Output() = default;
-  ~Output();
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
+  RecordQueue() = default;
+  ~RecordQueue();
+  RecordQueue(const RecordQueue&) = delete;
+  RecordQueue& operator=(const RecordQueue&) = delete;
 
   // Where the next record of so many bytes is to be written; null when there is no memory.
   uint8_t* Append(size_t bytes);

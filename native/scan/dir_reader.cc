@@ -68,10 +68,10 @@ ssize_t ReadEntries(int directory, char* into, size_t room) {
 
 }  // namespace
 
-Node* Visitor::Visit(const Job& job) {
+Node* DirReader::Visit(const Job& job) {
   const Request& request = (*plan_.requests)[job.request];
   bool may_glance = job.parent == nullptr && request.has(Request::kGlance);
-  Glance* glance = may_glance ? &plan_.glances[job.request] : nullptr;
+  StatOnly* glance = may_glance ? &plan_.glances[job.request] : nullptr;
   uint64_t began = uv_hrtime();
   if (glance != nullptr && glance->MayDo(began) && glance->Suffices(&opener_, request)) {
     record_.Begin(job.name);
@@ -95,7 +95,7 @@ Node* Visitor::Visit(const Job& job) {
   return node;
 }
 
-void Visitor::Compare(const Job& job, const Request& request) {
+void DirReader::Compare(const Job& job, const Request& request) {
   Digest above;
   if (job.parent != nullptr) {
     above = job.parent->place;
@@ -113,7 +113,7 @@ void Visitor::Compare(const Job& job, const Request& request) {
   record_.is_known = plan_.memory->Knows(record_.digest);
 }
 
-Node* Visitor::Explore(const Job& job, Origin* origin) {
+Node* DirReader::Explore(const Job& job, Origin* origin) {
   const Request& request = (*plan_.requests)[job.request];
   record_.Begin(job.name);
   has_younger_ = false;
@@ -158,14 +158,14 @@ Node* Visitor::Explore(const Job& job, Origin* origin) {
   return node;
 }
 
-void Visitor::Look(int directory, const Request& request, const Origin& origin) {
+void DirReader::Look(int directory, const Request& request, const Origin& origin) {
   const char* name = request.names;
   for (size_t i = 0; i < request.name_count; i++, name += strlen(name) + 1) {
     if (is_cancelled()) {
       record_.error = -ECANCELED;
       return;
     }
-    Facts facts;
+    Statx facts;
     int error = Ask(directory, name, origin, &facts);
     if (error == 0) {
       AddWhole(directory, name, request, origin, facts);
@@ -175,14 +175,14 @@ void Visitor::Look(int directory, const Request& request, const Origin& origin) 
   }
 }
 
-int Visitor::Ask(int directory, const char* name, const Origin& origin, Facts* facts) {
+int DirReader::Ask(int directory, const char* name, const Origin& origin, Statx* facts) {
   if (origin.may_be_stale()) LookUpAgain(directory, name);
   return StatAt(directory, name, facts, origin.cache == Cache::kNamesAndAttributes);
 }
 
 // With all that is asked for.
-void Visitor::AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
-                       const Facts& facts) {
+void DirReader::AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
+                         const Statx& facts) {
   // A link is not written to: its time is that of its name in the directory, or before that.
   Kind kind = KindOfMode(facts.mode);
   if (kind == Kind::kSymlink && facts.mtime > record_.facts.mtime) has_younger_ = true;
@@ -197,11 +197,11 @@ void Visitor::AddWhole(int directory, const char* name, const Request& request, 
 }
 
 // A wd or -errno. By its descriptor: no path is followed, so none can lead elsewhere or be too long.
-int Visitor::Watch(int directory) {
+int DirReader::Watch(int directory) {
   return GoTo(directory) ? AddWatch(".") : AddWatch(PathOf(directory).c_str());
 }
 
-int Visitor::AddWatch(const char* path) {
+int DirReader::AddWatch(const char* path) {
   int wd;
   do {
     // IN_DONT_FOLLOW would watch the link in /proc.
@@ -212,7 +212,7 @@ int Visitor::AddWatch(const char* path) {
 
 // Makes it the working directory of this thread alone: a walk takes a tenth less time than through /proc.
 // Containers may forbid the unsharing, and a directory that may not be searched cannot be gone to.
-bool Visitor::GoTo(int directory) {
+bool DirReader::GoTo(int directory) {
   if (!asked_to_unshare_) {
     asked_to_unshare_ = true;
     unshared_ = unshare(CLONE_FS) == 0;
@@ -222,14 +222,14 @@ bool Visitor::GoTo(int directory) {
 
 // Another descriptor, and only now that the watch has been added, because a listing may end with what was
 // there when its descriptor was opened (btrfs since 6.5, tmpfs since 6.11).
-int Visitor::OpenToRead(int directory) {
+int DirReader::OpenToRead(int directory) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
   int fd = opener_.Open(directory, ".", kFlags);
   // To find '.' takes the permission to search, to list a directory that of reading alone.
   return fd == -EACCES ? opener_.Open(AT_FDCWD, PathOf(directory).c_str(), kFlags) : fd;
 }
 
-int Visitor::List(int directory, const Request& request, const Origin& origin) {
+int DirReader::List(int directory, const Request& request, const Origin& origin) {
   UniqueFd readable(OpenToRead(directory));
   if (!readable.is_open()) return readable.get();
   // The kernel may have a listing that it will not doubt: NamesInto in perform.cc.
@@ -248,8 +248,8 @@ int Visitor::List(int directory, const Request& request, const Origin& origin) {
   }
 }
 
-void Visitor::AddListed(int directory, const ListedEntry& entry, const Request& request,
-                        const Origin& origin) {
+void DirReader::AddListed(int directory, const ListedEntry& entry, const Request& request,
+                          const Origin& origin) {
   bool stat = request.has(Request::kStat);
   Kind kind = KindOfType(entry.type);
   uint64_t ino = entry.ino != kUnknownIno ? entry.ino : 0;
@@ -257,7 +257,7 @@ void Visitor::AddListed(int directory, const ListedEntry& entry, const Request& 
     record_.Add(kind, ino, entry.name, nullptr);
     return;
   }
-  Facts facts;
+  Statx facts;
   int error = Ask(directory, entry.name, origin, &facts);
   if (IsGone(error)) {
     record_.flags |= Record::kVanished;

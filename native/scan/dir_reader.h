@@ -24,7 +24,7 @@ struct ListedEntry {
 
 // Visits one directory after another: opens it, watches it, lists it, and makes its record. Each thread of a
 // walk has one.
-class Visitor {
+class DirReader {
  public:
   struct Plan {
     const Requests* requests;
@@ -33,12 +33,12 @@ class Visitor {
     uint32_t mask;
     const std::atomic<bool>* cancelled;
     // What need not be told again (kCompare).
-    const Memory* memory;
+    const DigestCache* memory;
     // One for each request (kGlance).
-    Glance* glances;
+    StatOnly* glances;
   };
 
-  Visitor(const Plan& plan, pthread_mutex_t* lock, Backlog* backlog)
+  DirReader(const Plan& plan, pthread_mutex_t* lock, WalkQueue* backlog)
       : plan_(plan), opener_(plan.requests, lock, backlog), content_(&opener_, plan.cancelled) {}
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
@@ -56,14 +56,14 @@ class Visitor {
   int OpenToRead(int directory);
   int List(int directory, const Request& request, const Origin& origin);
   void AddListed(int directory, const ListedEntry& entry, const Request& request, const Origin& origin);
-  int Ask(int directory, const char* name, const Origin& origin, Facts* facts);
+  int Ask(int directory, const char* name, const Origin& origin, Statx* facts);
   void AddWhole(int directory, const char* name, const Request& request, const Origin& origin,
-                const Facts& facts);
+                const Statx& facts);
   bool is_cancelled() const { return plan_.cancelled->load(std::memory_order_relaxed); }
 
   Plan plan_;
   Opener opener_;
-  Content content_;
+  FileHasher content_;
   Record record_;
   // A symlink is younger than the directory: the server does not keep the times of directories.
   bool has_younger_ = false;

@@ -14,16 +14,16 @@ constexpr size_t kBufferBytes = 128 * 1024;
 
 }  // namespace
 
-Content::~Content() {
+FileHasher::~FileHasher() {
   free(buffer_);
 }
 
-int Content::Read(int directory, const char* name, const Facts& facts, bool may_be_stale, Digest* digest) {
+int FileHasher::Read(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest) {
   // Held before it is known to be a file, by a descriptor that reads nothing: the name may be a FIFO's by
   // now, for which an open would wait, or a device's, which it would set going.
   UniqueFd held(opener_->Open(directory, name, O_PATH | O_NOFOLLOW));
   if (!held.is_open()) return held.get();
-  Facts found;
+  Statx found;
   int error = StatAt(held.get(), "", &found);
   if (error < 0) return error;
   if (found.ino != facts.ino || found.device != facts.device || !found.is_file()) return -ESTALE;
@@ -35,7 +35,7 @@ int Content::Read(int directory, const char* name, const Facts& facts, bool may_
   return ReadAll(file.get(), digest);
 }
 
-int Content::Open(int file) {
+int FileHasher::Open(int file) {
   // O_NONBLOCK: a lease of another process's is not waited for. O_NOATIME: that it was read is nobody's news;
   // but it is the owner's alone to ask for that.
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
@@ -44,7 +44,7 @@ int Content::Open(int file) {
   return fd == -EPERM ? opener_->Open(AT_FDCWD, path.c_str(), kFlags) : fd;
 }
 
-int Content::ReadAll(int file, Digest* digest) {
+int FileHasher::ReadAll(int file, Digest* digest) {
   if (buffer_ == nullptr) buffer_ = static_cast<uint8_t*>(malloc(kBufferBytes));
   if (buffer_ == nullptr) return -ENOMEM;
   Hasher hasher;

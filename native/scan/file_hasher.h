@@ -8,16 +8,16 @@
 #include "scan/opener.h"
 
 // Reads regular files through, for what they hold. Each thread of a walk has one.
-class Content {
+class FileHasher {
  public:
-  Content(Opener* opener, const std::atomic<bool>* cancelled) : opener_(opener), cancelled_(cancelled) {}
-  ~Content();
-  Content(const Content&) = delete;
-  Content& operator=(const Content&) = delete;
+  FileHasher(Opener* opener, const std::atomic<bool>* cancelled) : opener_(opener), cancelled_(cancelled) {}
+  ~FileHasher();
+  FileHasher(const FileHasher&) = delete;
+  FileHasher& operator=(const FileHasher&) = delete;
 
   // Of what has this name and is `facts`. 0; -ESTALE if it is something else by now; -errno where it cannot
   // be read.
-  int Read(int directory, const char* name, const Facts& facts, bool may_be_stale, Digest* digest);
+  int Read(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest);
 
  private:
   int Open(int file);

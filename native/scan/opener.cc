@@ -15,7 +15,7 @@ bool HasNoDescriptors(int error) {
   return error == -EMFILE || error == -ENFILE;
 }
 
-bool IsSame(const Facts& one, const Facts& other) {
+bool IsSame(const Statx& one, const Statx& other) {
   return one.ino == other.ino && one.device == other.device;
 }
 
@@ -34,7 +34,7 @@ int Opener::Open(int directory, const char* name, int flags) {
   }
 }
 
-int Opener::OpenJob(const Job& job, Origin* origin, Facts* facts) {
+int Opener::OpenJob(const Job& job, Origin* origin, Statx* facts) {
   if (job.parent == nullptr) return OpenRequest((*requests_)[job.request], origin, facts);
   origin->root_device = job.parent->root_device;
   origin->cache = job.parent->cache;
@@ -43,7 +43,7 @@ int Opener::OpenJob(const Job& job, Origin* origin, Facts* facts) {
   return parent < 0 ? parent : OpenChild(parent, job.name, *origin, facts);
 }
 
-int Opener::LookAt(const Request& request, Cache cache, Facts* facts) {
+int Opener::LookAt(const Request& request, Cache cache, Statx* facts) {
   Origin origin;
   origin.cache = cache;
   origin.knows_cache = true;
@@ -52,7 +52,7 @@ int Opener::LookAt(const Request& request, Cache cache, Facts* facts) {
 }
 
 // Without O_DIRECTORY, which would have autofs mount what is only listed: so the kind is looked at here.
-int Opener::OpenChild(int parent, const char* name, const Origin& origin, Facts* facts) {
+int Opener::OpenChild(int parent, const char* name, const Origin& origin, Statx* facts) {
   UniqueFd fd(Open(parent, name, O_PATH | O_NOFOLLOW));
   if (!fd.is_open()) return fd.get();
   int error = StatAt(fd.get(), "", facts, origin.may_be_stale());
@@ -60,7 +60,7 @@ int Opener::OpenChild(int parent, const char* name, const Origin& origin, Facts*
   return facts->is_directory() ? fd.release() : -ENOTDIR;
 }
 
-int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
+int Opener::OpenRequest(const Request& request, Origin* origin, Statx* facts) {
   UniqueFd fd(Open(AT_FDCWD, request.root,
                    O_PATH | O_DIRECTORY | (request.has(Request::kNoFollowRoot) ? O_NOFOLLOW : 0)));
   if (!fd.is_open()) return fd.get();
@@ -72,7 +72,7 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Facts* facts) {
   const char* name = request.way;
   for (size_t i = 0; i < request.way_names; i++, name += strlen(name) + 1) {
     if (origin->may_be_stale()) LookUpAgain(fd.get(), name);
-    Facts before = *facts;
+    Statx before = *facts;
     bool last = i + 1 == request.way_names;
     if (last && request.has(Request::kInParent)) {
       // Another directory may have its path by now, and in it another with this name.
@@ -119,7 +119,7 @@ int Opener::GoDown(Descent* descent, Node* from) {
     fd = from->fd;
   } else {
     Origin origin;
-    Facts facts;
+    Statx facts;
     fd = OpenRequest((*requests_)[descent->line[0]->request], &origin, &facts);
     if (fd < 0) return fd;
     descent->fd(index++).reset(fd);
@@ -148,7 +148,7 @@ int Opener::KeepForTheirTurn(Descent* descent, UniqueFd* own) {
   size_t last = descent->length - 1;
   for (size_t i = last + 1 > kKept ? last + 1 - kKept : 0; i <= last; i++) {
     UniqueFd& fd = descent->fd(i);
-    Facts facts;
+    Statx facts;
     if (fd.is_open() && (StatAt(fd.get(), "", &facts) < 0 || !IsSame(facts, descent->line[i]->facts)))
       fd.reset();
   }

@@ -18,15 +18,15 @@ struct Origin {
 // Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked.
 class Opener {
  public:
-  Opener(const Requests* requests, pthread_mutex_t* lock, Backlog* backlog)
+  Opener(const Requests* requests, pthread_mutex_t* lock, WalkQueue* backlog)
       : requests_(requests), lock_(lock), backlog_(backlog) {}
 
   // All give a descriptor or -errno. A process that has none left gets back what the backlog holds.
   int Open(int directory, const char* name, int flags);
-  int OpenJob(const Job& job, Origin* origin, Facts* facts);
+  int OpenJob(const Job& job, Origin* origin, Statx* facts);
 
   // The request's directory alone, which lies on what is cached like this: 0 or -errno.
-  int LookAt(const Request& request, Cache cache, Facts* facts);
+  int LookAt(const Request& request, Cache cache, Statx* facts);
 
  private:
   // Enough that going back up a deep tree goes down again from its root but rarely.
@@ -41,8 +41,8 @@ class Opener {
     ~Descent();
   };
 
-  int OpenRequest(const Request& request, Origin* origin, Facts* facts);
-  int OpenChild(int parent, const char* name, const Origin& origin, Facts* facts);
+  int OpenRequest(const Request& request, Origin* origin, Statx* facts);
+  int OpenChild(int parent, const char* name, const Origin& origin, Statx* facts);
   int Reopen(Node* node, UniqueFd* own);
   int GoDown(Descent* descent, Node* from);
   int OpenBelow(Descent* descent, size_t index, int parent);
@@ -50,5 +50,5 @@ class Opener {
 
   const Requests* requests_;
   pthread_mutex_t* lock_;
-  Backlog* backlog_;
+  WalkQueue* backlog_;
 };

@@ -10,7 +10,7 @@
 // now and then.
 //
 // Zeroed at first. Of whichever thread visits the directory; the walk's lock lies between two passes.
-class Glance {
+class StatOnly {
  public:
   // Whether it may be enough in a pass that begins now. Times are uv_hrtime()'s.
   bool MayDo(uint64_t now) const { return listed_ >= since_ + kSettled && now - listed_ < kThorough; }
@@ -19,7 +19,7 @@ class Glance {
   bool Suffices(Opener* opener, const Request& request) const;
 
   // It has been listed by a visit that began then and found it like this; all that was found is known.
-  void Note(uint64_t began, const Facts& facts, Cache cache);
+  void Note(uint64_t began, const Statx& facts, Cache cache);
 
   // What was found is not to be relied on.
   void Forget() { listed_ = 0; }
@@ -31,7 +31,7 @@ class Glance {
   // Nobody is to edit a generation in place. Who does is found out.
   static constexpr uint64_t kThorough = 10000000000;
 
-  Facts facts_;
+  Statx facts_;
   Cache cache_;
   // By when it had been seen like this.
   uint64_t since_;

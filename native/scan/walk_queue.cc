@@ -35,7 +35,7 @@ void Node::Bury(Node* dead) {
   }
 }
 
-bool Backlog::Take(Job* job) {
+bool WalkQueue::Take(Job* job) {
   Node* node = top_;
   if (node == nullptr) {
     if (next_request_ == requests_) return false;
@@ -64,7 +64,7 @@ bool Backlog::Take(Job* job) {
   return true;
 }
 
-Node* Backlog::Done(Job* job) {
+Node* WalkQueue::Done(Job* job) {
   Node* parent = job->parent;
   if (parent == nullptr) return nullptr;
   job->parent = nullptr;
@@ -73,7 +73,7 @@ Node* Backlog::Done(Job* job) {
 }
 
 // The dead are a list of a line of ancestors: a node goes with the last of those beneath it.
-Node* Backlog::Release(Node* node) {
+Node* WalkQueue::Release(Node* node) {
   Node* dead = nullptr;
   while (node != nullptr && --node->references == 0) {
     if (node->fd >= 0) Drop(node);
@@ -85,7 +85,7 @@ Node* Backlog::Release(Node* node) {
   return dead;
 }
 
-void Backlog::Push(Node* node) {
+void WalkQueue::Push(Node* node) {
   if (node->parent != nullptr) node->parent->references++;
   node->references = 1;
   node->below = top_;
@@ -94,7 +94,7 @@ void Backlog::Push(Node* node) {
   Hold(node);
 }
 
-Node* Backlog::Clear() {
+Node* WalkQueue::Clear() {
   Node* dead = nullptr;
   while (top_ != nullptr) {
     Node* node = top_;
@@ -112,7 +112,7 @@ Node* Backlog::Clear() {
 }
 
 // Takes the node among those with a descriptor.
-void Backlog::Hold(Node* node) {
+void WalkQueue::Hold(Node* node) {
   node->older = newest_;
   node->newer = nullptr;
   (newest_ == nullptr ? oldest_ : newest_->newer) = node;
@@ -123,13 +123,13 @@ void Backlog::Hold(Node* node) {
   }
 }
 
-void Backlog::Drop(Node* node) {
+void WalkQueue::Drop(Node* node) {
   (node->older == nullptr ? oldest_ : node->older->newer) = node->newer;
   (node->newer == nullptr ? newest_ : node->newer->older) = node->older;
   held_--;
 }
 
-bool Backlog::DropOldest() {
+bool WalkQueue::DropOldest() {
   Node* node = oldest_;
   while (node != nullptr && node->users > 0) node = node->newer;
   if (node == nullptr) return false;
@@ -139,7 +139,7 @@ bool Backlog::DropOldest() {
   return true;
 }
 
-bool Backlog::GiveBack() {
+bool WalkQueue::GiveBack() {
   size_t before = held_;
   most_held_ = held_ / 2;
   while (held_ > most_held_ && DropOldest()) {
@@ -147,13 +147,13 @@ bool Backlog::GiveBack() {
   return held_ < before;
 }
 
-Node* Backlog::PinNearest(Node* node, size_t* without) {
+Node* WalkQueue::PinNearest(Node* node, size_t* without) {
   for (*without = 0; node != nullptr && node->fd < 0; node = node->parent) ++*without;
   if (node != nullptr) node->users++;
   return node;
 }
 
-bool Backlog::Keep(Node* node, int fd) {
+bool WalkQueue::Keep(Node* node, int fd) {
   if (node->fd >= 0 || node->entries_left + node->users == 0) return false;
   node->fd = fd;
   Hold(node);

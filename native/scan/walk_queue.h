@@ -14,7 +14,7 @@ struct Node {
   size_t request;
   // Record::kNoParent as long as JavaScript has not been told of it. Under the walk's lock.
   uint32_t id;
-  Facts facts;
+  Statx facts;
   Digest place;
   // Of the path that JavaScript will give it.
   size_t path_bytes;
@@ -52,12 +52,12 @@ struct Job {
 
 // What is still to be walked: a stack, so that few directories are begun at a time, and below it the
 // requests in their order. Not locked: its owner is.
-class Backlog {
+class WalkQueue {
  public:
-  Backlog() = default;
-  ~Backlog() { Node::Bury(Clear()); }
-  Backlog(const Backlog&) = delete;
-  Backlog& operator=(const Backlog&) = delete;
+  WalkQueue() = default;
+  ~WalkQueue() { Node::Bury(Clear()); }
+  WalkQueue(const WalkQueue&) = delete;
+  WalkQueue& operator=(const WalkQueue&) = delete;
 
   void Begin(size_t requests) {
     requests_ = size_ = requests;

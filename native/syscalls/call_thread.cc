@@ -138,7 +138,7 @@ void CallThread::Done(Call* call) {
 // then twice as long after each look until it is the interval; and after a look that took long not sooner
 // than it took.
 void CallThread::AwaitChange(Call* call) {
-  Vigil vigil(reinterpret_cast<const uint8_t*>(call->texts[0]), call->lengths[0]);
+  StatWatch vigil(reinterpret_cast<const uint8_t*>(call->texts[0]), call->lengths[0]);
   uint64_t pause = static_cast<uint64_t>(call->numbers[0]) * kMillisecond;
   const uint64_t interval = static_cast<uint64_t>(call->numbers[1]) * kMillisecond;
   const uint64_t end = uv_hrtime() + static_cast<uint64_t>(call->numbers[2]) * kMillisecond;

@@ -51,7 +51,7 @@ int ReadCall(const Napi::CallbackInfo& info, Call* call) {
 }  // namespace
 
 CallDelivery::CallDelivery(Napi::Env env, Napi::Function on_done)
-    : LoopBound(env), on_done_(on_done, "Calls") {}
+    : LoopHandle(env), on_done_(on_done, "Calls") {}
 
 int CallDelivery::Open() {
   uv_loop_t* loop;

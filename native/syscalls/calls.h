@@ -8,7 +8,7 @@
 #include "syscalls/call_thread.h"
 
 // The loop's side of a CallThread: hands what is done to JavaScript on the loop of its own environment.
-class CallDelivery : public LoopBound {
+class CallDelivery : public LoopHandle {
  public:
   CallDelivery(Napi::Env env, Napi::Function on_done);
 

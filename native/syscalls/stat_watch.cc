@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-bool Vigil::Next(size_t* at, Entry* entry) const {
+bool StatWatch::Next(size_t* at, Entry* entry) const {
   if (bytes_ - *at < kHead) return false;
   const uint8_t* from = packed_ + *at;
   int32_t directory;
@@ -17,14 +17,14 @@ bool Vigil::Next(size_t* at, Entry* entry) const {
   return true;
 }
 
-bool Vigil::IsWellFormed() const {
+bool StatWatch::IsWellFormed() const {
   Entry entry;
   size_t at = 0;
   while (Next(&at, &entry)) continue;
   return bytes_ > 0 && at == bytes_;
 }
 
-int64_t Vigil::Look() const {
+int64_t StatWatch::Look() const {
   Entry entry;
   int64_t index = 0;
   for (size_t at = 0; Next(&at, &entry); index++)
@@ -32,9 +32,9 @@ int64_t Vigil::Look() const {
   return -1;
 }
 
-bool Vigil::Differs(const Entry& entry) {
+bool StatWatch::Differs(const Entry& entry) {
   if (entry.may_be_stale && *entry.name != '\0') LookUpAgain(entry.directory, entry.name);
-  Facts now;
+  Statx now;
   if (StatAt(entry.directory, entry.name, &now, true) < 0) return true;
   const uint64_t fields[kFields] = {now.ino,  now.mode,  now.uid,   now.gid,
                                     now.size, now.mtime, now.ctime, now.nlink};

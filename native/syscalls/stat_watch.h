@@ -13,9 +13,9 @@
 //     i32 directory, u32 flags    1 MAY_BE_STALE (the name is looked up anew)
 //     u64 ino, mode, uid, gid, size, mtime, ctime, nlink
 //     u32 nameBytes, name, padding: without a name the descriptor itself
-class Vigil {
+class StatWatch {
  public:
-  Vigil(const uint8_t* packed, size_t bytes) : packed_(packed), bytes_(bytes) {}
+  StatWatch(const uint8_t* packed, size_t bytes) : packed_(packed), bytes_(bytes) {}
 
   // Whether it can be read at all.
   bool IsWellFormed() const;

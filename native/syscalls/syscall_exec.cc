@@ -48,7 +48,7 @@ int64_t OpenBeneath(int directory, const char* name, int flags) {
 int64_t OpenRegular(int directory, const char* name, bool may_be_stale) {
   UniqueFd inode(static_cast<int>(OpenBeneath(directory, name, O_PATH)));
   if (!inode.is_open()) return inode.get();
-  Facts facts;
+  Statx facts;
   int error = StatAt(inode.get(), "", &facts);
   if (error < 0) return error;
   // Which open(2) itself never says.

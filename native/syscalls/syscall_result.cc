@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kPackedStat = 11 * sizeof(uint64_t);
 
 // As FileStat in src/mounts/syscalls/file_stat.ts reads it.
-void Pack(const Facts& facts, uint8_t* to) {
+void Pack(const Statx& facts, uint8_t* to) {
   const uint64_t fields[] = {
       facts.ino,   facts.mode,
       facts.uid,   facts.gid,
@@ -35,7 +35,7 @@ void Pack(const Facts& facts, uint8_t* to) {
 
 // Into the call's data. 0 or -errno.
 int64_t StatInto(Call* call, int directory, const char* name) {
-  Facts facts;
+  Statx facts;
   int error = StatAt(directory, name, &facts, true);
   if (error < 0) return error;
   call->data = static_cast<uint8_t*>(malloc(kPackedStat));
@@ -82,7 +82,7 @@ int64_t WithContent(Call* call, int64_t fd) {
     bytes = Retry([&] { return read(static_cast<int>(fd), call->data + 2 * stat, most); });
   }
   free(before);
-  Facts after;
+  Statx after;
   if (bytes >= 0) error = StatAt(static_cast<int>(fd), "", &after, true);
   if (bytes >= 0 && error >= 0) {
     Pack(after, call->data + stat);
@@ -101,7 +101,7 @@ int64_t StatOrLinkInto(Call* call, int directory, const char* name) {
   if (*name != '\0') {
     link.reset(OpenAt(directory, name, O_PATH | O_NOFOLLOW));
     if (!link.is_open()) return link.get();
-    Facts facts;
+    Statx facts;
     error = StatAt(link.get(), "", &facts, true);
     if (error < 0) return error;
     Pack(facts, call->data);

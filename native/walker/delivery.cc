@@ -8,9 +8,9 @@ constexpr int kBlocksPerTurn = 4;
 }  // namespace
 
 Delivery::Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, void* argument)
-    : LoopBound(env), on_records_(on_records, "Walker"), on_over_(on_over), argument_(argument) {}
+    : LoopHandle(env), on_records_(on_records, "Walker"), on_over_(on_over), argument_(argument) {}
 
-int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, Memory* memory,
+int Delivery::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, DigestCache* memory,
                     const Walk::Repeat& repeat, bool persistent) {
   uv_loop_t* loop;
   int error = Attach(&loop);

@@ -9,7 +9,7 @@
 
 // The loop's side of one walk: hands its records to JavaScript on the loop of its own environment, and keeps
 // that loop alive until the last of them.
-class Delivery : public LoopBound {
+class Delivery : public LoopHandle {
  public:
   // Told once that the walk is over or this object closed, before the last call of the callback.
   using OnOver = void (*)(void*);
@@ -17,7 +17,7 @@ class Delivery : public LoopBound {
   Delivery(Napi::Env env, Napi::Function on_records, OnOver on_over, void* argument);
 
   // 0 or -errno. After a failure Close() is still to be called.
-  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, Memory* memory,
+  int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, DigestCache* memory,
             const Walk::Repeat& repeat, bool persistent);
 
   void Cancel() { walk_->Cancel(); }

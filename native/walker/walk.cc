@@ -32,7 +32,7 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
     queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
-  glances_ = static_cast<Glance*>(calloc(requests_.count() + 1, sizeof(Glance)));
+  glances_ = static_cast<StatOnly*>(calloc(requests_.count() + 1, sizeof(StatOnly)));
   if (glances_ == nullptr) return -ENOMEM;
   plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_, glances_};
   repeat_ = repeat;
@@ -61,7 +61,7 @@ void Walk::Main(void* self) {
 }
 
 void Walk::Run() {
-  auto* visitor = new Visitor(plan_, &lock_, &backlog_);
+  auto* visitor = new DirReader(plan_, &lock_, &backlog_);
   Job job;
   Turn turn;
   {
@@ -113,7 +113,7 @@ void Walk::WaitUntil(uint64_t moment) {
 }
 
 // Hands in what a visit found and takes the next job, under one lock.
-Walk::Turn Walk::HandIn(Visitor* visitor, Job* job, Node* found) {
+Walk::Turn Walk::HandIn(DirReader* visitor, Job* job, Node* found) {
   Record* record = visitor->record();
   Node* dead;
   Turn turn;

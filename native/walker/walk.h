@@ -30,7 +30,7 @@ class Walk {
 
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
   // something to be taken. `memory`: of the walks with kCompare; it is the caller's as well.
-  Walk(uv_async_t* wake, Memory* memory) : memory_(memory->Share()), wake_(wake) {
+  Walk(uv_async_t* wake, DigestCache* memory) : memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
     // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
     // a newer system.
@@ -60,7 +60,7 @@ class Walk {
 
   static void Main(void* self);
   void Run();
-  Turn HandIn(Visitor* visitor, Job* job, Node* found);
+  Turn HandIn(DirReader* visitor, Job* job, Node* found);
   void Append(Record* record, uint32_t id);
   uint32_t Tell(Record* record, const Job& job);
   void TellOf(Node* node);
@@ -75,8 +75,8 @@ class Walk {
 
   Requests requests_;
   UniqueFd queue_;
-  Glance* glances_ = nullptr;
-  Visitor::Plan plan_ = {};
+  StatOnly* glances_ = nullptr;
+  DirReader::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
   std::atomic<int> references_{1};
 
@@ -84,9 +84,9 @@ class Walk {
   // Work has come, or room for more output, or the end.
   uv_cond_t changed_;
   // All from here on under the lock.
-  Backlog backlog_;
-  Memory* memory_;
-  Output output_;
+  WalkQueue backlog_;
+  DigestCache* memory_;
+  RecordQueue output_;
   uv_async_t* wake_;
   Repeat repeat_;
   uint64_t began_ = 0;

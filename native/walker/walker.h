@@ -23,6 +23,6 @@ class Walker : public Napi::ObjectWrap<Walker> {
 
   // Null while there is no walk. It frees itself.
   Delivery* walk_ = nullptr;
-  Memory* memory_ = new Memory();
+  DigestCache* memory_ = new DigestCache();
   bool closed_ = false;
 };

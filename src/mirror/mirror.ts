@@ -6,7 +6,7 @@ import type { Missing } from './copy/stage.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
 import { type Prepared, prepare } from './prepare.ts'
-import { Follower } from './sync_loop.ts'
+import { SyncLoop } from './sync_loop.ts'
 import type { Outcome } from './sync_pass.ts'
 
 export type MirrorState = 'mirroring' | 'over-limit' | 'source-lost' | 'closed'
@@ -82,7 +82,7 @@ const UNKNOWN: Known = {
 export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposable {
   readonly #config: MirrorConfig
   readonly #prepared: Prepared
-  readonly #followers: readonly Follower[]
+  readonly #followers: readonly SyncLoop[]
   readonly #known: readonly Known[]
   readonly #mounts: MountWatch
   #state: MirrorState = 'mirroring'
@@ -100,7 +100,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     this.#known = prepared.passes.map(() => ({ ...UNKNOWN }))
     this.#followers = prepared.passes.map(
       (context) =>
-        new Follower(context, {
+        new SyncLoop(context, {
           passed: (outcome) => {
             this.#take(context.index, outcome)
             this.emit('pass')

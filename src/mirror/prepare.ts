@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { AddonLoadError, InotifyError } from '../errors.ts'
-import { HeldDirectory, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
-import { AT_FDCWD, Calls, O_PATH } from '../mounts/syscalls/syscall_thread.ts'
+import { DirectoryHandle, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
+import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import type { MirrorConfig } from './options.ts'
 import type { ScanRules } from './source/snapshot.ts'
 import { Source } from './source/source.ts'
@@ -28,17 +28,17 @@ export interface Prepared {
 /** A source that was there when the mirror started. */
 interface Found {
   readonly path: string
-  readonly calls: Calls
+  readonly calls: SyscallThread
   readonly isFile: boolean
   /** Of its directory, if it is a file. */
-  readonly held: HeldDirectory
+  readonly held: DirectoryHandle
   readonly inode: { readonly dev: bigint; readonly ino: bigint }
 }
 
 /** Opens what the passes work with, or leaves nothing open and nothing made. */
 export async function prepare(config: MirrorConfig): Promise<Prepared> {
-  const calls = new Calls()
-  const ways = config.sources.map((path) => ({ path, calls: new Calls() }))
+  const calls = new SyscallThread()
+  const ways = config.sources.map((path) => ({ path, calls: new SyscallThread() }))
   const endSources = () => {
     for (const way of ways) way.calls.end()
   }
@@ -66,7 +66,11 @@ export async function prepare(config: MirrorConfig): Promise<Prepared> {
   }
 }
 
-async function prepareTarget(config: MirrorConfig, found: readonly Found[], calls: Calls): Promise<Prepared> {
+async function prepareTarget(
+  config: MirrorConfig,
+  found: readonly Found[],
+  calls: SyscallThread,
+): Promise<Prepared> {
   const [first] = found
   const isSole = found.length === 1 && first?.isFile === true
   if (isSole) await refuseAsFile(calls, first, config.target)
@@ -112,14 +116,14 @@ async function prepareTarget(config: MirrorConfig, found: readonly Found[], call
 }
 
 /** Throws an {@link InotifyError} if it is not there, or neither a directory nor a regular file. */
-async function findSource(path: string, calls: Calls): Promise<Found> {
+async function findSource(path: string, calls: SyscallThread): Promise<Found> {
   try {
     await lookUpPath(calls, path)
     const { fd, stat } = await calls.open(path, O_PATH)
     calls.close(fd)
     const isFile = stat.isFile()
     // Anything else is ENOTDIR here.
-    const held = await HeldDirectory.open(calls, isFile ? dirname(path) : path)
+    const held = await DirectoryHandle.open(calls, isFile ? dirname(path) : path)
     return { path, calls, isFile, held, inode: stat }
   } catch (error) {
     if (error instanceof AddonLoadError) throw error
@@ -132,7 +136,7 @@ async function findSource(path: string, calls: Calls): Promise<Found> {
 }
 
 /** The target of a single file is the path of one. */
-async function refuseAsFile(calls: Calls, { inode }: Found, path: string): Promise<void> {
+async function refuseAsFile(calls: SyscallThread, { inode }: Found, path: string): Promise<void> {
   const stat = await calls.stat({ fd: AT_FDCWD, name: path }).catch(() => undefined)
   if (stat === undefined) return
   const refuse = (errno: 'EISDIR' | 'EINVAL', hint: string) =>

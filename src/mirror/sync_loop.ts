@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { warnOfThreadLeftBehind } from '../mounts/syscalls/abandoned_thread.ts'
+import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
 import { warn } from '../warning.ts'
 import { TWO_TICKS } from './copy/stage.ts'
-import { Sentinels } from './source/stat_probes.ts'
+import { StatProbes } from './source/stat_probes.ts'
 import type { Outcome, PassContext } from './sync_pass.ts'
-import { Passes } from './sync_pass.ts'
+import { SyncPass } from './sync_pass.ts'
 
 /** ms after which all of the source is looked at, though nothing seems to have changed: for those who edit a generation in place. */
 const THOROUGH = 10_000
@@ -16,7 +16,7 @@ const PARTING = 500
 const SLOW = 250
 
 /** Told of what comes of following. What these throw is for those who await the pass. */
-export interface FollowerListener {
+export interface SyncLoopListener {
   passed(outcome: Outcome): void
   failed(error: unknown): void
   /** The source has not answered for a while. */
@@ -31,10 +31,10 @@ interface Request {
 }
 
 /** Follows one source: a pass, then a wait until something has changed, or for the interval. */
-export class Follower {
+export class SyncLoop {
   readonly #context: PassContext
-  readonly #passes: Passes
-  readonly #listener: FollowerListener
+  readonly #passes: SyncPass
+  readonly #listener: SyncLoopListener
   #requests: Request[] = []
   #wake = () => {}
   #loop: Promise<void> | undefined
@@ -47,10 +47,10 @@ export class Follower {
   // A sentinel was not what it had been.
   #wasDisturbed = false
 
-  constructor(context: PassContext, listener: FollowerListener) {
+  constructor(context: PassContext, listener: SyncLoopListener) {
     this.#context = context
     this.#listener = listener
-    this.#passes = new Passes(context)
+    this.#passes = new SyncPass(context)
     this.#soon = context.config.interval
   }
 
@@ -86,7 +86,7 @@ export class Follower {
     const parting = new AbortController()
     await Promise.race([this.#loop, sleep(PARTING, undefined, { signal: parting.signal }).catch(() => {})])
     parting.abort()
-    if (calls.unanswered >= PARTING) warnOfThreadLeftBehind(path, calls.unanswered)
+    if (calls.unanswered >= PARTING) warnOfAbandonedThread(path, calls.unanswered)
     calls.end()
     this.#ending.abort()
     await this.#loop
@@ -147,7 +147,7 @@ export class Follower {
       this.#wake = resolve
     })
     const complete = outcome?.found === 'source' ? outcome.complete : undefined
-    const sentinels = complete && (await this.#watchOver(Sentinels.place(this.#context.source, complete)))
+    const sentinels = complete && (await this.#watchOver(StatProbes.place(this.#context.source, complete)))
     if (sentinels === undefined) {
       const pause = Math.max(this.#soon, 2 * took) - took
       const ends = new AbortController()
@@ -163,7 +163,7 @@ export class Follower {
   }
 
   /** Until something has changed, and without this thread being woken. */
-  async #watch(sentinels: Sentinels, limit: number): Promise<void> {
+  async #watch(sentinels: StatProbes, limit: number): Promise<void> {
     const { config, source } = this.#context
     const { interval, persistent } = config
     const pace = {

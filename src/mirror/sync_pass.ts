@@ -1,6 +1,6 @@
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
-import type { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import {
   type Emptied,
   type Missing,
@@ -18,7 +18,7 @@ import type { Skipped } from './plan/tree.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
 import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
-import type { Opened } from './source/source_handle.ts'
+import type { SourceHandle } from './source/source_handle.ts'
 import { buildAhead } from './target/build.ts'
 import { NOTHING, type Published, type Publisher } from './target/publisher.ts'
 import type { Target } from './target/target.ts'
@@ -57,7 +57,7 @@ export interface PassContext {
 }
 
 /** Looks at a source and brings the target up to it, once for each {@link run}. Runs must not overlap. */
-export class Passes {
+export class SyncPass {
   readonly #context: PassContext
   #emptied: Emptied = new Map()
   #read: Reading | undefined
@@ -158,7 +158,7 @@ export class Passes {
   }
 
   async #publish(
-    root: Opened,
+    root: SourceHandle,
     epoch: number,
     contribution: Contribution,
     isConfirmed: boolean,
@@ -172,9 +172,9 @@ export class Passes {
   }
 
   async #stage(
-    root: Opened,
+    root: SourceHandle,
     snapshot: Snapshot,
-    held: HeldDirectory | undefined,
+    held: DirectoryHandle | undefined,
     signal: AbortSignal,
   ): Promise<Ready> {
     const { config, index, publisher, target } = this.#context

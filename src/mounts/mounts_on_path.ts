@@ -5,7 +5,7 @@ import type { Mount } from './mountinfo.ts'
 import { followSymlinks } from './syscalls/symlinks.ts'
 
 /** The mounts on the way to what a path stands for. */
-export interface Crossed {
+export interface MountsOnPath {
   realPath: string
   /** The mount of each symlink followed, in order, the same one twice in a row only once. */
   hops: Mount[]
@@ -16,7 +16,7 @@ export interface Crossed {
 }
 
 /** Follows an existing path. Rejects with InotifyError, syscall 'statx', if it cannot be followed. */
-export async function crossedMounts(path: string, lookup: MountLookup): Promise<Crossed> {
+export async function mountsOnPath(path: string, lookup: MountLookup): Promise<MountsOnPath> {
   const mount = lookup(path)
   const { realPath, linkDirectories } = await followSymlinks(path)
   const hops = linkDirectories.map(lookup).filter((hop, i, hops) => i === 0 || !isSame(hops[i - 1], hop))
@@ -35,9 +35,9 @@ export function chooseAmong(mounts: readonly Mount[]): Choice {
   return others.reduce((a, b) => (BY_NEED.indexOf(a.backend) < BY_NEED.indexOf(b.backend) ? b : a), first)
 }
 
-/** The source for an existing path. Rejects as {@link crossedMounts}. */
+/** The source for an existing path. Rejects as {@link mountsOnPath}. */
 export async function chooseForPath(path: string): Promise<Choice> {
-  return chooseAmong((await crossedMounts(path, mountOf)).all)
+  return chooseAmong((await mountsOnPath(path, mountOf)).all)
 }
 
 /** Each once. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
-import { Calls } from '../mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 
 export const MOUNTED_FILE =
   'a single file is mounted here (subPath, docker -v file:file), and a mount point cannot be renamed: mount the directory'
@@ -62,8 +62,8 @@ export function failure(
 }
 
 /** Runs with a thread for the system calls. What they open is closed at the end, with whatever locks it held. */
-export async function withCalls<T>(path: string, run: (calls: Calls) => Promise<T>): Promise<T> {
-  const calls = new Calls()
+export async function withCalls<T>(path: string, run: (calls: SyscallThread) => Promise<T>): Promise<T> {
+  const calls = new SyscallThread()
   try {
     return await about(path, run(calls))
   } finally {

@@ -1,7 +1,7 @@
 import { codeOf } from '../mounts/syscalls/call_error.ts'
-import { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { isLaidByAnother, mayOthersRename } from '../mounts/syscalls/ownership.ts'
-import type { Calls } from '../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { type Data, modeOf, pathOf } from './arguments.ts'
 import { inTurn, lockDirectory } from './directory/directory_lock.ts'
 import { directoryMode, type Keys, readKeys } from './directory/keys.ts'
@@ -52,7 +52,7 @@ export async function publishKeys(path: string, keys: Keys): Promise<{ changed: 
 }
 
 /** Entered by one publisher at a time. */
-async function publish(directory: HeldDirectory, keys: Keys, shown: string): Promise<boolean> {
+async function publish(directory: DirectoryHandle, keys: Keys, shown: string): Promise<boolean> {
   const before = await readLayout(directory, shown)
   if (before === undefined)
     throw failure('EEXIST', 'rename', `${shown}/${DATA}`, 'it is no symlink: the directory has another use')
@@ -75,7 +75,7 @@ async function publish(directory: HeldDirectory, keys: Keys, shown: string): Pro
 }
 
 /** rename(2) does it at once, where symlink(2) would need the name to be free. */
-async function swap(directory: HeldDirectory, version: string, mark: VersionMark): Promise<void> {
+async function swap(directory: DirectoryHandle, version: string, mark: VersionMark): Promise<void> {
   const { calls } = directory
   try {
     await syncDirectory(directory)
@@ -87,7 +87,7 @@ async function swap(directory: HeldDirectory, version: string, mark: VersionMark
   }
 }
 
-async function renameNext(directory: HeldDirectory, next: string, name: string): Promise<void> {
+async function renameNext(directory: DirectoryHandle, next: string, name: string): Promise<void> {
   const { calls } = directory
   try {
     await calls.rename(directory.at(next), directory.at(name))
@@ -98,7 +98,7 @@ async function renameNext(directory: HeldDirectory, next: string, name: string):
 }
 
 /** Makes the links that are missing, then removes those of keys that are gone. Whether there was one. */
-async function updateLinks(directory: HeldDirectory, keys: Keys, { links }: Layout): Promise<boolean> {
+async function updateLinks(directory: DirectoryHandle, keys: Keys, { links }: Layout): Promise<boolean> {
   const { calls } = directory
   const missing = [...keys.entries.keys()].filter((name) => !links.has(name))
   const stale = [...links].filter((name) => !keys.entries.has(name))
@@ -107,7 +107,7 @@ async function updateLinks(directory: HeldDirectory, keys: Keys, { links }: Layo
   return missing.length + stale.length > 0
 }
 
-async function makeLink(directory: HeldDirectory, name: string): Promise<void> {
+async function makeLink(directory: DirectoryHandle, name: string): Promise<void> {
   const { calls } = directory
   try {
     await calls.symlink(linkText(name), directory.at(name))
@@ -120,7 +120,7 @@ async function makeLink(directory: HeldDirectory, name: string): Promise<void> {
 }
 
 async function removeVersions(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   { versions }: Layout,
   current: string,
   mark: VersionMark,
@@ -141,7 +141,7 @@ function refuseOthers(keys: Keys, { current, others }: Layout, shown: string): v
 }
 
 async function refuseDirectories(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   keys: Keys,
   { links }: Layout,
   shown: string,
@@ -157,9 +157,9 @@ async function refuseDirectories(
   }
 }
 
-async function openOrMake(calls: Calls, path: string, mode: number): Promise<HeldDirectory> {
+async function openOrMake(calls: SyscallThread, path: string, mode: number): Promise<DirectoryHandle> {
   await using place = await followToDirectoryPlace(calls, path)
-  if (place === undefined) return await HeldDirectory.open(calls, path)
+  if (place === undefined) return await DirectoryHandle.open(calls, path)
   await makeDirectory(place, mode)
   const held = await openDirectory(place)
   if (!isLaidByAnother(held.opened, await place.directory.stat())) return held

@@ -1,5 +1,5 @@
 import { codeOf } from '../mounts/syscalls/call_error.ts'
-import type { HeldDirectory, HeldFile } from '../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
@@ -55,7 +55,7 @@ export async function replaceFileAs(
 
 /** The same with the name of a file in a directory that is held open. */
 export async function replaceFileIn(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   shown: string,
   replacement: Omit<Replacement, 'keepsOwner'>,

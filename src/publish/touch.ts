@@ -1,4 +1,4 @@
-import type { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { Place } from './draft/place.ts'
 import { about } from './failure.ts'
 import { NEW_FILE_MODE, replaceAt } from './replace_file.ts'
@@ -13,7 +13,7 @@ export const TOUCHED_NAME = '.inotify-bridge.touch'
  * Makes an IN_MOVED_TO in a directory. Envoy's `watched_directory` reads its files again at any move in that directory, whatever the
  * name (and at nothing else), wherever the files themselves are.
  */
-export async function touchDirectory(directory: HeldDirectory, shown: string): Promise<void> {
+export async function touchDirectory(directory: DirectoryHandle, shown: string): Promise<void> {
   const path = `${shown}/${TOUCHED_NAME}`
   // Never twice the same, or a mirror would have nothing to carry on.
   const data = Buffer.from(`${new Date().toISOString()} ${process.hrtime.bigint()}\n`)

@@ -8,7 +8,7 @@ import type { ReloadFailure } from './failure.ts'
 export type Verdict = 'rest' | 'act' | 'recover'
 
 /** Remembers what the action was done for, and what failed since. Knows no file system and no time. */
-export class Ledger {
+export class ApplyState {
   #applied: Contents | undefined
   // Keys of content for which the action was tried in vain: half of it may have come to be used.
   readonly #tried = new Set<string>()

@@ -4,7 +4,7 @@ import { type Watcher, watch } from '../watch/watcher.ts'
 /** Of the paths that cannot be watched, how many are told of one by one each time: whoever may write a directory lays links by the thousand. */
 const NAMED = 5
 
-export interface HintsListener {
+export interface ChangeTriggerListener {
   /** Something may have changed. */
   hint(): void
   /** What cannot be watched, or not as it should be: looks by the clock go on. */
@@ -15,9 +15,9 @@ export interface HintsListener {
  * Says when it is time to look. Whatever cannot be watched is tried again by {@link follow}, so nothing that fails here is the end: an
  * instance of inotify that is not to be had, a directory that may not be read.
  */
-export class Hints {
+export class ChangeTrigger {
   readonly #paths: readonly string[]
-  readonly #listener: HintsListener
+  readonly #listener: ChangeTriggerListener
   // undefined: it has closed of itself, as it does where events can no longer be read.
   #watcher: Watcher | undefined
   readonly #watched = new Set<string>()
@@ -26,7 +26,7 @@ export class Hints {
   #closed = false
 
   /** Throws a TypeError where the environment says something wrong, as watch() does. */
-  constructor(paths: readonly string[], listener: HintsListener) {
+  constructor(paths: readonly string[], listener: ChangeTriggerListener) {
     this.#paths = paths
     this.#listener = listener
     this.#watcher = this.#open()

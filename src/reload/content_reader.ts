@@ -2,10 +2,10 @@ import { basename, join } from 'node:path'
 import { InotifyError, printable } from '../errors.ts'
 import { typeByMagic } from '../mounts/diagnosis/magic.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
-import { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
-import { type Reached, reach } from '../mounts/syscalls/resolve_path.ts'
-import type { Calls } from '../mounts/syscalls/syscall_thread.ts'
+import { type ResolvedPath, resolvePath } from '../mounts/syscalls/resolve_path.ts'
+import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { type Contents, contentsOf, isInternal, leadsOutward } from './contents.ts'
 import { digestOf, Unsettled, versionOf } from './file_digest.ts'
 
@@ -32,7 +32,7 @@ interface Found {
 
 /** A directory while it is read. */
 interface Place {
-  readonly held: HeldDirectory
+  readonly held: DirectoryHandle
   readonly path: string
   /** Of its keys, latin1. */
   readonly prefix: string
@@ -42,12 +42,12 @@ interface Place {
 
 /** Reads what the paths hold: whole, and of one moment. Nothing that is no regular file is ever opened for reading. */
 export class ContentReader {
-  readonly #calls: Calls
+  readonly #calls: SyscallThread
   readonly #paths: readonly string[]
   // The mount that each was on when it last had something to show.
   readonly #mounts = new Map<string, bigint>()
 
-  constructor(calls: Calls, paths: readonly string[]) {
+  constructor(calls: SyscallThread, paths: readonly string[]) {
     this.#calls = calls
     this.#paths = paths
   }
@@ -98,7 +98,7 @@ export class ContentReader {
   }
 
   async #root(walk: Walk, path: string, named: string | undefined): Promise<void> {
-    const reached = await reach(this.#calls, path)
+    const reached = await resolvePath(this.#calls, path)
     await using parent = reached.parent
     const { name, stat } = reached
     if (stat.isFile()) return await walk.file(parent, name, stat, latin1(named ?? basename(path)), path)
@@ -106,7 +106,7 @@ export class ContentReader {
       const hint = 'it is neither a file nor a directory'
       throw new InotifyError({ errno: 'EINVAL', syscall: 'read', path, hint })
     }
-    await using held = await HeldDirectory.open(this.#calls, `${parent.path}/${name}`)
+    await using held = await DirectoryHandle.open(this.#calls, `${parent.path}/${name}`)
     await this.#requireMount(held, path)
     await walk.directory({
       held,
@@ -117,7 +117,7 @@ export class ContentReader {
   }
 
   /** Once a mount is gone the empty directory below it comes to light: that is no content. */
-  async #requireMount(held: HeldDirectory, path: string): Promise<void> {
+  async #requireMount(held: DirectoryHandle, path: string): Promise<void> {
     const { mount } = held.opened
     const isEmpty = (await held.names(1)).length === 0
     const before = this.#mounts.get(path)
@@ -133,7 +133,7 @@ export class ContentReader {
 class Walk {
   readonly found = new Map<string, Found>()
   readonly outward: string[] = []
-  readonly #calls: Calls
+  readonly #calls: SyscallThread
   readonly #reads: boolean
   readonly #root: string
   // Devices of which a file may be read.
@@ -146,7 +146,7 @@ class Walk {
    * @param reads whether the content is read, too
    * @param root one of the paths, for what is too much altogether
    */
-  constructor(calls: Calls, reads: boolean, root: string) {
+  constructor(calls: SyscallThread, reads: boolean, root: string) {
     this.#calls = calls
     this.#reads = reads
     this.#root = root
@@ -179,7 +179,7 @@ class Walk {
 
   /** @param shown the path by which people know it */
   async file(
-    parent: HeldDirectory,
+    parent: DirectoryHandle,
     name: string | Buffer,
     stat: FileStat,
     key: string,
@@ -223,9 +223,9 @@ class Walk {
       this.#takeText(shown.length)
       this.outward.push(shown)
     }
-    let reached: Reached
+    let reached: ResolvedPath
     try {
-      reached = await reach(this.#calls, `${place.held.path}/${bytes}`)
+      reached = await resolvePath(this.#calls, `${place.held.path}/${bytes}`)
     } catch (error) {
       if (!isNowhere(error)) throw error
       // A link that leads nowhere is something that can stay so; where it leads is what there is to know of it.
@@ -235,13 +235,13 @@ class Walk {
     const { name, stat: target } = reached
     if (target.isFile()) return await this.file(parent, name, target, key, shown)
     if (!target.isDirectory()) return this.#add(key, versionOf(target), 'neither a file nor a directory')
-    await using held = await HeldDirectory.open(this.#calls, `${parent.path}/${name}`)
+    await using held = await DirectoryHandle.open(this.#calls, `${parent.path}/${name}`)
     await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
   }
 
   /** Before it is opened for reading; O_PATH opens nothing. */
   async #requireReadable(
-    parent: HeldDirectory,
+    parent: DirectoryHandle,
     name: string | Buffer,
     stat: FileStat,
     shown: string,

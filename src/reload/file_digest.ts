@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import type { HeldDirectory } from '../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 
 const CHUNK = 256 * 1024
@@ -21,7 +21,7 @@ export interface FileDigest {
  * @param take is told how many bytes that will be, before any is read: throws if they are too many
  */
 export async function digestOf(
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   name: string | Buffer,
   take: (bytes: number) => void,
 ): Promise<FileDigest> {

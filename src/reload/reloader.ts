@@ -1,20 +1,20 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError } from '../errors.ts'
-import { warnOfThreadLeftBehind } from '../mounts/syscalls/abandoned_thread.ts'
-import { Calls } from '../mounts/syscalls/syscall_thread.ts'
+import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
+import { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { warn } from '../warning.ts'
 import { type Action, actionOf } from './actions/action.ts'
 import { runProgram } from './actions/program.ts'
-import { Ledger } from './apply_state.ts'
-import { Hints } from './change_trigger.ts'
+import { ApplyState } from './apply_state.ts'
+import { ChangeTrigger } from './change_trigger.ts'
 import { ContentReader } from './content_reader.ts'
 import type { Contents } from './contents.ts'
 import { ActionError, type ReloadFailure } from './failure.ts'
 import { Unsettled } from './file_digest.ts'
 import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
-import { Alarms } from './timers.ts'
-import { Turns } from './turns.ts'
+import { Timers } from './timers.ts'
 
 /** ms after which a mount that does not answer is said. */
 const PATIENCE = 5000
@@ -41,14 +41,14 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
   readonly #isWatched: boolean
-  readonly #calls = new Calls()
+  readonly #calls = new SyscallThread()
   readonly #reader: ContentReader
   readonly #action: Action
-  readonly #hints: Hints
-  readonly #alarms: Alarms
-  readonly #turns = new Turns(() => this.#look())
+  readonly #hints: ChangeTrigger
+  readonly #alarms: Timers
+  readonly #turns = new CoalescedTask(() => this.#look())
   readonly #ending = new AbortController()
-  #ledger: Ledger | undefined
+  #ledger: ApplyState | undefined
   #trouble: Error | undefined
   // performance.now(), before which the same content is not tried again: what failed is told of changes as well that change nothing.
   #retryAt = 0
@@ -62,12 +62,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#isWatched = !once
     this.#reader = new ContentReader(this.#calls, config.paths)
     this.#action = actionOf(config.action, this.#calls)
-    this.#alarms = new Alarms(config, () => void this.#turns.take())
-    this.#hints = new Hints(config.paths, {
+    this.#alarms = new Timers(config, () => void this.#turns.run())
+    this.#hints = new ChangeTrigger(config.paths, {
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tellOf(error),
     })
-    if (once) this.#ledger = new Ledger(undefined)
+    if (once) this.#ledger = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})
   }
@@ -91,7 +91,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#requireOpen()
     // For the look that begins now: an attempt under way will set when the next is due.
     this.#isAsked = true
-    await this.#turns.take()
+    await this.#turns.run()
   }
 
   /** Ends all of it, a program that runs as well. Idempotent. Nothing is done or told after the call. */
@@ -110,7 +110,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
       const contents = await this.#read()
       // What is not there is not in use: when it comes, it is a change.
-      this.#ledger = new Ledger(contents)
+      this.#ledger = new ApplyState(contents)
       if (contents !== undefined) this.#hints.follow(contents.outward)
       this.#alarms.looked(this.#untilRetry)
     }
@@ -136,7 +136,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  async #take(ledger: Ledger, found: Contents): Promise<void> {
+  async #take(ledger: ApplyState, found: Contents): Promise<void> {
     for (let now = found; !this.#ending.signal.aborted; ) {
       const verdict = ledger.judge(now, performance.now() >= this.#retryAt)
       if (verdict === 'recover') {
@@ -157,7 +157,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  async #isValid(ledger: Ledger, now: Contents): Promise<boolean> {
+  async #isValid(ledger: ApplyState, now: Contents): Promise<boolean> {
     const { validate } = this.#config
     return (
       validate === undefined ||
@@ -165,14 +165,14 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     )
   }
 
-  async #act(ledger: Ledger, now: Contents): Promise<void> {
+  async #act(ledger: ApplyState, now: Contents): Promise<void> {
     if (!(await this.#attempt('action', ledger, now, this.#action))) return
     this.#tell('reload', { changed: ledger.succeeded(now), digest: now.digest })
   }
 
   async #attempt(
     stage: ReloadFailure['stage'],
-    ledger: Ledger,
+    ledger: ApplyState,
     now: Contents,
     action: Action,
   ): Promise<boolean> {
@@ -270,7 +270,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     this.#alarms.close()
     const { unanswered } = this.#calls
     this.#calls.end()
-    if (unanswered > PATIENCE / 5) warnOfThreadLeftBehind(this.#config.paths.join(', '), unanswered)
+    if (unanswered > PATIENCE / 5) warnOfAbandonedThread(this.#config.paths.join(', '), unanswered)
     await Promise.all([this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
     this.#tell('close')
   }

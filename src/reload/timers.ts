@@ -5,7 +5,7 @@ export interface Pace {
 }
 
 /** The clocks of a reloader: the trailing edge of a burst, the look without an event, the next try. */
-export class Alarms {
+export class Timers {
   readonly #pace: Pace
   readonly #ring: () => void
   #quiet: NodeJS.Timeout | undefined

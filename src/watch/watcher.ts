@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
-import { Roots } from './engine/engine.ts'
+import { Engine } from './engine/engine.ts'
 import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import { encoderOf } from './report/path_encoding.ts'
-import { Consumers } from './report/subscribers.ts'
+import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { Coverage } from './roots/coverage.ts'
 import { linux, type WatchSystem } from './system.ts'
@@ -34,8 +34,8 @@ export class Watcher<Path extends string | Buffer = string>
    * watcher is then closed), and if the watcher is closed before: with the signal's reason, or EBADF.
    */
   readonly ready: Promise<void>
-  readonly #roots: Roots
-  readonly #consumers = new Consumers<Array<Change<Path>>>()
+  readonly #roots: Engine
+  readonly #consumers = new Subscribers<Array<Change<Path>>>()
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => void this.close()
   #open = true
@@ -47,7 +47,7 @@ export class Watcher<Path extends string | Buffer = string>
     const roots = rootPaths(paths)
     const settings = settingsOf(options)
     const encode = encoderOf<Path>(settings.encoding)
-    this.#roots = new Roots(settings, system, {
+    this.#roots = new Engine(settings, system, {
       changes: (changes) => this.#report(encode(changes)),
       trouble: (error) => {
         if (this.listenerCount('error') > 0) this.#emit('error', error as Error)

@@ -7,14 +7,14 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Diagnosis } from '../../src/mounts/diagnosis/diagnose.ts'
 import type { Probe } from '../../src/mounts/diagnosis/probe.ts'
-import type { Move } from '../../src/mounts/diagnosis/rename_check.ts'
+import type { RenameCheck } from '../../src/mounts/diagnosis/rename_check.ts'
 import type { Verdict } from '../../src/mounts/diagnosis/verdict.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 import { Program, Run } from './command.ts'
 
 type Said = Diagnosis & { verdict: Verdict; probe: Probe; error: { code: string; hint: string } }
-type Named = Record<string, Said> & { move: Move; stderr: string }
+type Named = Record<string, Said> & { move: RenameCheck; stderr: string }
 interface Ran {
   code: number
   stdout: string

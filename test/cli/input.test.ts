@@ -3,7 +3,7 @@ import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MAX_INPUT_BYTES, readInput } from '../../src/cli/publish/input.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
 
@@ -13,7 +13,7 @@ test('a file over 64 MiB is refused by its size, before it is read', async () =>
   const path = join(scratch(), 'file')
   writeFileSync(path, '')
   truncateSync(path, MAX_INPUT_BYTES + 1)
-  const read = vi.spyOn(Calls.prototype, 'read')
+  const read = vi.spyOn(SyscallThread.prototype, 'read')
   onTestFinished(() => void vi.restoreAllMocks())
   const refused = readInput(path, signal)
   await expect(refused).rejects.toMatchObject({ code: 'EFBIG', path })
@@ -25,8 +25,12 @@ test('a file over 64 MiB is refused by its size, before it is read', async () =>
 
 test('what has no size, or another one when it is read, is read no further than that', async () => {
   let read = 0
-  const original = Calls.prototype.read
-  vi.spyOn(Calls.prototype, 'read').mockImplementation(async function (this: Calls, fd, most) {
+  const original = SyscallThread.prototype.read
+  vi.spyOn(SyscallThread.prototype, 'read').mockImplementation(async function (
+    this: SyscallThread,
+    fd,
+    most,
+  ) {
     const chunk = await original.call(this, fd, most)
     read += chunk.length
     return chunk

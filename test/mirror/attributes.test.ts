@@ -3,16 +3,16 @@ import { linkSync, renameSync } from 'node:fs'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { fixture } from './fixture.ts'
 
 describe('attributes are changed in place of the very file that was published', () => {
   /** Runs `meanwhile` right before the mirror opens `name` in the target to change its mode. */
   function beforeHolding(name: string, meanwhile: () => void) {
-    const { hold } = HeldDirectory.prototype
-    const spy = vi.spyOn(HeldDirectory.prototype, 'hold')
+    const { hold } = DirectoryHandle.prototype
+    const spy = vi.spyOn(DirectoryHandle.prototype, 'hold')
     const once = vi.fn(meanwhile)
-    spy.mockImplementation(async function (this: HeldDirectory, entry) {
+    spy.mockImplementation(async function (this: DirectoryHandle, entry) {
       if (entry === name && once.mock.calls.length === 0) once()
       return await hold.call(this, entry)
     })

@@ -14,8 +14,8 @@ import { IN_CREATE, IN_DELETE } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
@@ -175,8 +175,8 @@ test('a directory that is replaced while it is read loses no entry in the target
   using inotify = new Inotify()
   inotify.add(join(target, 'sub'), IN_DELETE | IN_CREATE)
   // As `mv sub old; mv next sub; rm -r old` would have it, in the instant between opening and listing.
-  const names = vi.spyOn(HeldDirectory.prototype, 'names')
-  names.mockImplementation(async function (this: HeldDirectory) {
+  const names = vi.spyOn(DirectoryHandle.prototype, 'names')
+  names.mockImplementation(async function (this: DirectoryHandle) {
     if ((await realpath(this.path)) === sub && existsSync(next)) {
       renameSync(sub, old)
       renameSync(next, sub)
@@ -306,9 +306,9 @@ test('what fails as a generation is put in place is told once as well', async ()
   await atomicWrite(source, { key: 'good' })
   const mirror = await start()
   const { errors } = said(mirror)
-  const { rename } = Calls.prototype
-  const renaming = vi.spyOn(Calls.prototype, 'rename')
-  renaming.mockImplementation(function (this: Calls, from, to, flags) {
+  const { rename } = SyscallThread.prototype
+  const renaming = vi.spyOn(SyscallThread.prototype, 'rename')
+  renaming.mockImplementation(function (this: SyscallThread, from, to, flags) {
     const isGeneration = String(to.name).startsWith('..2')
     return isGeneration
       ? Promise.reject(new CallError(constants.errno.EPERM, 'rename'))

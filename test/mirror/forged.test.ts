@@ -18,9 +18,9 @@ import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { InotifyError } from '../../src/errors.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
-import { readLedger, writeLedger } from '../../src/mirror/staging/state_file.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { readStateFile, writeStateFile } from '../../src/mirror/staging/state_file.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { compile } from '../support/compile.ts'
 import { AS_NOBODY, giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
@@ -187,14 +187,14 @@ test('a ledger of 20 GB, most of it a hole, is not read', async () => {
     truncate(join(staging, 'ledger'), 1024 ** 3),
   )
   let bytes = 0
-  const { read } = Calls.prototype
-  Calls.prototype.read = async function (fd, most) {
+  const { read } = SyscallThread.prototype
+  SyscallThread.prototype.read = async function (fd, most) {
     const chunk = await read.call(this, fd, most)
     bytes += chunk.length
     return chunk
   }
   onTestFinished(() => {
-    Calls.prototype.read = read
+    SyscallThread.prototype.read = read
   })
   await (await start()).close()
   expect(bytes).toBeLessThan(5 * 1024 * 1024)
@@ -202,21 +202,21 @@ test('a ledger of 20 GB, most of it a hole, is not read', async () => {
 })
 
 test('a ledger that would not be read again is not written', async () => {
-  const calls = new Calls()
+  const calls = new SyscallThread()
   onTestFinished(() => calls.end())
-  const staging = await HeldDirectory.open(calls, directory())
+  const staging = await DirectoryHandle.open(calls, directory())
   // As many as a source may have, each about to be replaced: inode numbers and times as they are.
   const inodes = [`10000000:${Date.now()}000000`, `10000001:${Date.now()}000000`]
   const made = (bytes: number) =>
     new Map(Array.from({ length: 65_536 }, (_, n) => [String(n).padStart(bytes, 'x'), inodes]))
   const ledger = { target: 1n, createdTarget: false, only: '', made: made(40) }
-  await writeLedger(staging, ledger, 'target')
-  expect(await readLedger(staging)).toEqual(ledger)
-  await expect(writeLedger(staging, { ...ledger, made: made(80) }, 'target')).rejects.toMatchObject({
+  await writeStateFile(staging, ledger, 'target')
+  expect(await readStateFile(staging)).toEqual(ledger)
+  await expect(writeStateFile(staging, { ...ledger, made: made(80) }, 'target')).rejects.toMatchObject({
     code: 'EFBIG',
     path: 'target',
   })
-  expect(await readLedger(staging), 'the one before stays').toEqual(ledger)
+  expect(await readStateFile(staging), 'the one before stays').toEqual(ledger)
 })
 
 test('whoever may write the target and takes the staging directory as it is made gets nothing: 200 tries', async ({

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { fixture } from './fixture.ts'
 import { shownIn } from './names.ts'
 import { said } from './said.ts'
@@ -36,10 +36,10 @@ test('an entry that cannot be looked at keeps no other from being mirrored', asy
   const { source, target, start } = fixture()
   for (const name of ['a', 'b']) await writeFile(join(source, name), '1')
   const mirror = await start()
-  const { lstat } = HeldDirectory.prototype
-  const spy = vi.spyOn(HeldDirectory.prototype, 'lstat')
+  const { lstat } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'lstat')
   // As a neighbour's FUSE mount is for root.
-  spy.mockImplementation(async function (this: HeldDirectory, name) {
+  spy.mockImplementation(async function (this: DirectoryHandle, name) {
     if (name === 'a' && this.opened.ino === (await stat(target, { bigint: true })).ino)
       throw new CallError(constants.errno.EACCES, 'statx')
     return await lstat.call(this, name)
@@ -83,14 +83,14 @@ test('another link put at ..data_tmp as it is made is not published', async () =
   const mirror = await start()
   await mkdir(join(target, 'theirs'))
   await writeFile(join(target, 'theirs/a'), 'theirs')
-  const { symlink: original } = Calls.prototype
+  const { symlink: original } = SyscallThread.prototype
   const swapped = vi.fn(async (name: string | Buffer) => {
     if (name !== '..data_tmp' || swapped.mock.results.length > 1) return
     await symlink('theirs', join(target, 'new'))
     await rename(join(target, 'new'), join(target, '..data_tmp'))
   })
-  const spy = vi.spyOn(Calls.prototype, 'symlink')
-  spy.mockImplementation(async function (this: Calls, to, at) {
+  const spy = vi.spyOn(SyscallThread.prototype, 'symlink')
+  spy.mockImplementation(async function (this: SyscallThread, to, at) {
     await original.call(this, to, at)
     await swapped(at.name)
   })
@@ -125,21 +125,21 @@ test('what is removed is the directory that was published, not one that has its 
   const mirror = await start()
   await mkdir(join(target, 'victim'))
   await writeFile(join(target, 'victim/file'), 'theirs')
-  const { directory: open } = HeldDirectory.prototype
-  const spy = vi.spyOn(HeldDirectory.prototype, 'directory')
+  const { directory: open } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'directory')
   let isRemoving = false
   const swapped = vi.fn(() => {
     renameSync(join(target, 'd'), join(target, 'd.away'))
     renameSync(join(target, 'victim'), join(target, 'd'))
   })
-  spy.mockImplementation(async function (this: HeldDirectory, entry) {
+  spy.mockImplementation(async function (this: DirectoryHandle, entry) {
     if (entry === 'd' && isRemoving) swapped()
     return await open.call(this, entry)
   })
   onTestFinished(() => spy.mockRestore())
-  const { unlink: original } = Calls.prototype
-  const unlinking = vi.spyOn(Calls.prototype, 'unlink')
-  unlinking.mockImplementation(function (this: Calls, at, flags) {
+  const { unlink: original } = SyscallThread.prototype
+  const unlinking = vi.spyOn(SyscallThread.prototype, 'unlink')
+  unlinking.mockImplementation(function (this: SyscallThread, at, flags) {
     // EISDIR: the next call opens it, to empty it.
     isRemoving = at.name === 'd'
     return original.call(this, at, flags)

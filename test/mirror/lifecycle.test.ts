@@ -10,9 +10,9 @@ import { InotifyError } from '../../src/errors.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
 import { KATA_LIMITS } from '../../src/mirror/options.ts'
 import { Staging } from '../../src/mirror/staging/staging.ts'
-import { Passes } from '../../src/mirror/sync_pass.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyncPass } from '../../src/mirror/sync_pass.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { shownIn, stagingIn } from './names.ts'
@@ -266,12 +266,12 @@ test('a start that fails waits for the first passes of the other sources before 
   const other = directory()
   for (const path of [source, other]) await writeFile(join(path, basename(path)), '')
   const order: string[] = []
-  const { run } = Passes.prototype
-  const spy = vi.spyOn(Passes.prototype, 'run')
+  const { run } = SyncPass.prototype
+  const spy = vi.spyOn(SyncPass.prototype, 'run')
   spy.mockImplementationOnce(async () => {
     throw new InotifyError({ errno: 'ENOSPC', syscall: 'write', path: target })
   })
-  spy.mockImplementationOnce(async function (this: Passes, signal: AbortSignal) {
+  spy.mockImplementationOnce(async function (this: SyncPass, signal: AbortSignal) {
     const outcome = await run.call(this, signal)
     // The first has failed long since.
     await sleep(50)
@@ -314,10 +314,10 @@ test('an abort ends a start that would take long, and what it found is left as i
 
 test('a target that does not answer is an error, once while that lasts', async () => {
   const { source, target, start } = fixture()
-  const targets = new Set<Calls>()
-  const { mkdir } = Calls.prototype
-  const making = vi.spyOn(Calls.prototype, 'mkdir')
-  making.mockImplementation(async function (this: Calls, ...args) {
+  const targets = new Set<SyscallThread>()
+  const { mkdir } = SyscallThread.prototype
+  const making = vi.spyOn(SyscallThread.prototype, 'mkdir')
+  making.mockImplementation(async function (this: SyscallThread, ...args) {
     targets.add(this)
     await mkdir.apply(this, args)
   })
@@ -325,7 +325,7 @@ test('a target that does not answer is an error, once while that lasts', async (
   const mirror = await start({ quiet: 2500 })
   const { errors, states } = said(mirror)
   let isStalled = true
-  vi.spyOn(Calls.prototype, 'unanswered', 'get').mockImplementation(function (this: Calls) {
+  vi.spyOn(SyscallThread.prototype, 'unanswered', 'get').mockImplementation(function (this: SyscallThread) {
     return isStalled && targets.has(this) ? 6000 : 0
   })
   await writeFile(join(source, 'a'), 'one')
@@ -343,14 +343,14 @@ test('a directory that is replaced as it is listed is no source that is lost', a
   const mirror = await start()
   const states: string[] = []
   mirror.on('state', (state) => states.push(state))
-  const { names } = HeldDirectory.prototype
-  const spy = vi.spyOn(HeldDirectory.prototype, 'names')
+  const { names } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'names')
   const replaced = vi.fn(async () => {
     await rm(source, { recursive: true })
     await mkdir(source)
     await writeFile(join(source, 'a'), '2')
   })
-  spy.mockImplementation(async function (this: HeldDirectory, most?: number) {
+  spy.mockImplementation(async function (this: DirectoryHandle, most?: number) {
     const isSource = this.opened.ino === (await stat(source, { bigint: true })).ino
     if (isSource && replaced.mock.calls.length === 0) await replaced()
     return await names.call(this, most)

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { changedNames } from '../../src/mirror/plan/changed.ts'
 import { nameGeneration } from '../../src/mirror/plan/generation.ts'
 import { plan } from '../../src/mirror/plan/plan.ts'
-import type { StatKey, TargetFile, TargetNode, TargetTree } from '../../src/mirror/plan/tree.ts'
+import type { TargetFile, TargetNode, TargetTree } from '../../src/mirror/plan/tree.ts'
+import type { StatKey } from '../../src/mounts/syscalls/stat_watch.ts'
 
 const KEY: StatKey = {
   ino: 1n,

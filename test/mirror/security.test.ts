@@ -20,8 +20,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { IN_OPEN } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
 import { AS_NOBODY, isRoot, NOBODY } from '../support/others.ts'
 import { directory, fixture, QUICK } from './fixture.ts'
@@ -30,11 +30,11 @@ import { said } from './said.ts'
 
 /** Runs `meanwhile` once, right before the mirror opens the entry `name` for the n-th time as a file or as a directory. */
 function before(kind: 'file' | 'directory', name: string, n: number, meanwhile: () => void): void {
-  const original: (name: string | Buffer, most?: number) => Promise<unknown> = HeldDirectory.prototype[kind]
+  const original: (name: string | Buffer, most?: number) => Promise<unknown> = DirectoryHandle.prototype[kind]
   let opened = 0
-  const spy = vi.spyOn(HeldDirectory.prototype, kind)
+  const spy = vi.spyOn(DirectoryHandle.prototype, kind)
   spy.mockImplementation(async function (
-    this: HeldDirectory,
+    this: DirectoryHandle,
     entry: string | Buffer,
     most?: number,
   ): Promise<never> {
@@ -118,10 +118,10 @@ test('of a file that grows as fast as it is read no more is read than it was sai
   const path = join(source, 'key')
   const mirror = await start({ limits: { files: 1, bytes: 1_000_000 } })
   await writeFile(path, 'x'.repeat(900_000))
-  const { read } = Calls.prototype
+  const { read } = SyscallThread.prototype
   let bytes = 0
-  const reading = vi.spyOn(Calls.prototype, 'read')
-  reading.mockImplementation(async function (this: Calls, fd: number, most: number) {
+  const reading = vi.spyOn(SyscallThread.prototype, 'read')
+  reading.mockImplementation(async function (this: SyscallThread, fd: number, most: number) {
     appendFileSync(path, 'x'.repeat(300_000))
     const chunk = await read.call(this, fd, most)
     bytes += chunk.length
@@ -156,9 +156,13 @@ test('until it is published nobody else can open a copy, whatever the umask', as
     }
   }
   for (const call of ['write', 'chmod'] as const) {
-    const original = Calls.prototype[call] as (this: Calls, fd: number, what: never) => Promise<void>
-    const spy = vi.spyOn(Calls.prototype, call)
-    spy.mockImplementation(async function (this: Calls, fd: number, what: unknown) {
+    const original = SyscallThread.prototype[call] as (
+      this: SyscallThread,
+      fd: number,
+      what: never,
+    ) => Promise<void>
+    const spy = vi.spyOn(SyscallThread.prototype, call)
+    spy.mockImplementation(async function (this: SyscallThread, fd: number, what: unknown) {
       await look()
       await original.call(this, fd, what as never)
       await look()

@@ -10,7 +10,7 @@ import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
@@ -245,11 +245,11 @@ test.each(['a file', 'a directory with a key in it'])(
     await configMap(a, { key: 'of a' })
     const mirror = await start()
     const name = await readlink(join(target, '..data'))
-    const { rename: original } = Calls.prototype
+    const { rename: original } = SyscallThread.prototype
     const found = new Set<string>()
-    const spy = vi.spyOn(Calls.prototype, 'rename')
+    const spy = vi.spyOn(SyscallThread.prototype, 'rename')
     onTestFinished(() => spy.mockRestore())
-    spy.mockImplementation(async function (this: Calls, ...args) {
+    spy.mockImplementation(async function (this: SyscallThread, ...args) {
       await original.apply(this, args)
       found.add(await read('key').catch(String))
     })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { MAX_ENTRIES } from '../../src/mirror/source/snapshot.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { fixture } from './fixture.ts'
 import { said } from './said.ts'
 
@@ -57,10 +57,10 @@ test('no more names are held than a source may have, however many levels it has'
     for (const name of ['x', 'y', 'z']) await writeFile(join(source, at, name), '')
   }
   const mirror = await start()
-  const { names } = HeldDirectory.prototype
+  const { names } = DirectoryHandle.prototype
   const asked: number[] = []
-  const spy = vi.spyOn(HeldDirectory.prototype, 'names')
-  spy.mockImplementation(async function (this: HeldDirectory, most?: number) {
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'names')
+  spy.mockImplementation(async function (this: DirectoryHandle, most?: number) {
     if (most !== undefined) asked.push(most)
     return await names.call(this, most)
   })

@@ -19,7 +19,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mirror } from '../../src/mirror/mirror.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { AS_NOBODY, isRoot } from '../support/others.ts'
 import { begin, directory, fixture, inMemory, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
@@ -172,11 +172,11 @@ test('one that is removed while it is looked at is no reason not to start', asyn
   const staging = await stagingIn(target)
   for (const name of readdirSync(staging)) await unlink(join(staging, name))
   const { ino } = statSync(staging, { bigint: true })
-  const { names } = HeldDirectory.prototype
-  const spy = vi.spyOn(HeldDirectory.prototype, 'names')
+  const { names } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'names')
   onTestFinished(() => spy.mockRestore())
   // As its own mirror does, which is about to end.
-  spy.mockImplementation(async function (this: HeldDirectory, most) {
+  spy.mockImplementation(async function (this: DirectoryHandle, most) {
     if (this.opened.ino === ino) await rm(staging, { recursive: true, force: true })
     return await names.call(this, most)
   })

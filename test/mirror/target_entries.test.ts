@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { begin, directory, fixture } from './fixture.ts'
 import { shownIn } from './names.ts'
 import { said } from './said.ts'
@@ -120,10 +120,10 @@ test('a directory removed while its files are being copied, one of them unchange
   const mirror = await start()
   await writeFile(join(source, 'd/a'), '2')
   await writeFile(join(source, 'd/b'), '1')
-  const { create } = Calls.prototype
+  const { create } = SyscallThread.prototype
   const removed = vi.fn(() => rm(join(target, 'd'), { recursive: true }))
-  const spy = vi.spyOn(Calls.prototype, 'create')
-  spy.mockImplementation(async function (this: Calls, at, mode) {
+  const spy = vi.spyOn(SyscallThread.prototype, 'create')
+  spy.mockImplementation(async function (this: SyscallThread, at, mode) {
     if (removed.mock.calls.length === 0) await removed()
     return await create.call(this, at, mode)
   })
@@ -242,9 +242,9 @@ test('a generation in which something is replaced as it is put in place goes wit
   const { source, target, start } = fixture()
   await atomicWrite(source, { a: '1', 'd/e/f': '1' })
   const mirror = await start()
-  const { rename } = Calls.prototype
-  const renaming = vi.spyOn(Calls.prototype, 'rename')
-  renaming.mockImplementation(async function (this: Calls, from, to, flags) {
+  const { rename } = SyscallThread.prototype
+  const renaming = vi.spyOn(SyscallThread.prototype, 'rename')
+  renaming.mockImplementation(async function (this: SyscallThread, from, to, flags) {
     await rename.call(this, from, to, flags)
     if (String(to.name) !== '..data') return
     renaming.mockRestore()

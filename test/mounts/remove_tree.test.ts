@@ -3,15 +3,15 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { removeTree } from '../../src/mounts/syscalls/remove_tree.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { directory } from '../mirror/fixture.ts'
 
-async function held(path: string): Promise<HeldDirectory> {
-  const calls = new Calls()
+async function held(path: string): Promise<DirectoryHandle> {
+  const calls = new SyscallThread()
   onTestFinished(() => calls.end())
-  return await HeldDirectory.open(calls, path)
+  return await DirectoryHandle.open(calls, path)
 }
 
 /** A chain of directories beneath `path`, made step by step: as one path it would be longer than PATH_MAX. */
@@ -37,9 +37,9 @@ test('a chain of 4,000 directories takes two descriptors', async () => {
   const before = openFiles()
   let most = 0
   let opened = 0
-  const { openBeneath } = Calls.prototype
-  const spy = vi.spyOn(Calls.prototype, 'openBeneath')
-  spy.mockImplementation(function (this: Calls, ...asked) {
+  const { openBeneath } = SyscallThread.prototype
+  const spy = vi.spyOn(SyscallThread.prototype, 'openBeneath')
+  spy.mockImplementation(function (this: SyscallThread, ...asked) {
     if (++opened % 100 === 0) most = Math.max(most, openFiles())
     return openBeneath.apply(this, asked)
   })
@@ -72,10 +72,10 @@ test('a directory that is moved away while what is below it is removed takes not
   await mkdir(join(outside, 'tree/a/b/c'), { recursive: true })
   await mkdir(join(elsewhere, 'a'))
   await writeFile(join(elsewhere, 'stays'), '')
-  const { names } = HeldDirectory.prototype
-  const spy = vi.spyOn(HeldDirectory.prototype, 'names')
+  const { names } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'names')
   let listed = 0
-  spy.mockImplementation(async function (this: HeldDirectory, most?: number) {
+  spy.mockImplementation(async function (this: DirectoryHandle, most?: number) {
     // It stands in `c`, and has to climb to `a` by way of `b`.
     if (++listed === 4) await rename(join(outside, 'tree/a/b'), join(elsewhere, 'b'))
     return await names.call(this, most)
@@ -93,9 +93,9 @@ test('what is not meant stays, also where it takes the name in between', async (
   const { ino } = await target.lstat('mine')
   await removeTree(target, 'theirs', (stat) => stat.ino === ino)
   expect(readdirSync(outside).sort()).toEqual(['mine', 'theirs'])
-  const { directory: open } = HeldDirectory.prototype
-  const spy = vi.spyOn(HeldDirectory.prototype, 'directory')
-  spy.mockImplementationOnce(async function (this: HeldDirectory, name) {
+  const { directory: open } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'directory')
+  spy.mockImplementationOnce(async function (this: DirectoryHandle, name) {
     await rename(join(outside, 'mine'), join(outside, 'was mine'))
     await rename(join(outside, 'theirs'), join(outside, 'mine'))
     return await open.call(this, name)

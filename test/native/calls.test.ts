@@ -19,7 +19,13 @@ import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import type { FileStat } from '../../src/mounts/syscalls/file_stat.ts'
-import { Calls, LOCK_EX, LOCK_NB, O_PATH, RENAME_EXCHANGE } from '../../src/mounts/syscalls/syscall_thread.ts'
+import {
+  LOCK_EX,
+  LOCK_NB,
+  O_PATH,
+  RENAME_EXCHANGE,
+  SyscallThread,
+} from '../../src/mounts/syscalls/syscall_thread.ts'
 import { descriptorsOf, openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 
@@ -28,8 +34,8 @@ const isBuilt = existsSync(join(import.meta.dirname, '../../dist/mounts/syscalls
 const PATIENCE = { timeout: 20_000, interval: 5 }
 const threads = () => readdirSync('/proc/self/task').length
 
-function open(): Calls {
-  const calls = new Calls()
+function open(): SyscallThread {
+  const calls = new SyscallThread()
   onTestFinished(() => calls.end())
   return calls
 }
@@ -45,7 +51,7 @@ function makeFifo(path: string): void {
 }
 
 /** A call that no server answers: opening a FIFO waits for its other end, as statx(2) does for a stopped virtiofsd. */
-async function stuck(calls: Calls, path: string) {
+async function stuck(calls: SyscallThread, path: string) {
   makeFifo(path)
   const opened = calls.open(path, O_RDONLY)
   opened.catch(() => {})

@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 
 /** @type {typeof import('../../src/mounts/syscalls/syscall_thread.ts')} */
-const { Calls, O_PATH } = await import(
+const { SyscallThread, O_PATH } = await import(
   join(import.meta.dirname, '../../dist/mounts/syscalls/syscall_thread.js')
 )
 
-const calls = new Calls()
+const calls = new SyscallThread()
 const { fd } = await calls.open(process.argv[2] ?? '', O_PATH)
 const key = await calls.stat({ fd, name: '' })
 const pace = { soon: 10, interval: 10, limit: 3_600_000 }

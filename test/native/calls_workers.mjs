@@ -10,11 +10,11 @@ const COUNT = 30
 const directory = process.argv[2] ?? ''
 const calling = `
   import { parentPort, workerData } from 'node:worker_threads'
-  const { Calls, O_PATH } = await import(workerData.calls)
+  const { SyscallThread, O_PATH } = await import(workerData.calls)
   const { directory, fifo } = workerData
-  const dead = new Calls()
+  const dead = new SyscallThread()
   dead.open(fifo, 0).catch(() => {})
-  const calls = new Calls()
+  const calls = new SyscallThread()
   const { fd } = await calls.open(directory, O_PATH)
   const key = await calls.stat({ fd, name: '' })
   for (let n = 1; ; n++) {

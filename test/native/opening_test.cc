@@ -62,7 +62,7 @@ class Line {
     return job;
   }
 
-  int Open(const Job& job, Facts* facts) {
+  int Open(const Job& job, Statx* facts) {
     Origin origin;
     UniqueFd fd(opener_.OpenJob(job, &origin, facts));
     return fd.is_open() ? 0 : fd.get();
@@ -85,7 +85,7 @@ class Line {
   }
 
   Opener& opener() { return opener_; }
-  Backlog& backlog() { return backlog_; }
+  WalkQueue& backlog() { return backlog_; }
   const std::vector<Node*>& nodes() const { return nodes_; }
 
  private:
@@ -111,7 +111,7 @@ class Line {
 
   std::string root_;
   Requests requests_;
-  Backlog backlog_;
+  WalkQueue backlog_;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   Opener opener_{&requests_, &lock_, &backlog_};
   std::vector<Node*> nodes_;
@@ -153,7 +153,7 @@ void CheckReopening(const std::string& scratch) {
   // However few may be held by now: what a job uses is, and serves its siblings.
   for (int i = 0; i < 2; i++) {
     Job job;
-    Facts facts;
+    Statx facts;
     Check(line.backlog().Take(&job) && (job.parent_fd == -1) == (i == 0), "who has a descriptor", i);
     Check(line.Open(job, &facts) == 0, "it is opened", i);
     Check(facts.ino == InoOf(Down(root, kDepth - 1) + "/" + job.name), "and is what it was", i);
@@ -170,7 +170,7 @@ void CheckKeeping(const std::string& scratch) {
     for (const char* name : {"d", "other"}) {
       if (name[0] == 'd' && depth + 1 < kDepth) continue;
       Job job;
-      Facts facts;
+      Statx facts;
       Check(line.backlog().Take(&job) && strcmp(job.name, name) == 0, "the next waits",
             static_cast<long>(depth));
       if (depth == 71) Check(job.parent_fd == -1, "the 129th from the end has none", 0);
@@ -192,7 +192,7 @@ void CheckStale(const std::string& scratch) {
   Line line(root, 20);
   line.GiveAllBack();
   Job job = line.Last();
-  Facts facts;
+  Statx facts;
   rename(middle.c_str(), aside.c_str());
   Check(line.Open(job, &facts) == -ENOENT, "a way that is gone", 0);
   symlink("aside", middle.c_str());
@@ -237,7 +237,7 @@ void CheckExhausted(const std::string& scratch) {
   }
   line.Done(&job);
   for (int i = 0; i < 50; i++) {
-    Facts facts;
+    Statx facts;
     Check(line.backlog().Take(&job), "the next waits", i);
     int error = line.Open(job, &facts);
     Check(error == 0, "is opened with few descriptors", error);

@@ -44,7 +44,7 @@ void CheckNames() {
     other += '\xff';
     record.Begin(name.c_str());
     record.parent = 7;
-    Facts stat;
+    Statx stat;
     stat.ino = length;
     record.Add(Kind::kDirectory, uint64_t{1} << (length % 64), name.c_str(), nullptr);
     record.Add(Kind::kDirectory, 0, other.c_str(), &stat);
@@ -112,7 +112,7 @@ void CheckNoMemory() {
 
 // In order, whatever their sizes, and no block larger than it has to be.
 void CheckOutput() {
-  Output output;
+  RecordQueue output;
   std::vector<size_t> sizes;
   for (size_t size = 8; size < 300000; size = size * 3 / 2 / 8 * 8 + 8) sizes.push_back(size);
   size_t next = 0;

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { publishDirectory } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 import { data, published, read } from './published.ts'
@@ -33,7 +33,7 @@ test("another process's lock is waited for", async ({ skip }) => {
   })
   onTestFinished(() => void holder.kill('SIGKILL'))
   await once(holder.stdout, 'data')
-  const lock = vi.spyOn(Calls.prototype, 'lock')
+  const lock = vi.spyOn(SyscallThread.prototype, 'lock')
   onTestFinished(() => void vi.restoreAllMocks())
   const publishing = publishDirectory(directory, { a: '2' })
   await vi.waitFor(() => expect(lock).toHaveBeenCalled())
@@ -48,7 +48,7 @@ test("another process's lock is waited for", async ({ skip }) => {
 
 test('a lock that is never given back: EBUSY after 30 s, and one thread waits for all calls of the process', async () => {
   const directory = await published({ a: '1' })
-  vi.spyOn(Calls.prototype, 'lock').mockRejectedValue(new CallError(constants.errno.EAGAIN, 'flock'))
+  vi.spyOn(SyscallThread.prototype, 'lock').mockRejectedValue(new CallError(constants.errno.EAGAIN, 'flock'))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => {
     vi.useRealTimers()
@@ -75,7 +75,7 @@ test('a lock that is never given back: EBUSY after 30 s, and one thread waits fo
 
 test('a file system without locks of directories does without', async () => {
   const directory = scratch()
-  vi.spyOn(Calls.prototype, 'lock').mockRejectedValue(new CallError(9, 'flock'))
+  vi.spyOn(SyscallThread.prototype, 'lock').mockRejectedValue(new CallError(9, 'flock'))
   onTestFinished(() => void vi.restoreAllMocks())
   expect(await publishDirectory(directory, { a: '1' })).toEqual({ changed: true })
 })

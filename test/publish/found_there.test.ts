@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { publishDirectory } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { scratch } from '../support/scratch.ts'
 import { data, published, read, VERSION } from './published.ts'
 import { watched } from './watched.ts'
@@ -94,8 +94,12 @@ describe('what is in the way', () => {
 test('a name that is no UTF-8, or gone as it is looked at, is no reason to fail', async () => {
   const directory = await published({ a: '1' })
   writeFileSync(Buffer.from(`${directory}/\xff`, 'latin1'), '')
-  const names = Calls.prototype.names
-  vi.spyOn(Calls.prototype, 'names').mockImplementation(async function (this: Calls, fd, most) {
+  const names = SyscallThread.prototype.names
+  vi.spyOn(SyscallThread.prototype, 'names').mockImplementation(async function (
+    this: SyscallThread,
+    fd,
+    most,
+  ) {
     // Of the directory itself.
     const gone = most > 65_536 ? ['gone', '..2026_01_01_00_00_00.123'] : []
     return [...(await names.call(this, fd, most)), ...gone.map((name) => Buffer.from(name))]
@@ -108,8 +112,12 @@ test('a name that is no UTF-8, or gone as it is looked at, is no reason to fail'
 test('a link that could not be put in the place of a file leaves nothing else', async () => {
   const directory = scratch()
   writeFileSync(join(directory, 'a'), 'old')
-  const rename = Calls.prototype.rename
-  vi.spyOn(Calls.prototype, 'rename').mockImplementation(async function (this: Calls, from, to) {
+  const rename = SyscallThread.prototype.rename
+  vi.spyOn(SyscallThread.prototype, 'rename').mockImplementation(async function (
+    this: SyscallThread,
+    from,
+    to,
+  ) {
     if (from.name === '..link_tmp') throw new CallError(constants.errno.EIO, 'rename')
     await rename.call(this, from, to)
   })
@@ -121,7 +129,7 @@ test('a link that could not be put in the place of a file leaves nothing else', 
 test('of a directory that somebody has filled it is said that it is too large', async () => {
   const directory = scratch()
   const many = Array.from({ length: 65_537 }, (_, n) => Buffer.from(`${n}`))
-  vi.spyOn(Calls.prototype, 'names').mockImplementation(async (_fd, most) => many.slice(0, most))
+  vi.spyOn(SyscallThread.prototype, 'names').mockImplementation(async (_fd, most) => many.slice(0, most))
   onTestFinished(() => void vi.restoreAllMocks())
   const refused = publishDirectory(directory, { a: '1' })
   await expect(refused).rejects.toMatchObject({ code: 'EFBIG', path: directory })
@@ -150,7 +158,7 @@ test.each([
       join(directory, '..data'),
     )
     const write = vi
-      .spyOn(Calls.prototype, 'write')
+      .spyOn(SyscallThread.prototype, 'write')
       .mockRejectedValue(new CallError(constants.errno.ENOSPC, 'write'))
     onTestFinished(() => write.mockRestore())
     await expect(publishDirectory(directory, { key: 'new' })).rejects.toMatchObject({ code: 'ENOSPC' })

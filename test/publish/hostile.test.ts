@@ -20,7 +20,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { moveFile, publishDirectory, replaceFile } from '../../src/index.ts'
 import { codeOf } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { compile } from '../support/compile.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
@@ -176,9 +176,9 @@ test.skipIf(!isRoot || !hasTwoMounts)(
       let goOn = nothing
       const methods = ['open', 'openBeneath', 'stat', 'symlink', 'rename', 'chown', 'lock', 'unlink'] as const
       for (const method of methods) {
-        const original = Calls.prototype[method] as (...args: unknown[]) => Promise<never>
-        vi.spyOn(Calls.prototype, method).mockImplementation(async function (
-          this: Calls,
+        const original = SyscallThread.prototype[method] as (...args: unknown[]) => Promise<never>
+        vi.spyOn(SyscallThread.prototype, method).mockImplementation(async function (
+          this: SyscallThread,
           ...args: unknown[]
         ) {
           goOn()

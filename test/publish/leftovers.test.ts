@@ -14,8 +14,8 @@ import { basename, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { HeldDirectory } from '../../src/mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { withTemporary } from '../../src/publish/draft/temporary.ts'
 import { withWorkDirectory } from '../../src/publish/draft/work_directory.ts'
 import { giveAway, isRoot } from '../support/others.ts'
@@ -23,10 +23,10 @@ import { scratch } from '../support/scratch.ts'
 
 const LEFT = '.inotify-bridge.tmp-0123456789ab'
 
-async function held(path: string): Promise<HeldDirectory> {
-  const calls = new Calls()
+async function held(path: string): Promise<DirectoryHandle> {
+  const calls = new SyscallThread()
   onTestFinished(() => calls.end())
-  return await HeldDirectory.open(calls, path)
+  return await DirectoryHandle.open(calls, path)
 }
 
 /** As a killed moveFile() leaves it. */
@@ -95,7 +95,7 @@ describe.skipIf(!isRoot)('of others (needs root)', () => {
 
 test('of a directory that somebody has filled 65,536 names are looked at', async () => {
   const directory = scratch()
-  const names = vi.spyOn(Calls.prototype, 'names')
+  const names = vi.spyOn(SyscallThread.prototype, 'names')
   onTestFinished(() => void vi.restoreAllMocks())
   await replaceFile(join(directory, 'file'), '')
   expect(names.mock.calls.map(([, most]) => most)).toEqual([65_536])
@@ -104,12 +104,16 @@ test('of a directory that somebody has filled 65,536 names are looked at', async
 test('without locks the age decides, by the clock of the file system', async () => {
   const directory = scratch()
   writeFileSync(join(directory, LEFT), 'x')
-  vi.spyOn(Calls.prototype, 'lock').mockRejectedValue(new CallError(37, 'flock'))
+  vi.spyOn(SyscallThread.prototype, 'lock').mockRejectedValue(new CallError(37, 'flock'))
   onTestFinished(() => void vi.restoreAllMocks())
   await replaceFile(join(directory, 'file'), '')
   expect(readdirSync(directory)).toEqual([LEFT, 'file'])
-  const open = Calls.prototype.openBeneath
-  vi.spyOn(Calls.prototype, 'openBeneath').mockImplementation(async function (this: Calls, at, flags) {
+  const open = SyscallThread.prototype.openBeneath
+  vi.spyOn(SyscallThread.prototype, 'openBeneath').mockImplementation(async function (
+    this: SyscallThread,
+    at,
+    flags,
+  ) {
     const { fd, stat } = await open.call(this, at, flags)
     const ctimeNs = stat.ctimeNs - 601n * 1_000_000_000n
     return {
@@ -124,7 +128,7 @@ test('without locks the age decides, by the clock of the file system', async () 
 test('where other kernels write as well, a lock that is free says nothing', async () => {
   const directory = scratch()
   writeFileSync(join(directory, LEFT), 'x')
-  vi.spyOn(Calls.prototype, 'fileSystem').mockResolvedValue(0x65735546)
+  vi.spyOn(SyscallThread.prototype, 'fileSystem').mockResolvedValue(0x65735546)
   onTestFinished(() => void vi.restoreAllMocks())
   await replaceFile(join(directory, 'file'), '')
   expect(readdirSync(directory)).toEqual([LEFT, 'file'])
@@ -132,9 +136,14 @@ test('where other kernels write as well, a lock that is free says nothing', asyn
 
 test('a temporary file that somebody removes is made again', async () => {
   const directory = scratch()
-  const rename = Calls.prototype.rename
+  const rename = SyscallThread.prototype.rename
   let removed = 0
-  vi.spyOn(Calls.prototype, 'rename').mockImplementation(async function (this: Calls, from, to, flags) {
+  vi.spyOn(SyscallThread.prototype, 'rename').mockImplementation(async function (
+    this: SyscallThread,
+    from,
+    to,
+    flags,
+  ) {
     if (removed++ < 3) rmSync(join(directory, String(from.name)))
     await rename.call(this, from, to, flags)
   })
@@ -147,7 +156,7 @@ test('a temporary file that somebody removes is made again', async () => {
 
 test('a work directory that is always locked by another is EBUSY', async () => {
   const directory = scratch()
-  vi.spyOn(Calls.prototype, 'lock').mockRejectedValue(new CallError(11, 'flock'))
+  vi.spyOn(SyscallThread.prototype, 'lock').mockRejectedValue(new CallError(11, 'flock'))
   onTestFinished(() => void vi.restoreAllMocks())
   const made = withWorkDirectory(await held(directory), async () => {})
   await expect(made).rejects.toMatchObject({ code: 'EBUSY', path: directory })
@@ -156,7 +165,7 @@ test('a work directory that is always locked by another is EBUSY', async () => {
 
 test('a directory that has gone is not tried for ever', async () => {
   const directory = scratch()
-  vi.spyOn(Calls.prototype, 'rename').mockImplementation(async () => {
+  vi.spyOn(SyscallThread.prototype, 'rename').mockImplementation(async () => {
     throw new CallError(2, 'rename')
   })
   onTestFinished(() => void vi.restoreAllMocks())

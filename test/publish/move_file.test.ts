@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { moveFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
@@ -201,8 +201,11 @@ test.skipIf(!hasTwoMounts)('the source is there until the destination is, on the
   const { from, to } = places(true)
   const order: string[] = []
   for (const name of ['sync', 'rename', 'unlink'] as const) {
-    const original = Calls.prototype[name] as (...args: unknown[]) => Promise<void>
-    vi.spyOn(Calls.prototype, name).mockImplementation(async function (this: Calls, ...args: unknown[]) {
+    const original = SyscallThread.prototype[name] as (...args: unknown[]) => Promise<void>
+    vi.spyOn(SyscallThread.prototype, name).mockImplementation(async function (
+      this: SyscallThread,
+      ...args: unknown[]
+    ) {
       order.push(`${name} ${existsSync(from) ? 'from' : ''} ${existsSync(to) ? 'to' : ''}`)
       return await original.apply(this, args)
     })
@@ -222,8 +225,11 @@ test.skipIf(!hasTwoMounts)('the source is there until the destination is, on the
 describe.skipIf(!hasTwoMounts)('a source that does not hold still', () => {
   /** Runs between the reading of the source and what comes after it. */
   function afterReading(change: () => void): void {
-    const copyTimes = Calls.prototype.copyTimes
-    vi.spyOn(Calls.prototype, 'copyTimes').mockImplementation(async function (this: Calls, ...args) {
+    const copyTimes = SyscallThread.prototype.copyTimes
+    vi.spyOn(SyscallThread.prototype, 'copyTimes').mockImplementation(async function (
+      this: SyscallThread,
+      ...args
+    ) {
       if (args[2] === true) change()
       await copyTimes.apply(this, args)
     })
@@ -245,15 +251,22 @@ describe.skipIf(!hasTwoMounts)('a source that does not hold still', () => {
 
   test('growing as fast as it is read: no more is copied than it had', async () => {
     const { from, to, home } = places(true)
-    const read = Calls.prototype.read
+    const read = SyscallThread.prototype.read
     let written = 0
-    vi.spyOn(Calls.prototype, 'read').mockImplementation(async function (this: Calls, ...args) {
+    vi.spyOn(SyscallThread.prototype, 'read').mockImplementation(async function (
+      this: SyscallThread,
+      ...args
+    ) {
       const chunk = await read.apply(this, args)
       appendFileSync(from, 'more')
       return chunk
     })
-    const write = Calls.prototype.write
-    vi.spyOn(Calls.prototype, 'write').mockImplementation(async function (this: Calls, fd, bytes) {
+    const write = SyscallThread.prototype.write
+    vi.spyOn(SyscallThread.prototype, 'write').mockImplementation(async function (
+      this: SyscallThread,
+      fd,
+      bytes,
+    ) {
       written += bytes.length
       await write.call(this, fd, bytes)
     })
@@ -283,8 +296,11 @@ describe.skipIf(!hasTwoMounts)('a source that does not hold still', () => {
     ['made another by its mode alone', (from: string) => chmodSync(from, 0o600)],
   ])('after it has been published, %s: it stays, and the error says so', async (_, change) => {
     const { from, to } = places(true)
-    const rename = Calls.prototype.rename
-    vi.spyOn(Calls.prototype, 'rename').mockImplementation(async function (this: Calls, ...args) {
+    const rename = SyscallThread.prototype.rename
+    vi.spyOn(SyscallThread.prototype, 'rename').mockImplementation(async function (
+      this: SyscallThread,
+      ...args
+    ) {
       await rename.apply(this, args)
       change(from)
     })
@@ -296,8 +312,11 @@ describe.skipIf(!hasTwoMounts)('a source that does not hold still', () => {
 
   test('removed by another after it has been published: it is moved', async () => {
     const { from, to } = places(true)
-    const rename = Calls.prototype.rename
-    vi.spyOn(Calls.prototype, 'rename').mockImplementation(async function (this: Calls, ...args) {
+    const rename = SyscallThread.prototype.rename
+    vi.spyOn(SyscallThread.prototype, 'rename').mockImplementation(async function (
+      this: SyscallThread,
+      ...args
+    ) {
       await rename.apply(this, args)
       rmSync(from)
     })
@@ -311,7 +330,7 @@ test.skipIf(!isRoot || !hasTwoMounts)(
   async () => {
     const { from, to, home } = places(true)
     chownSync(from, 4321, 0)
-    vi.spyOn(Calls.prototype, 'chown').mockRejectedValue(new CallError(1, 'chown'))
+    vi.spyOn(SyscallThread.prototype, 'chown').mockRejectedValue(new CallError(1, 'chown'))
     onTestFinished(() => void vi.restoreAllMocks())
     await expect(moveFile(from, to)).rejects.toMatchObject({ code: 'EPERM', syscall: 'chown', path: to })
     expect(readdirSync(home)).toEqual([])

@@ -5,7 +5,7 @@ import { constants } from 'node:os'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { publishDirectory } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { MAIN } from '../cli/command.ts'
 import { scratch } from '../support/scratch.ts'
 import { data } from './published.ts'
@@ -55,14 +55,14 @@ test.skipIf(!mayMount)(
 test('on a mount that has one mode for all, as cifs has, versions come and go where others may rename too', async () => {
   const directory = scratch()
   chmodSync(directory, 0o777)
-  const { mkdir, create } = Calls.prototype
-  vi.spyOn(Calls.prototype, 'mkdir').mockImplementation(function (this: Calls, at) {
+  const { mkdir, create } = SyscallThread.prototype
+  vi.spyOn(SyscallThread.prototype, 'mkdir').mockImplementation(function (this: SyscallThread, at) {
     return mkdir.call(this, at, 0o700)
   })
-  vi.spyOn(Calls.prototype, 'create').mockImplementation(function (this: Calls, at) {
+  vi.spyOn(SyscallThread.prototype, 'create').mockImplementation(function (this: SyscallThread, at) {
     return create.call(this, at, 0o700)
   })
-  const chmod = vi.spyOn(Calls.prototype, 'chmod').mockResolvedValue()
+  const chmod = vi.spyOn(SyscallThread.prototype, 'chmod').mockResolvedValue()
   onTestFinished(() => void vi.restoreAllMocks())
   await publishDirectory(directory, { a: '1', 'b/c': '1' })
   await publishDirectory(directory, { a: '2', 'b/c': '2' })

@@ -12,7 +12,7 @@ import {
 import { basename, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { publishDirectory } from '../../src/index.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { data, published, read, VERSION } from './published.ts'
@@ -123,8 +123,12 @@ test.each([
   mkdirSync(path)
   if (mode === 0o755) writeFileSync(join(path, 'key'), 'secret')
   chmodSync(path, mode)
-  const mkdir = Calls.prototype.mkdir
-  vi.spyOn(Calls.prototype, 'mkdir').mockImplementation(async function (this: Calls, at, made) {
+  const mkdir = SyscallThread.prototype.mkdir
+  vi.spyOn(SyscallThread.prototype, 'mkdir').mockImplementation(async function (
+    this: SyscallThread,
+    at,
+    made,
+  ) {
     await mkdir.call(this, at, made)
     const name = String(at.name)
     if (!VERSION.test(name)) return

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { publishDirectory } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 import { data, published, read, VERSION } from './published.ts'
@@ -118,7 +118,7 @@ test('a failure at any call before the swap leaves the version before, and nothi
   const directory = await published({ a: '1' })
   const before = readdirSync(directory)
   for (const name of ['write', 'mkdir', 'chmod', 'sync', 'symlink', 'rename'] as const) {
-    const failing = vi.spyOn(Calls.prototype, name).mockRejectedValueOnce(new CallError(28, name))
+    const failing = vi.spyOn(SyscallThread.prototype, name).mockRejectedValueOnce(new CallError(28, name))
     await expect(publishDirectory(directory, { a: '2', b: '2' }), name).rejects.toMatchObject({
       code: 'ENOSPC',
     })

@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { InotifyError, replaceFile } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { openDescriptors } from '../support/descriptors.ts'
 import { giveAway, isRoot, NOBODY } from '../support/others.ts'
@@ -109,7 +109,7 @@ describe('mode and owner', () => {
 
   test('where the mount says what modes there are, a mode that is asked for fails and no other', async () => {
     const { path } = file()
-    vi.spyOn(Calls.prototype, 'chmod').mockRejectedValue(new CallError(1, 'chmod'))
+    vi.spyOn(SyscallThread.prototype, 'chmod').mockRejectedValue(new CallError(1, 'chmod'))
     onTestFinished(() => void vi.restoreAllMocks())
     await expect(replaceFile(path, 'new', { mode: 0o640 })).rejects.toMatchObject({ code: 'EPERM' })
     await replaceFile(path, 'new')
@@ -129,7 +129,7 @@ describe('mode and owner', () => {
     async (errno) => {
       const { directory, path } = file('old')
       chownSync(path, 4321, 0)
-      vi.spyOn(Calls.prototype, 'chown').mockRejectedValue(new CallError(errno, 'chown'))
+      vi.spyOn(SyscallThread.prototype, 'chown').mockRejectedValue(new CallError(errno, 'chown'))
       onTestFinished(() => void vi.restoreAllMocks())
       const replaced = replaceFile(path, 'new')
       await expect(replaced).rejects.toMatchObject({ errno: -errno, syscall: 'chown', path })
@@ -264,8 +264,11 @@ test('it is on the disk before it has its name, and the name before it is done',
   const { path } = file('old')
   const order: string[] = []
   for (const name of ['write', 'sync', 'chmod', 'rename'] as const) {
-    const original = Calls.prototype[name] as (...args: unknown[]) => Promise<void>
-    vi.spyOn(Calls.prototype, name).mockImplementation(async function (this: Calls, ...args: unknown[]) {
+    const original = SyscallThread.prototype[name] as (...args: unknown[]) => Promise<void>
+    vi.spyOn(SyscallThread.prototype, name).mockImplementation(async function (
+      this: SyscallThread,
+      ...args: unknown[]
+    ) {
       order.push(name)
       return await original.apply(this, args)
     })

@@ -14,22 +14,26 @@ import {
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { ContentReader } from '../../src/reload/content_reader.ts'
 import { Unsettled } from '../../src/reload/file_digest.ts'
 import { scratch } from '../support/scratch.ts'
 
 function reading(...paths: string[]) {
-  const calls = new Calls()
+  const calls = new SyscallThread()
   onTestFinished(() => calls.end())
   return new ContentReader(calls, paths)
 }
 
 /** Does something right after the n-th chunk was read. */
 function whileReading(n: number, meanwhile: () => unknown) {
-  const { read } = Calls.prototype
+  const { read } = SyscallThread.prototype
   let chunks = 0
-  const spy = vi.spyOn(Calls.prototype, 'read').mockImplementation(async function (this: Calls, fd, most) {
+  const spy = vi.spyOn(SyscallThread.prototype, 'read').mockImplementation(async function (
+    this: SyscallThread,
+    fd,
+    most,
+  ) {
     const chunk = await read.call(this, fd, most)
     if (++chunks === n) await meanwhile()
     return chunk
@@ -79,7 +83,7 @@ test('what never holds still is said to do so', async () => {
   writeFileSync(path, 'one')
   const fd = openSync(path, 'a')
   onTestFinished(() => closeSync(fd))
-  const calls = new Calls()
+  const calls = new SyscallThread()
   onTestFinished(() => calls.end())
   const { read } = calls
   calls.read = async (...asked) => {
@@ -119,7 +123,7 @@ test('a large file is read in chunks', async () => {
   const path = join(scratch(), 'large')
   writeFileSync(path, '')
   truncateSync(path, 20 * 1024 * 1024)
-  const read = vi.spyOn(Calls.prototype, 'read')
+  const read = vi.spyOn(SyscallThread.prototype, 'read')
   onTestFinished(() => read.mockRestore())
   await reading(path).read()
   expect(Math.max(...read.mock.calls.map(([, most]) => most))).toBe(256 * 1024)
@@ -204,7 +208,7 @@ test("files of the kernel's are not opened, by a link neither", async () => {
   const link = join(directory, 'link')
   for (const to of ['/proc/sys/kernel/hostname', '/sys/kernel/uevent_seqnum']) {
     symlinkSync(to, link)
-    const opened = vi.spyOn(Calls.prototype, 'openRegular')
+    const opened = vi.spyOn(SyscallThread.prototype, 'openRegular')
     onTestFinished(() => opened.mockRestore())
     const refused = { code: 'EINVAL', hint: expect.stringContaining("a file of the kernel's") }
     await expect(reading(directory).read()).rejects.toMatchObject({ ...refused, path: link })

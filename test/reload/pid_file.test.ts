@@ -15,7 +15,7 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Calls } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { processCalled } from '../../src/reload/actions/processes.ts'
 import { signalPidFile } from '../../src/reload/actions/signal.ts'
 import { giveAway, isRoot, NOBODY } from '../support/others.ts'
@@ -141,7 +141,7 @@ describe.skipIf(!isRoot)("other users' (needs root)", () => {
       await once(attacker, 'exit')
     })
     await once(attacker.stdout, 'data')
-    const calls = new Calls()
+    const calls = new SyscallThread()
     onTestFinished(() => calls.end())
     const send = signalPidFile(pidFile, signal, calls)
     const context = { digest: '', timeout: 1000, signal: new AbortController().signal }

@@ -7,7 +7,7 @@ import { InotifyError } from '../../src/errors.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { ContentReader } from '../../src/reload/content_reader.ts'
 import { reload } from '../../src/reload/reloader.ts'
-import { Alarms } from '../../src/reload/timers.ts'
+import { Timers } from '../../src/reload/timers.ts'
 import { openDescriptors, openInstances } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 import { listen, PATIENCE, program, reloading } from './fixture.ts'
@@ -238,7 +238,7 @@ test('a change that comes behind the first reading, before that is over, is one'
   const rings = new Promise<void>((resolve) => {
     ring = resolve
   })
-  const { changed } = Alarms.prototype
+  const { changed } = Timers.prototype
   const spies = [
     vi.spyOn(ContentReader.prototype, 'read').mockImplementationOnce(async function (this: ContentReader) {
       const contents = await read.call(this)
@@ -246,7 +246,7 @@ test('a change that comes behind the first reading, before that is over, is one'
       await rings
       return contents
     }),
-    vi.spyOn(Alarms.prototype, 'changed').mockImplementation(function (this: Alarms) {
+    vi.spyOn(Timers.prototype, 'changed').mockImplementation(function (this: Timers) {
       changed.call(this)
       // Behind the end of `delay`.
       setTimeout(ring, 20)

@@ -76,7 +76,7 @@ test(`${RENAMES} renames over four directories, with noise: each is paired, and 
   onTestFinished(() => watcher.close())
   const wrong: Change[] = []
   const versions = writers.map(() => Array<number>(FILES).fill(0))
-  const counts = { renames: 0, ofNoise: 0, departures: 0, arrivals: 0 }
+  const counts = { renames: 0, ofNoise: 0, pendingMoves: 0, arrivals: 0 }
   const done = new Promise<void>((resolve) => {
     const hear = (change: Change) => {
       const name = basename(change.path)
@@ -84,7 +84,7 @@ test(`${RENAMES} renames over four directories, with noise: each is paired, and 
       if (change.type !== 'rename') {
         // Only what another writer touched has a change that is no rename; an overflow is of the root.
         if (what === 'mark' && change.type === 'create') (noises[Number(id)] as Storm).told = Number(number)
-        else if (what === 'noise' && change.type === 'delete') counts.departures++
+        else if (what === 'noise' && change.type === 'delete') counts.pendingMoves++
         else if (what === 'in' && change.type === 'create') counts.arrivals++
         else if (what !== 'noise' && what !== 'in' && what !== 'mark') wrong.push(change)
         return

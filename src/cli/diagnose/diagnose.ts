@@ -1,6 +1,6 @@
 import type { Examination } from '../../mounts/diagnosis/diagnose.ts'
 import { type Probe, probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
-import { type End, type Move, moveBetween } from '../../mounts/diagnosis/rename_check.ts'
+import { checkRename, type End, type RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
 import { type Command, parse, UsageError } from '../shared/command.ts'
 import { printJson, printStyled, tell } from '../shared/output.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
@@ -52,7 +52,7 @@ export const diagnoseCommand: Command = {
     }
     const [a, b] = found
     if (paths.length === 2 && a !== undefined && b !== undefined)
-      report.moved(moveBetween(endOf(a), endOf(b)))
+      report.moved(checkRename(endOf(a), endOf(b)))
     return found.length === paths.length ? 0 : 1
   },
 }
@@ -73,7 +73,7 @@ class Text {
     this.#print(diagnosisLines(examination, probed, this.#paper))
   }
 
-  moved(move: Move): void {
+  moved(move: RenameCheck): void {
     this.#print(moveLines(move, this.#paper))
   }
 
@@ -92,7 +92,7 @@ class Objects {
     printJson({ ...diagnosis, verdict, environments, holders, ...(probed && { probe: probed }) })
   }
 
-  moved(move: Move): void {
+  moved(move: RenameCheck): void {
     printJson(move)
   }
 

@@ -1,7 +1,7 @@
 import type { Holder } from '../../inotify/holders.ts'
 import type { Examination } from '../../mounts/diagnosis/diagnose.ts'
 import type { Probe } from '../../mounts/diagnosis/probe.ts'
-import type { Move } from '../../mounts/diagnosis/rename_check.ts'
+import type { RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
 import type { Mount } from '../../mounts/mountinfo.ts'
 import type { Unanswered } from './examiner.ts'
 import { headline, type Paper, row } from './page.ts'
@@ -45,7 +45,7 @@ export function diagnosisLines(found: Examination, probe: Probe | undefined, pap
 }
 
 /** What a move between the two does. */
-export function moveLines({ outcome, verdict, why, advice }: Move, paper: Paper): string[] {
+export function moveLines({ outcome, verdict, why, advice }: RenameCheck, paper: Paper): string[] {
   return [
     ...headline(verdict, outcome === 'rename' ? 'good' : 'bad', paper),
     '',

@@ -2,7 +2,7 @@ import { constants, fstatSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { InotifyError } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
-import { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
 const CHUNK = 1024 * 1024
 
@@ -32,7 +32,7 @@ export async function readStdin(signal: AbortSignal): Promise<Input> {
  * for a server, keeps the process from ending. Rejects when the signal aborts.
  */
 export async function readInput(path: string, signal: AbortSignal): Promise<Input> {
-  const calls = new Calls()
+  const calls = new SyscallThread()
   const end = () => calls.end()
   signal.addEventListener('abort', end, { once: true })
   try {
@@ -55,7 +55,7 @@ interface Stat {
   readonly gid: bigint
 }
 
-async function* chunksOf(calls: Calls, fd: number): AsyncGenerator<Buffer> {
+async function* chunksOf(calls: SyscallThread, fd: number): AsyncGenerator<Buffer> {
   for (let read = 0; ; ) {
     // One byte more tells that there is more.
     const chunk = await calls.read(fd, Math.min(CHUNK, MAX_INPUT_BYTES + 1 - read))

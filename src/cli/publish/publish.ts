@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { InotifyError } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
-import { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { keysOf } from '../../publish/directory/keys.ts'
 import { followToDirectory } from '../../publish/draft/place.ts'
 import { publishKeys } from '../../publish/publish_directory.ts'
@@ -53,9 +53,9 @@ export const publishCommand: Command = {
     const settings = readPublishArguments(args)
     const report = reportOnStdout(settings.json)
     signal.addEventListener('abort', endSoon, { once: true })
-    const calls = new Calls()
+    const calls = new SyscallThread()
     try {
-      const touched: Array<[string, HeldDirectory]> = []
+      const touched: Array<[string, DirectoryHandle]> = []
       for (const path of settings.touch) touched.push([path, await requireDirectory(calls, path)])
       await publish(calls, settings, signal)
       for (const [path, directory] of touched) {
@@ -80,7 +80,7 @@ function endSoon(): void {
   }, GRACE_MS).unref()
 }
 
-async function publish(calls: Calls, settings: PublishArguments, signal: AbortSignal): Promise<void> {
+async function publish(calls: SyscallThread, settings: PublishArguments, signal: AbortSignal): Promise<void> {
   const { files, target, configmap, options, json } = settings
   if (target === undefined) return
   const report = reportOnStdout(json)
@@ -128,7 +128,7 @@ async function readAll(
 }
 
 /** Holds a directory open, whatever has its path later; undefined if there is none. */
-async function openDirectory(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
+async function openDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle | undefined> {
   try {
     return await followToDirectory(calls, path)
   } catch (error) {
@@ -137,7 +137,7 @@ async function openDirectory(calls: Calls, path: string): Promise<HeldDirectory 
   }
 }
 
-async function requireDirectory(calls: Calls, path: string): Promise<HeldDirectory> {
+async function requireDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle> {
   const directory = await openDirectory(calls, path)
   if (directory === undefined) throw notADirectory(path)
   return directory

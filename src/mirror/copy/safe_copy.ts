@@ -1,16 +1,17 @@
 import { InotifyError } from '../../errors.ts'
-import type { HeldDirectory, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
-import { type StatKey, sameKey, statKey } from '../plan/tree.ts'
+import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { sameKey, statKey } from '../plan/tree.ts'
 import { codeOf, Displaced, Torn } from '../source/errors.ts'
-import type { Opened } from '../source/source_handle.ts'
+import type { SourceHandle } from '../source/source_handle.ts'
 
 const CHUNK = 256 * 1024
 
 /** An entry to be made in a directory of the target, and how people know it. */
 export interface Place {
-  readonly directory: HeldDirectory
+  readonly directory: DirectoryHandle
   readonly name: string
   readonly shown: string
 }
@@ -20,7 +21,7 @@ export interface Place {
  * Throws {@link Torn} if the file is not the version `key` before, during and after the read; an {@link InotifyError} if
  * the copy cannot be written.
  */
-export async function copyFile(from: Opened, name: string, key: StatKey, to: Place): Promise<string> {
+export async function copyFile(from: SourceHandle, name: string, key: StatKey, to: Place): Promise<string> {
   const [opened, created] = await Promise.allSettled([
     openVersion(from, name, key),
     // Nobody but the owner may read it while its owner and mode are not yet those of the source.
@@ -43,7 +44,7 @@ export async function copyFile(from: Opened, name: string, key: StatKey, to: Pla
 }
 
 /** The SHA-256 of a regular file that must be the version `key`; else {@link Torn}. */
-export async function digestFile(from: Opened, name: string, key: StatKey): Promise<string> {
+export async function digestFile(from: SourceHandle, name: string, key: StatKey): Promise<string> {
   await using source = await openVersion(from, name, key)
   return await readVersion(source, key, async () => {})
 }
@@ -117,7 +118,7 @@ function targetError(syscall: string, path: string, error: unknown): InotifyErro
   return new InotifyError({ errno, syscall, path, hint: HINTS.get(codeOf(error)) ?? HINT })
 }
 
-async function openVersion(from: Opened, name: string, key: StatKey): Promise<ReadFile> {
+async function openVersion(from: SourceHandle, name: string, key: StatKey): Promise<ReadFile> {
   const file = await openRegular(from, name, mostOf(Number(key.size)))
   try {
     checkVersion(file.opened, key)
@@ -141,7 +142,7 @@ function mostOf(left: number): number {
   return Math.min(CHUNK, left + 1)
 }
 
-async function openRegular(from: Opened, name: string, most: number): Promise<ReadFile> {
+async function openRegular(from: SourceHandle, name: string, most: number): Promise<ReadFile> {
   try {
     return await from.file(name, most)
   } catch (error) {

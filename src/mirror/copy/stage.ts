@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
 import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 import {
   isCopyOf,
   type Skipped,
   type SourceFile,
   type SourceNode,
   type SourceTree,
-  type StatKey,
   sameKey,
   type TargetFile,
   type TargetNode,
@@ -17,9 +17,9 @@ import {
 import { whyNoGeneration } from '../source/data_link.ts'
 import { losesSource, reasonOf, Torn } from '../source/errors.ts'
 import type { Snapshot } from '../source/snapshot.ts'
-import type { Opened } from '../source/source_handle.ts'
+import type { SourceHandle } from '../source/source_handle.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
-import type { Work } from './staging_area.ts'
+import type { StagingArea } from './staging_area.ts'
 
 /** What a source adds to the target, its new files ready in the staging directory. */
 export interface Staged {
@@ -93,11 +93,11 @@ interface Unsettled {
  * @param held the directory behind `..data`
  */
 export async function stage(
-  root: Opened,
+  root: SourceHandle,
   snapshot: Snapshot,
-  held: HeldDirectory | undefined,
+  held: DirectoryHandle | undefined,
   before: Before,
-  work: () => Promise<Work>,
+  work: () => Promise<StagingArea>,
   stillness: Stillness,
 ): Promise<Staged> {
   const stager = new Stager(work, stillness, before.emptied)
@@ -116,7 +116,7 @@ export async function stage(
 async function stageGeneration(
   { tree }: Snapshot,
   data: string,
-  held: HeldDirectory | undefined,
+  held: DirectoryHandle | undefined,
   had: StagedGeneration | undefined,
   stager: Stager,
 ): Promise<StagedGeneration | undefined> {
@@ -136,13 +136,13 @@ class Stager {
     failures: [] as InotifyError[],
     emptied: new Map<string, { readonly key: StatKey; readonly since: number }>(),
   }
-  readonly #work: () => Promise<Work>
+  readonly #work: () => Promise<StagingArea>
   readonly #stillness: Stillness
   readonly #emptiedBefore: Emptied
   #unsettled: Unsettled[] = []
   #alone: Promise<unknown> = Promise.resolve()
 
-  constructor(work: () => Promise<Work>, stillness: Stillness, emptiedBefore: Emptied) {
+  constructor(work: () => Promise<StagingArea>, stillness: Stillness, emptiedBefore: Emptied) {
     this.#work = work
     this.#stillness = stillness
     this.#emptiedBefore = emptiedBefore
@@ -154,7 +154,7 @@ class Stager {
 
   /** What the target shall have for a directory. Its new files are copied, but must be settled. */
   async directory(
-    held: Opened,
+    held: SourceHandle,
     source: SourceTree,
     before: TargetTree | undefined,
     path: string,
@@ -177,7 +177,7 @@ class Stager {
    * Waits until the files copied have been left alone for `quiet` ms and takes back those that have not: a writer that
    * truncates and writes is not to be seen half-way. One that pauses for longer cannot be told from one that is done.
    */
-  async settle(root: Opened): Promise<void> {
+  async settle(root: SourceHandle): Promise<void> {
     const unsettled = this.#unsettled
     this.#unsettled = []
     if (unsettled.length === 0) return
@@ -195,7 +195,7 @@ class Stager {
   }
 
   /** Copies a generation, which its writer does not touch any more: no need to settle. undefined if not all of it could be. */
-  async generation(held: Opened, source: SourceTree, path: string): Promise<TargetTree | undefined> {
+  async generation(held: SourceHandle, source: SourceTree, path: string): Promise<TargetTree | undefined> {
     const entries = new Map<string, TargetNode>()
     let complete = true
     await leavesAtOnce(source.entries, async (name, node) => {
@@ -215,7 +215,7 @@ class Stager {
   }
 
   async #entry(
-    held: Opened,
+    held: SourceHandle,
     name: string,
     node: SourceNode,
     had: TargetNode | undefined,
@@ -246,7 +246,7 @@ class Stager {
       throw new Torn('it has been emptied')
   }
 
-  async #copy(held: Opened, name: string, file: SourceFile, at: string): Promise<TargetFile> {
+  async #copy(held: SourceHandle, name: string, file: SourceFile, at: string): Promise<TargetFile> {
     try {
       return await this.#copyOnce(held, name, file, at)
     } catch (error) {
@@ -258,7 +258,7 @@ class Stager {
     return await alone
   }
 
-  async #copyOnce(held: Opened, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
+  async #copyOnce(held: SourceHandle, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
     const work = await this.#work()
     const place = work.next()
     let digest: string
@@ -315,7 +315,12 @@ function sortAs(order: ReadonlyMap<string, unknown>, entries: Map<string, Target
 }
 
 /** The digest of a file in a directory beneath `root`, whose path ends with '/' or is ''. */
-async function digestBeneath(root: Opened, directory: string, name: string, key: StatKey): Promise<string> {
+async function digestBeneath(
+  root: SourceHandle,
+  directory: string,
+  name: string,
+  key: StatKey,
+): Promise<string> {
   const [first, ...rest] = directory.split('/')
   if (first === undefined || first === '') return await digestFile(root, name, key)
   await using held = await root.directory(first)

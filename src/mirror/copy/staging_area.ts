@@ -1,4 +1,4 @@
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import type { TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
@@ -12,18 +12,18 @@ export interface Built {
 }
 
 /** What a pass has staged. */
-export class Work {
-  readonly held: HeldDirectory
+export class StagingArea {
+  readonly held: DirectoryHandle
   /** How the target is called in messages. */
   readonly shown: string
   /** Names of files that are ready to be published, by the entries they are the content of. */
   readonly files = new Map<TargetFile, string>()
-  readonly #all: ReadonlyMap<number, Promise<Work>>
+  readonly #all: ReadonlyMap<number, Promise<StagingArea>>
   readonly #ahead = new Map<TargetTree, Promise<Built>>()
   #kept: ReadonlySet<string> = new Set()
   #count = 0
 
-  private constructor(held: HeldDirectory, shown: string, all: ReadonlyMap<number, Promise<Work>>) {
+  private constructor(held: DirectoryHandle, shown: string, all: ReadonlyMap<number, Promise<StagingArea>>) {
     this.held = held
     this.shown = shown
     this.#all = all
@@ -31,15 +31,15 @@ export class Work {
 
   /** @param all those of all sources, by which one finds what another has kept */
   static async open(
-    staging: HeldDirectory,
+    staging: DirectoryHandle,
     name: string,
     shown: string,
-    all: ReadonlyMap<number, Promise<Work>>,
-  ): Promise<Work> {
+    all: ReadonlyMap<number, Promise<StagingArea>>,
+  ): Promise<StagingArea> {
     // A pass that could not clear up behind itself leaves it.
     await removeTree(staging, name)
     await staging.calls.mkdir(staging.at(name), 0o700)
-    return new Work(await staging.directory(name), shown, all)
+    return new StagingArea(await staging.directory(name), shown, all)
   }
 
   /** A name in the work directory that nothing has yet. */

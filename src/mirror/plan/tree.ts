@@ -1,11 +1,5 @@
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import type { SentinelKey } from '../../mounts/syscalls/stat_watch.ts'
-
-/**
- * What tells one version of an inode from another. ctime cannot be set by a program, so it catches a restored mtime; the
- * others catch what a coarse clock (4 ms on older hosts) lets pass. Compared with !=, never with "newer than".
- */
-export type StatKey = SentinelKey
+import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
 
 export interface SourceFile {
   readonly kind: 'file'

@@ -1,9 +1,9 @@
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import type { SourceTree } from '../plan/tree.ts'
 import { codeOf, losesSource, Torn } from './errors.ts'
-import type { Opened } from './source_handle.ts'
+import type { SourceHandle } from './source_handle.ts'
 
 const DATA = Buffer.from('..data')
 
@@ -14,7 +14,7 @@ export interface DataLink {
   /** The names on the way, `data` the last. */
   readonly way: readonly string[]
   /** What is there, if it is a directory that can be opened. */
-  readonly held: HeldDirectory | undefined
+  readonly held: DirectoryHandle | undefined
 }
 
 /**
@@ -26,7 +26,7 @@ export function isData(name: Buffer): boolean {
 }
 
 /** What `..data` is; undefined if there is none. Throws {@link Torn} if it was replaced meanwhile, where a server says so. */
-export async function lookAtData(root: Opened): Promise<FileStat | undefined> {
+export async function lookAtData(root: SourceHandle): Promise<FileStat | undefined> {
   try {
     return await root.lstat('..data')
   } catch (error) {
@@ -43,7 +43,7 @@ export function besideData(link: FileStat | undefined): string | undefined {
 }
 
 /** Follows `..data` from entry to entry, and opens the directory at the end. */
-export async function followData(root: Opened, looked: FileStat | undefined): Promise<DataLink> {
+export async function followData(root: SourceHandle, looked: FileStat | undefined): Promise<DataLink> {
   const way: string[] = []
   let data = besideData(looked)
   while (data !== undefined) {

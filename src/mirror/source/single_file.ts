@@ -1,10 +1,10 @@
 import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
-import { HeldDirectory, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { codeOf } from './errors.ts'
 
 /** Every directory on the way holds a descriptor. */
@@ -16,7 +16,7 @@ const ATTEMPTS = 3
 /** What a single file's path leads to. */
 export interface SingleFile {
   /** Where it lies; the caller's to close. */
-  readonly parent: HeldDirectory
+  readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
   /** Where the way leads that is not gone on: it is the link at the path then. undefined for what is there. */
@@ -30,13 +30,13 @@ export interface SingleFile {
  * to the very path that it led to, and there links may lead on beneath the directory of that one.
  */
 export class WayToFile {
-  readonly #calls: Calls
+  readonly #calls: SyscallThread
   readonly #path: string
   // Ways out of a directory that were there at the beginning.
   readonly #exits = new Set<string>()
   #hasBegun = false
 
-  constructor(calls: Calls, path: string) {
+  constructor(calls: SyscallThread, path: string) {
     this.#calls = calls
     this.#path = path
   }
@@ -68,19 +68,19 @@ export class WayToFile {
 interface Ground {
   /** By which it is known. */
   readonly path: string
-  readonly held: HeldDirectory
-  below: HeldDirectory[]
+  readonly held: DirectoryHandle
+  below: DirectoryHandle[]
 }
 
 class Walk {
-  readonly #calls: Calls
+  readonly #calls: SyscallThread
   readonly #path: string
   readonly #mayLeave: (exit: string) => boolean
-  readonly #opened: HeldDirectory[] = []
+  readonly #opened: DirectoryHandle[] = []
   /** How many it has led over. */
   links = 0
 
-  constructor(calls: Calls, path: string, mayLeave: (exit: string) => boolean) {
+  constructor(calls: SyscallThread, path: string, mayLeave: (exit: string) => boolean) {
     this.#calls = calls
     this.#path = path
     this.#mayLeave = mayLeave
@@ -111,7 +111,7 @@ class Walk {
   /** The directory of a path. Links on the way to it are followed, as on that to any path which is named. */
   async #stepOnto(path: string, known: string): Promise<Ground> {
     await lookUpPath(this.#calls, path)
-    const held = await HeldDirectory.open(this.#calls, dirname(path))
+    const held = await DirectoryHandle.open(this.#calls, dirname(path))
     this.#opened.push(held)
     return { path: known, held, below: [] }
   }

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { type Skipped, type SourceNode, type SourceTree, type StatKey, statKey } from '../plan/tree.ts'
+import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { type Skipped, type SourceNode, type SourceTree, statKey } from '../plan/tree.ts'
 import { STAGING_NAME } from '../staging/leftover_staging.ts'
 import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
 import { codeOf, LinksOutside, losesSource, reasonOf, SourceLost, Torn } from './errors.ts'
-import type { Opened } from './source_handle.ts'
+import type { SourceHandle } from './source_handle.ts'
 import { judgeLink } from './symlink_policy.ts'
 
 /** Every level holds a descriptor while what is below it is read. */
@@ -59,9 +60,9 @@ export interface Snapshot {
  * directory made anew under the same name.
  */
 export async function verify(
-  root: Opened,
+  root: SourceHandle,
   { tree, data, way }: Snapshot,
-  held: HeldDirectory | undefined,
+  held: DirectoryHandle | undefined,
 ): Promise<void> {
   const [stat, first, rest, heldStat] = await Promise.all([
     root.stat(),
@@ -81,7 +82,7 @@ export async function verify(
     throw new Torn(`${data} was removed`)
 }
 
-async function findData(root: Opened): Promise<FileStat | undefined> {
+async function findData(root: SourceHandle): Promise<FileStat | undefined> {
   return (await root.names(MAX_ENTRIES)).some(isData) ? await lookAtData(root) : undefined
 }
 
@@ -95,7 +96,7 @@ export function wasRemoved(before: StatKey, now: FileStat): boolean {
 
 /** A directory of the source while it is read. `path` is relative to the source. */
 interface Reading {
-  readonly held: Opened
+  readonly held: SourceHandle
   readonly key: StatKey
   readonly path: string
   readonly depth: number
@@ -103,13 +104,13 @@ interface Reading {
 
 /** Reads a source. Holds the directory behind `..data` until it is disposed of: what is copied is of the very one that was read. */
 export class Scan implements AsyncDisposable {
-  readonly #root: Opened
+  readonly #root: SourceHandle
   readonly #rules: ScanRules
   readonly #skipped: Skipped[] = []
   #looked: FileStat | undefined
   #data: string | undefined
   #way: readonly string[] = []
-  #generation: HeldDirectory | undefined
+  #generation: DirectoryHandle | undefined
   #listing: Promise<Buffer[] | undefined> = Promise.resolve(undefined)
   #over: string | undefined
   #endless = false
@@ -120,13 +121,13 @@ export class Scan implements AsyncDisposable {
   // How many names more are listed. What is above goes on being held while what is below is read.
   #room = MAX_ENTRIES + 1
 
-  constructor(root: Opened, rules: ScanRules) {
+  constructor(root: SourceHandle, rules: ScanRules) {
     this.#root = root
     this.#rules = rules
   }
 
   /** The directory behind `..data`, where there is one and it could be opened. */
-  get generation(): HeldDirectory | undefined {
+  get generation(): DirectoryHandle | undefined {
     return this.#generation
   }
 
@@ -183,7 +184,7 @@ export class Scan implements AsyncDisposable {
     return name === '..data' ? this.#looked : undefined
   }
 
-  async #names(held: Opened): Promise<Buffer[]> {
+  async #names(held: SourceHandle): Promise<Buffer[]> {
     const names = await held.names(this.#room)
     this.#room -= names.length
     return names

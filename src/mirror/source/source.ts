@@ -1,10 +1,10 @@
 import { dirname } from 'node:path'
-import { HeldDirectory, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { Replaced, reasonOf, SourceLost } from './errors.ts'
 import { WayToFile } from './single_file.ts'
-import { type Opened, SoleFile } from './source_handle.ts'
+import { SoleFile, type SourceHandle } from './source_handle.ts'
 
 /** Which inode stood at the source's path, and on which mount. */
 interface Identity {
@@ -19,7 +19,7 @@ interface Identity {
  */
 export class Source {
   readonly path: string
-  readonly calls: Calls
+  readonly calls: SyscallThread
   /** The name that a single file has in the target; undefined for a directory. */
   readonly alias: string | undefined
   readonly #way: WayToFile
@@ -27,7 +27,7 @@ export class Source {
   // Of the mount that it was on when it was last opened.
   #kind: { readonly mount: bigint; readonly revalidates: boolean } | undefined
 
-  constructor(path: string, calls: Calls, alias: string | undefined) {
+  constructor(path: string, calls: SyscallThread, alias: string | undefined) {
     this.path = path
     this.calls = calls
     this.alias = alias
@@ -35,7 +35,7 @@ export class Source {
   }
 
   /** Opens what is there, or throws {@link SourceLost}. */
-  async open(): Promise<Opened> {
+  async open(): Promise<SourceHandle> {
     const opened = await this.#reach()
     try {
       await this.#recognize(opened)
@@ -63,8 +63,8 @@ export class Source {
   }
 
   /** The directory that the path's last name is in. */
-  above(): Promise<HeldDirectory> {
-    return HeldDirectory.open(this.calls, dirname(this.path))
+  above(): Promise<DirectoryHandle> {
+    return DirectoryHandle.open(this.calls, dirname(this.path))
   }
 
   /**
@@ -72,7 +72,7 @@ export class Source {
    * light, and taking that for the source would delete everything. An empty directory on the same mount is one that
    * somebody emptied or made anew.
    */
-  async #recognize(opened: Opened): Promise<void> {
+  async #recognize(opened: SourceHandle): Promise<void> {
     const { dev, ino, mount } = opened.opened
     const known = this.#identity
     if (known?.dev === dev && known.ino === ino && known.mount === mount) return
@@ -82,14 +82,14 @@ export class Source {
     this.#identity = { dev, ino, mount }
   }
 
-  async #reach(): Promise<Opened> {
+  async #reach(): Promise<SourceHandle> {
     // virtiofs.md: a directory made anew on the host is a false ENOENT, or the old one, until each component has been looked
     // up again.
     try {
       if (this.alias !== undefined) return new SoleFile(await this.#way.go(), this.alias)
       // The thread keeps the order.
       const lookingUp = lookUpPath(this.calls, this.path)
-      const opening = HeldDirectory.open(this.calls, this.path, this.#kind?.revalidates)
+      const opening = DirectoryHandle.open(this.calls, this.path, this.#kind?.revalidates)
       return (await Promise.all([opening, lookingUp]))[0]
     } catch (error) {
       throw new SourceLost(reasonOf(error))

@@ -1,12 +1,12 @@
 import { constants } from 'node:os'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
-import type { HeldDirectory, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile, ReadFile } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { LinksOutside } from './errors.ts'
 import type { SingleFile } from './single_file.ts'
 
 /** A source, or a directory of it, while it is read. */
-export interface Opened extends AsyncDisposable {
+export interface SourceHandle extends AsyncDisposable {
   readonly revalidates: boolean
   /** What it was when it was opened. */
   readonly opened: FileStat
@@ -14,7 +14,7 @@ export interface Opened extends AsyncDisposable {
   /** The first `most` names. */
   names(most: number): Promise<Buffer[]>
   lstat(name: string | Buffer): Promise<FileStat>
-  directory(name: string): Promise<HeldDirectory>
+  directory(name: string): Promise<DirectoryHandle>
   /** Opens a regular file and reads up to `most` bytes; EPROTOTYPE for what is none. */
   file(name: string, most: number): Promise<ReadFile>
   /** A reference to an entry, whatever it is. */
@@ -24,9 +24,9 @@ export interface Opened extends AsyncDisposable {
 /**
  * A single file as a directory that has only this: what is mirrored file by file is mirrored like any other.
  */
-export class SoleFile implements Opened {
+export class SoleFile implements SourceHandle {
   readonly opened: FileStat
-  readonly #parent: HeldDirectory
+  readonly #parent: DirectoryHandle
   readonly #name: string
   readonly #outside: string | undefined
   /** As it is called in the target. */
@@ -57,7 +57,7 @@ export class SoleFile implements Opened {
     return await this.stat()
   }
 
-  async directory(): Promise<HeldDirectory> {
+  async directory(): Promise<DirectoryHandle> {
     throw new CallError(constants.errno.ENOTDIR, 'open')
   }
 

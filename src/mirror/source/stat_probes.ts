@@ -1,9 +1,9 @@
-import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
-import type { Sentinel } from '../../mounts/syscalls/stat_watch.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import type { StatProbe } from '../../mounts/syscalls/stat_watch.ts'
 import { type SourceTree, sameKey, statKey } from '../plan/tree.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Source } from './source.ts'
-import type { Opened } from './source_handle.ts'
+import type { SourceHandle } from './source_handle.ts'
 
 /** Files up to so many are held, each looked at by one request to the server; of more it takes two requests each, by their names. */
 const MOST_HELD = 64
@@ -13,8 +13,8 @@ const MOST_DIRECTORIES = 256
 const MOST_FILES = 4096
 
 /** What is looked at to see that nothing of a source has changed, held open until it is disposed of. */
-export class Sentinels implements AsyncDisposable {
-  readonly all: Sentinel[] = []
+export class StatProbes implements AsyncDisposable {
+  readonly all: StatProbe[] = []
   readonly #held: AsyncDisposable[] = []
   #directories = 0
 
@@ -25,13 +25,13 @@ export class Sentinels implements AsyncDisposable {
    *
    * An AtomicWriter's directory itself is enough: what is behind `..data` is not changed but replaced.
    */
-  static async place(source: Source, { tree, data }: Snapshot): Promise<Sentinels | undefined> {
-    const sentinels = new Sentinels()
+  static async place(source: Source, { tree, data }: Snapshot): Promise<StatProbes | undefined> {
+    const sentinels = new StatProbes()
     try {
       const root = await source.open()
       sentinels.#held.push(root)
       // The directory's own key is of before the names in it were read: looked at from there, nothing is overlooked.
-      if (root instanceof HeldDirectory) {
+      if (root instanceof DirectoryHandle) {
         sentinels.#add(root.fd, tree)
         const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
         if (suffices || (await sentinels.#addEntries(root, tree))) return sentinels
@@ -53,7 +53,7 @@ export class Sentinels implements AsyncDisposable {
     this.all.push({ fd, name, revalidate, key })
   }
 
-  async #addEntries(held: HeldDirectory, { entries }: SourceTree): Promise<boolean> {
+  async #addEntries(held: DirectoryHandle, { entries }: SourceTree): Promise<boolean> {
     if (++this.#directories > MOST_DIRECTORIES) return false
     for (const [name, node] of entries) {
       if (node.kind === 'directory') {
@@ -71,7 +71,7 @@ export class Sentinels implements AsyncDisposable {
     return true
   }
 
-  async #addEntry(held: HeldDirectory, name: string, node: Pick<SourceTree, 'key'>): Promise<void> {
+  async #addEntry(held: DirectoryHandle, name: string, node: Pick<SourceTree, 'key'>): Promise<void> {
     if (this.all.length >= MOST_HELD || !held.revalidates)
       return this.#add(held.fd, node, name, held.revalidates)
     const file = await held.hold(name)
@@ -80,7 +80,7 @@ export class Sentinels implements AsyncDisposable {
   }
 
   /** Besides the file the directory of the path, where a link may come to lead elsewhere. */
-  async #addFile(source: Source, root: Opened, { entries }: SourceTree): Promise<boolean> {
+  async #addFile(source: Source, root: SourceHandle, { entries }: SourceTree): Promise<boolean> {
     const [[name, node] = ['', undefined]] = entries
     if (node?.kind !== 'file') return false
     const above = await source.above()

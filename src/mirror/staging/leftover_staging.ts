@@ -1,12 +1,12 @@
 import { InotifyError } from '../../errors.ts'
-import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 import { codeOf } from '../source/errors.ts'
 import { isNote } from './own.ts'
-import { LEDGER_FILES, type Ledger, readLedger } from './state_file.ts'
+import { readStateFile, STATE_FILES, type StagingState } from './state_file.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
@@ -29,12 +29,12 @@ const AT_ONCE = 64
 /** The staging directory of a mirror that has ended, held and locked until it is disposed of. */
 export interface Leftover extends AsyncDisposable {
   readonly name: string
-  readonly ledger: Ledger
+  readonly ledger: StagingState
   remove(): Promise<void>
 }
 
 /** Names of the staging directories of this user's in a target, of those that are being made, or of the others. */
-export async function stagingsIn(target: HeldDirectory, areUnborn = false): Promise<string[]> {
+export async function stagingsIn(target: DirectoryHandle, areUnborn = false): Promise<string[]> {
   const names = (await target.names(MOST_NAMES)).map(String).filter((name) => STAGING_NAME.test(name))
   const asked = names.filter((name) => name.startsWith(UNBORN_PREFIX) === areUnborn)
   const own: string[] = []
@@ -55,7 +55,7 @@ export async function stagingsIn(target: HeldDirectory, areUnborn = false): Prom
  * @throws InotifyError EBUSY if its mirror is running
  */
 export async function openLeftover(
-  target: HeldDirectory,
+  target: DirectoryHandle,
   name: string,
   only: string,
   shown: string,
@@ -68,7 +68,7 @@ export async function openLeftover(
     await held.close()
   }
   try {
-    const ledger = isOwn(held.opened) ? await readLedger(held) : undefined
+    const ledger = isOwn(held.opened) ? await readStateFile(held) : undefined
     lock = await held.file(LOCK_FILE).catch(() => undefined)
     const isAnother = ledger !== undefined && ledger.only !== '' && only !== '' && ledger.only !== only
     // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
@@ -94,15 +94,15 @@ export async function openLeftover(
  * @param isMade whether this process has made it: then what is in it is known, whatever the file system says of owners and modes
  */
 export async function removeStaging(
-  target: HeldDirectory,
+  target: DirectoryHandle,
   name: string,
-  held: HeldDirectory,
+  held: DirectoryHandle,
   isMade = false,
 ): Promise<void> {
   for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
   // The ledger first: being killed in here leaves what removeUnfinished knows.
-  for (const file of [...LEDGER_FILES, LOCK_FILE]) await removeTree(held, file, isMade ? undefined : isNote)
+  for (const file of [...STATE_FILES, LOCK_FILE]) await removeTree(held, file, isMade ? undefined : isNote)
   try {
     const now = await target.lstat(name)
     // Of another directory that has taken the name since, it removes an empty one at most.
@@ -119,8 +119,8 @@ export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
 }
 
 /** Removes what mirrors left that were killed while they made it, or removed it. */
-export async function removeUnfinished(target: HeldDirectory): Promise<void> {
-  const [ledger, draft] = LEDGER_FILES
+export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
+  const [ledger, draft] = STATE_FILES
   for (const name of await stagingsIn(target, true)) {
     await using held = await target.directory(name).catch(() => undefined)
     if (held === undefined || Date.now() - Number(held.opened.mtimeNs / 1_000_000n) < UNBORN_FOR) continue
@@ -135,7 +135,7 @@ export async function removeUnfinished(target: HeldDirectory): Promise<void> {
 }
 
 /** Whether a directory has nothing in it but what a mirror of this user's has noted down under some of these names. */
-async function hasOnlyNotes(held: HeldDirectory, known: readonly string[]): Promise<boolean> {
+async function hasOnlyNotes(held: DirectoryHandle, known: readonly string[]): Promise<boolean> {
   if (!isOwn(held.opened)) return false
   // Another mirror's that ends just now may be gone, and one that cannot be listed is not ours to remove.
   const names = await held.names(known.length + 1).catch(() => undefined)

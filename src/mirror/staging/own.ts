@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { InotifyError } from '../../errors.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
 
@@ -19,7 +19,11 @@ export function isNote(stat: FileStat): boolean {
  * Throws EPERM unless a directory that was made with mode 0700, and then opened by its name, is one that was just made: whoever may write
  * the one above can have put another there in between, which would be opened up, given away or removed.
  */
-export async function requireNew(above: HeldDirectory, made: HeldDirectory, shown: string): Promise<void> {
+export async function requireNew(
+  above: DirectoryHandle,
+  made: DirectoryHandle,
+  shown: string,
+): Promise<void> {
   const { opened } = made
   const isOurs = async () => isOwn(opened) || (await uidOfNew(above)) === opened.uid
   if (isPrivate(opened) && (await isOurs()) && (await made.names(1)).length === 0) return
@@ -32,7 +36,7 @@ export async function requireNew(above: HeldDirectory, made: HeldDirectory, show
 }
 
 /** Who owns what this user makes. Root on NFS, and whoever uses a FUSE mount that maps users, is somebody else there. */
-async function uidOfNew(directory: HeldDirectory): Promise<bigint> {
+async function uidOfNew(directory: DirectoryHandle): Promise<bigint> {
   const name = `.inotify-bridge-new-${randomBytes(6).toString('hex')}`
   await using file = await directory.create(name, 0o600)
   await directory.calls.unlink(directory.at(name))

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { LOCK_UN } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import { Work } from '../copy/staging_area.ts'
+import { StagingArea } from '../copy/staging_area.ts'
 import type { TargetNode } from '../plan/tree.ts'
 import {
   isTaken,
@@ -20,12 +20,12 @@ import {
   WORK_PREFIX,
 } from './leftover_staging.ts'
 import { NOTE_MODE, requireNew } from './own.ts'
-import { type Ledger, writeLedger } from './state_file.ts'
+import { type StagingState, writeStateFile } from './state_file.ts'
 
 /** A staging directory that has just been made. */
 interface Made {
   readonly name: string
-  readonly held: HeldDirectory
+  readonly held: DirectoryHandle
   readonly lock: HeldFile
 }
 
@@ -35,13 +35,13 @@ interface Made {
  * mirror starts and nothing of what happens in it.
  */
 export class Staging {
-  readonly #target: HeldDirectory
+  readonly #target: DirectoryHandle
   readonly #shown: string
   readonly #made: Made
-  #ledger: Ledger
-  readonly #works = new Map<number, Promise<Work>>()
+  #ledger: StagingState
+  readonly #works = new Map<number, Promise<StagingArea>>()
 
-  private constructor(target: HeldDirectory, shown: string, made: Made, ledger: Ledger) {
+  private constructor(target: DirectoryHandle, shown: string, made: Made, ledger: StagingState) {
     this.#target = target
     this.#shown = shown
     this.#made = made
@@ -55,7 +55,7 @@ export class Staging {
    * @param only the one entry that is mirrored to, '' for the whole directory
    */
   static async open(
-    target: HeldDirectory,
+    target: DirectoryHandle,
     { shown, createdTarget, only }: { shown: string; createdTarget: boolean; only: string },
   ): Promise<Staging> {
     const leftovers: Leftover[] = []
@@ -122,7 +122,7 @@ export class Staging {
     if (isSame(made, entries)) return
     const ledger = { ...this.#ledger, made: entries }
     try {
-      await onTarget('write', this.#shown, writeLedger(this.#made.held, ledger, this.#shown))
+      await onTarget('write', this.#shown, writeStateFile(this.#made.held, ledger, this.#shown))
       this.#ledger = ledger
     } catch (error) {
       // On a full target. A name is enough while this process lives, and the next record mends it.
@@ -131,10 +131,10 @@ export class Staging {
   }
 
   /** The place for what a pass over one of the sources makes ready, made when it is first asked for and kept. */
-  work(source: number): Promise<Work> {
+  work(source: number): Promise<StagingArea> {
     const had = this.#works.get(source)
     if (had !== undefined) return had
-    const opening = Work.open(this.#made.held, workName(source), this.#shown, this.#works)
+    const opening = StagingArea.open(this.#made.held, workName(source), this.#shown, this.#works)
     const work = onTarget('mkdir', this.#shown, opening)
     this.#works.set(source, work)
     // Tried again by whoever asks next.
@@ -205,7 +205,7 @@ export class Staging {
 }
 
 /** Whether nobody has removed a directory. NFS and FUSE do not know one any more that was; others say that it has no name. */
-export async function hasLinks(held: HeldDirectory): Promise<boolean> {
+export async function hasLinks(held: DirectoryHandle): Promise<boolean> {
   try {
     // Some FUSE servers count no links at all.
     return (await held.stat()).nlink > 0n || held.opened.nlink === 0n
@@ -233,7 +233,7 @@ function workName(source: number): string {
 }
 
 /** Comes into being locked and with its ledger: one without would seem to be left by a mirror that has ended, and two could run. */
-async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string): Promise<Made> {
+async function makeStaging(target: DirectoryHandle, ledger: StagingState, shown: string): Promise<Made> {
   const { calls } = target
   const random = randomBytes(6).toString('hex')
   const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
@@ -249,7 +249,7 @@ async function makeStaging(target: HeldDirectory, ledger: Ledger, shown: string)
   try {
     lock = await held.create(LOCK_FILE, NOTE_MODE)
     await isTaken(lock)
-    await writeLedger(held, ledger, shown)
+    await writeStateFile(held, ledger, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
     await calls.chmod(held.fd, 0o755)

@@ -1,5 +1,5 @@
 import { InotifyError } from '../../errors.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { isNote, NOTE_MODE } from './own.ts'
 
 /**
@@ -11,10 +11,10 @@ const MOST = 8 * 1024 * 1024
 const NAME = 'ledger'
 const DRAFT = 'ledger.tmp'
 /** Names that a ledger has in a staging directory, in the order in which they go: without the first there is none. */
-export const LEDGER_FILES: readonly [string, string] = [NAME, DRAFT]
+export const STATE_FILES: readonly [string, string] = [NAME, DRAFT]
 
 /** What a mirror notes down in its staging directory for the one that comes after it. */
-export interface Ledger {
+export interface StagingState {
   /** The inode number of the target's directory: the note speaks of no other. */
   readonly target: bigint
   /** Whether the target's directory was made by the mirror. */
@@ -26,7 +26,7 @@ export interface Ledger {
 }
 
 /** The ledger in a staging directory; undefined if it has none, or one that is not to be believed. */
-export async function readLedger(staging: HeldDirectory): Promise<Ledger | undefined> {
+export async function readStateFile(staging: DirectoryHandle): Promise<StagingState | undefined> {
   try {
     await using file = await staging.file(NAME)
     if (!isNote(file.opened) || file.opened.size > MOST) return undefined
@@ -37,7 +37,11 @@ export async function readLedger(staging: HeldDirectory): Promise<Ledger | undef
 }
 
 /** Replaces the ledger. Atomically: being killed in here must not lose the earlier one. */
-export async function writeLedger(staging: HeldDirectory, ledger: Ledger, shown: string): Promise<void> {
+export async function writeStateFile(
+  staging: DirectoryHandle,
+  ledger: StagingState,
+  shown: string,
+): Promise<void> {
   const { calls } = staging
   const { target, createdTarget, only } = ledger
   const made = [...ledger.made].map(([name, inodes]) => [name, ...inodes])
@@ -57,7 +61,7 @@ export async function writeLedger(staging: HeldDirectory, ledger: Ledger, shown:
   await calls.rename(staging.at(DRAFT), staging.at(NAME))
 }
 
-function parseLedger(text: string): Ledger | undefined {
+function parseLedger(text: string): StagingState | undefined {
   const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null) return undefined
   if (!('target' in value && 'createdTarget' in value && 'only' in value && 'made' in value)) return undefined

@@ -1,4 +1,4 @@
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
 import { digestFile } from '../copy/safe_copy.ts'
@@ -8,7 +8,7 @@ import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
 import { Inventory, identityOf } from '../target/inventory.ts'
 
 /** What was found in a target of an earlier mirror's. */
-export interface Inherited {
+export interface Takeover {
   readonly tree: TargetTree
   readonly inventory: Inventory
 }
@@ -22,11 +22,11 @@ export interface Inherited {
  * @param bytes that are read, at most, for what files hold: in a directory that others may write there may be sparse ones of any size
  */
 export async function readBack(
-  target: HeldDirectory,
+  target: DirectoryHandle,
   made: ReadonlyMap<string, readonly string[]>,
   only: string,
   bytes: number,
-): Promise<Inherited> {
+): Promise<Takeover> {
   const reader = new Reader(bytes)
   const entries = new Map<string, TargetNode>()
   for (const name of (await target.names()).map(String)) {
@@ -59,7 +59,7 @@ class Reader {
 
   /** undefined for what no mirror makes: sockets and the like. */
   async node(
-    parent: HeldDirectory,
+    parent: DirectoryHandle,
     name: string,
     path: string,
     stat: FileStat,
@@ -78,7 +78,7 @@ class Reader {
   }
 
   async #directory(
-    parent: HeldDirectory,
+    parent: DirectoryHandle,
     name: string,
     path: string,
     { ino }: FileStat,

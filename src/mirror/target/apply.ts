@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InotifyError } from '../../errors.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { RENAME_EXCHANGE } from '../../mounts/syscalls/syscall_thread.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
-import type { Built, Work } from '../copy/staging_area.ts'
+import type { Built, StagingArea } from '../copy/staging_area.ts'
 import { DATA_DRAFT } from '../plan/generation.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetTree } from '../plan/tree.ts'
@@ -38,7 +38,7 @@ export async function apply(
   steps: readonly Step[],
   ready: Ready,
   target: Target,
-  work: () => Promise<Work>,
+  work: () => Promise<StagingArea>,
 ): Promise<Applied> {
   const failures: InotifyError[] = []
   const done: Step[] = []
@@ -78,7 +78,7 @@ async function carryOut(
   step: Step,
   ready: Ready,
   target: Target,
-  openWork: () => Promise<Work>,
+  openWork: () => Promise<StagingArea>,
 ): Promise<boolean> {
   if (step.do === 'remember') return false
   const { path } = step
@@ -124,9 +124,9 @@ function isDirectory(tree: TargetTree, path: string): boolean {
 }
 
 async function swapData(
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   to: string,
-  openWork: () => Promise<Work>,
+  openWork: () => Promise<StagingArea>,
   isDraftContent: boolean,
 ): Promise<FileStat> {
   const { calls } = parent
@@ -157,13 +157,13 @@ async function swapData(
   return made
 }
 
-async function inWork(openWork: () => Promise<Work>): Promise<[HeldDirectory, string]> {
+async function inWork(openWork: () => Promise<StagingArea>): Promise<[DirectoryHandle, string]> {
   const work = await openWork()
   return [work.held, work.next()]
 }
 
 /** Moves what is in the way into the work directory, with which it goes. */
-async function putAway(parent: HeldDirectory, name: string, work: Work): Promise<void> {
+async function putAway(parent: DirectoryHandle, name: string, work: StagingArea): Promise<void> {
   await parent.calls.rename(parent.at(name), work.held.at(work.next()))
 }
 
@@ -173,9 +173,9 @@ async function putAway(parent: HeldDirectory, name: string, work: Work): Promise
  */
 async function publish(
   { name: made }: Built,
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   name: string,
-  work: Work,
+  work: StagingArea,
 ): Promise<boolean> {
   const { held } = work
   const { calls } = held
@@ -200,9 +200,9 @@ async function publish(
  */
 async function exchangeBeside(
   made: string,
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   name: string,
-  held: HeldDirectory,
+  held: DirectoryHandle,
 ): Promise<void> {
   const aside = `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
   const { calls } = parent

@@ -2,7 +2,7 @@ import { InotifyError } from '../../errors.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
-import type { Built, Work } from '../copy/staging_area.ts'
+import type { Built, StagingArea } from '../copy/staging_area.ts'
 import { currentGeneration } from '../plan/generation.ts'
 import type { Step } from '../plan/plan.ts'
 import type { TargetFile, TargetNode, TargetTree } from '../plan/tree.ts'
@@ -19,7 +19,7 @@ export type Ready = ReadonlyMap<Step, Built | InotifyError | Displaced>
 export async function buildAll(
   steps: readonly Step[],
   target: Target,
-  openWork: () => Promise<Work>,
+  openWork: () => Promise<StagingArea>,
 ): Promise<Ready> {
   const ready = new Map<Step, Built | InotifyError | Displaced>()
   for (const step of steps) {
@@ -40,7 +40,7 @@ export function isData(step: Step): boolean {
 }
 
 /** Begins to make a directory whose files have all been copied, for {@link buildAll} to find it ready. */
-export function buildAhead(tree: TargetTree, work: Work, name: string): void {
+export function buildAhead(tree: TargetTree, work: StagingArea, name: string): void {
   const inodes = new Map<string, FileStat>()
   const making = build(tree, '', { work, shown: `${work.shown}/${name}`, inodes, from: undefined })
   work.begin(
@@ -52,7 +52,7 @@ export function buildAhead(tree: TargetTree, work: Work, name: string): void {
 async function buildStep(
   { path, node, essential }: Extract<Step, { do: 'place' }>,
   target: Target,
-  work: Work,
+  work: StagingArea,
 ): Promise<Built> {
   const begun = node.kind === 'directory' ? work.begun(node) : undefined
   const shown = `${target.shown}/${path}`
@@ -65,7 +65,7 @@ async function buildStep(
 }
 
 interface Building {
-  readonly work: Work
+  readonly work: StagingArea
   readonly shown: string
   /** Filled as it is made; by paths that begin with '/', '' for the node itself. */
   readonly inodes: Map<string, FileStat>

@@ -1,5 +1,6 @@
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { type StatKey, sameAttributes, sameKey, statKey, type TargetNode } from '../plan/tree.ts'
+import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { sameAttributes, sameKey, statKey, type TargetNode } from '../plan/tree.ts'
 
 /** What tells an inode from another. */
 export interface Inode {

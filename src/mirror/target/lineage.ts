@@ -1,4 +1,4 @@
-import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { Inode } from './inventory.ts'
 
 /** Where a directory lies: it and all above it, and its real path; undefined if it has none in this mount namespace. */
@@ -7,7 +7,7 @@ export interface Lineage {
   readonly path: string | undefined
 }
 
-export async function lineageOf(held: HeldDirectory): Promise<Lineage> {
+export async function lineageOf(held: DirectoryHandle): Promise<Lineage> {
   const inodes: Inode[] = []
   let here = await held.descend('')
   try {
@@ -42,10 +42,10 @@ export function isSame(a: Inode | undefined, b: Inode | undefined): boolean {
  * A directory's real path; undefined if it has none in this mount namespace. proc_pid_fd(5) shows one of another namespace by its
  * path there, where the same path here may well be the source itself.
  */
-async function pathHere(held: HeldDirectory): Promise<string | undefined> {
+async function pathHere(held: DirectoryHandle): Promise<string | undefined> {
   try {
     const path = await held.realpath()
-    await using here = await HeldDirectory.open(held.calls, path)
+    await using here = await DirectoryHandle.open(held.calls, path)
     return isSame(await here.stat(), await held.stat()) ? path : undefined
   } catch {
     // Nothing here is called so.

@@ -1,8 +1,8 @@
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../../errors.ts'
-import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { AT_FDCWD, AT_REMOVEDIR, type Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { AT_FDCWD, AT_REMOVEDIR, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { warn } from '../../warning.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import { statKey } from '../plan/tree.ts'
@@ -17,7 +17,7 @@ const RAMFS_MAGIC = 0x858458f6
 
 /** The target's directory, open, and whether it had to be made. */
 export interface OpenTarget {
-  readonly held: HeldDirectory
+  readonly held: DirectoryHandle
   readonly created: boolean
 }
 
@@ -41,7 +41,7 @@ export interface SourceDirectory {
  *   and it must be empty, or a mirror's of this user before
  */
 export async function openTarget(
-  calls: Calls,
+  calls: SyscallThread,
   path: string,
   sources: readonly SourceDirectory[],
   above?: Inode,
@@ -58,13 +58,13 @@ export async function openTarget(
     return { held: existing, created: false }
   }
   // Before anything is made, so that a refusal leaves nothing behind in the source.
-  await using parent = await onTarget('open', path, HeldDirectory.open(calls, dirname(path)))
+  await using parent = await onTarget('open', path, DirectoryHandle.open(calls, dirname(path)))
   if (above !== undefined && !isSame(parent.opened, above)) throw untrusted(path)
   const inside = await onTarget('open', path, lineageOf(parent))
   for (const source of apart)
     if (isWithin(inside, source.lineage)) throw overlap(path, 'it would be inside the source')
   const created = await onTarget('mkdir', path, makeDirectory(parent, basename(path)))
-  let held: HeldDirectory | undefined
+  let held: DirectoryHandle | undefined
   try {
     held = await onTarget('open', path, openBelow(parent, path, above))
     if (!created) await refuseOverlaps(apart, held, path)
@@ -80,10 +80,10 @@ export async function openTarget(
 }
 
 async function openBelow(
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   path: string,
   above: Inode | undefined,
-): Promise<HeldDirectory> {
+): Promise<DirectoryHandle> {
   try {
     return await parent.directory(basename(path))
   } catch (error) {
@@ -91,7 +91,7 @@ async function openBelow(
   }
 }
 
-async function isEmptyOrOurs(held: HeldDirectory, path: string): Promise<boolean> {
+async function isEmptyOrOurs(held: DirectoryHandle, path: string): Promise<boolean> {
   if ((await onTarget('getdents64', path, held.names(1))).length === 0) return true
   for (const name of await onTarget('getdents64', path, stagingsIn(held))) {
     await using leftover = await openLeftover(held, name, '', path)
@@ -114,7 +114,7 @@ function untrusted(path: string): InotifyError {
  * needs.
  */
 async function giveAttributes(
-  held: HeldDirectory,
+  held: DirectoryHandle,
   path: string,
   sources: readonly SourceDirectory[],
 ): Promise<void> {
@@ -127,7 +127,7 @@ async function giveAttributes(
 }
 
 /** Says once that the target's content will be written to a disk, or across a network. */
-export async function warnUnlessInMemory(target: HeldDirectory, path: string): Promise<void> {
+export async function warnUnlessInMemory(target: DirectoryHandle, path: string): Promise<void> {
   const type = await onTarget('statfs', path, target.calls.fileSystem(target.fd))
   if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
   warn(
@@ -138,7 +138,7 @@ export async function warnUnlessInMemory(target: HeldDirectory, path: string): P
 }
 
 /** Removes the target's directory, unless there is something in it that the mirror did not make. */
-export async function removeIfEmpty(calls: Calls, directory: string): Promise<void> {
+export async function removeIfEmpty(calls: SyscallThread, directory: string): Promise<void> {
   try {
     await calls.unlink({ fd: AT_FDCWD, name: directory }, AT_REMOVEDIR)
   } catch (error) {
@@ -148,7 +148,7 @@ export async function removeIfEmpty(calls: Calls, directory: string): Promise<vo
 }
 
 /** false if another has made it since it was found missing, as a second mirror might. */
-async function makeDirectory(parent: HeldDirectory, name: string): Promise<boolean> {
+async function makeDirectory(parent: DirectoryHandle, name: string): Promise<boolean> {
   try {
     await parent.calls.mkdir(parent.at(name), 0o700)
     return true
@@ -158,9 +158,9 @@ async function makeDirectory(parent: HeldDirectory, name: string): Promise<boole
   }
 }
 
-async function openExisting(calls: Calls, path: string): Promise<HeldDirectory | undefined> {
+async function openExisting(calls: SyscallThread, path: string): Promise<DirectoryHandle | undefined> {
   try {
-    return await HeldDirectory.open(calls, path)
+    return await DirectoryHandle.open(calls, path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     return await onTarget('open', path, Promise.reject(error))
@@ -169,7 +169,7 @@ async function openExisting(calls: Calls, path: string): Promise<HeldDirectory |
 
 async function refuseOverlaps(
   sources: readonly SourceDirectory[],
-  held: HeldDirectory,
+  held: DirectoryHandle,
   path: string,
 ): Promise<void> {
   const target = await onTarget('open', path, lineageOf(held))

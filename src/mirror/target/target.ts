@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { InotifyError } from '../../errors.ts'
-import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
-import { AT_FDCWD, type Calls, O_PATH } from '../../mounts/syscalls/syscall_thread.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { Displaced, orDisplaced } from '../source/errors.ts'
@@ -37,7 +37,7 @@ export interface TargetPlace {
 
 /** A directory that is mirrored to, open. */
 interface Opened {
-  readonly held: HeldDirectory
+  readonly held: DirectoryHandle
   /** Whether nothing was in it but what the mirrors before have noted down. */
   readonly wasEmpty: boolean
   /** The directory that its path was in; undefined where that cannot be looked at. */
@@ -49,7 +49,7 @@ interface Opened {
 
 /** What a mirror writes to: the directory at a path, what the mirror has put into it, and where it makes that ready. */
 export class Target {
-  readonly #calls: Calls
+  readonly #calls: SyscallThread
   readonly #place: TargetPlace
   #opened: Opened
   /** How often the path has come to lead to another directory. */
@@ -59,13 +59,13 @@ export class Target {
   /** By epoch how many passes are under way that began in it. */
   readonly #passes = new Map<number, number>()
 
-  private constructor(calls: Calls, place: TargetPlace, opened: Opened) {
+  private constructor(calls: SyscallThread, place: TargetPlace, opened: Opened) {
     this.#calls = calls
     this.#place = place
     this.#opened = opened
   }
 
-  static async open(calls: Calls, place: TargetPlace): Promise<Target> {
+  static async open(calls: SyscallThread, place: TargetPlace): Promise<Target> {
     return new Target(calls, place, await openAt(calls, place))
   }
 
@@ -74,7 +74,7 @@ export class Target {
     return this.#place.directory
   }
 
-  get held(): HeldDirectory {
+  get held(): DirectoryHandle {
     return this.#opened.held
   }
 
@@ -185,7 +185,7 @@ export class Target {
    * Opens the directory that a path is in. Throws {@link Displaced} if one on the way is not the one that was put there: what is done in it
    * would be done to somebody else's.
    */
-  async parentOf(path: string): Promise<HeldDirectory> {
+  async parentOf(path: string): Promise<DirectoryHandle> {
     const { held, inventory } = this.#opened
     const parts = path.split('/').slice(0, -1)
     let here = await held.descend('')
@@ -263,7 +263,7 @@ export class Target {
 }
 
 /** Opens the directory, and takes over what mirrors before have left in it. */
-async function openAt(calls: Calls, place: TargetPlace, above?: Inode): Promise<Opened> {
+async function openAt(calls: SyscallThread, place: TargetPlace, above?: Inode): Promise<Opened> {
   for (let left = ATTEMPTS; ; left--) {
     try {
       return await openOnce(calls, place, above)
@@ -281,7 +281,7 @@ async function openAt(calls: Calls, place: TargetPlace, above?: Inode): Promise<
 }
 
 async function openOnce(
-  calls: Calls,
+  calls: SyscallThread,
   { directory, only, sources, bytes }: TargetPlace,
   from?: Inode,
 ): Promise<Opened> {
@@ -309,13 +309,13 @@ async function openOnce(
 }
 
 /** Whether a directory is at no path any more; false if nobody can tell. */
-async function isRemoved(held: HeldDirectory): Promise<boolean> {
+async function isRemoved(held: DirectoryHandle): Promise<boolean> {
   return !(await hasLinks(held).catch(() => true))
 }
 
-async function inodeAt(calls: Calls, path: string): Promise<Inode | undefined> {
+async function inodeAt(calls: SyscallThread, path: string): Promise<Inode | undefined> {
   try {
-    await using held = await HeldDirectory.open(calls, path)
+    await using held = await DirectoryHandle.open(calls, path)
     return held.opened
   } catch {
     return undefined

@@ -1,15 +1,15 @@
-import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import { isTrusted, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
 /**
  * Whether nobody but root and this user decides to what an absolute path leads: of each directory on the way, those to which symlinks lead
  * included, whether others can give the next name to something else. A last name that is not there yet counts as well.
  */
-export async function isTrustedWay(calls: Calls, path: string): Promise<boolean> {
-  let here = await HeldDirectory.open(calls, '/')
+export async function isTrustedWay(calls: SyscallThread, path: string): Promise<boolean> {
+  let here = await DirectoryHandle.open(calls, '/')
   let links = 0
   try {
     const rest = path.split('/')
@@ -23,7 +23,7 @@ export async function isTrustedWay(calls: Calls, path: string): Promise<boolean>
       if (isLink) rest.unshift(...entry.link.split('/'))
       if (isLink && !entry.link.startsWith('/')) continue
       const next = isLink
-        ? await HeldDirectory.open(calls, '/')
+        ? await DirectoryHandle.open(calls, '/')
         : name === '..'
           ? await here.parent()
           : await here.directory(name)

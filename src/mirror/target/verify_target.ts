@@ -1,6 +1,6 @@
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
 import { Displaced } from '../source/errors.ts'
 import type { Inventory } from './inventory.ts'
@@ -13,7 +13,7 @@ const AT_ONCE = 64
  * replaced or written to.
  */
 export async function untouched(
-  held: HeldDirectory,
+  held: DirectoryHandle,
   { entries }: TargetTree,
   prefix: string,
   inventory: Inventory,
@@ -43,7 +43,7 @@ export async function untouched(
 }
 
 async function untouchedDirectory(
-  held: HeldDirectory,
+  held: DirectoryHandle,
   name: string,
   node: TargetTree,
   path: string,
@@ -64,7 +64,7 @@ async function untouchedDirectory(
 
 /** Takes note of an entry that has been put in place, with all beneath it. Throws {@link Displaced} if it is another by now. */
 export async function confirm(
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   path: string,
   node: TargetNode,
   inventory: Inventory,

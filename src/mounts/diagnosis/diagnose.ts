@@ -8,9 +8,9 @@ import { chooseAmong } from '../mounts_on_path.ts'
 import { advise } from './advice.ts'
 import { type Environment, type KernelFacts, recognise } from './environment.ts'
 import { type Findings, volumeOf } from './findings.ts'
-import { openSight } from './path_inspector.ts'
-import { type Finder, findRoute, type Route } from './path_resolution.ts'
-import { originOf, type Pinned, pinnedBy } from './single_file_mount.ts'
+import { openPathInspector } from './path_inspector.ts'
+import { type Finder, type PathResolution, resolveWithDeadline } from './path_resolution.ts'
+import { originOf, pinnedBy, type SingleFileMount } from './single_file_mount.ts'
 import { judge, type Verdict } from './verdict.ts'
 
 /** What a path can and cannot deliver, and why. */
@@ -34,7 +34,7 @@ export interface Diagnosis {
    * 'static': a single-file mount (Kubernetes' subPath), which will not follow when its source is replaced.
    * 'stale': its source has been replaced or deleted.
    */
-  pinned: Pinned
+  pinned: SingleFileMount
   /**
    * What watch() uses for this path by itself: the most that {@link mount} or one of the {@link hops} needs.
    */
@@ -51,9 +51,9 @@ export interface Diagnosis {
 export interface Examination {
   readonly diagnosis: Diagnosis
   readonly verdict: Verdict
-  readonly route: Route
+  readonly route: PathResolution
   /** The way to the directory that the path is, or lies in. */
-  readonly directory: Route
+  readonly directory: PathResolution
   readonly environments: readonly Environment[]
   /** Who has watches, the one with most first. */
   readonly holders: readonly Holder[]
@@ -78,7 +78,7 @@ export async function diagnose(path: string): Promise<Diagnosis> {
 
 /** {@link diagnose}, with all that it has found. */
 export async function examineHere(path: string): Promise<Examination> {
-  const sight = openSight()
+  const sight = openPathInspector()
   try {
     return await examine(path, { ...linux, sight })
   } finally {
@@ -96,10 +96,10 @@ const linux: Omit<ExamineSystem, 'sight'> = {
 
 /** The examination of a path on a given system. */
 export async function examine(path: string, system: ExamineSystem, patience?: number): Promise<Examination> {
-  const route = await findRoute(path, system, patience)
+  const route = await resolveWithDeadline(path, system, patience)
   const { realPath, hops, mount, all, seen } = route
   const isDirectory = seen.kind === 'directory'
-  const directory = isDirectory ? route : await findRoute(dirname(realPath), system, patience)
+  const directory = isDirectory ? route : await resolveWithDeadline(dirname(realPath), system, patience)
   const environments = recognise(parseMountinfo(system.readMountinfo()), system.kernel())
   const findings: Findings = {
     path: resolve(path),

@@ -2,15 +2,15 @@ import type { Holder } from '../../inotify/holders.ts'
 import type { InotifyLimits } from '../../inotify/limits.ts'
 import type { Mount } from '../mountinfo.ts'
 import type { Environment } from './environment.ts'
-import type { Route } from './path_resolution.ts'
-import type { Pinned } from './single_file_mount.ts'
+import type { PathResolution } from './path_resolution.ts'
+import type { SingleFileMount } from './single_file_mount.ts'
 
 /** What there is to be judged about a path. */
 export interface Findings {
   /** As it was given, made absolute. */
   readonly path: string
-  readonly route: Route
-  readonly pinned: Pinned
+  readonly route: PathResolution
+  readonly pinned: SingleFileMount
   /** That the path is, or leads through; undefined: none. */
   readonly volume: Volume | undefined
   readonly environments: readonly Environment[]
@@ -26,7 +26,7 @@ export interface Volume {
 }
 
 /** The volume that a directory is, or the last on the way; undefined: none. A file behind '..data' changes without an event that names it. */
-export function volumeOf({ isVolume, realPath, mount, links }: Route): Volume | undefined {
+export function volumeOf({ isVolume, realPath, mount, links }: PathResolution): Volume | undefined {
   if (isVolume) return { directory: realPath, mount }
   const data = links.findLast(({ path }) => path.endsWith('/..data'))
   return data && { directory: data.path.slice(0, -'/..data'.length) || '/', mount: data.mount }

@@ -4,7 +4,7 @@ import { loadAddon } from '../../addon.ts'
 import { AddonLoadError } from '../../errors.ts'
 import { CallError } from '../syscalls/call_error.ts'
 import type { FileStat } from '../syscalls/file_stat.ts'
-import { AT_FDCWD, Calls, O_PATH } from '../syscalls/syscall_thread.ts'
+import { AT_FDCWD, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
 
 /** What is told of a path. */
 export interface Seen {
@@ -20,7 +20,7 @@ export interface Seen {
 }
 
 /** What diagnose() asks of the system about paths. Whoever answers may be a server that has stopped. */
-export interface Sight {
+export interface PathInspector {
   /** What lies at a path: no symlink at its end is followed. */
   look(path: string): Promise<Seen>
   /** What a path leads to. */
@@ -34,7 +34,7 @@ export interface Sight {
 }
 
 /** By a thread of its own, which a dead mount may keep; without an addon by libuv's pool, and then nobody knows a mount's id. */
-export function openSight(): Sight {
+export function openPathInspector(): PathInspector {
   try {
     loadAddon()
     return new SightByCalls()
@@ -45,8 +45,8 @@ export function openSight(): Sight {
 }
 
 /** The server is asked, whatever the kernel remembers: a file that is gone on the host is known by its link count alone. */
-class SightByCalls implements Sight {
-  readonly #calls = new Calls()
+class SightByCalls implements PathInspector {
+  readonly #calls = new SyscallThread()
 
   look(path: string): Promise<Seen> {
     const asked = this.#calls.stat({ fd: AT_FDCWD, name: path, revalidate: true })
@@ -96,7 +96,7 @@ function orWithoutStatx(look: () => Promise<Seen>): (error: unknown) => Promise<
   }
 }
 
-const byNode: Sight = {
+const byNode: PathInspector = {
   async look(path) {
     const found = await lstat(path, { bigint: true })
     return toSeen({

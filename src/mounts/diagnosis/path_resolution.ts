@@ -6,7 +6,7 @@ import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from '../
 import { distinct, isSame } from '../mounts_on_path.ts'
 import { errnoOf, hintOfStatx, statxError } from '../syscalls/statx_error.ts'
 import { followSymlinks } from '../syscalls/symlinks.ts'
-import type { Seen, Sight } from './path_inspector.ts'
+import type { PathInspector, Seen } from './path_inspector.ts'
 
 /** A symlink on the way. */
 export interface Hop {
@@ -16,7 +16,7 @@ export interface Hop {
 }
 
 /** The way to what a path stands for. */
-export interface Route {
+export interface PathResolution {
   readonly realPath: string
   /** Every symlink followed, in order. */
   readonly links: readonly Hop[]
@@ -34,7 +34,7 @@ export interface Route {
 
 /** What finds the way. */
 export interface Finder {
-  readonly sight: Sight
+  readonly sight: PathInspector
   /** The text of /proc/self/mountinfo; '' where there is none. */
   readMountinfo(): string
 }
@@ -64,7 +64,11 @@ const MOST_NAMES = 10_000
  * Follows an existing path, every name on the way looked up anew. Rejects with InotifyError (syscall 'statx') if it cannot be
  * followed, and with {@link UnansweredError} if nobody answers.
  */
-export async function findRoute(path: string, finder: Finder, patience = PATIENCE_MS): Promise<Route> {
+export async function resolveWithDeadline(
+  path: string,
+  finder: Finder,
+  patience = PATIENCE_MS,
+): Promise<PathResolution> {
   const asking = new Asking(path, finder, patience)
   const seenAt = new Map<string, Seen>()
   const { realPath, links } = await followSymlinks(path, async (entry) => {

@@ -6,7 +6,7 @@ import { IN_CREATE, IN_MOVED_TO } from '../../inotify/constants.ts'
 import { Inotify } from '../../inotify/inotify.ts'
 import type { Mount } from '../mountinfo.ts'
 import { CallError } from '../syscalls/call_error.ts'
-import { type At, Calls, O_PATH } from '../syscalls/syscall_thread.ts'
+import { type At, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
 
 /** Whether a change made here has come as an event. */
 export interface Probe {
@@ -32,7 +32,7 @@ export async function probe(path: string, mount: Mount, isDirectory: boolean): P
     const why = `${path} is a mount of its own, so a file beside it would prove nothing about it`
     return { result: 'not possible', directory, why }
   }
-  const calls = new Calls()
+  const calls = new SyscallThread()
   try {
     return await withDeadline(attempt(calls, directory), directory)
   } finally {
@@ -40,7 +40,7 @@ export async function probe(path: string, mount: Mount, isDirectory: boolean): P
   }
 }
 
-async function attempt(calls: Calls, directory: string): Promise<Probe> {
+async function attempt(calls: SyscallThread, directory: string): Promise<Probe> {
   try {
     const { fd } = await calls.open(directory, O_PATH | constants.O_DIRECTORY)
     using inotify = new Inotify()
@@ -66,7 +66,7 @@ async function attempt(calls: Calls, directory: string): Promise<Probe> {
 }
 
 /** All is asked of the thread at once, which goes on by itself when this one is stopped or at its end. */
-async function scratch(calls: Calls, made: At): Promise<void> {
+async function scratch(calls: SyscallThread, made: At): Promise<void> {
   const moved: At = { fd: made.fd, name: `${made.name}.moved` }
   const asked = [calls.create(made, 0o600), calls.rename(made, moved), calls.unlink(moved)]
   const [creation, ...rest] = await Promise.allSettled(asked)

@@ -1,8 +1,8 @@
 import type { Mount } from '../mountinfo.ts'
-import type { Route } from './path_resolution.ts'
+import type { PathResolution } from './path_resolution.ts'
 
 /** What rename(2) from one path to another would do, and what a watcher of the second would hear of it. */
-export interface Move {
+export interface RenameCheck {
   /** 'rename': IN_MOVED_TO · 'EXDEV': mv(1) copies · 'EBUSY': what would be moved, or replaced, is a mount point */
   readonly outcome: 'rename' | 'EXDEV' | 'EBUSY' | 'EROFS'
   /** The directories it would be moved between. */
@@ -23,15 +23,15 @@ export interface Place {
 /** What is known of one of the two paths: the way to it, and to the directory that it is or lies in. */
 export interface End {
   readonly path: string
-  readonly route: Route
-  readonly directory: Route
+  readonly route: PathResolution
+  readonly directory: PathResolution
 }
 
 /**
  * The kernel compares mounts, not file systems: two binds of one are two, though st_dev is the same (rename(2), EXDEV). Of one
  * mount two directories may still be of different subvolumes, which btrfs numbers as devices.
  */
-export function moveBetween(a: End, b: End): Move {
+export function checkRename(a: End, b: End): RenameCheck {
   const from: Place = { path: a.directory.realPath, mount: a.directory.mount }
   const to: Place = { path: b.directory.realPath, mount: b.directory.mount }
   const busy = [a, b].find(({ route }) => route.seen.kind !== 'directory' && isMountPoint(route))
@@ -49,12 +49,12 @@ export function moveBetween(a: End, b: End): Move {
   }
 }
 
-function isMountPoint({ realPath, mount }: Route): boolean {
+function isMountPoint({ realPath, mount }: PathResolution): boolean {
   return mount.point === realPath
 }
 
 /** undefined: rename(2) works. */
-function whyApart(a: Route, b: Route): string | undefined {
+function whyApart(a: PathResolution, b: PathResolution): string | undefined {
   const isOther = a.mount.id !== b.mount.id || a.mount.point !== b.mount.point
   const [from, to] = [describe(a.mount), describe(b.mount)]
   if (isOther && a.seen.device === b.seen.device) {
@@ -69,7 +69,7 @@ function describe({ type, point, root }: Mount): string {
   return `${point || 'an unknown mount'} (${type}${root === '/' ? '' : `, ${root} of it`})`
 }
 
-function acrossMounts(from: Place, to: Place, why: string): Move {
+function acrossMounts(from: Place, to: Place, why: string): RenameCheck {
   return {
     outcome: 'EXDEV',
     from,
@@ -87,7 +87,7 @@ function acrossMounts(from: Place, to: Place, why: string): Move {
   }
 }
 
-function ofReadOnly(from: Place, to: Place): Move {
+function ofReadOnly(from: Place, to: Place): RenameCheck {
   return {
     outcome: 'EROFS',
     from,
@@ -100,7 +100,7 @@ function ofReadOnly(from: Place, to: Place): Move {
   }
 }
 
-function ofMountPoint(point: string, from: Place, to: Place): Move {
+function ofMountPoint(point: string, from: Place, to: Place): RenameCheck {
   return {
     outcome: 'EBUSY',
     from,

@@ -1,7 +1,7 @@
 import type { Mount } from '../mountinfo.ts'
 
 /** Whether a mount holds on to one file: not at all, to the present one, or to one that is gone. */
-export type Pinned = 'no' | 'static' | 'stale'
+export type SingleFileMount = 'no' | 'static' | 'stale'
 
 /**
  * A bind mount is of an inode, not of a name: when the source is replaced by a rename (as the kubelet does at
@@ -15,7 +15,7 @@ export function pinnedBy(
   mount: Pick<Mount, 'point' | 'root'>,
   realPath: string,
   file: { regular: boolean; links: bigint },
-): Pinned {
+): SingleFileMount {
   if (mount.root.endsWith('//deleted')) return 'stale'
   if (!file.regular || mount.point !== realPath) return 'no'
   return file.links === 0n ? 'stale' : 'static'

@@ -5,7 +5,7 @@ import { warn } from '../../warning.ts'
  *
  * @param where the path that was looked at
  */
-export function warnOfThreadLeftBehind(where: string, ms: number): void {
+export function warnOfAbandonedThread(where: string, ms: number): void {
   const seconds = Math.round(ms / 100) / 10
   warn(
     'INOTIFY_BRIDGE_LEFT_BEHIND',

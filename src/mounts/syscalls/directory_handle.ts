@@ -1,6 +1,13 @@
 import { constants } from 'node:fs'
 import type { FileStat } from './file_stat.ts'
-import { AT_FDCWD, type At, type Calls, O_PATH, type Opened, type OpenedFile } from './syscall_thread.ts'
+import {
+  AT_FDCWD,
+  type At,
+  O_PATH,
+  type Opened,
+  type OpenedFile,
+  type SyscallThread,
+} from './syscall_thread.ts'
 
 const { O_DIRECTORY } = constants
 
@@ -11,15 +18,15 @@ const NEVER_STALE = new Set([0xef53, 0x01021994, 0x858458f6, 0x58465342, 0x91236
  * A directory held open: what is done in it is done by openat2(2), renameat2(2) and the like from its descriptor, by single
  * names. No path is checked first and used, possibly for something else, afterwards (CVE-2017-1002101, CVE-2021-25741).
  */
-export class HeldDirectory implements AsyncDisposable {
-  readonly calls: Calls
+export class DirectoryHandle implements AsyncDisposable {
+  readonly calls: SyscallThread
   readonly fd: number
   /** What it was when it was opened. */
   readonly opened: FileStat
   /** Whether names are looked up anew before they are used: FUSE and network file systems may answer from stale dentries. */
   readonly revalidates: boolean
 
-  private constructor(calls: Calls, { fd, stat }: Opened, revalidates: boolean) {
+  private constructor(calls: SyscallThread, { fd, stat }: Opened, revalidates: boolean) {
     this.calls = calls
     this.fd = fd
     this.opened = stat
@@ -31,11 +38,15 @@ export class HeldDirectory implements AsyncDisposable {
    *
    * @param revalidates if that is known: asking is a request to the server
    */
-  static async open(calls: Calls, path: string | Buffer, revalidates?: boolean): Promise<HeldDirectory> {
+  static async open(
+    calls: SyscallThread,
+    path: string | Buffer,
+    revalidates?: boolean,
+  ): Promise<DirectoryHandle> {
     const opened = await calls.open(path, O_PATH | O_DIRECTORY)
-    if (revalidates !== undefined) return new HeldDirectory(calls, opened, revalidates)
+    if (revalidates !== undefined) return new DirectoryHandle(calls, opened, revalidates)
     try {
-      return new HeldDirectory(calls, opened, await mayBeStale(calls, opened.fd))
+      return new DirectoryHandle(calls, opened, await mayBeStale(calls, opened.fd))
     } catch (error) {
       calls.close(opened.fd)
       throw error
@@ -71,19 +82,19 @@ export class HeldDirectory implements AsyncDisposable {
   }
 
   /** Opens a subdirectory; a symlink is ELOOP or ENOTDIR. */
-  async directory(name: string | Buffer): Promise<HeldDirectory> {
+  async directory(name: string | Buffer): Promise<DirectoryHandle> {
     const opened = await this.calls.openBeneath(this.at(name), O_PATH | O_DIRECTORY)
-    return new HeldDirectory(this.calls, opened, this.revalidates)
+    return new DirectoryHandle(this.calls, opened, this.revalidates)
   }
 
   /** The directory above, or itself at the root. */
-  parent(): Promise<HeldDirectory> {
-    return HeldDirectory.open(this.calls, `${this.path}/..`, this.revalidates)
+  parent(): Promise<DirectoryHandle> {
+    return DirectoryHandle.open(this.calls, `${this.path}/..`, this.revalidates)
   }
 
   /** Opens the directory at a relative path beneath this one, '' for itself; no component may be a symlink. */
-  async descend(path: string): Promise<HeldDirectory> {
-    let held = await HeldDirectory.open(this.calls, this.path, this.revalidates)
+  async descend(path: string): Promise<DirectoryHandle> {
+    let held = await DirectoryHandle.open(this.calls, this.path, this.revalidates)
     for (const name of path === '' ? [] : path.split('/')) {
       const parent = held
       try {
@@ -121,12 +132,12 @@ export class HeldDirectory implements AsyncDisposable {
 
 /** A descriptor of anything else. */
 export class HeldFile implements AsyncDisposable {
-  readonly calls: Calls
+  readonly calls: SyscallThread
   readonly fd: number
   /** What it was when it was opened. */
   readonly opened: FileStat
 
-  constructor(calls: Calls, { fd, stat }: Opened) {
+  constructor(calls: SyscallThread, { fd, stat }: Opened) {
     this.calls = calls
     this.fd = fd
     this.opened = stat
@@ -148,7 +159,7 @@ export class ReadFile extends HeldFile {
   /** What it was behind that; undefined where nothing was to be read. */
   readonly after: FileStat | undefined
 
-  constructor(calls: Calls, opened: OpenedFile) {
+  constructor(calls: SyscallThread, opened: OpenedFile) {
     super(calls, opened)
     this.content = opened.content
     this.after = opened.after
@@ -156,10 +167,10 @@ export class ReadFile extends HeldFile {
 }
 
 /** Has every component of an absolute path looked up anew, from the root down. */
-export async function lookUpPath(calls: Calls, path: string): Promise<void> {
+export async function lookUpPath(calls: SyscallThread, path: string): Promise<void> {
   await calls.lookUpAgain({ fd: AT_FDCWD, name: path })
 }
 
-async function mayBeStale(calls: Calls, fd: number): Promise<boolean> {
+async function mayBeStale(calls: SyscallThread, fd: number): Promise<boolean> {
   return !NEVER_STALE.has(await calls.fileSystem(fd))
 }

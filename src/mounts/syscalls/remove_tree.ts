@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { CallError, codeOf } from './call_error.ts'
 import { atOnce } from './concurrency.ts'
-import type { HeldDirectory } from './directory_handle.ts'
+import type { DirectoryHandle } from './directory_handle.ts'
 import type { FileStat } from './file_stat.ts'
 import { AT_REMOVEDIR } from './syscall_thread.ts'
 
@@ -18,7 +18,7 @@ interface Level {
  * @param isMeant decides by what a descriptor shows, where others may give the name to something of theirs: what is not meant stays
  */
 export async function removeTree(
-  parent: HeldDirectory,
+  parent: DirectoryHandle,
   name: string | Buffer,
   isMeant?: (stat: FileStat) => boolean,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function removeTree(
  * somebody has made a chain of a few thousand directories. So the way up is `..`, which must be the directory that was left, for
  * somebody may have moved the one below it to another place meanwhile.
  */
-export async function emptyDirectory(root: HeldDirectory): Promise<void> {
+export async function emptyDirectory(root: DirectoryHandle): Promise<void> {
   const levels: Level[] = []
   let here = root
   try {
@@ -76,7 +76,7 @@ export async function emptyDirectory(root: HeldDirectory): Promise<void> {
   }
 }
 
-async function unlinkAll(here: HeldDirectory): Promise<Level> {
+async function unlinkAll(here: DirectoryHandle): Promise<Level> {
   const directories: Buffer[] = []
   await atOnce(await here.names(), async (name) => {
     try {
@@ -89,7 +89,7 @@ async function unlinkAll(here: HeldDirectory): Promise<Level> {
   return { at: here.opened, directories }
 }
 
-async function climb(here: HeldDirectory, { at }: Level): Promise<HeldDirectory> {
+async function climb(here: DirectoryHandle, { at }: Level): Promise<DirectoryHandle> {
   const parent = await here.parent()
   if (parent.opened.dev === at.dev && parent.opened.ino === at.ino) return parent
   await parent.close()

@@ -1,15 +1,15 @@
 import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { CallError } from './call_error.ts'
-import { HeldDirectory, lookUpPath } from './directory_handle.ts'
+import { DirectoryHandle, lookUpPath } from './directory_handle.ts'
 import type { FileStat } from './file_stat.ts'
 import { MAX_LINKS } from './max_links.ts'
-import type { Calls } from './syscall_thread.ts'
+import type { SyscallThread } from './syscall_thread.ts'
 
 /** What a path leads to: no symlink. */
-export interface Reached {
+export interface ResolvedPath {
   /** Where it lies; the caller's to close. */
-  readonly parent: HeldDirectory
+  readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
   /** The symlinks that the last name led over. */
@@ -20,9 +20,9 @@ export interface Reached {
  * Follows a path whose last name may be a symlink, to another (a key of a ConfigMap leads over two), each name on the way looked
  * up anew.
  */
-export async function reach(calls: Calls, path: string): Promise<Reached> {
+export async function resolvePath(calls: SyscallThread, path: string): Promise<ResolvedPath> {
   await lookUpPath(calls, path)
-  let parent = await HeldDirectory.open(calls, dirname(path))
+  let parent = await DirectoryHandle.open(calls, dirname(path))
   let name = basename(path)
   const links: FileStat[] = []
   try {
@@ -44,8 +44,8 @@ export async function reach(calls: Calls, path: string): Promise<Reached> {
 }
 
 /** The directory of what a link in `from` leads to. */
-async function directoryOf(from: HeldDirectory, to: string): Promise<HeldDirectory> {
+async function directoryOf(from: DirectoryHandle, to: string): Promise<DirectoryHandle> {
   const path = to.startsWith('/') ? dirname(to) : `${from.path}/${dirname(to)}`
   await lookUpPath(from.calls, path)
-  return await HeldDirectory.open(from.calls, path)
+  return await DirectoryHandle.open(from.calls, path)
 }

@@ -1,29 +1,32 @@
 import type { FileStat } from './file_stat.ts'
 
-/** What tells one version of an inode from another. */
-export type SentinelKey = Pick<
+/**
+ * What tells one version of an inode from another. ctime cannot be set by a program, so it catches a restored mtime; the
+ * others catch what a coarse clock (4 ms on older hosts) lets pass. Compared with !=, never with "newer than".
+ */
+export type StatKey = Pick<
   FileStat,
   'ino' | 'mode' | 'uid' | 'gid' | 'size' | 'mtimeNs' | 'ctimeNs' | 'nlink'
 >
 
 /** Something that is looked at until its key is another: a descriptor, or a name in the directory that one refers to. */
-export interface Sentinel {
+export interface StatProbe {
   readonly fd: number
   /** '' is the descriptor itself. */
   readonly name: string
   /** Whether the name must be looked up anew each time. */
   readonly revalidate: boolean
-  readonly key: SentinelKey
+  readonly key: StatKey
 }
 
 const HEAD = 8 + 8 * 8 + 4
 
 /** As native/syscalls/stat_watch.h reads it. */
-export function packVigil(sentinels: readonly Sentinel[]): Buffer {
-  return Buffer.concat(sentinels.map(pack))
+export function packStatWatch(probes: readonly StatProbe[]): Buffer {
+  return Buffer.concat(probes.map(pack))
 }
 
-function pack({ fd, name, revalidate, key }: Sentinel): Buffer {
+function pack({ fd, name, revalidate, key }: StatProbe): Buffer {
   const bytes = Buffer.from(`${name}\0`)
   const packed = Buffer.alloc(Math.ceil((HEAD + bytes.length) / 8) * 8)
   packed.writeInt32LE(fd, 0)

@@ -3,7 +3,7 @@ import { constants as os } from 'node:os'
 import { loadAddon, type NativeCalls } from '../../addon.ts'
 import { CallError } from './call_error.ts'
 import { FileStat } from './file_stat.ts'
-import { packVigil, type Sentinel } from './stat_watch.ts'
+import { packStatWatch, type StatProbe } from './stat_watch.ts'
 
 /** openat(2): a path that is found from the working directory, or an absolute one. */
 export const AT_FDCWD = -100
@@ -74,7 +74,7 @@ export interface Waited {
 }
 
 /** When to look, all in ms. */
-export interface Pace {
+export interface WaitInterval {
   /** From now to the first look; twice as long to each one after it, until it is `interval`. */
   readonly soon: number
   readonly interval: number
@@ -108,7 +108,7 @@ interface Arguments {
  *
  * Each rejects with a {@link CallError}: ECANCELED if it had not been answered at {@link end}.
  */
-export class Calls {
+export class SyscallThread {
   readonly #pending = new Map<number, Pending>()
   #native: NativeCalls | undefined
   #last = 0
@@ -266,11 +266,11 @@ export class Calls {
    * @param keepsAlive whether the wait keeps the process running
    */
   async awaitChange(
-    sentinels: readonly Sentinel[],
-    { soon, interval, limit }: Pace,
+    sentinels: readonly StatProbe[],
+    { soon, interval, limit }: WaitInterval,
     keepsAlive: boolean,
   ): Promise<Waited> {
-    const asked = { numbers: [soon, interval, limit], one: packVigil(sentinels), keepsAlive }
+    const asked = { numbers: [soon, interval, limit], one: packStatWatch(sentinels), keepsAlive }
     const { result, data } = await this.#answer('await change', asked)
     const longest = data.length === 8 ? Number(data.readBigUInt64LE()) / 1e6 : 0
     if (result >= 0) return { ended: 'changed', longest }

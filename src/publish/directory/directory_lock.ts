@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { warn } from '../../warning.ts'
 import { openToRead } from '../draft/durable.ts'
@@ -38,7 +38,7 @@ export async function inTurn<T>(path: string, run: (until: number) => Promise<T>
  * Waits for the publisher that is at it. The lock is the kernel's, which gives it back however that one ends; it is ours until the calls
  * end. Where there are none (NFS has none of directories) nobody is waited for.
  */
-export async function lockDirectory(directory: HeldDirectory, shown: string, until: number): Promise<void> {
+export async function lockDirectory(directory: DirectoryHandle, shown: string, until: number): Promise<void> {
   const reading = openToRead(directory)
   const fd = await about(shown, reading, 'the directory is read, to know what is in it: that takes r, too')
   const waiting = setTimeout(warnOfLock, PATIENCE, shown)

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { randomInt } from 'node:crypto'
 import type { InotifyError } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { isLaidByAnother } from '../../mounts/syscalls/ownership.ts'
 import { failure } from '../failure.ts'
@@ -52,7 +52,7 @@ export interface Layout {
 }
 
 /** Reads what of the layout is in a directory: undefined if `..data` is something else than a symlink. */
-export async function readLayout(directory: HeldDirectory, shown: string): Promise<Layout | undefined> {
+export async function readLayout(directory: DirectoryHandle, shown: string): Promise<Layout | undefined> {
   const above = await directory.stat()
   const all = await directory.names(MOST_NAMES + 1)
   if (all.length > MOST_NAMES) throw tooManyNames(shown)
@@ -87,7 +87,7 @@ export async function readLayout(directory: HeldDirectory, shown: string): Promi
 }
 
 /** undefined of what has gone since it was listed: whatever else is done in the directory takes no lock of ours. */
-async function lookAt(directory: HeldDirectory, name: string): Promise<FileStat | undefined> {
+async function lookAt(directory: DirectoryHandle, name: string): Promise<FileStat | undefined> {
   try {
     return await directory.lstat(name)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 import { syncDirectory, syncFile, writeAll } from '../draft/durable.ts'
@@ -13,7 +13,11 @@ import { VersionMark } from './version_mark.ts'
 const CHUNK = 1024 * 1024
 
 /** Makes a directory with all of the keys in it, on the disk, and returns its name; what cannot be completed is removed. */
-export async function writeVersion(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<string> {
+export async function writeVersion(
+  directory: DirectoryHandle,
+  keys: Keys,
+  mark: VersionMark,
+): Promise<string> {
   const name = await makeVersion(directory)
   await using version = await openNew(directory, name, mark)
   try {
@@ -27,7 +31,7 @@ export async function writeVersion(directory: HeldDirectory, keys: Keys, mark: V
 }
 
 /** Whether a version directory has these keys with this content, and nothing else. What cannot be read is to be written anew. */
-export async function holdsKeys(directory: HeldDirectory, name: string, keys: Keys): Promise<boolean> {
+export async function holdsKeys(directory: DirectoryHandle, name: string, keys: Keys): Promise<boolean> {
   try {
     await using version = await directory.directory(name)
     return await holds(version, keys)
@@ -36,7 +40,7 @@ export async function holdsKeys(directory: HeldDirectory, name: string, keys: Ke
   }
 }
 
-async function makeVersion(directory: HeldDirectory): Promise<string> {
+async function makeVersion(directory: DirectoryHandle): Promise<string> {
   for (;;) {
     const name = versionName()
     try {
@@ -52,7 +56,7 @@ async function makeVersion(directory: HeldDirectory): Promise<string> {
  * Opens a directory that has just been made. Whoever may rename beside it can have given its name to another one in between: that is
  * neither opened up to who may read the keys, nor filled, nor removed where that fails.
  */
-async function openNew(parent: HeldDirectory, name: string, mark: VersionMark): Promise<HeldDirectory> {
+async function openNew(parent: DirectoryHandle, name: string, mark: VersionMark): Promise<DirectoryHandle> {
   const directory = await parent.directory(name)
   try {
     const canBeNew = await mark.canBeNew(directory.opened, parent)
@@ -73,7 +77,7 @@ async function openNew(parent: HeldDirectory, name: string, mark: VersionMark): 
 }
 
 /** Modes are set by chmod(2): the umask is none of who reads. */
-async function fill(directory: HeldDirectory, keys: Keys, mark: VersionMark): Promise<void> {
+async function fill(directory: DirectoryHandle, keys: Keys, mark: VersionMark): Promise<void> {
   const { calls } = directory
   await leavesAtOnce(keys.entries, async (name, key) => {
     if (key.kind === 'file') return await writeKey(directory, name, key, mark)
@@ -85,7 +89,12 @@ async function fill(directory: HeldDirectory, keys: Keys, mark: VersionMark): Pr
   await syncDirectory(directory)
 }
 
-async function writeKey(directory: HeldDirectory, name: string, key: Key, mark: VersionMark): Promise<void> {
+async function writeKey(
+  directory: DirectoryHandle,
+  name: string,
+  key: Key,
+  mark: VersionMark,
+): Promise<void> {
   await using file = await directory.create(name, 0o600)
   mark.learnOwner(file.opened)
   await writeAll(file, key.data)
@@ -93,7 +102,7 @@ async function writeKey(directory: HeldDirectory, name: string, key: Key, mark: 
   await syncFile(file.calls, file.fd)
 }
 
-async function holds(directory: HeldDirectory, keys: Keys): Promise<boolean> {
+async function holds(directory: DirectoryHandle, keys: Keys): Promise<boolean> {
   const names = await directory.names(keys.entries.size + 1)
   if (names.length !== keys.entries.size) return false
   for (const [name, key] of keys.entries) {
@@ -105,7 +114,7 @@ async function holds(directory: HeldDirectory, keys: Keys): Promise<boolean> {
   return true
 }
 
-async function holdsData(directory: HeldDirectory, name: string, data: Buffer): Promise<boolean> {
+async function holdsData(directory: DirectoryHandle, name: string, data: Buffer): Promise<boolean> {
   await using file = await directory.file(name)
   if (file.opened.size !== BigInt(data.length)) return false
   for (let at = 0; ; ) {
@@ -118,7 +127,7 @@ async function holdsData(directory: HeldDirectory, name: string, data: Buffer): 
 
 /** Removes a version directory; not what else has its name. */
 export async function removeVersion(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   mark: VersionMark,
 ): Promise<void> {

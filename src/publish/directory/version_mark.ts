@@ -1,4 +1,4 @@
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, isPrivate, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
 import { temporaryName } from '../draft/ready.ts'
@@ -42,7 +42,7 @@ export class VersionMark {
   }
 
   /** Whether what has the name of a directory that has just been made can be it: one of another use must not be opened up and filled. */
-  async canBeNew(directory: FileStat, parent: HeldDirectory): Promise<boolean> {
+  async canBeNew(directory: FileStat, parent: DirectoryHandle): Promise<boolean> {
     if (!this.#isNeeded || (hasMark(directory) && isPrivate(directory))) return true
     if (this.#areModesKept) this.#areModesKept = await keepsModes(parent)
     return !this.#areModesKept
@@ -57,7 +57,7 @@ function hasMark({ mode }: FileStat): boolean {
  * Whether a mount keeps modes at all: cifs, drvfs and ntfs-3g have one for everything. Shown by a file, which open(2) makes and opens at
  * once, and so is no other.
  */
-async function keepsModes(directory: HeldDirectory): Promise<boolean> {
+async function keepsModes(directory: DirectoryHandle): Promise<boolean> {
   const [name, mode] = [temporaryName(), 0o600 | MARK]
   await using file = await directory.create(name, mode)
   await directory.calls.unlink(directory.at(name))

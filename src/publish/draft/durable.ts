@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
 /** What is copied to the thread at once. */
 const CHUNK = 4 * 1024 * 1024
@@ -14,7 +14,7 @@ export async function writeAll({ calls, fd }: HeldFile, data: Buffer): Promise<v
 }
 
 /** Returns when what has been written will outlast a power failure. */
-export async function syncFile(calls: Calls, fd: number): Promise<void> {
+export async function syncFile(calls: SyscallThread, fd: number): Promise<void> {
   try {
     await calls.sync(fd)
   } catch (error) {
@@ -23,7 +23,7 @@ export async function syncFile(calls: Calls, fd: number): Promise<void> {
 }
 
 /** The same of a directory's names. One that may not be read cannot be opened for it: its names are as durable as its mount makes them. */
-export async function syncDirectory(directory: HeldDirectory): Promise<void> {
+export async function syncDirectory(directory: DirectoryHandle): Promise<void> {
   const { calls } = directory
   let fd: number
   try {
@@ -37,7 +37,7 @@ export async function syncDirectory(directory: HeldDirectory): Promise<void> {
 }
 
 /** A descriptor that fsync(2) and flock(2) take, as those of O_PATH are not. */
-export async function openToRead({ calls, fd }: HeldDirectory): Promise<number> {
+export async function openToRead({ calls, fd }: DirectoryHandle): Promise<number> {
   const opened = await calls.openBeneath({ fd, name: '.' }, constants.O_RDONLY | constants.O_DIRECTORY)
   return opened.fd
 }

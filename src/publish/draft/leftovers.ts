@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
-import { HeldDirectory, type HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle, type HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { isPrivate } from '../../mounts/syscalls/ownership.ts'
@@ -29,7 +29,7 @@ export interface Leftover {
 }
 
 /** Removes what publishers left that were killed. Fails at none: what is to be published now does not depend on it. */
-export async function removeLeftovers(directory: HeldDirectory, leftover: Leftover): Promise<void> {
+export async function removeLeftovers(directory: DirectoryHandle, leftover: Leftover): Promise<void> {
   const names = (await directory.names(MOST_NAMES).catch(() => [])).map(String)
   const found = names.filter((name) => TEMPORARY.test(name) && name !== leftover.mine)
   if (found.length === 0) return
@@ -38,7 +38,7 @@ export async function removeLeftovers(directory: HeldDirectory, leftover: Leftov
 }
 
 async function removeIfLeft(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   locksTell: boolean,
   { now, owners }: Leftover,
@@ -67,9 +67,9 @@ async function removeIfLeft(
  */
 async function emptyWorkDirectory(
   { calls, fd, opened }: HeldFile,
-  { revalidates }: HeldDirectory,
+  { revalidates }: DirectoryHandle,
 ): Promise<boolean> {
-  await using work = await HeldDirectory.open(calls, `/proc/self/fd/${fd}`, revalidates)
+  await using work = await DirectoryHandle.open(calls, `/proc/self/fd/${fd}`, revalidates)
   const names = (await work.names(2)).map(String)
   if (names.length === 0) return true
   if (names.length > 1 || names[0] !== WORK_LINK) return false
@@ -88,6 +88,6 @@ function isTemporary(stat: FileStat, owners: ReadonlySet<bigint>): boolean {
 }
 
 /** Not so where other kernels write as well: virtiofs and FUSE keep locks to themselves by default, and so does NFS with `nolock`. */
-async function areLocksKnownToAll({ calls, fd, revalidates }: HeldDirectory): Promise<boolean> {
+async function areLocksKnownToAll({ calls, fd, revalidates }: DirectoryHandle): Promise<boolean> {
   return !revalidates || (await calls.fileSystem(fd)) === OVERLAY_MAGIC
 }

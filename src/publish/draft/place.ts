@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import { isLaidByAnother, isTrusted, mayOthersRename } from '../../mounts/syscalls/ownership.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { about, failure, MOUNTED_FILE } from '../failure.ts'
 
 /** Of statfs(2). */
@@ -12,12 +12,12 @@ const PROC_SUPER_MAGIC = 0x9fa0
 
 /** Where an entry is or will be: a name in a directory that is held open, and how people know it. */
 export class Place implements AsyncDisposable {
-  readonly directory: HeldDirectory
+  readonly directory: DirectoryHandle
   /** A Buffer where a symlink has led to it: its bytes need not be UTF-8. */
   readonly name: string | Buffer
   readonly shown: string
 
-  constructor(directory: HeldDirectory, name: string | Buffer, shown: string) {
+  constructor(directory: DirectoryHandle, name: string | Buffer, shown: string) {
     this.directory = directory
     this.name = name
     this.shown = shown
@@ -39,39 +39,39 @@ export class Place implements AsyncDisposable {
 }
 
 /** The place of a path. A symlink at its end is not followed. */
-export async function openPlace(calls: Calls, path: string): Promise<Place> {
+export async function openPlace(calls: SyscallThread, path: string): Promise<Place> {
   return await about(path, open(calls, Buffer.from(path), '', path))
 }
 
 /** The place of the file that a path leads to; where its last symlink dangles, the one that it names. */
-export async function followToPlace(calls: Calls, path: string): Promise<Place> {
+export async function followToPlace(calls: SyscallThread, path: string): Promise<Place> {
   return await follow(await openPlace(calls, path))
 }
 
 /** The same of a name in a directory that is held open. */
-export async function followIn(directory: HeldDirectory, name: string, shown: string): Promise<Place> {
+export async function followIn(directory: DirectoryHandle, name: string, shown: string): Promise<Place> {
   return await follow(
     await about(shown, open(directory.calls, Buffer.from(name), `${directory.path}/`, shown)),
   )
 }
 
 /** The place of the directory that a path leads to; undefined of one that has no name, and so cannot be missing: '/', '.', 'a/..'. */
-export async function followToDirectoryPlace(calls: Calls, path: string): Promise<Place | undefined> {
+export async function followToDirectoryPlace(calls: SyscallThread, path: string): Promise<Place | undefined> {
   const bare = path.replace(/(?<=[^/])\/+$/, '')
   return ['', '.', '..'].includes(basename(bare)) ? undefined : await followToPlace(calls, bare)
 }
 
 /** The directory that a path leads to, by the links that {@link followToPlace} follows. */
-export async function followToDirectory(calls: Calls, path: string): Promise<HeldDirectory> {
+export async function followToDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle> {
   await using place = await followToDirectoryPlace(calls, path)
-  return await about(path, place === undefined ? HeldDirectory.open(calls, path) : openDirectory(place))
+  return await about(path, place === undefined ? DirectoryHandle.open(calls, path) : openDirectory(place))
 }
 
 /** Opens the directory at a place. */
-export async function openDirectory({ directory, name }: Place): Promise<HeldDirectory> {
+export async function openDirectory({ directory, name }: Place): Promise<DirectoryHandle> {
   await using held = await directory.directory(name)
   // Its file system may be another one than that of the directory above.
-  return await HeldDirectory.open(directory.calls, held.path)
+  return await DirectoryHandle.open(directory.calls, held.path)
 }
 
 async function follow(from: Place): Promise<Place> {
@@ -139,14 +139,14 @@ export function refuseMountPoint(place: Place, stat: FileStat | undefined): void
     throw failure('EBUSY', 'rename', place.shown, MOUNTED_FILE)
 }
 
-async function open(calls: Calls, path: Buffer, base: string, shown: string): Promise<Place> {
+async function open(calls: SyscallThread, path: Buffer, base: string, shown: string): Promise<Place> {
   const end = path.lastIndexOf('/') + 1
   const name = path.subarray(end)
   if (['', '.', '..'].includes(name.toString('latin1')))
     throw failure('EISDIR', 'open', shown, 'the path ends like one of a directory: name the file in it')
   const parent =
     path[0] === 0x2f ? path.subarray(0, end) : Buffer.concat([Buffer.from(base), path.subarray(0, end)])
-  const directory = await HeldDirectory.open(calls, parent.length === 0 ? '.' : parent)
+  const directory = await DirectoryHandle.open(calls, parent.length === 0 ? '.' : parent)
   const text = name.toString()
   return new Place(directory, Buffer.from(text).equals(name) ? text : name, shown)
 }

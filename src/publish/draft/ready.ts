@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
-import type { HeldDirectory } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
 import type { At } from '../../mounts/syscalls/syscall_thread.ts'
@@ -32,7 +32,7 @@ export class Swept extends Error {
 
 /** Cleans up behind those that were killed, and has something made ready and given its name. */
 export async function withReady<R extends Ready, T>(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   create: () => Promise<R>,
   make: (ready: R) => Promise<T>,
 ): Promise<T> {
@@ -67,12 +67,12 @@ export async function unlessSwept<T>(calls: Promise<T>, codes: readonly string[]
 }
 
 /** rename(2) of what is ready to its name, in place of what has that. */
-export async function giveName(directory: HeldDirectory, from: At, name: string | Buffer): Promise<void> {
+export async function giveName(directory: DirectoryHandle, from: At, name: string | Buffer): Promise<void> {
   await unlessSwept(directory.calls.rename(from, directory.at(name)))
 }
 
 /** What is left may be all that fills the file system. */
-async function makeRoomFor<T>(directory: HeldDirectory, make: () => Promise<T>): Promise<T> {
+async function makeRoomFor<T>(directory: DirectoryHandle, make: () => Promise<T>): Promise<T> {
   try {
     return await make()
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { ATTEMPTS, giveName, type Ready, temporaryName, withReady } from './ready.ts'
@@ -11,11 +11,11 @@ export class Temporary implements Ready {
   readonly file: HeldFile
   readonly name: string
   readonly owners: ReadonlySet<bigint>
-  readonly #directory: HeldDirectory
+  readonly #directory: DirectoryHandle
   #isOpen = true
   #isThere = true
 
-  constructor(directory: HeldDirectory, name: string, file: HeldFile, givenTo: bigint | undefined) {
+  constructor(directory: DirectoryHandle, name: string, file: HeldFile, givenTo: bigint | undefined) {
     this.#directory = directory
     this.name = name
     this.file = file
@@ -54,14 +54,14 @@ export class Temporary implements Ready {
  * @param givenTo whom it will be given: what a killed call has left may have been given, too
  */
 export async function withTemporary<T>(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   givenTo: bigint | undefined,
   make: (temporary: Temporary) => Promise<T>,
 ): Promise<T> {
   return await withReady(directory, () => create(directory, givenTo), make)
 }
 
-async function create(directory: HeldDirectory, givenTo: bigint | undefined): Promise<Temporary> {
+async function create(directory: DirectoryHandle, givenTo: bigint | undefined): Promise<Temporary> {
   for (let attempt = 1; ; attempt++) {
     const name = temporaryName()
     const file = await directory.create(name, 0o600)

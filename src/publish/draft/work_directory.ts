@@ -1,4 +1,4 @@
-import type { HeldDirectory, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser, isPrivate } from '../../mounts/syscalls/ownership.ts'
@@ -18,12 +18,12 @@ import { giveName, type Ready, Swept, temporaryName, unlessSwept, withReady } fr
 export class WorkDirectory implements Ready {
   readonly name: string
   readonly owners: ReadonlySet<bigint> = new Set([effectiveUser()])
-  readonly #directory: HeldDirectory
-  readonly #held: HeldDirectory
+  readonly #directory: DirectoryHandle
+  readonly #held: DirectoryHandle
   readonly #lock: number | undefined
   #hasLink = false
 
-  constructor(directory: HeldDirectory, name: string, held: HeldDirectory, lock: number | undefined) {
+  constructor(directory: DirectoryHandle, name: string, held: DirectoryHandle, lock: number | undefined) {
     this.#directory = directory
     this.name = name
     this.#held = held
@@ -67,13 +67,13 @@ export class WorkDirectory implements Ready {
 
 /** Has a symlink made beside what it will replace. */
 export async function withWorkDirectory<T>(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   make: (work: WorkDirectory) => Promise<T>,
 ): Promise<T> {
   return await withReady(directory, () => create(directory), make)
 }
 
-async function create(directory: HeldDirectory): Promise<WorkDirectory> {
+async function create(directory: DirectoryHandle): Promise<WorkDirectory> {
   const { calls } = directory
   const name = temporaryName()
   await calls.mkdir(directory.at(name), 0o700)

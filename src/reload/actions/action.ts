@@ -1,4 +1,4 @@
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { ReloadAction } from '../options.ts'
 import { requestUrl } from './http.ts'
 import { type ProgramOptions, runProgram } from './program.ts'
@@ -17,7 +17,7 @@ export type Action = (context: ActionContext) => Promise<void>
  * @param calls for files that may lie on a mount that has stopped answering
  * @throws {InotifyError} ESRCH: a pid that nobody has
  */
-export function actionOf(action: ReloadAction, calls: Calls): Action {
+export function actionOf(action: ReloadAction, calls: SyscallThread): Action {
   if ('command' in action) return (context) => runProgram(action.command as [string, ...string[]], context)
   if ('http' in action) return requestUrl(action.http)
   if ('rollout' in action) return rollOut(action.rollout)

@@ -1,8 +1,8 @@
 import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { reach } from '../../mounts/syscalls/resolve_path.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ActionError } from '../failure.ts'
 import { type Process, processOf, type Senders, startedAt } from './processes.ts'
 
@@ -39,7 +39,7 @@ interface PidFile {
  * @throws {InotifyError} it is not there, or cannot be read
  * @throws {ActionError} it names no process, or should not be believed
  */
-export async function readPidFile(path: string, calls: Calls): Promise<Named> {
+export async function readPidFile(path: string, calls: SyscallThread): Promise<Named> {
   const { text, writtenAt, owners } = await open(path, calls)
   const pid = /^\s*(\d{1,10})\s*$/.exec(text)?.[1]
   if (pid === undefined || Number(pid) === 0 || Number(pid) >= 2 ** 31) {
@@ -79,9 +79,9 @@ export async function readPidFile(path: string, calls: Calls): Promise<Named> {
   }
 }
 
-async function open(path: string, calls: Calls): Promise<PidFile> {
+async function open(path: string, calls: SyscallThread): Promise<PidFile> {
   try {
-    const { parent, name, stat, links } = await reach(calls, path)
+    const { parent, name, stat, links } = await resolvePath(calls, path)
     await using directory = parent
     requireRegular(path, stat)
     await using file = await directory.file(name)

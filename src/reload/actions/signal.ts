@@ -1,5 +1,5 @@
 import { InotifyError, printable } from '../../errors.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ActionError } from '../failure.ts'
 import type { Action } from './action.ts'
 import { readPidFile } from './pid_file.ts'
@@ -37,7 +37,7 @@ export function signalName(name: string, signal: NodeJS.Signals): Action {
 }
 
 /** Sends a signal to the process that a pid file names, and not to another that has its pid by now. */
-export function signalPidFile(path: string, signal: NodeJS.Signals, calls: Calls): Action {
+export function signalPidFile(path: string, signal: NodeJS.Signals, calls: SyscallThread): Action {
   return async () => {
     const { process, requireSenders } = await readPidFile(path, calls)
     signalProcess(process, signal, requireSenders)

@@ -4,14 +4,14 @@ import { alteration, type Entries, type Entry, mayBeSame, moved } from '../scan/
 import { Directory, isLinkBase, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Corrections } from './corrections.ts'
-import type { SurveyTerms } from './diff_options.ts'
+import type { DiffOptions } from './diff_options.ts'
 import { difference } from './difference.ts'
 
 export interface ComparisonParts {
   tree: Tree
   translator: Translator
   around: Surroundings
-  terms: SurveyTerms
+  options: DiffOptions
   corrections: Corrections
   /** A directory has come up that is to be surveyed as well. */
   goInto(directory: Directory): void
@@ -28,10 +28,10 @@ export class Comparison {
 
   /** @param only of these names, of which something is in doubt, and of no other */
   compare(directory: Directory, seen: Entries, only?: ReadonlySet<string>): void {
-    const { tree, translator, around, terms, corrections } = this.#parts
+    const { tree, translator, around, options, corrections } = this.#parts
     const { recursive, followsLinks } = around
-    const touched = terms.touched?.get(directory)
-    const isLeftOut = (name: string) => touched?.has(name) || (only !== undefined && !only.has(name))
+    const eventNames = options.eventNames?.get(directory)
+    const isLeftOut = (name: string) => eventNames?.has(name) || (only !== undefined && !only.has(name))
     const before = tree.entriesOf(directory)
     const now: Entries = new Map()
     const staying = new Set<string>()
@@ -77,56 +77,56 @@ export class Comparison {
 
   /** Puts what is no directory, or none to be watched, in the place of what was. */
   #change(directory: Directory, before: Entries, old: Entries, now: Entries): void {
-    const { tree, terms, corrections } = this.#parts
-    const { silent, source, since } = terms
-    if (!silent) {
+    const { tree, options, corrections } = this.#parts
+    const { baseline, source, since } = options
+    if (!baseline) {
       const path = old.size + now.size > 0 ? tree.pathOf(directory, '') : ''
       corrections.add(difference(old, now, (name) => path + name, source, since))
     }
     for (const name of old.keys()) if (!now.has(name)) before.delete(name)
-    const keepsStat = directory.territory.isPolled
+    const keepsStat = directory.mount.usesPolling
     for (const [name, entry] of now) {
       before.set(name, keepsStat ? entry : { kind: entry.kind, ino: entry.ino })
     }
   }
 
   /** A look after an event is about what there is: what is written, other events tell. */
-  #isLeftToEvents({ territory }: Directory, known: Entry, entry: Entry): boolean {
-    if (!territory.isWatched || known.kind !== entry.kind || known.kind === 'directory') return false
+  #isLeftToEvents({ mount }: Directory, known: Entry, entry: Entry): boolean {
+    if (!mount.usesInotify || known.kind !== entry.kind || known.kind === 'directory') return false
     // Another file than was believed: what was told of it may have been about the one before.
-    if (!territory.isPolled && known.ino !== 0 && known.ino !== entry.ino) return false
-    if (!territory.isPolled) known.ino = entry.ino
+    if (!mount.usesPolling && known.ino !== 0 && known.ino !== entry.ino) return false
+    if (!mount.usesPolling) known.ino = entry.ino
     return true
   }
 
   #stays(known: Entry, entry: Entry): boolean {
     if (known instanceof Directory && isLinkBase(known)) return false
-    return this.#parts.terms.byName || mayBeSame(known, entry)
+    return this.#parts.options.matchByName || mayBeSame(known, entry)
   }
 
   /** A directory is where it was: has it changed itself, or is it still to be listed? */
   #refresh(known: Entry, entry: Entry, isLook: boolean): void {
     if (!(known instanceof Directory)) return
-    const { around, terms, corrections, goInto } = this.#parts
-    const { territory, parent, name } = known
-    const knowsOwner = !territory.isPolled || known.stat !== undefined
-    const altered = knowsOwner ? alteration(known, entry, terms.since) : undefined
+    const { around, options, corrections, goInto } = this.#parts
+    const { mount, parent, name } = known
+    const knowsOwner = !mount.usesPolling || known.stat !== undefined
+    const altered = knowsOwner ? alteration(known, entry, options.since) : undefined
     if (altered === 'attrib' && parent !== undefined) corrections.tell('attrib', parent, name, known)
-    if (territory.isPolled) known.stat = entry.stat
+    if (mount.usesPolling) known.stat = entry.stat
     if (isLook ? isUnwatched(known) || !known.isListed : around.hidesSome) goInto(known)
   }
 
   /** Where there is no watch to know a directory by, all that a rename leaves as it was must do. */
   #movesByStat(parent: Directory, name: string, entry: Entry): boolean {
-    const { tree, terms, corrections } = this.#parts
-    const { territory } = parent
-    if (!territory.isPolled || territory.base === undefined || terms.silent) return false
+    const { tree, options, corrections } = this.#parts
+    const { mount } = parent
+    if (!mount.usesPolling || mount.base === undefined || options.baseline) return false
     if (this.#byIno === undefined) {
       this.#byIno = new Map()
-      for (const each of tree.within(territory.base)) this.#byIno.set(each.ino, each)
+      for (const each of tree.within(mount.base)) this.#byIno.set(each.ino, each)
     }
     const from = this.#byIno.get(entry.ino)
-    if (from?.parent === undefined || from.territory !== territory || from.stat === undefined) return false
+    if (from?.parent === undefined || from.mount !== mount || from.stat === undefined) return false
     if (!moved(from, entry, 0) || isWithin(parent, from)) return false
     const old = tree.entriesOf(parent).get(name)
     if (old !== undefined && old !== from) return false

@@ -3,21 +3,21 @@ import type { Change } from '../report/change.ts'
 import type { Entry } from '../scan/entry.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { SurveyTerms } from './diff_options.ts'
+import type { DiffOptions } from './diff_options.ts'
 
 /** Makes what is believed what a survey has found, and tells of each step as it is made. */
 export class Corrections {
   readonly #tree: Tree
   readonly #translator: Translator
-  readonly #terms: SurveyTerms
+  readonly #options: DiffOptions
   #changes: Change[] = []
   // Not where they were. What is found elsewhere has moved.
   readonly #missing = new Set<Directory>()
 
-  constructor(tree: Tree, translator: Translator, terms: SurveyTerms) {
+  constructor(tree: Tree, translator: Translator, options: DiffOptions) {
     this.#tree = tree
     this.#translator = translator
-    this.#terms = terms
+    this.#options = options
   }
 
   /** What can be told already. */
@@ -37,8 +37,8 @@ export class Corrections {
   }
 
   /** A directory that nobody knew has come up. */
-  create(parent: Directory, name: string, ino: number, territory = parent.territory): Directory {
-    const directory = this.#tree.add(parent, name, ino, territory)
+  create(parent: Directory, name: string, ino: number, mount = parent.mount): Directory {
+    const directory = this.#tree.add(parent, name, ino, mount)
     this.tell('create', parent, name, directory)
     return directory
   }
@@ -60,7 +60,7 @@ export class Corrections {
 
   /** A directory was found here that was elsewhere. */
   move(directory: Directory, parent: Directory, name: string): void {
-    const { source } = this.#terms
+    const { source } = this.#options
     const from = this.#tree.pathOf(directory)
     this.#missing.delete(directory)
     this.#tree.detach(directory)
@@ -90,8 +90,8 @@ export class Corrections {
   }
 
   tell(type: 'create' | 'attrib' | 'delete', parent: Directory, name: string, { kind }: Entry): void {
-    const { silent, source } = this.#terms
-    if (silent) return
+    const { baseline, source } = this.#options
+    if (baseline) return
     this.#changes.push({ type, path: this.#tree.pathOf(parent, name), kind, mask: 0, source })
   }
 

@@ -2,20 +2,20 @@ import type { Source } from '../report/change.ts'
 import type { Directory } from '../tree/directory.ts'
 
 /** How what is found is held against what is believed. */
-export interface SurveyTerms {
+export interface DiffOptions {
   source: Source
   /** See {@link alteration} in entries.ts. */
   since: number
   /** Names alone count: a root that came back is another directory, with others in it. */
-  byName: boolean
+  matchByName: boolean
   /** Nothing is told: what is found is what there was when watching began. */
-  silent: boolean
+  baseline: boolean
   /** Names that events have told of since the survey began. */
-  touched?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
+  eventNames?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
   /** Where no watch is to be had, a poll does. */
-  pollInstead: boolean
+  fallBackToPolling: boolean
   /** What was not listed is as it is believed to be: a poll has found no directory that has come, gone or moved. */
   isPartial?: boolean
   /** Every entry is looked at: events have been lost, and its times must tell what has changed. */
-  withStat: boolean
+  statAll: boolean
 }

@@ -3,19 +3,19 @@ import type { Change, Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { DirectoryMatching } from './match_moves.ts'
-import { type Arrival, Found, type Origin } from './snapshot.ts'
+import type { MoveMatcher } from './match_moves.ts'
+import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
 
 /** Where something belongs. */
 interface Destination {
-  at: Found
+  at: SnapshotDir
   name: string
-  incoming: Found | Arrival
+  incoming: SnapshotDir | Added
 }
 
 /** One of several that have each other's place: where it is, and what it is there. */
-interface Link extends Origin {
-  incoming: Found | Arrival
+interface CycleStep extends Removed {
+  incoming: SnapshotDir | Added
 }
 
 /**
@@ -23,22 +23,22 @@ interface Link extends Origin {
  * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
  * deleted, and is new where it belongs; but what has each other's place is exchanged.
  */
-export class Placing {
+export class EditScript {
   readonly changes: Change[] = []
   readonly #tree: Tree
   readonly #around: Surroundings
   readonly #source: Source
-  readonly #matching: DirectoryMatching
+  readonly #matching: MoveMatcher
   // Where what is no directory goes, by where it was.
-  readonly #leaving = new Map<Entry, Arrival>()
-  readonly #beingPlaced = new Set<Found | Arrival>()
+  readonly #leaving = new Map<Entry, Added>()
+  readonly #beingPlaced = new Set<SnapshotDir | Added>()
 
   constructor(
     tree: Tree,
     around: Surroundings,
     source: Source,
-    matching: DirectoryMatching,
-    left: ReadonlyMap<Origin, Arrival>,
+    matching: MoveMatcher,
+    left: ReadonlyMap<Removed, Added>,
   ) {
     this.#tree = tree
     this.#around = around
@@ -48,7 +48,7 @@ export class Placing {
   }
 
   /** The directory's place in the tree is then the one that it was found at; if not, it is to be tried again. */
-  placeDirectory(found: Found): void {
+  placeDirectory(found: SnapshotDir): void {
     const { parent } = found
     if (parent === undefined) return
     this.#once(found, () => {
@@ -58,7 +58,7 @@ export class Placing {
   }
 
   /** Likewise what is no directory. */
-  placeArrival(arrival: Arrival): void {
+  placeArrival(arrival: Added): void {
     this.#once(arrival, () => {
       this.placeDirectory(arrival.at)
       return this.#placeArrival(arrival)
@@ -78,7 +78,7 @@ export class Placing {
     const entries = this.#tree.entriesOf(directory)
     if (entries.get(name) !== before) return
     // Of a link that is not followed nothing is known but that it is one.
-    const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.territory.isPolled
+    const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.mount.usesPolling
     const altered = isLeaf ? undefined : alteration(before, after, since)
     entries.set(name, kept(directory, after))
     if (altered !== undefined) {
@@ -87,22 +87,22 @@ export class Placing {
   }
 
   alterDirectory(directory: Directory, after: Entry, since: number): void {
-    const { territory } = directory
-    const knowsOwner = !territory.isPolled || directory.stat !== undefined
+    const { mount } = directory
+    const knowsOwner = !mount.usesPolling || directory.stat !== undefined
     const altered = knowsOwner ? alteration(directory, after, since) : undefined
-    if (territory.isPolled) directory.stat = after.stat
+    if (mount.usesPolling) directory.stat = after.stat
     if (altered === 'attrib') this.#tell('attrib', this.#tree.pathOf(directory), directory)
   }
 
   /** What is being placed already waits for this. */
-  #once(incoming: Found | Arrival, place: () => boolean): void {
+  #once(incoming: SnapshotDir | Added, place: () => boolean): void {
     if (incoming.isPlaced || this.#beingPlaced.has(incoming)) return
     this.#beingPlaced.add(incoming)
     if (place()) incoming.isPlaced = true
     this.#beingPlaced.delete(incoming)
   }
 
-  #placeDirectory(found: Found, above: Found): boolean {
+  #placeDirectory(found: SnapshotDir, above: SnapshotDir): boolean {
     const parent = this.#parentFor(above)
     if (parent === undefined) return false
     const { name } = found
@@ -134,7 +134,7 @@ export class Placing {
     return true
   }
 
-  #placeArrival(arrival: Arrival): boolean {
+  #placeArrival(arrival: Added): boolean {
     const { at, name, entry } = arrival
     const parent = this.#parentFor(at)
     if (parent === undefined) return false
@@ -164,32 +164,32 @@ export class Placing {
   }
 
   /** Where it has its place, and there is one. */
-  #parentFor(above: Found): Directory | undefined {
+  #parentFor(above: SnapshotDir): Directory | undefined {
     return above.isPlaced && above.match !== undefined && this.#tree.isAttached(above.match)
       ? above.match
       : undefined
   }
 
-  #create(found: Found, parent: Directory, name: string): void {
-    const created = this.#tree.add(parent, name, found.listing.ino, parent.territory)
-    if (parent.territory.isPolled) created.stat = found.asEntry?.stat ?? found.listing.owner
+  #create(found: SnapshotDir, parent: Directory, name: string): void {
+    const created = this.#tree.add(parent, name, found.listing.ino, parent.mount)
+    if (parent.mount.usesPolling) created.stat = found.asEntry?.stat ?? found.listing.owner
     this.#matching.claim(created, found)
     this.#tell('create', this.#tree.pathOf(created), created)
   }
 
   /** What has each other's place, two or more in a circle, gets it. */
-  #exchange(first: Found | Arrival, parent: Directory, name: string): boolean {
+  #exchange(first: SnapshotDir | Added, parent: Directory, name: string): boolean {
     const circle = this.#circleFrom(first, parent, name)
     if (circle === undefined) return false
     const from = circle.map(({ directory, name }) => this.#tree.pathOf(directory, name))
     for (const { directory, name, entry } of circle) this.#takeOut(directory, name, entry)
     for (const [i, { incoming, entry }] of circle.entries()) {
-      const { directory, name } = circle[(i + 1) % circle.length] as Link
+      const { directory, name } = circle[(i + 1) % circle.length] as CycleStep
       incoming.isPlaced = true
       if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
       const path = this.#tree.pathOf(directory, name)
       this.#rename(from[i] as string, path, false, entry)
-      if (incoming instanceof Found) continue
+      if (incoming instanceof SnapshotDir) continue
       this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
       this.#tellAltered(entry, incoming.entry, path)
     }
@@ -197,10 +197,10 @@ export class Placing {
   }
 
   /** What goes to the place of the next, the last to that of the first. undefined: they do not come round, or one lies in another. */
-  #circleFrom(first: Found | Arrival, parent: Directory, name: string): Link[] | undefined {
+  #circleFrom(first: SnapshotDir | Added, parent: Directory, name: string): CycleStep[] | undefined {
     const origin = originOf(first)
     if (origin === undefined) return undefined
-    const circle: Link[] = [{ ...origin, incoming: first }]
+    const circle: CycleStep[] = [{ ...origin, incoming: first }]
     for (let at: { directory: Directory; name: string } = { directory: parent, name }; ; ) {
       if (at.directory === origin.directory && at.name === origin.name) break
       const entry = this.#tree.entriesOf(at.directory).get(at.name)
@@ -212,7 +212,7 @@ export class Placing {
       circle.push({ ...at, entry, incoming: destination.incoming })
       at = { directory, name: destination.name }
     }
-    const isInside = ({ directory }: Link) =>
+    const isInside = ({ directory }: CycleStep) =>
       circle.some(({ entry }) => entry instanceof Directory && isWithin(directory, entry))
     return circle.length > 1 && !circle.some(isInside) ? circle : undefined
   }
@@ -238,7 +238,7 @@ export class Placing {
   #makeWay(directory: Directory, name: string): void {
     const occupant = this.#tree.entriesOf(directory).get(name)
     const incoming = occupant && this.#destinationOf(occupant)?.incoming
-    if (incoming instanceof Found) this.placeDirectory(incoming)
+    if (incoming instanceof SnapshotDir) this.placeDirectory(incoming)
     else if (incoming !== undefined) this.placeArrival(incoming)
     else if (occupant instanceof Directory) this.#rescue(occupant)
   }
@@ -307,13 +307,13 @@ function isAt(directory: Directory | undefined, parent: Directory, name: string)
   return directory !== undefined && directory.parent === parent && directory.name === name
 }
 
-function originOf(incoming: Found | Arrival): Origin | undefined {
-  if (!(incoming instanceof Found)) return incoming.from
+function originOf(incoming: SnapshotDir | Added): Removed | undefined {
+  if (!(incoming instanceof SnapshotDir)) return incoming.from
   const { match } = incoming
   return match?.parent && { directory: match.parent, name: match.name, entry: match }
 }
 
 /** Times are kept where a poll must find out what has changed. */
 function kept(directory: Directory, entry: Entry): Entry {
-  return directory.territory.isPolled ? entry : { kind: entry.kind, ino: entry.ino }
+  return directory.mount.usesPolling ? entry : { kind: entry.kind, ino: entry.ino }
 }

@@ -1,26 +1,26 @@
 import { moved } from '../scan/entry.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Territory } from '../tree/watched_mount.ts'
-import type { Arrival, Found, Origin } from './snapshot.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { Added, Removed, SnapshotDir } from './snapshot.ts'
 
 /** Which known directory a found one is; undefined: none, it is new. Each is given away once. */
-export class DirectoryMatching {
+export class MoveMatcher {
   readonly #tree: Tree
   readonly #byName: boolean
-  readonly #foundOf = new Map<Directory, Found>()
-  readonly #byIno = new Map<Territory, Map<number, Directory>>()
+  readonly #foundOf = new Map<Directory, SnapshotDir>()
+  readonly #byIno = new Map<WatchedMount, Map<number, Directory>>()
 
   constructor(tree: Tree, byName: boolean) {
     this.#tree = tree
     this.#byName = byName
   }
 
-  foundOf(directory: Directory): Found | undefined {
+  foundOf(directory: Directory): SnapshotDir | undefined {
     return this.#foundOf.get(directory)
   }
 
-  claim(directory: Directory, found: Found): void {
+  claim(directory: Directory, found: SnapshotDir): void {
     found.match = directory
     this.#foundOf.set(directory, found)
   }
@@ -32,7 +32,7 @@ export class DirectoryMatching {
   }
 
   /** `known`: what is believed to be at its place. */
-  match(found: Found, known: Directory | undefined, territory: Territory): void {
+  match(found: SnapshotDir, known: Directory | undefined, mount: WatchedMount): void {
     const { listing } = found
     const { wd } = listing
     if (known !== undefined && (this.#byName || known.ino === listing.ino || known.ino === 0)) {
@@ -43,41 +43,39 @@ export class DirectoryMatching {
     }
     // A watch is its inode's: two directories cannot have one.
     const watched =
-      wd > 0
-        ? this.#tree.at(wd).find((each) => each.territory === territory && !this.#foundOf.has(each))
-        : undefined
+      wd > 0 ? this.#tree.at(wd).find((each) => each.mount === mount && !this.#foundOf.has(each)) : undefined
     if (watched !== undefined) {
       this.claim(watched, found)
       return
     }
-    if (!territory.isPolled) return
+    if (!mount.usesPolling) return
     const entry = found.asEntry
-    const sameIno = this.#withIno(territory, listing.ino)
+    const sameIno = this.#withIno(mount, listing.ino)
     if (sameIno === undefined || entry === undefined || this.#foundOf.has(sameIno)) return
     if (sameIno.stat !== undefined && moved(sameIno, entry, 0)) this.claim(sameIno, found)
   }
 
-  #withIno(territory: Territory, ino: number): Directory | undefined {
-    let byIno = this.#byIno.get(territory)
+  #withIno(mount: WatchedMount, ino: number): Directory | undefined {
+    let byIno = this.#byIno.get(mount)
     if (byIno === undefined) {
       byIno = new Map()
-      for (const each of territory.base === undefined ? [] : this.#tree.within(territory.base)) {
+      for (const each of mount.base === undefined ? [] : this.#tree.within(mount.base)) {
         byIno.set(each.ino, each)
       }
-      this.#byIno.set(territory, byIno)
+      this.#byIno.set(mount, byIno)
     }
     const found = byIno.get(ino)
-    return found?.territory === territory ? found : undefined
+    return found?.mount === mount ? found : undefined
   }
 }
 
 /** Finds where arrivals come from, among what is not where it was. Answers those that left, with where they have gone. */
 export function matchArrivals(
-  arrivals: Iterable<Arrival>,
-  gone: readonly Origin[],
+  arrivals: Iterable<Added>,
+  gone: readonly Removed[],
   since: number,
-): Map<Origin, Arrival> {
-  const byIno = new Map<number, Origin[]>()
+): Map<Removed, Added> {
+  const byIno = new Map<number, Removed[]>()
   for (const origin of gone) {
     // Never seen, so it cannot be recognised.
     if (origin.entry.ino === 0) continue
@@ -85,7 +83,7 @@ export function matchArrivals(
     if (same === undefined) byIno.set(origin.entry.ino, [origin])
     else same.push(origin)
   }
-  const matched = new Map<Origin, Arrival>()
+  const matched = new Map<Removed, Added>()
   if (byIno.size === 0) return matched
   for (const arrival of arrivals) {
     const same = byIno.get(arrival.entry.ino) ?? []
@@ -102,6 +100,6 @@ export function matchArrivals(
 }
 
 /** Inode numbers are those of a filesystem. */
-function isSameMount({ territory }: Directory, { at }: Arrival): boolean {
-  return territory.mountId === at.listing.mountId
+function isSameMount({ mount }: Directory, { at }: Added): boolean {
+  return mount.mountId === at.listing.mountId
 }

@@ -7,54 +7,54 @@ import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import { Directory, isLinkBase, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { Coverer } from '../tree/watch_status.ts'
-import type { Territory } from '../tree/watched_mount.ts'
-import type { SurveyTerms } from './diff_options.ts'
-import { Placing } from './edit_script.ts'
-import { DirectoryMatching, matchArrivals } from './match_moves.ts'
-import { type Arrival, Found, type Origin } from './snapshot.ts'
+import { WatchStatus } from '../tree/watch_status.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { DiffOptions } from './diff_options.ts'
+import { EditScript } from './edit_script.ts'
+import { MoveMatcher, matchArrivals } from './match_moves.ts'
+import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
 
 /**
  * Holds all that a walk has found against all that is believed, when both are whole: only then is it known what has moved from where to
  * where. The changes lead from the one to the other, in the order in which they are told.
  */
 export class Reconciliation {
-  readonly terms: SurveyTerms
+  readonly options: DiffOptions
   readonly roots = new Map<Directory, RootFinding>()
   readonly #tree: Tree
   readonly #translator: Translator
   readonly #around: Surroundings
-  readonly #coverer: Coverer
-  readonly #matching: DirectoryMatching
-  readonly #all: Found[] = []
+  readonly #watchStatus: WatchStatus
+  readonly #matching: MoveMatcher
+  readonly #all: SnapshotDir[] = []
   // Those of them of which their parent's listing tells all there is to tell.
   readonly #unlisted: Array<[directory: Directory, entry: Entry]> = []
   #requested: readonly Directory[] = []
-  #byId: Array<Found | undefined> = []
+  #byId: Array<SnapshotDir | undefined> = []
   #deeper: Directory[] = []
   // Known directories that are where they were, and were not looked into.
   readonly #kept = new Set<Directory>()
-  readonly #arrivals = new Map<Found, Arrival[]>()
-  readonly #gone: Origin[] = []
+  readonly #arrivals = new Map<SnapshotDir, Added[]>()
+  readonly #gone: Removed[] = []
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
 
-  constructor(tree: Tree, translator: Translator, around: Surroundings, terms: SurveyTerms) {
+  constructor(tree: Tree, translator: Translator, around: Surroundings, options: DiffOptions) {
     this.#tree = tree
     this.#translator = translator
     this.#around = around
-    this.terms = terms
-    this.#coverer = new Coverer(tree, around, terms.pollInstead)
-    this.#matching = new DirectoryMatching(tree, terms.byName)
+    this.options = options
+    this.#watchStatus = new WatchStatus(tree, around, options.fallBackToPolling)
+    this.#matching = new MoveMatcher(tree, options.matchByName)
   }
 
   get shortage(): InotifyError | undefined {
-    return this.#coverer.shortage
+    return this.#watchStatus.shortage
   }
 
-  /** See {@link Coverer.unlisted}. */
+  /** See {@link WatchStatus.unlisted}. */
   get unlisted(): InotifyError | undefined {
-    return this.#coverer.unlisted
+    return this.#watchStatus.unlisted
   }
 
   begin(directories: readonly Directory[]): void {
@@ -78,12 +78,12 @@ export class Reconciliation {
 
   /** When no more comes: the changes. */
   finish(): Change[] {
-    if (this.terms.isPartial) for (const found of this.#all) this.#keepUnlisted(found)
+    if (this.options.isPartial) for (const found of this.#all) this.#keepUnlisted(found)
     for (const found of this.#all) this.#compare(found)
     const arrivals = [...this.#arrivals.values()].flat()
     if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
-    const left = matchArrivals(arrivals, this.#gone, this.terms.since)
-    const placing = new Placing(this.#tree, this.#around, this.terms.source, this.#matching, left)
+    const left = matchArrivals(arrivals, this.#gone, this.options.since)
+    const placing = new EditScript(this.#tree, this.#around, this.options.source, this.#matching, left)
     // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
     for (let pass = 0; pass <= this.#all.length && !this.#placeAll(placing); pass++);
     for (const found of this.#all) if (found.match !== found.compared) this.#placeAnew(found, placing)
@@ -92,19 +92,19 @@ export class Reconciliation {
     for (const found of this.#all) this.#cover(found)
     for (const found of this.#all) this.#alterDirectory(found, placing)
     for (const [directory, entry] of this.#unlisted)
-      placing.alterDirectory(directory, entry, this.terms.since)
+      placing.alterDirectory(directory, entry, this.options.since)
     for (const [directory, name, before, after] of this.#altered)
-      placing.alter(directory, name, before, after, this.terms.since)
+      placing.alter(directory, name, before, after, this.options.since)
     return placing.changes
   }
 
-  #request(listing: Listing): Found | undefined {
+  #request(listing: Listing): SnapshotDir | undefined {
     const directory = this.#requested[listing.id]
     if (directory === undefined || !this.#tree.isAttached(directory)) return undefined
-    const { parent, name, territory } = directory
+    const { parent, name, mount } = directory
     if (parent === undefined) this.roots.set(directory, findingOf(listing))
     const isGone = listing.isGone
-    const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== territory.mountId
+    const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== mount.mountId
     if (isGone || isOther) {
       // An event tells, or a look: see Survey.
       if (parent !== undefined) this.#around.doubt(parent, name)
@@ -113,15 +113,15 @@ export class Reconciliation {
     if (parent === undefined && listing.error !== 0) return undefined
     if (listing.error === 0) {
       directory.ino = listing.ino
-      territory.mountId = listing.mountId
+      mount.mountId = listing.mountId
     }
-    const found = new Found(name, undefined, listing)
+    const found = new SnapshotDir(name, undefined, listing)
     this.#matching.claim(directory, found)
     found.isPlaced = true
     return found
   }
 
-  #below(above: Found | undefined, listing: Listing): Found | undefined {
+  #below(above: SnapshotDir | undefined, listing: Listing): SnapshotDir | undefined {
     if (above === undefined) return undefined
     const { name } = listing
     const parent = above.match
@@ -135,16 +135,16 @@ export class Reconciliation {
       if (entry !== undefined) this.#keep(entry)
       return undefined
     }
-    const found = new Found(name, above, listing)
-    this.#matching.match(found, entry, this.#territoryOf(above))
+    const found = new SnapshotDir(name, above, listing)
+    this.#matching.match(found, entry, this.#mountOf(above))
     return found
   }
 
   /** Another mount. If it is new, it is looked at when this is done. */
-  #meet(above: Found, name: string, known: Directory | undefined, mountId: number): void {
-    if (known !== undefined && known.territory.base === known && known.territory.mountId === mountId) {
+  #meet(above: SnapshotDir, name: string, known: Directory | undefined, mountId: number): void {
+    if (known !== undefined && known.mount.base === known && known.mount.mountId === mountId) {
       this.#kept.add(known)
-      if (this.terms.source !== 'poll') this.#deeper.push(known)
+      if (this.options.source !== 'poll') this.#deeper.push(known)
     } else if (above.match !== undefined) {
       if (known !== undefined) this.#keep(known)
       this.#around.doubt(above.match, name)
@@ -157,10 +157,10 @@ export class Reconciliation {
     if (parent !== undefined) this.#around.doubt(parent, name)
   }
 
-  #territoryOf(found: Found): Territory {
-    let each: Found | undefined = found
+  #mountOf(found: SnapshotDir): WatchedMount {
+    let each: SnapshotDir | undefined = found
     while (each?.match === undefined && each?.parent !== undefined) each = each.parent
-    return (each.match as Directory).territory
+    return (each.match as Directory).mount
   }
 
   // Most directories stay packed.
@@ -177,24 +177,24 @@ export class Reconciliation {
   }
 
   #isTouched(directory: Directory, name: string): boolean {
-    return this.terms.touched?.get(directory)?.has(name) ?? false
+    return this.options.eventNames?.get(directory)?.has(name) ?? false
   }
 
   /** What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it. */
-  #keepUnlisted({ match, listing, entries }: Found): void {
+  #keepUnlisted({ match, listing, entries }: SnapshotDir): void {
     if (match === undefined || listing.isUnchanged) return
     for (const directory of match.subdirectories()) {
       if (this.#matching.foundOf(directory) !== undefined) continue
       this.#kept.add(directory)
       const entry = entries.get(directory.name)
       // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
-      const isOurs = directory.territory === match.territory && !this.#isTouched(match, directory.name)
+      const isOurs = directory.mount === match.mount && !this.#isTouched(match, directory.name)
       if (entry !== undefined && isOurs) this.#unlisted.push([directory, entry])
     }
   }
 
   /** What of a directory's entries is not where it was, and what is altered. */
-  #compare(found: Found): void {
+  #compare(found: SnapshotDir): void {
     const { match, listing } = found
     found.compared = match
     if (listing.error !== 0 || listing.isUnchanged) return
@@ -220,12 +220,12 @@ export class Reconciliation {
     }
   }
 
-  #arrive(at: Found, name: string, entry: Entry, known: Entry | undefined): void {
+  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     // Directories have listings of their own.
     if (entry.kind === 'directory' && this.#around.recursive) return
     if (known instanceof Directory && entry.kind === 'symlink' && isLinkBase(known)) {
       this.#kept.add(known)
-      if (this.terms.source !== 'poll') this.#deeper.push(known)
+      if (this.options.source !== 'poll') this.#deeper.push(known)
       return
     }
     if (known !== undefined && !(known instanceof Directory) && mayBeSame(known, entry)) return
@@ -235,7 +235,7 @@ export class Reconciliation {
     else others.push(arrival)
   }
 
-  #placeAll(placing: Placing): boolean {
+  #placeAll(placing: EditScript): boolean {
     let isDone = true
     for (const found of this.#all) {
       placing.placeDirectory(found)
@@ -248,7 +248,7 @@ export class Reconciliation {
     return isDone
   }
 
-  #placeAnew(found: Found, placing: Placing): void {
+  #placeAnew(found: SnapshotDir, placing: EditScript): void {
     const { match, listing } = found
     if (match === undefined || listing.error !== 0) return
     const there = this.#tree.entriesOf(match)
@@ -258,14 +258,14 @@ export class Reconciliation {
     }
   }
 
-  #deleteLost(found: Found, placing: Placing): void {
+  #deleteLost(found: SnapshotDir, placing: EditScript): void {
     for (const directory of this.#lostIn(found)) {
       placing.deleteEntry(found.match as Directory, directory.name, directory)
     }
   }
 
   /** What was in a directory that was not found may have been found elsewhere. */
-  #searchLost(found: Found): void {
+  #searchLost(found: SnapshotDir): void {
     for (const lost of this.#lostIn(found)) {
       for (const directory of this.#tree.within(lost)) {
         for (const [name, entry] of this.#tree.entriesOf(directory)) {
@@ -276,7 +276,7 @@ export class Reconciliation {
     }
   }
 
-  #lostIn({ match, listing }: Found): Directory[] {
+  #lostIn({ match, listing }: SnapshotDir): Directory[] {
     if (match === undefined || listing.error !== 0 || listing.isUnchanged) return []
     return [...match.subdirectories()].filter((directory) => {
       const isKnown = this.#matching.foundOf(directory) !== undefined || this.#kept.has(directory)
@@ -285,13 +285,13 @@ export class Reconciliation {
     })
   }
 
-  #cover({ match, listing, boundaries }: Found): void {
+  #cover({ match, listing, boundaries }: SnapshotDir): void {
     if (listing.isUnchanged) return
     if (match === undefined || !this.#tree.isAttached(match)) {
       this.#tree.disown(listing.wd)
       return
     }
-    this.#coverer.cover(match, listing)
+    this.#watchStatus.cover(match, listing)
     if (listing.error === 0) {
       match.isListed = true
       match.ino = listing.ino
@@ -300,13 +300,13 @@ export class Reconciliation {
     if (isUnwatched(match)) this.#around.list(match)
     for (const name of boundaries) this.#around.doubt(match, name)
     // A poll takes in what events have told behind its listing, and leaves out what they speak of.
-    if (this.terms.source !== 'poll') this.#translator.listed.add(match)
+    if (this.options.source !== 'poll') this.#translator.listed.add(match)
   }
 
-  #alterDirectory(found: Found, placing: Placing): void {
+  #alterDirectory(found: SnapshotDir, placing: EditScript): void {
     const { match, asEntry } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
-    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, this.terms.since)
-    else if (match.territory.isPolled) match.stat ??= found.listing.owner
+    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, this.options.since)
+    else if (match.mount.usesPolling) match.stat ??= found.listing.owner
   }
 }

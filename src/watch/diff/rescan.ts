@@ -3,7 +3,7 @@ import type { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
-import type { Watches } from '../events/watch_release.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Questions } from '../pending/recheck_queue.ts'
 import type { Surroundings } from '../pending/work_list.ts'
@@ -16,15 +16,15 @@ import type { WalkRequest } from '../scan/walk_request.ts'
 import { Walker } from '../scan/walker.ts'
 import { type Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { Territory } from '../tree/watched_mount.ts'
-import type { SurveyTerms } from './diff_options.ts'
+import { WatchedMount } from '../tree/watched_mount.ts'
+import type { DiffOptions } from './diff_options.ts'
 import { Reconciliation } from './reconcile.ts'
 import { type Boundary, Survey } from './survey.ts'
 
 const trace = debuglog('inotify-bridge')
 
 /** What a name was seen to be, by wd and name; null: nothing is there. */
-export type Looks = Map<number, Map<string, Entry | null>>
+export type StatResults = Map<number, Map<string, Entry | null>>
 
 /** What was seen in a directory, all of it or these names, and what events have spoken of since. */
 export interface Look {
@@ -40,7 +40,7 @@ export interface Link {
   name: string
 }
 
-export interface SurveyorParts {
+export interface RescanParts {
   tree: Tree
   translator: Translator
   around: Surroundings
@@ -48,9 +48,9 @@ export interface SurveyorParts {
   inotify(): InotifySource | undefined
   /** The source for what is at this path; undefined: it is not to be watched, and why. */
   choose(path: string): Promise<Choice | { refused: Error }>
-  /** Another territory has begun below this directory. */
-  extended(territory: Territory, parent: Directory): void
-  watches: Watches
+  /** Another mount has begun below this directory. */
+  extended(mount: WatchedMount, parent: Directory): void
+  watches: WatchRelease
   report(changes: Change[]): void
   trouble(error: unknown): void
   /** What is believed of these may be otherwise from now on: not because a poll has found it so. */
@@ -58,12 +58,12 @@ export interface SurveyorParts {
 }
 
 /** Sends the walker through directories, and into what comes up on its way: other mounts, and symlinks that are followed. */
-export class Surveyor {
-  readonly #parts: SurveyorParts
+export class Rescan {
+  readonly #parts: RescanParts
   readonly #walker = new Walker()
   #links: Link[] = []
 
-  constructor(parts: SurveyorParts) {
+  constructor(parts: RescanParts) {
     this.#parts = parts
   }
 
@@ -82,12 +82,12 @@ export class Surveyor {
    */
   async survey(
     directories: readonly Directory[],
-    terms: SurveyTerms,
+    options: DiffOptions,
     told?: (changes: Change[]) => void,
   ): Promise<Map<Directory, RootFinding>> {
     const { tree, translator, around } = this.#parts
     this.#parts.overtaken(directories)
-    const survey = new Survey(tree, translator, around, terms)
+    const survey = new Survey(tree, translator, around, options)
     const take = (listing: Listing) => {
       survey.take(listing)
       told?.(survey.takeChanges())
@@ -97,15 +97,15 @@ export class Surveyor {
   }
 
   /**
-   * Lists whole territories, and tells by what renames and other changes they have become what they are. `unlisted`: what was short, so
+   * Lists whole mounts, and tells by what renames and other changes they have become what they are. `unlisted`: what was short, so
    * that there may be more to be told.
    */
   async reconcile(
     tops: readonly Directory[],
-    terms: SurveyTerms,
+    options: DiffOptions,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
     this.#parts.overtaken(tops)
-    const reconciliation = this.#reconciliation(terms)
+    const reconciliation = this.#reconciliation(options)
     await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
     const { roots, unlisted } = reconciliation
     return { roots, unlisted }
@@ -115,9 +115,9 @@ export class Surveyor {
   async takeListings(
     directories: readonly Directory[],
     listings: Iterable<Listing>,
-    terms: SurveyTerms,
+    options: DiffOptions,
   ): Promise<boolean> {
-    const survey = this.#reconciliation(terms)
+    const survey = this.#reconciliation(options)
     survey.begin(directories)
     for (const listing of listings) survey.take(listing)
     return await this.#complete(survey, [], (listing) => survey.take(listing))
@@ -132,7 +132,7 @@ export class Surveyor {
       const names = questions.get(directory)
       const place = this.#placeOf(directory)
       return names === undefined
-        ? { ...place, watch: directory.territory.isWatched, stat: true, hash: this.#hashes(directory) }
+        ? { ...place, watch: directory.mount.usesInotify, stat: true, hash: this.#hashes(directory) }
         : { ...place, hash: this.#hashes(directory), names }
     })
     const take = (listing: Listing) => {
@@ -143,10 +143,10 @@ export class Surveyor {
   }
 
   /** Holds what was seen in some directories against what is believed, and tells how it differs. */
-  async takeIn(looks: readonly Look[], terms: SurveyTerms): Promise<void> {
+  async takeIn(looks: readonly Look[], options: DiffOptions): Promise<void> {
     const { tree, translator, around } = this.#parts
     this.#parts.overtaken(looks.map(({ directory }) => directory))
-    const survey = new Survey(tree, translator, around, terms)
+    const survey = new Survey(tree, translator, around, options)
     for (const { directory, names, listing, spoken } of looks) {
       if (names === undefined) survey.takeWhole(directory, listing, spoken)
       else
@@ -160,8 +160,8 @@ export class Surveyor {
   }
 
   /** What is at these names now, by wd. */
-  async look(names: ReadonlyMap<number, ReadonlySet<string>>): Promise<Looks> {
-    const looks: Looks = new Map()
+  async look(names: ReadonlyMap<number, ReadonlySet<string>>): Promise<StatResults> {
+    const looks: StatResults = new Map()
     const requests: WalkRequest[] = []
     const asked: Array<[number, Directory, readonly string[]]> = []
     for (const [wd, some] of names) {
@@ -200,15 +200,15 @@ export class Surveyor {
     return this.#walker.close()
   }
 
-  #hashes({ territory }: Directory): boolean {
-    return this.#parts.settings.hash && territory.isPolled
+  #hashes({ mount }: Directory): boolean {
+    return this.#parts.settings.hash && mount.usesPolling
   }
 
   // Where something is ignored, what was found depends on the names that things have: a rename changes it.
-  #reconciliation(terms: SurveyTerms): Reconciliation | Survey {
+  #reconciliation(options: DiffOptions): Reconciliation | Survey {
     const { tree, translator, around } = this.#parts
-    if (around.hidesSome) return new Survey(tree, translator, around, terms)
-    return new Reconciliation(tree, translator, around, terms)
+    if (around.hidesSome) return new Survey(tree, translator, around, options)
+    return new Reconciliation(tree, translator, around, options)
   }
 
   async #complete(
@@ -221,7 +221,7 @@ export class Surveyor {
     try {
       for (let next = first; ; ) {
         survey.begin(next)
-        const requests = next.map((directory) => this.#surveyRequest(directory, survey.terms))
+        const requests = next.map((directory) => this.#surveyRequest(directory, survey.options))
         const unmade = survey instanceof Survey ? survey.unmade : undefined
         await this.#walker.walk(requests, take, inotify?.watching, unmade)
         if (survey instanceof Survey) await this.#extend(survey)
@@ -237,19 +237,19 @@ export class Surveyor {
     const changes = survey.finish()
     report(changes)
     if (survey.shortage !== undefined) trouble(survey.shortage)
-    this.#parts.watches.retireLeft()
+    this.#parts.watches.releaseUnused()
     return changes.length > 0
   }
 
-  #surveyRequest(directory: Directory, { withStat }: SurveyTerms): WalkRequest {
+  #surveyRequest(directory: Directory, { statAll }: DiffOptions): WalkRequest {
     const { recursive, hidesSome } = this.#parts.around
-    const { territory } = directory
+    const { mount } = directory
     return {
       ...this.#placeOf(directory),
       // What is ignored is never opened, and only JavaScript knows what that is: so, level by level.
       recursive: recursive && !hidesSome,
-      watch: territory.isWatched,
-      stat: territory.isPolled || withStat,
+      watch: mount.usesInotify,
+      stat: mount.usesPolling || statAll,
       hash: this.#hashes(directory),
     }
   }
@@ -281,11 +281,11 @@ export class Surveyor {
     if ('refused' in choice) {
       trace('%s: not watched: %s', path, choice.refused)
       survey.createLeaf(parent, name, 'directory')
-      parent.territory.refuse(parent, name, choice.refused)
+      parent.mount.refuse(parent, name, choice.refused)
       return
     }
     trace('%s: %s, because %s', path, choice.backend, choice.why)
-    this.#begin(survey, parent, name, new Territory(choice.backend, choice.why, mountId))
+    this.#begin(survey, parent, name, new WatchedMount(choice.backend, choice.why, mountId))
   }
 
   /** What a symlink leads to takes its place, unless it is no directory, or one that it lies in. */
@@ -305,14 +305,14 @@ export class Surveyor {
       survey.createLeaf(parent, name, 'symlink')
       return
     }
-    this.#begin(survey, parent, name, new Territory(choice.backend, choice.why, found.mountId, true))
+    this.#begin(survey, parent, name, new WatchedMount(choice.backend, choice.why, found.mountId, true))
   }
 
-  #begin(survey: Survey, parent: Directory, name: string, territory: Territory): void {
-    parent.territory.allow(parent, name)
-    survey.createBase(parent, name, territory)
+  #begin(survey: Survey, parent: Directory, name: string, mount: WatchedMount): void {
+    parent.mount.allow(parent, name)
+    survey.createBase(parent, name, mount)
     // It may have been known already.
-    if (territory.base !== undefined) this.#parts.extended(territory, parent)
+    if (mount.base !== undefined) this.#parts.extended(mount, parent)
   }
 }
 
@@ -322,7 +322,7 @@ function isIt(directory: Directory, listing: Listing): boolean {
 
 function isCycle(parent: Directory, { ino, mountId }: { ino: number; mountId: number }): boolean {
   for (let each: Directory | undefined = parent; each !== undefined; each = each.parent) {
-    if (each.ino === ino && each.territory.mountId === mountId) return true
+    if (each.ino === ino && each.mount.mountId === mountId) return true
   }
   return false
 }

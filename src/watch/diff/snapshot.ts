@@ -3,9 +3,9 @@ import type { Listing } from '../scan/listing.ts'
 import type { Directory } from '../tree/directory.ts'
 
 /** A directory as a walk has found it. */
-export class Found {
+export class SnapshotDir {
   readonly name: string
-  readonly parent: Found | undefined
+  readonly parent: SnapshotDir | undefined
   readonly listing: Listing
   /** Which of the known directories it is. */
   match: Directory | undefined
@@ -17,7 +17,7 @@ export class Found {
   readonly boundaries: string[] = []
   #entries: Entries | undefined
 
-  constructor(name: string, parent: Found | undefined, listing: Listing, match?: Directory) {
+  constructor(name: string, parent: SnapshotDir | undefined, listing: Listing, match?: Directory) {
     this.name = name
     this.parent = parent
     this.listing = listing
@@ -36,18 +36,18 @@ export class Found {
 }
 
 /** Where something was. */
-export interface Origin {
+export interface Removed {
   directory: Directory
   name: string
   entry: Entry
 }
 
 /** Something, no directory, at a place where it was not before. */
-export interface Arrival {
-  at: Found
+export interface Added {
+  at: SnapshotDir
   name: string
   entry: Entry
   /** undefined: it is new. */
-  from: Origin | undefined
+  from: Removed | undefined
   isPlaced: boolean
 }

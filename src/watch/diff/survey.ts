@@ -6,13 +6,13 @@ import type { Entries } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
-import type { Unmade } from '../tree/lazy_directories.ts'
+import type { LazyDirectories } from '../tree/lazy_directories.ts'
 import type { Tree } from '../tree/tree.ts'
-import { Coverer } from '../tree/watch_status.ts'
-import type { Territory } from '../tree/watched_mount.ts'
+import { WatchStatus } from '../tree/watch_status.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 import { Comparison } from './comparison.ts'
 import { Corrections } from './corrections.ts'
-import type { SurveyTerms } from './diff_options.ts'
+import type { DiffOptions } from './diff_options.ts'
 
 /** Another mount, below a directory that was surveyed. */
 export interface Boundary {
@@ -29,8 +29,8 @@ export class Survey {
   readonly #tree: Tree
   readonly #translator: Translator
   readonly #around: Surroundings
-  readonly terms: SurveyTerms
-  readonly #coverer: Coverer
+  readonly options: DiffOptions
+  readonly #watchStatus: WatchStatus
   readonly #corrections: Corrections
   readonly #comparison: Comparison
   // By the id of their listing.
@@ -45,28 +45,28 @@ export class Survey {
   /** What was found in the place of roots. */
   readonly roots = new Map<Directory, RootFinding>()
   /** Takes what there is nothing to tell of, where nothing was known. */
-  unmade: Unmade | undefined
+  unmade: LazyDirectories | undefined
 
-  constructor(tree: Tree, translator: Translator, around: Surroundings, terms: SurveyTerms) {
+  constructor(tree: Tree, translator: Translator, around: Surroundings, options: DiffOptions) {
     this.#tree = tree
     this.#translator = translator
     this.#around = around
-    this.terms = terms
-    this.#coverer = new Coverer(tree, around, terms.pollInstead)
-    this.#corrections = new Corrections(tree, translator, terms)
+    this.options = options
+    this.#watchStatus = new WatchStatus(tree, around, options.fallBackToPolling)
+    this.#corrections = new Corrections(tree, translator, options)
     const goInto = (directory: Directory) => this.#deeper.push(directory)
     const corrections = this.#corrections
-    this.#comparison = new Comparison({ tree, translator, around, terms, corrections, goInto })
+    this.#comparison = new Comparison({ tree, translator, around, options, corrections, goInto })
   }
 
   /** The first error for want of something that was not known yet. */
   get shortage(): InotifyError | undefined {
-    return this.#coverer.shortage
+    return this.#watchStatus.shortage
   }
 
-  /** See {@link Coverer.unlisted}. */
+  /** See {@link WatchStatus.unlisted}. */
   get unlisted(): InotifyError | undefined {
-    return this.#coverer.unlisted
+    return this.#watchStatus.unlisted
   }
 
   /** The requests that the listings to come answer. */
@@ -74,9 +74,9 @@ export class Survey {
     this.#directories = [...directories]
     this.#isNew.length = 0
     const { recursive, hidesSome, followsLinks } = this.#around
-    const { silent, withStat, touched } = this.terms
-    const takesAll = silent && recursive && !hidesSome && !followsLinks
-    if (takesAll && !withStat && touched === undefined) this.unmade = this.#tree.beginUnmade()
+    const { baseline, statAll, eventNames } = this.options
+    const takesAll = baseline && recursive && !hidesSome && !followsLinks
+    if (takesAll && !statAll && eventNames === undefined) this.unmade = this.#tree.beginUnmade()
   }
 
   /** What has come up since {@link begin} and is to be surveyed as well. */
@@ -117,7 +117,7 @@ export class Survey {
       return
     }
     this.#cover(directory, listing)
-    if (listing.error === 0 || directory.territory.uncovered.has(directory)) this.#adopt(directory, listing)
+    if (listing.error === 0 || directory.mount.uncovered.has(directory)) this.#adopt(directory, listing)
   }
 
   #above(id: number): Directory | undefined {
@@ -156,13 +156,13 @@ export class Survey {
     if (this.#tree.isAttached(directory)) this.#comparison.compare(directory, seen, names)
   }
 
-  /** Where another territory begins; it is surveyed next. */
-  createBase(parent: Directory, name: string, territory: Territory): void {
+  /** Where another mount begins; it is surveyed next. */
+  createBase(parent: Directory, name: string, mount: WatchedMount): void {
     const known = this.#corrections.knownAt(parent, name)
     if (known instanceof Directory) return
     if (known !== undefined) this.#corrections.delete(parent, name, known)
-    territory.base = this.#corrections.create(parent, name, 0, territory)
-    this.#deeper.push(territory.base)
+    mount.base = this.#corrections.create(parent, name, 0, mount)
+    this.#deeper.push(mount.base)
   }
 
   /** A directory that is not gone into, or a symlink that leads nowhere or back. */
@@ -182,11 +182,10 @@ export class Survey {
       this.#around.doubt(parent, name)
       return undefined
     }
-    if (listing.mountId !== directory.territory.mountId && listing.error === 0) {
+    if (listing.mountId !== directory.mount.mountId && listing.error === 0) {
       this.#corrections.delete(parent, name, directory)
       // Unmounted, or mounted over.
-      if (listing.mountId === parent.territory.mountId)
-        return this.#corrections.create(parent, name, listing.ino)
+      if (listing.mountId === parent.mount.mountId) return this.#corrections.create(parent, name, listing.ino)
       this.#boundaries.push({ parent, name, mountId: listing.mountId })
       return undefined
     }
@@ -203,7 +202,7 @@ export class Survey {
     this.roots.set(directory, findingOf(listing))
     if (listing.error !== 0) return undefined
     directory.ino = listing.ino
-    directory.territory.mountId = listing.mountId
+    directory.mount.mountId = listing.mountId
     return directory
   }
 
@@ -211,7 +210,7 @@ export class Survey {
     const { name } = listing
     // It was found elsewhere while the walk went on, and is listed there.
     if (!this.#tree.isAttached(parent)) return undefined
-    if (this.terms.touched?.get(parent)?.has(name)) return undefined
+    if (this.options.eventNames?.get(parent)?.has(name)) return undefined
     // Of a parent that was unknown, nothing is known.
     const known =
       listing.parent !== undefined && this.#isNew[listing.parent]
@@ -219,7 +218,7 @@ export class Survey {
         : this.#corrections.knownAt(parent, name, listing.ino)
     const directory = known instanceof Directory ? known : undefined
     if (listing.isBoundary) {
-      if (directory?.territory.base === directory && directory?.territory.mountId === listing.mountId) {
+      if (directory?.mount.base === directory && directory?.mount.mountId === listing.mountId) {
         this.#deeper.push(directory as Directory)
       } else {
         if (directory !== undefined) this.#corrections.delete(parent, name, directory)
@@ -240,19 +239,19 @@ export class Survey {
     if (known !== undefined) return undefined
     const found =
       this.#findMoved(parent, name, listing) ?? this.#corrections.create(parent, name, listing.ino)
-    if (found.territory.isPolled) {
+    if (found.mount.usesPolling) {
       found.stat = this.#subdirectories.get(parent)?.get(name)?.stat ?? listing.owner
     }
     // Found by a poll, which adds no watch.
-    const needsWatch = found.territory.isWatched && listing.wd === 0
-    if (needsWatch && (parent.wd > 0 || parent.territory.base === found)) this.#deeper.push(found)
+    const needsWatch = found.mount.usesInotify && listing.wd === 0
+    if (needsWatch && (parent.wd > 0 || parent.mount.base === found)) this.#deeper.push(found)
     return found
   }
 
   /** A directory that has this listing's watch already, and is taken here from where it was. */
   #findMoved(parent: Directory, name: string, listing: Listing): Directory | undefined {
     if (listing.wd <= 0) return undefined
-    const from = this.#tree.at(listing.wd).find((other) => other.territory === parent.territory)
+    const from = this.#tree.at(listing.wd).find((other) => other.mount === parent.mount)
     if (from === undefined || isWithin(parent, from)) return undefined
     this.#corrections.move(from, parent, name)
     return from
@@ -261,14 +260,14 @@ export class Survey {
   /** Its watch, or why there is none. */
   #cover(directory: Directory, listing: Listing): void {
     const { wd } = listing
-    const { territory } = directory
+    const { mount } = directory
     const others = wd > 0 ? this.#tree.at(wd) : []
-    const stale = others.find((other) => other !== directory && other.territory === territory)
-    this.#coverer.cover(directory, listing)
+    const stale = others.find((other) => other !== directory && other.mount === mount)
+    this.#watchStatus.cover(directory, listing)
     if (stale !== undefined) this.#displace(stale, directory)
   }
 
-  // One directory has one place in a territory. Where the watch says that this is another that was known elsewhere, that place is out
+  // One directory has one place in a mount. Where the watch says that this is another that was known elsewhere, that place is out
   // of date: its event is on the way, or was lost.
   #displace(stale: Directory, directory: Directory): void {
     const { parent, name } = stale
@@ -282,23 +281,22 @@ export class Survey {
     const isNew = !directory.isListed
     this.#isNew[listing.id] = isNew
     // A poll takes in what events have told behind its listing, and leaves out what they speak of.
-    if (this.terms.source !== 'poll') this.#setListed(directory, isNew)
+    if (this.options.source !== 'poll') this.#setListed(directory, isNew)
     directory.isListed = true
     const { recursive, hidesSome, followsLinks } = this.#around
-    if (directory.territory.isPolled) this.#subdirectories.set(directory, listing.subdirectories())
-    const isAsPacked = directory.territory.isPolled || !this.terms.withStat
-    if (isNew && this.terms.silent && recursive && isAsPacked && !hidesSome && !followsLinks) {
+    if (directory.mount.usesPolling) this.#subdirectories.set(directory, listing.subdirectories())
+    const isAsPacked = directory.mount.usesPolling || !this.options.statAll
+    if (isNew && this.options.baseline && recursive && isAsPacked && !hidesSome && !followsLinks) {
       if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)
-      const { territory } = directory
-      if (!territory.isPolled && this.#translator.listed.has(territory))
-        this.unmade?.open(listing.id, directory)
+      const { mount } = directory
+      if (!mount.usesPolling && this.#translator.listed.has(mount)) this.unmade?.open(listing.id, directory)
     } else this.#comparison.compare(directory, listing.entries())
   }
 
   #setListed(directory: Directory, isNew: boolean): void {
-    const { territory } = directory
-    if (territory.base === directory) this.#translator.listed.add(territory)
-    // With its base, all that is new in a territory.
-    else if (!isNew || !this.#translator.listed.has(territory)) this.#translator.listed.add(directory)
+    const { mount } = directory
+    if (mount.base === directory) this.#translator.listed.add(mount)
+    // With its base, all that is new in a mount.
+    else if (!isNew || !this.#translator.listed.has(mount)) this.#translator.listed.add(directory)
   }
 }

@@ -2,38 +2,38 @@ import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
 import { MountWatch } from '../../mounts/mount_watch.ts'
 import { warn } from '../../warning.ts'
-import type { SurveyTerms } from '../diff/diff_options.ts'
-import { Surveyor } from '../diff/rescan.ts'
-import { Events } from '../events/event_handler.ts'
+import type { DiffOptions } from '../diff/diff_options.ts'
+import { Rescan } from '../diff/rescan.ts'
+import { EventHandler } from '../events/event_handler.ts'
 import { InotifySource } from '../events/inotify_source.ts'
 import { Translator } from '../events/translator.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
-import { Watches } from '../events/watch_release.ts'
+import { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
-import { Doubts } from '../pending/recheck_queue.ts'
+import { RecheckQueue } from '../pending/recheck_queue.ts'
 import type { Surroundings } from '../pending/work_list.ts'
-import { Pace } from '../poll/poll_interval.ts'
-import { Polling } from '../poll/poller.ts'
+import { PollInterval } from '../poll/poll_interval.ts'
+import { Poller } from '../poll/poller.ts'
 import type { Change, Kind } from '../report/change.ts'
 import { textOf } from '../report/name_key.ts'
-import { Telling } from '../report/reporter.ts'
+import { Reporter } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence, staleMountError } from '../report/watch_error.ts'
-import { Attaching } from '../roots/attach.ts'
+import { Attacher } from '../roots/attach.ts'
 import { type Coverage, coverageOf } from '../roots/coverage.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import { Root } from '../roots/root.ts'
-import { Presence } from '../roots/root_monitor.ts'
+import { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import { Tree } from '../tree/tree.ts'
-import { Recovery } from './overflow_recovery.ts'
-import { Schedule } from './repeating_task.ts'
-import { Settling } from './settle.ts'
-import { MountsBelow } from './submounts.ts'
-import { Lane } from './task_queue.ts'
+import { OverflowRecovery } from './overflow_recovery.ts'
+import { RepeatingTask } from './repeating_task.ts'
+import { Settle } from './settle.ts'
+import { Submounts } from './submounts.ts'
+import { TaskQueue } from './task_queue.ts'
 
-export interface RootsListener {
+export interface EngineListener {
   /** Paths are keys: see names.ts. */
   changes(changes: Change[]): void
   /** Something is not as it should be, and the watching goes on. */
@@ -47,38 +47,38 @@ export interface RootsListener {
 const trace = debuglog('inotify-bridge')
 
 /** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
-export class Roots implements Surroundings {
+export class Engine implements Surroundings {
   readonly recursive: boolean
   readonly hidesSome: boolean
   readonly followsLinks: boolean
   readonly #settings: Settings
   readonly #system: WatchSystem
-  readonly #listener: RootsListener
+  readonly #listener: EngineListener
   readonly #roots = new Map<string, Root>()
   readonly #tree = new Tree()
-  readonly #doubts = new Doubts()
+  readonly #rechecks = new RecheckQueue()
   readonly #toBeListed = new Set<Directory>()
   readonly #translator = new Translator(this.#tree, this)
-  readonly #lane = new Lane()
-  readonly #surveyor: Surveyor
-  readonly #watches: Watches
-  readonly #events: Events
+  readonly #queue = new TaskQueue()
+  readonly #rescan: Rescan
+  readonly #watches: WatchRelease
+  readonly #events: EventHandler
   readonly #files: FileRoots
-  readonly #polling: Polling
-  readonly #polls: Schedule
-  readonly #pace: Pace
-  readonly #settling: Settling
-  readonly #mounts: MountWatch
-  readonly #attaching: Attaching
-  readonly #presence: Presence
-  readonly #recovery: Recovery
-  readonly #telling: Telling
+  readonly #poller: Poller
+  readonly #polls: RepeatingTask
+  readonly #pace: PollInterval
+  readonly #settle: Settle
+  readonly #mountWatch: MountWatch
+  readonly #attacher: Attacher
+  readonly #rootMonitor: RootMonitor
+  readonly #overflowRecovery: OverflowRecovery
+  readonly #reporter: Reporter
   #inotify: InotifySource | undefined
   // One whose first listing is under way: how far it has come, coverage() tells.
   #beginning: Root | undefined
   #closed = false
 
-  constructor(settings: Settings, system: WatchSystem, listener: RootsListener) {
+  constructor(settings: Settings, system: WatchSystem, listener: EngineListener) {
     this.#settings = settings
     this.#system = system
     this.#listener = listener
@@ -86,117 +86,123 @@ export class Roots implements Surroundings {
     this.hidesSome = settings.ignores !== undefined
     this.followsLinks = settings.followSymlinks
     const { persistent } = settings
-    const telling = new Telling(settings, (changes) => listener.changes(changes))
-    this.#telling = telling
-    const [tree, lane] = [this.#tree, this.#lane]
+    const reporter = new Reporter(settings, (changes) => listener.changes(changes))
+    this.#reporter = reporter
+    const [tree, queue] = [this.#tree, this.#queue]
     const failed = (error: unknown) => {
       if (this.#closed) return
       trace('%s', error)
       listener.trouble(error)
     }
-    const watches = new Watches({
+    const watches = new WatchRelease({
       tree,
       inotify: () => this.#inotify,
-      keeps: (wd) => files.has(wd) || attaching.ways.has(wd),
+      keeps: (wd) => files.has(wd) || attacher.ways.has(wd),
     })
     const shared = {
       settings,
       system,
-      telling,
+      reporter,
       tree,
-      lane,
+      queue,
       failed,
       persistent,
       around: this,
       translator: this.#translator,
-      doubts: this.#doubts,
+      rechecks: this.#rechecks,
       toBeListed: this.#toBeListed,
       inotify: () => this.#inotify,
       openInotify: () => this.#openInotify(),
       roots: () => (this.#closed ? [] : [...this.#roots.values()]),
-      terms: (terms: Partial<SurveyTerms>) => this.#terms(terms),
+      options: (options: Partial<DiffOptions>) => this.#options(options),
       watches,
       retire: (wds: Iterable<number>) => watches.retire(wds),
-      report: (changes: Change[]) => telling.report(changes),
+      report: (changes: Change[]) => reporter.report(changes),
       trouble: (error: unknown) => listener.trouble(error),
       room: () => listener.room(),
       arm: () => this.#arm(),
-      overtaken: (directories: readonly Directory[]) => polling.overtake(directories),
+      overtaken: (directories: readonly Directory[]) => poller.overtake(directories),
     }
-    const surveyor = new Surveyor({
+    const rescan = new Rescan({
       ...shared,
-      choose: (path) => attaching.chooseBelow(path),
-      extended: (territory, parent) => attaching.rootOf(tree.topOf(parent))?.territories.add(territory),
+      choose: (path) => attacher.chooseBelow(path),
+      extended: (mount, parent) => attacher.rootOf(tree.topOf(parent))?.mounts.add(mount),
     })
     const files = new FileRoots({
       ...shared,
       inotify: () => this.#inotify?.inotify,
       lost: (file, how) => {
         for (const root of this.#rootsOf(file)) {
-          presence.lose(root, 'inotify')
+          rootMonitor.markLost(root, 'inotify')
           if (how === 'stale') root.absence = staleMountError(root.path)
         }
       },
       mayBeBack: async (file) => {
-        for (const root of this.#rootsOf(file)) await presence.replace(root, 'inotify')
+        for (const root of this.#rootsOf(file)) await rootMonitor.reattach(root, 'inotify')
       },
     })
-    const mounts = new MountWatch((points) => {
-      const looked = lane.run(() => mountsBelow.look(points))
+    const mountWatch = new MountWatch((points) => {
+      const looked = queue.run(() => submounts.look(points))
       looked.then(() => this.#arm()).catch(failed)
     })
-    const attaching = new Attaching({ ...shared, surveyor, files, mounts })
-    const events = new Events({
+    const attacher = new Attacher({ ...shared, rescan, files, mountWatch })
+    const events = new EventHandler({
       ...shared,
-      surveyor,
+      rescan,
       lost: (top) => {
-        const root = attaching.rootOf(top)
-        if (root !== undefined) presence.lose(root, 'inotify')
+        const root = attacher.rootOf(top)
+        if (root !== undefined) rootMonitor.markLost(root, 'inotify')
       },
     })
-    const pace = new Pace(settings.interval, warnOfSlowPolls)
-    const polling = new Polling({
+    const pace = new PollInterval(settings.interval, warnOfSlowPolls)
+    const poller = new Poller({
       ...shared,
       pace,
       interval: settings.interval,
       events,
-      surveyor,
+      rescan,
       files,
-      replace: (root) => presence.replace(root, 'poll'),
+      replace: (root) => rootMonitor.reattach(root, 'poll'),
       recursive: this.recursive && !this.hidesSome,
       // What is not ignored is surveyed level by level, each time.
       compares: !(this.recursive && this.hidesSome),
     })
-    const presence = new Presence({
+    const rootMonitor = new RootMonitor({
       ...shared,
-      surveyor,
+      rescan,
       files,
-      attaching,
-      polling,
-      goodUntil: () => recovery.goodUntil,
+      attacher,
+      poller,
+      consistentUntil: () => overflowRecovery.consistentUntil,
     })
-    const mountsBelow = new MountsBelow({ ...shared, events, presence })
-    const recovery = new Recovery({ ...shared, surveyor, events, files, presence, polling })
-    this.#polls = new Schedule({
+    const submounts = new Submounts({ ...shared, events, rootMonitor })
+    const overflowRecovery = new OverflowRecovery({ ...shared, rescan, events, files, rootMonitor, poller })
+    this.#polls = new RepeatingTask({
       every: () => pace.rest,
       persistent,
       failed,
-      needed: () => polling.isNeeded(),
-      run: () => polling.poll(),
-      linger: () => polling.linger(),
-      interrupt: (isRunDue) => polling.interrupt(isRunDue),
+      needed: () => poller.isNeeded(),
+      run: () => poller.poll(),
+      pollIdle: () => poller.pollIdle(),
+      interrupt: (isRunDue) => poller.interrupt(isRunDue),
     })
-    this.#settling = new Settling({ ...shared, events, presence, recovery, poll: () => this.#polls.now() })
-    this.#surveyor = surveyor
+    this.#settle = new Settle({
+      ...shared,
+      events,
+      rootMonitor,
+      overflowRecovery,
+      poll: () => this.#polls.now(),
+    })
+    this.#rescan = rescan
     this.#watches = watches
     this.#files = files
-    this.#mounts = mounts
-    this.#attaching = attaching
+    this.#mountWatch = mountWatch
+    this.#attacher = attacher
     this.#events = events
-    this.#polling = polling
+    this.#poller = poller
     this.#pace = pace
-    this.#presence = presence
-    this.#recovery = recovery
+    this.#rootMonitor = rootMonitor
+    this.#overflowRecovery = overflowRecovery
   }
 
   hides(path: string, kind: Kind): boolean {
@@ -208,7 +214,7 @@ export class Roots implements Surroundings {
   }
 
   doubt(directory: Directory, name: string): void {
-    this.#doubts.add(directory, name)
+    this.#rechecks.add(directory, name)
   }
 
   moved(directory: Directory): void {
@@ -216,7 +222,7 @@ export class Roots implements Surroundings {
   }
 
   follow(parent: Directory, name: string): boolean {
-    if (this.followsLinks) this.#surveyor.follow({ parent, name })
+    if (this.followsLinks) this.#rescan.follow({ parent, name })
     return this.followsLinks
   }
 
@@ -225,13 +231,13 @@ export class Roots implements Surroundings {
    * watched, or EBADF.
    */
   add(path: string): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       this.#assertOpen()
       if (this.#roots.has(path)) return
       const root = new Root(path)
       this.#beginning = root
       try {
-        await this.#attaching.attach(root)
+        await this.#attacher.attach(root)
       } catch (error) {
         if (!isAbsence(error)) {
           this.#forget(root)
@@ -248,10 +254,10 @@ export class Roots implements Surroundings {
   }
 
   remove(path: string): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const root = this.#roots.get(path)
       if (root === undefined) return
-      this.#telling.report(this.#translator.giveUp(this.#translator.pending))
+      this.#reporter.report(this.#translator.giveUp(this.#translator.pending))
       this.#roots.delete(path)
       this.#forget(root)
     })
@@ -260,18 +266,18 @@ export class Roots implements Surroundings {
   /** Every change made before this call has been told when it resolves. Rejects with EBADF if closed before that. */
   async sync(): Promise<void> {
     this.#assertOpen()
-    await this.#settling.sync()
-    this.#telling.flush()
+    await this.#settle.sync()
+    this.#reporter.flush()
     this.#assertOpen()
   }
 
   coverage(): Coverage[] {
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
-      root.dropTerritories(this.#tree)
+      root.dropMounts(this.#tree)
       const isThere = root.isPresent || root === this.#beginning
       return coverageOf(root, this.#tree, isThere, this.#pace.slowness, (base) =>
-        this.#polling.glancesAt(base),
+        this.#poller.statsOnly(base),
       )
     })
   }
@@ -279,30 +285,30 @@ export class Roots implements Surroundings {
   /** Nothing is told after the call. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#telling.stop()
-    this.#recovery.stop()
-    this.#mounts.close()
+    this.#reporter.stop()
+    this.#overflowRecovery.stop()
+    this.#mountWatch.close()
     this.#files.close()
-    const walks = [this.#surveyor.close(), this.#polling.close()]
-    const stopped = [...walks, this.#polls.stop(), this.#settling.stop()]
+    const walks = [this.#rescan.close(), this.#poller.close()]
+    const stopped = [...walks, this.#polls.stop(), this.#settle.stop()]
     await this.#inotify?.close()
     await Promise.all(stopped)
-    await this.#lane.idle()
+    await this.#queue.idle()
   }
 
   #assertOpen(): void {
     if (this.#closed) throw closedError()
   }
 
-  #terms(terms: Partial<SurveyTerms>): SurveyTerms {
+  #options(options: Partial<DiffOptions>): DiffOptions {
     return {
       source: 'rescan',
       since: Number.POSITIVE_INFINITY,
-      byName: false,
-      silent: false,
-      withStat: false,
-      pollInstead: this.#settings.backend === 'auto',
-      ...terms,
+      matchByName: false,
+      baseline: false,
+      statAll: false,
+      fallBackToPolling: this.#settings.backend === 'auto',
+      ...options,
     }
   }
 
@@ -313,13 +319,13 @@ export class Roots implements Surroundings {
     const inotify = this.#system.openInotify({ persistent: this.#settings.persistent })
     this.#inotify = new InotifySource(inotify, this.#system.directoryMask, {
       events: async (batch, start, end) => {
-        await this.#lane.run(() => this.#onEvents(batch, start, end))
+        await this.#queue.run(() => this.#onEvents(batch, start, end))
         this.#arm()
         await this.#listener.room()
       },
-      overflow: () => this.#lane.run(async () => this.#recovery.onOverflow()),
+      overflow: () => this.#queue.run(async () => this.#overflowRecovery.onOverflow()),
       recover: async () => {
-        await this.#recovery.recover()
+        await this.#overflowRecovery.recover()
         this.#arm()
       },
       failed: (error) => this.#listener.broken(error),
@@ -327,17 +333,17 @@ export class Roots implements Surroundings {
   }
 
   async #onEvents(batch: EventBatch, start: number, end: number): Promise<void> {
-    await this.#events.take(batch, start, end)
+    await this.#events.handle(batch, start, end)
     await this.#files.take(batch, start, end)
-    if (this.#attaching.ways.collect(batch, start, end, ABOUT_NAME | GONE).size > 0)
-      await this.#presence.verify()
+    if (this.#attacher.ways.collect(batch, start, end, ABOUT_NAME | GONE).size > 0)
+      await this.#rootMonitor.checkIdentity()
   }
 
   #forget(root: Root): void {
     root.isPresent = false
-    this.#attaching.detach(root)
-    this.#watches.retireLeft()
-    this.#polling.discard()
+    this.#attacher.detach(root)
+    this.#watches.releaseUnused()
+    this.#poller.discard()
   }
 
   #rootsOf(file: FileRoot): Root[] {
@@ -347,7 +353,7 @@ export class Roots implements Surroundings {
   /** There may be something to be polled, or to be looked at. */
   #arm(): void {
     this.#polls.arm()
-    this.#settling.arm()
+    this.#settle.arm()
   }
 }
 

@@ -1,38 +1,38 @@
 import { debuglog } from 'node:util'
-import type { SurveyTerms } from '../diff/diff_options.ts'
-import type { Surveyor } from '../diff/rescan.ts'
-import type { Events } from '../events/event_handler.ts'
+import type { DiffOptions } from '../diff/diff_options.ts'
+import type { Rescan } from '../diff/rescan.ts'
+import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
-import type { Watches } from '../events/watch_release.ts'
-import type { Doubts } from '../pending/recheck_queue.ts'
-import type { Polling } from '../poll/poller.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
+import type { RecheckQueue } from '../pending/recheck_queue.ts'
+import type { Poller } from '../poll/poller.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
-import type { Presence } from '../roots/root_monitor.ts'
+import type { RootMonitor } from '../roots/root_monitor.ts'
 import { CLOCK_SLACK_MS } from '../scan/clock.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Territory } from '../tree/watched_mount.ts'
-import type { Lane } from './task_queue.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { TaskQueue } from './task_queue.ts'
 
-export interface RecoveryParts {
+export interface OverflowRecoveryParts {
   persistent: boolean
-  lane: Lane
+  queue: TaskQueue
   tree: Tree
   translator: Translator
-  doubts: Doubts
-  surveyor: Pick<Surveyor, 'reconcile'>
-  events: Pick<Events, 'list'>
+  rechecks: RecheckQueue
+  rescan: Pick<Rescan, 'reconcile'>
+  events: Pick<EventHandler, 'list'>
   files: Pick<FileRoots, 'lookAtAll'>
-  presence: Pick<Presence, 'verify'>
-  polling: Pick<Polling, 'discard'>
+  rootMonitor: Pick<RootMonitor, 'checkIdentity'>
+  poller: Pick<Poller, 'discard'>
   inotify(): Pick<InotifySource, 'kernelWatches' | 'isBarrier'> | undefined
   roots(): Root[]
-  watches: Pick<Watches, 'retire'>
-  terms(terms: Partial<SurveyTerms>): SurveyTerms
+  watches: Pick<WatchRelease, 'retire'>
+  options(options: Partial<DiffOptions>): DiffOptions
   report(changes: Change[]): void
   trouble(error: unknown): void
 }
@@ -43,22 +43,22 @@ const LONGEST_WAIT_MS = 1000
 const trace = debuglog('inotify-bridge')
 
 /** After an overflow: what is there is held against what is believed, so that what was not told is found. */
-export class Recovery {
-  readonly #parts: RecoveryParts
+export class OverflowRecovery {
+  readonly #parts: OverflowRecoveryParts
   /** ms since the epoch: all that was done before has been told. */
-  goodUntil = Date.now()
+  consistentUntil = Date.now()
   // The same, when events were lost.
   #lostSince = 0
   #wake: (() => void) | undefined
   #stopped = false
 
-  constructor(parts: RecoveryParts) {
+  constructor(parts: OverflowRecoveryParts) {
     this.#parts = parts
   }
 
   onOverflow(): void {
     const { translator, report } = this.#parts
-    this.#lostSince = this.goodUntil
+    this.#lostSince = this.consistentUntil
     report(translator.giveUp(translator.pending))
     for (const root of this.#watched()) {
       root.isOverflown = true
@@ -69,7 +69,7 @@ export class Recovery {
   /** As soon as there are threads, descriptors and memory for it. Meanwhile no event is told, and what else there is to do goes on. */
   async recover(): Promise<void> {
     for (let wait = SHORTEST_WAIT_MS; !this.#stopped; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-      const shortage = await this.#parts.lane.run(() => this.#tryToRecover())
+      const shortage = await this.#parts.queue.run(() => this.#tryToRecover())
       if (shortage === undefined) return
       trace('not recovered: %s', shortage)
       if (wait === SHORTEST_WAIT_MS) this.#parts.trouble(shortage)
@@ -95,17 +95,17 @@ export class Recovery {
   }
 
   async #recover(): Promise<void> {
-    const { polling, doubts, presence, surveyor, events, files, terms, report } = this.#parts
+    const { poller, rechecks, rootMonitor, rescan, events, files, options, report } = this.#parts
     const roots = this.#watched()
     const startedAt = Date.now()
-    polling.discard()
-    doubts.clear()
-    const shortage = await presence.verify()
+    poller.discard()
+    rechecks.clear()
+    const shortage = await rootMonitor.checkIdentity()
     if (shortage !== undefined) throw shortage
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
-    const { roots: found, unlisted } = await surveyor.reconcile(
+    const { roots: found, unlisted } = await rescan.reconcile(
       present.map(({ top }) => top as Directory),
-      terms({ since: this.#lostSince - CLOCK_SLACK_MS, withStat: true }),
+      options({ since: this.#lostSince - CLOCK_SLACK_MS, statAll: true }),
     )
     for (const root of present) {
       const finding = found.get(root.top as Directory)
@@ -116,7 +116,7 @@ export class Recovery {
     await events.list()
     await files.lookAtAll('rescan')
     await this.#reconcileWatches()
-    this.goodUntil = startedAt
+    this.consistentUntil = startedAt
     for (const root of roots) {
       if (root.isOverflown && root.isPresent) report([aboutRoot('recovered', root, 'rescan')])
       root.isOverflown = false
@@ -125,24 +125,23 @@ export class Recovery {
 
   /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
   async #reconcileWatches(): Promise<void> {
-    const { tree, doubts, watches } = this.#parts
+    const { tree, rechecks, watches } = this.#parts
     const inotify = this.#parts.inotify()
     const wds = await inotify?.kernelWatches()
     if (inotify === undefined || wds === undefined) return
     for (const directory of tree.watchedBut(wds)) {
       tree.loseWatch(directory)
-      if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
+      if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
     }
     watches.retire([...wds].filter((wd) => !inotify.isBarrier(wd)))
   }
 
   #watched(): Root[] {
-    const isWatched = ({ isWatched }: Territory) => isWatched
+    const isWatched = ({ usesInotify }: WatchedMount) => usesInotify
     return this.#parts
       .roots()
       .filter(
-        ({ isPresent, file, territories }) =>
-          isPresent && (file !== undefined || [...territories].some(isWatched)),
+        ({ isPresent, file, mounts }) => isPresent && (file !== undefined || [...mounts].some(isWatched)),
       )
   }
 

@@ -1,6 +1,6 @@
-import { Lane } from './task_queue.ts'
+import { TaskQueue } from './task_queue.ts'
 
-export interface ScheduledWork {
+export interface RepeatedWork {
   /** ms from the end of one run to the start of the next. */
   every(): number
   persistent: boolean
@@ -12,28 +12,28 @@ export interface ScheduledWork {
    * Waits in place of the timer, and of runs that would find nothing to do. Resolves with whether there is something; if not, the
    * timer decides. undefined: the timer does in any case.
    */
-  linger?(): Promise<boolean> | undefined
+  pollIdle?(): Promise<boolean> | undefined
   /** Ends the lingering, and whatever it has come to: a run is due that begins now. Else, if there is more to be done by now. */
   interrupt?(isRunDue: boolean): void
 }
 
 /** Work that is repeated while it is needed. One run at a time. */
-export class Schedule {
-  readonly #work: ScheduledWork
-  readonly #lane = new Lane()
+export class RepeatingTask {
+  readonly #work: RepeatedWork
+  readonly #queue = new TaskQueue()
   #timer: NodeJS.Timeout | undefined
   #isLingering = false
   #stopped = false
 
-  constructor(work: ScheduledWork) {
+  constructor(work: RepeatedWork) {
     this.#work = work
   }
 
-  /** To be called when {@link ScheduledWork.needed} may have become true. */
+  /** To be called when {@link RepeatedWork.needed} may have become true. */
   arm(): void {
     if (this.#isLingering) this.#work.interrupt?.(false)
     if (this.#timer !== undefined || this.#isLingering || this.#stopped || !this.#work.needed()) return
-    const lingering = this.#work.linger?.()
+    const lingering = this.#work.pollIdle?.()
     if (lingering === undefined) {
       this.#wait()
       return
@@ -62,11 +62,11 @@ export class Schedule {
     this.#stopped = true
     clearTimeout(this.#timer)
     this.#work.interrupt?.(true)
-    await this.#lane.idle()
+    await this.#queue.idle()
   }
 
   #run(): Promise<void> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       if (!this.#stopped) await this.#work.run()
     })
   }

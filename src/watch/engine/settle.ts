@@ -1,20 +1,20 @@
 import { debuglog } from 'node:util'
-import type { Events } from '../events/event_handler.ts'
+import { CoalescedTask } from '../../coalesced_task.ts'
+import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
-import type { Doubts } from '../pending/recheck_queue.ts'
-import type { Presence } from '../roots/root_monitor.ts'
-import { SharedRun } from './coalesced_task.ts'
-import type { Recovery } from './overflow_recovery.ts'
-import { Schedule } from './repeating_task.ts'
-import type { Lane } from './task_queue.ts'
+import type { RecheckQueue } from '../pending/recheck_queue.ts'
+import type { RootMonitor } from '../roots/root_monitor.ts'
+import type { OverflowRecovery } from './overflow_recovery.ts'
+import { RepeatingTask } from './repeating_task.ts'
+import type { TaskQueue } from './task_queue.ts'
 
-export interface SettlingParts {
+export interface SettleParts {
   persistent: boolean
-  lane: Lane
-  events: Events
-  doubts: Doubts
-  presence: Presence
-  recovery: Recovery
+  queue: TaskQueue
+  events: EventHandler
+  rechecks: RecheckQueue
+  rootMonitor: RootMonitor
+  overflowRecovery: OverflowRecovery
   inotify(): InotifySource | undefined
   /** Polls what is polled, now. */
   poll(): Promise<void>
@@ -32,15 +32,15 @@ const MOST_LOOKS = 8
 const trace = debuglog('inotify-bridge')
 
 /** What events have left open is settled: a little later, or at once for sync(), with all that no event tells. */
-export class Settling {
-  readonly #parts: SettlingParts
-  readonly #schedule: Schedule
-  readonly #syncing = new SharedRun(() => this.#sync())
+export class Settle {
+  readonly #parts: SettleParts
+  readonly #schedule: RepeatingTask
+  readonly #syncing = new CoalescedTask(() => this.#sync())
 
-  constructor(parts: SettlingParts) {
+  constructor(parts: SettleParts) {
     this.#parts = parts
     const { persistent, failed, events } = parts
-    this.#schedule = new Schedule({
+    this.#schedule = new RepeatingTask({
       every: () => SETTLING_MS,
       persistent,
       failed,
@@ -78,18 +78,18 @@ export class Settling {
   }
 
   async #catchUp(): Promise<void> {
-    const { inotify, doubts, poll, lane, presence } = this.#parts
+    const { inotify, rechecks, poll, queue, rootMonitor } = this.#parts
     await inotify()?.barrier()
     // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && !doubts.isEmpty); i++) await this.#schedule.now()
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#schedule.now()
     await poll()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
-    await lane.run(() => presence.verify())
+    await queue.run(() => rootMonitor.checkIdentity())
     await inotify()?.barrier()
   }
 
   async #settle(): Promise<void> {
-    const { events, inotify, lane, recovery } = this.#parts
+    const { events, inotify, queue, overflowRecovery } = this.#parts
     if (!events.isUnsettled) return
     const release = events.hold()
     const startedAt = Date.now()
@@ -98,15 +98,15 @@ export class Settling {
     await inotify()
       ?.barrier()
       .catch((error) => trace('no barrier: %s', error))
-    const resolve = await lane.run(async () => {
+    const resolve = await queue.run(async () => {
       await release()
       return await events.lookAgain()
     })
-    if (inotify()?.overflows === overflows) recovery.goodUntil = startedAt
+    if (inotify()?.overflows === overflows) overflowRecovery.consistentUntil = startedAt
     if (resolve === undefined) return
     await inotify()
       ?.barrier()
       .catch((error) => trace('no barrier: %s', error))
-    await lane.run(resolve)
+    await queue.run(resolve)
   }
 }

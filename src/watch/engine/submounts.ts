@@ -1,32 +1,32 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
-import type { Events } from '../events/event_handler.ts'
+import type { EventHandler } from '../events/event_handler.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Root } from '../roots/root.ts'
-import type { Presence } from '../roots/root_monitor.ts'
+import type { RootMonitor } from '../roots/root_monitor.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
-export interface MountsBelowParts {
+export interface SubmountsParts {
   tree: Tree
   around: Pick<Surroundings, 'list'>
-  events: Pick<Events, 'list'>
-  presence: Pick<Presence, 'verify'>
+  events: Pick<EventHandler, 'list'>
+  rootMonitor: Pick<RootMonitor, 'checkIdentity'>
   roots(): Root[]
 }
 
 /** Mounts that come and go at roots, and below them: of which the mount table tells, and no event. */
-export class MountsBelow {
-  readonly #parts: MountsBelowParts
+export class Submounts {
+  readonly #parts: SubmountsParts
 
-  constructor(parts: MountsBelowParts) {
+  constructor(parts: SubmountsParts) {
     this.#parts = parts
   }
 
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
-    const { presence, events, roots } = this.#parts
+    const { rootMonitor, events, roots } = this.#parts
     // Another directory may be at the path of a root.
-    await presence.verify()
+    await rootMonitor.checkIdentity()
     for (const root of roots()) for (const point of points) this.#lookBelow(root, point)
     await events.list()
   }
@@ -38,14 +38,14 @@ export class MountsBelow {
     const name = names.pop()
     const parent = tree.find(top, names)
     if (name === undefined || parent === undefined) return
-    const wasRefused = parent.territory.allow(parent, name)
+    const wasRefused = parent.mount.allow(parent, name)
     const entries = tree.entriesOf(parent)
     const entry = entries.get(name)
     if (entry instanceof Directory) around.list(entry)
     else if (wasRefused && entry?.kind === 'directory') {
       // Until now it was a directory that is not gone into.
       entries.delete(name)
-      around.list(tree.add(parent, name, 0, parent.territory))
+      around.list(tree.add(parent, name, 0, parent.mount))
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Tasks one at a time, in the order in which they were given. */
-export class Lane {
+export class TaskQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   run<T>(task: () => Promise<T>): Promise<T> {

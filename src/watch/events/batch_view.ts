@@ -7,7 +7,7 @@ import { ABOUT_NAME } from './watch_mask.ts'
  * What the events from `start` to `end` of a batch say of each other. A name is that of a watch: one inode has one, by however many
  * paths it is watched.
  */
-export class BatchIndex {
+export class BatchView {
   readonly batch: EventBatch
   readonly start: number
   readonly end: number
@@ -17,7 +17,7 @@ export class BatchIndex {
   readonly #names: string[] = []
   // Of each event about a name, the next one about the same; 0: none.
   readonly #next: Int32Array
-  readonly #departures = new Map<number, number>()
+  readonly #pendingMoves = new Map<number, number>()
   readonly #arrivals = new Map<number, number>()
   // The last event about each name, and the names that were only written to, by wd.
   readonly #last = new Map<number, Map<string, number>>()
@@ -62,8 +62,8 @@ export class BatchIndex {
   }
 
   /** The halves of the rename with this cookie, where they are among these events. */
-  departure(cookie: number): number | undefined {
-    return this.#departures.get(cookie)
+  pendingMove(cookie: number): number | undefined {
+    return this.#pendingMoves.get(cookie)
   }
 
   arrival(cookie: number): number | undefined {
@@ -115,7 +115,7 @@ export class BatchIndex {
     const before = names.get(name)
     if (before !== undefined) this.#next[before - this.start] = i
     names.set(name, i)
-    if (batch.mask(i) & IN_MOVED_FROM) this.#departures.set(batch.cookie(i), i)
+    if (batch.mask(i) & IN_MOVED_FROM) this.#pendingMoves.set(batch.cookie(i), i)
     else if (batch.mask(i) & IN_MOVED_TO) this.#arrivals.set(batch.cookie(i), i)
   }
 

@@ -1,30 +1,30 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
-import type { SurveyTerms } from '../diff/diff_options.ts'
-import type { Look, Looks, Surveyor } from '../diff/rescan.ts'
-import type { Departure } from '../pending/pending_moves.ts'
-import type { Doubts } from '../pending/recheck_queue.ts'
+import type { DiffOptions } from '../diff/diff_options.ts'
+import type { Look, Rescan, StatResults } from '../diff/rescan.ts'
+import type { PendingMove } from '../pending/pending_moves.ts'
+import type { RecheckQueue } from '../pending/recheck_queue.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage } from '../report/watch_error.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { BatchIndex } from './batch_view.ts'
+import { BatchView } from './batch_view.ts'
 import type { Translator } from './translator.ts'
 import { GONE } from './watch_mask.ts'
-import type { Watches } from './watch_release.ts'
+import type { WatchRelease } from './watch_release.ts'
 
-export interface EventsParts {
+export interface EventHandlerParts {
   tree: Tree
   translator: Translator
-  surveyor: Surveyor
-  watches: Pick<Watches, 'retireLeft'>
+  rescan: Rescan
+  watches: Pick<WatchRelease, 'releaseUnused'>
   around: Surroundings
-  doubts: Doubts
+  rechecks: RecheckQueue
   /** Directories that are to be listed when the events have been told. */
   toBeListed: Set<Directory>
-  terms(terms: Partial<SurveyTerms>): SurveyTerms
+  options(options: Partial<DiffOptions>): DiffOptions
   report(changes: Change[]): void
   /** The top of a root is gone, moved or unmounted. */
   lost(top: Directory): void
@@ -37,10 +37,10 @@ export interface EventsParts {
  * Takes in what inotify tells. Events are hints: they are held against what is believed, so that what a listing has told already is
  * not told again; and where they leave a doubt, the name is looked at.
  */
-export class Events {
-  readonly #parts: EventsParts
+export class EventHandler {
+  readonly #parts: EventHandlerParts
   /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
-  touched: Map<Directory, Set<string>> | undefined
+  eventNames: Map<Directory, Set<string>> | undefined
   // Between which directories have moved.
   #moved = new Set<Directory>()
   // That something is short has been said.
@@ -48,11 +48,11 @@ export class Events {
   /** Whether there have been any since the last {@link settle}. */
   isActive = false
 
-  constructor(parts: EventsParts) {
+  constructor(parts: EventHandlerParts) {
     this.#parts = parts
   }
 
-  async take(batch: EventBatch, start: number, end: number): Promise<void> {
+  async handle(batch: EventBatch, start: number, end: number): Promise<void> {
     this.isActive = true
     let next = start
     for (let i = start; i < end; i++) {
@@ -65,17 +65,17 @@ export class Events {
   }
 
   async #take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { tree, translator, surveyor, watches, report, overtaken } = this.#parts
-    const index = new BatchIndex(batch, start, end, (wd) => {
+    const { tree, translator, rescan, watches, report, overtaken } = this.#parts
+    const index = new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       if (polled.length > 0) overtaken(polled)
       return polled.length > 0
     })
     const open = index.open()
-    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => surveyor.look(open))
-    const looks: Looks = seen ?? new Map()
+    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => rescan.look(open))
+    const looks: StatResults = seen ?? new Map()
     // Behind the look: a poll that began while it was made may have listed something older.
-    if (this.touched !== undefined) this.#touch(index, this.touched)
+    if (this.eventNames !== undefined) this.#touch(index, this.eventNames)
     this.#speakOf(index)
     report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
     for (let i = start; i < end; i++) {
@@ -83,23 +83,23 @@ export class Events {
     }
     this.#weigh(open, looks)
     await this.list()
-    watches.retireLeft()
+    watches.releaseUnused()
   }
 
   /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
   hold(): () => Promise<void> {
-    const { translator, doubts } = this.#parts
-    const departures: Departure[] = translator.pending
+    const { translator, rechecks } = this.#parts
+    const pendingMoves: PendingMove[] = translator.pending
     const releaseListed = translator.listed.hold()
     const moved = this.#moved
     this.#moved = new Set()
     this.isActive = false
     return async () => {
-      if (!doubts.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...this.#moved])
+      if (!rechecks.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...this.#moved])
       releaseListed()
-      this.#parts.report(translator.giveUp(departures))
+      this.#parts.report(translator.giveUp(pendingMoves))
       await this.list()
-      this.#parts.watches.retireLeft()
+      this.#parts.watches.releaseUnused()
     }
   }
 
@@ -108,16 +108,16 @@ export class Events {
    * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { doubts, surveyor, tree, translator, terms } = this.#parts
-    if (doubts.isEmpty) return undefined
-    const questions = doubts.ask()
-    const seen = await this.#unlessShort(() => surveyor.lookAt(questions))
+    const { rechecks, rescan, tree, translator, options } = this.#parts
+    if (rechecks.isEmpty) return undefined
+    const questions = rechecks.begin()
+    const seen = await this.#unlessShort(() => rescan.lookAt(questions))
     if (seen === undefined) {
-      doubts.takeBack(questions)
+      rechecks.abort(questions)
       return undefined
     }
     return async () => {
-      const spokenIn = doubts.answer(questions)
+      const spokenIn = rechecks.commit(questions)
       // All has been looked at since.
       if (spokenIn === undefined) return
       const found: Look[] = []
@@ -127,21 +127,21 @@ export class Events {
         const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
         const isElsewhere = listing.isGone || isAnother || translator.isOnItsWay(directory)
         if (isElsewhere) {
-          doubts.renew(directory, names)
-          if (directory.parent !== undefined) doubts.add(directory.parent, directory.name)
+          rechecks.renew(directory, names)
+          if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
         } else if (listing.error === 0) {
           found.push({ directory, names, listing, spoken: spokenIn(directory) })
           // What cannot be read for other reasons is not covered, and is listed when its mode changes.
-        } else if (listing.isShort) doubts.renew(directory, names)
+        } else if (listing.isShort) rechecks.renew(directory, names)
       }
-      await surveyor.takeIn(found, terms({}))
+      await rescan.takeIn(found, options({}))
       await this.list()
     }
   }
 
   get isUnsettled(): boolean {
-    const { translator, doubts, toBeListed } = this.#parts
-    const isOpen = translator.isPending || !translator.listed.isEmpty || !doubts.isEmpty
+    const { translator, rechecks, toBeListed } = this.#parts
+    const isOpen = translator.isPending || !translator.listed.isEmpty || !rechecks.isEmpty
     return this.isActive || isOpen || toBeListed.size > 0
   }
 
@@ -156,10 +156,10 @@ export class Events {
    * once more. A rename that fits what is believed costs nothing.
    */
   #doubtMoved(moved: readonly Directory[]): void {
-    const { doubts, translator } = this.#parts
+    const { rechecks, translator } = this.#parts
     if (moved.length === 0) return
     for (const each of [...moved, ...translator.listed.all])
-      if (each instanceof Directory) doubts.addAll(each)
+      if (each instanceof Directory) rechecks.addAll(each)
   }
 
   /** Nothing is found, and all stays as it was, while there is no thread or descriptor to look with. */
@@ -178,7 +178,7 @@ export class Events {
 
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, toBeListed, surveyor, terms, translator } = this.#parts
+    const { tree, toBeListed, rescan, options, translator } = this.#parts
     const directories = [...toBeListed].filter(
       (directory) => tree.isAttached(directory) && !translator.isOnItsWay(directory),
     )
@@ -186,32 +186,33 @@ export class Events {
       // What is on its way is listed where it arrives.
       if (!translator.isOnItsWay(directory)) toBeListed.delete(directory)
     }
-    if (directories.length === 0 && !surveyor.hasLinks) return
-    const found = await this.#unlessShort(() => surveyor.survey(directories, terms({})))
+    if (directories.length === 0 && !rescan.hasLinks) return
+    const found = await this.#unlessShort(() => rescan.survey(directories, options({})))
     if (found === undefined) for (const directory of directories) toBeListed.add(directory)
   }
 
   #onSelf(wd: number, mask: number): void {
-    const { tree, doubts, lost } = this.#parts
+    const { tree, rechecks, lost } = this.#parts
     for (const directory of tree.at(wd)) {
       const { parent, name } = directory
       if (mask & IN_IGNORED) tree.loseWatch(directory)
       if (directory.isRoot) lost(directory)
       // Its parent tells that it is gone. If it does not, it is not.
-      else if (parent !== undefined && mask & IN_IGNORED) doubts.add(parent, name)
+      else if (parent !== undefined && mask & IN_IGNORED) rechecks.add(parent, name)
     }
   }
 
-  #speakOf(index: BatchIndex): void {
-    const { tree, doubts } = this.#parts
+  #speakOf(index: BatchView): void {
+    const { tree, rechecks } = this.#parts
     for (const [wd, names] of index.named) {
-      for (const directory of tree.at(wd)) for (const name of names.keys()) doubts.speakOf(directory, name)
+      for (const directory of tree.at(wd))
+        for (const name of names.keys()) rechecks.noteEvent(directory, name)
     }
   }
 
   /** Takes names into doubt by what was seen after their events were made. */
-  #weigh(open: Map<number, Set<string>>, looks: Looks): void {
-    const { tree, doubts, translator } = this.#parts
+  #weigh(open: Map<number, Set<string>>, looks: StatResults): void {
+    const { tree, rechecks, translator } = this.#parts
     for (const [wd, names] of open) {
       const seen = looks.get(wd)
       for (const directory of tree.at(wd)) {
@@ -219,7 +220,7 @@ export class Events {
         for (const name of names) {
           const believed = translator.hasLeft(directory, name) ? undefined : entries.get(name)
           const found = seen?.get(name)
-          if (!this.#fits(directory, name, believed, found)) doubts.add(directory, name)
+          if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
           // What was told is told after this look: a poll finds what is different from now on.
           else if (believed && found && keepsStat(directory)) believed.stat = found.stat
         }
@@ -243,18 +244,18 @@ export class Events {
     return mayBeSame(believed, found)
   }
 
-  #touch(index: BatchIndex, touched: Map<Directory, Set<string>>): void {
+  #touch(index: BatchView, eventNames: Map<Directory, Set<string>>): void {
     for (let i = index.start; i < index.end; i++) {
       const name = index.name(i)
       for (const directory of name === '' ? [] : this.#parts.tree.at(index.batch.wd(i))) {
-        const names = touched.get(directory)
-        if (names === undefined) touched.set(directory, new Set([name]))
+        const names = eventNames.get(directory)
+        if (names === undefined) eventNames.set(directory, new Set([name]))
         else names.add(name)
       }
     }
   }
 }
 
-function keepsStat({ territory }: Directory): boolean {
-  return territory.isPolled
+function keepsStat({ mount }: Directory): boolean {
+  return mount.usesPolling
 }

@@ -1,7 +1,7 @@
 import { IN_CREATE, IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
 import type { Entry } from '../scan/entry.ts'
 import { isToEvents } from '../tree/directory.ts'
-import type { BatchIndex } from './batch_view.ts'
+import type { BatchView } from './batch_view.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
 /** What is at a name, looked at after the batch was read: null, nothing; undefined, not looked at. */
@@ -23,14 +23,14 @@ export interface WayBack {
  * @returns the second rename, undefined if this is no exchange
  */
 export function findExchange(
-  index: BatchIndex,
+  index: BatchView,
   look: Look,
   arriving: number,
   came: Entry,
   displaced: Entry,
 ): WayBack | undefined {
   const { batch } = index
-  const left = index.departure(batch.cookie(arriving))
+  const left = index.pendingMove(batch.cookie(arriving))
   if (left === undefined) return undefined
   const [leaving, back] = [index.next(arriving), index.next(left)]
   if (leaving === undefined || back === undefined) return undefined
@@ -48,7 +48,7 @@ export function findExchange(
  * Whether an event about a name of either directory comes between the two renames. Then they are two calls: renameat2(2) tells of both
  * halves while it holds both directories locked (vfs_rename in fs/namei.c), and so does whatever makes or removes a name there.
  */
-function isInterrupted({ batch }: BatchIndex, left: number, arriving: number, leaving: number): boolean {
+function isInterrupted({ batch }: BatchView, left: number, arriving: number, leaving: number): boolean {
   const [from, to] = [batch.wd(left), batch.wd(arriving)]
   for (let i = arriving + 1; i < leaving; i++) {
     const wd = batch.wd(i)
@@ -62,7 +62,7 @@ function isInterrupted({ batch }: BatchIndex, left: number, arriving: number, le
  * to go, `back`: by which it seemed to come back.
  */
 function hasSwapped(
-  index: BatchIndex,
+  index: BatchView,
   look: Look,
   came: Entry,
   displaced: Entry,

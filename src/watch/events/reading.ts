@@ -1,5 +1,5 @@
 import type { Entry } from '../scan/entry.ts'
-import type { BatchIndex } from './batch_view.ts'
+import type { BatchView } from './batch_view.ts'
 import { findExchange, type Look, type WayBack } from './exchange.ts'
 
 /** In place of the number of an event that was read earlier. */
@@ -11,12 +11,12 @@ export const READ_EARLIER = -1
  */
 export class Reading {
   // undefined: what is told was read earlier.
-  #index: BatchIndex | undefined
+  #index: BatchView | undefined
   #look: Look = () => undefined
   // The numbers of those that have been told before their turn.
   readonly #done = new Set<number>()
 
-  begin(index: BatchIndex, look: Look): void {
+  begin(index: BatchView, look: Look): void {
     this.#index = index
     this.#look = look
     this.#done.clear()

@@ -1,6 +1,6 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
-import type { Departure, Departures } from '../pending/pending_moves.ts'
-import type { LatelyListed } from '../pending/recent_scans.ts'
+import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
+import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Entry } from '../scan/entry.ts'
 import { Directory, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
@@ -11,9 +11,9 @@ import { READ_EARLIER, type Reading } from './reading.ts'
 
 export interface RenamesParts {
   tree: Tree
-  departures: Departures
+  pendingMoves: PendingMoves
   around: Surroundings
-  listed: LatelyListed
+  listed: RecentScans
   reading: Reading
   account: Account
   /** Tells of an event that was held back, or whose turn comes later. */
@@ -26,7 +26,7 @@ export interface RenamesParts {
  */
 export class Renames {
   readonly #parts: RenamesParts
-  #lastReplacing: { from: Departure; directory: Directory; name: string } | undefined
+  #lastReplacing: { from: PendingMove; directory: Directory; name: string } | undefined
 
   constructor(parts: RenamesParts) {
     this.#parts = parts
@@ -34,15 +34,16 @@ export class Renames {
 
   /** A name that left and comes again is another's by now; only the order of its own delete and create is right. */
   vacate(directory: Directory, name: string, arriving: number | undefined): void {
-    const { tree, departures, reading, translate } = this.#parts
-    const departed = departures.from(directory, name)
+    const { tree, pendingMoves, reading, translate } = this.#parts
+    const departed = pendingMoves.from(directory, name)
     // It may come back to where it left.
     if (departed === undefined || departed.cookie === arriving) return
     // Its arrival is queued behind, and is told before: else whoever reads the changes would take the new one for what moved.
     const arrival = reading.arrival(departed.cookie)
     const to = arrival && tree.onlyAt(arrival.wd)
     // Where it goes may itself be on its way.
-    if (arrival === undefined || to === undefined || departures.above(to) !== undefined) this.giveUp(departed)
+    if (arrival === undefined || to === undefined || pendingMoves.above(to) !== undefined)
+      this.giveUp(departed)
     else {
       reading.done(arrival.i)
       translate(to, arrival.i, arrival.mask, departed.cookie, arrival.name)
@@ -50,66 +51,66 @@ export class Renames {
   }
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
-    const { tree, around, departures } = this.#parts
+    const { tree, around, pendingMoves } = this.#parts
     const entry = tree.entriesOf(directory).get(name)
     if (entry === undefined) return
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) around.doubt(directory, name)
-    else departures.add({ cookie, directory, name, entry, mask, held: [] })
+    else pendingMoves.add({ cookie, directory, name, entry, mask, held: [] })
   }
 
   /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
-    const { tree, around, departures, account } = this.#parts
-    const departure = departures.of(cookie)
-    if (departure === undefined) return false
+    const { tree, around, pendingMoves, account } = this.#parts
+    const pendingMove = pendingMoves.of(cookie)
+    if (pendingMove === undefined) return false
     const known = tree.entriesOf(directory).get(name)
     // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
-    const isAround = known instanceof Directory && isWithin(departure.directory, known)
+    const isAround = known instanceof Directory && isWithin(pendingMove.directory, known)
     if (isAround) {
       around.doubt(directory, name)
-      around.doubt(departure.directory, departure.name)
-      this.giveUp(departure)
+      around.doubt(pendingMove.directory, pendingMove.name)
+      this.giveUp(pendingMove)
       return false
     }
-    if (around.hides(account.pathOf(directory, name), departure.entry.kind)) this.giveUp(departure)
-    else this.#pair(departure, directory, i, mask, name)
+    if (around.hides(account.pathOf(directory, name), pendingMove.entry.kind)) this.giveUp(pendingMove)
+    else this.#pair(pendingMove, directory, i, mask, name)
     return true
   }
 
   /** It has not left after all. */
-  keep(departure: Departure): void {
-    this.#parts.departures.delete(departure)
-    this.#release(departure)
+  keep(pendingMove: PendingMove): void {
+    this.#parts.pendingMoves.delete(pendingMove)
+    this.#release(pendingMove)
   }
 
   /** Nothing more will come: it has left the tree. */
-  giveUp(departure: Departure): void {
-    const { tree, around, departures, account } = this.#parts
-    const { directory, name, entry, mask } = departure
-    const counts = departures.counts(departure)
-    departures.delete(departure)
+  giveUp(pendingMove: PendingMove): void {
+    const { tree, around, pendingMoves, account } = this.#parts
+    const { directory, name, entry, mask } = pendingMove
+    const counts = pendingMoves.counts(pendingMove)
+    pendingMoves.delete(pendingMove)
     if (!counts) {
       // Found where it is now: that was told.
-      this.#release(departure)
+      this.#release(pendingMove)
       return
     }
     // What it is believed to have gone into is itself: that is out of date.
-    if (departure.held.some(({ cookie }) => cookie === departure.cookie)) around.doubt(directory, name)
+    if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)) around.doubt(directory, name)
     const path = tree.pathOf(directory, name)
     account.remove(directory, name, entry)
     account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
   }
 
-  #pair(departure: Departure, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, around, departures, listed, reading, account } = this.#parts
-    const { entry } = departure
+  #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
+    const { tree, around, pendingMoves, listed, reading, account } = this.#parts
+    const { entry } = pendingMove
     const path = account.pathOf(directory, name)
     const known = tree.entriesOf(directory).get(name)
-    const from = tree.pathOf(departure.directory, departure.name)
-    departures.delete(departure)
+    const from = tree.pathOf(pendingMove.directory, pendingMove.name)
+    pendingMoves.delete(pendingMove)
     if (entry instanceof Directory) tree.detach(entry)
-    else tree.entriesOf(departure.directory).delete(departure.name)
+    else tree.entriesOf(pendingMove.directory).delete(pendingMove.name)
     const wayBack = known && reading.wayBack(i, entry, known)
     if (known instanceof Directory && wayBack !== undefined) tree.detach(known)
     else if (known !== undefined) account.remove(directory, name, known)
@@ -117,24 +118,24 @@ export class Renames {
     const placed = this.#place(entry, directory, name, seen)
     const { kind } = placed
     const replaced = known !== undefined && wayBack === undefined
-    const both = mask | departure.mask
+    const both = mask | pendingMove.mask
     account.tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
-    if (known !== undefined && wayBack !== undefined) this.#goBack(departure, from, path, known, wayBack)
-    const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(departure.directory)
+    if (known !== undefined && wayBack !== undefined) this.#goBack(pendingMove, from, path, known, wayBack)
+    const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes with another read, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
-    if (isOutdated || isOver || this.#isWayBack(departure, directory, name)) {
+    if (isOutdated || isOver || this.#isWayBack(pendingMove, directory, name)) {
       around.doubt(directory, name)
-      around.doubt(departure.directory, departure.name)
+      around.doubt(pendingMove.directory, pendingMove.name)
     }
-    this.#lastReplacing = replaced ? { from: departure, directory, name } : undefined
+    this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
     this.#hasMoved(placed)
     if (kind === 'symlink') around.follow(directory, name)
-    this.#release(departure)
+    this.#release(pendingMove)
   }
 
   /** What was held back while it was on its way. */
-  #release({ held }: Departure): void {
+  #release({ held }: PendingMove): void {
     const { tree, translate } = this.#parts
     for (const { directory, mask, cookie, name } of held) {
       if (tree.isAttached(directory)) translate(directory, READ_EARLIER, mask, cookie, name)
@@ -142,7 +143,13 @@ export class Renames {
   }
 
   /** The other half of an exchange. */
-  #goBack({ directory, name }: Departure, from: string, path: string, entry: Entry, wayBack: WayBack): void {
+  #goBack(
+    { directory, name }: PendingMove,
+    from: string,
+    path: string,
+    entry: Entry,
+    wayBack: WayBack,
+  ): void {
     const { reading, account } = this.#parts
     reading.done(wayBack.leaving)
     reading.done(wayBack.arriving)
@@ -154,9 +161,9 @@ export class Renames {
   }
 
   /** Whether what the last rename put in the place of something goes back to where it was. */
-  #isWayBack(departure: Departure, directory: Directory, name: string): boolean {
+  #isWayBack(pendingMove: PendingMove, directory: Directory, name: string): boolean {
     const last = this.#lastReplacing
-    if (last === undefined || last.directory !== departure.directory || last.name !== departure.name)
+    if (last === undefined || last.directory !== pendingMove.directory || last.name !== pendingMove.name)
       return false
     return last.from.directory === directory && last.from.name === name
   }

@@ -8,15 +8,15 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
-import { type Departure, Departures } from '../pending/pending_moves.ts'
-import { LatelyListed } from '../pending/recent_scans.ts'
+import { type PendingMove, PendingMoves } from '../pending/pending_moves.ts'
+import { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { alteration, sameFile } from '../scan/entry.ts'
 import { Directory, isToEvents } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { Account } from '../tree/tree_editor.ts'
-import type { BatchIndex } from './batch_view.ts'
+import type { BatchView } from './batch_view.ts'
 import type { Look } from './exchange.ts'
 import { Reading } from './reading.ts'
 import { Renames } from './renames.ts'
@@ -26,21 +26,21 @@ import { ABOUT_NAME } from './watch_mask.ts'
 export class Translator {
   readonly #tree: Tree
   readonly #around: Surroundings
-  readonly #departures: Departures
+  readonly #pendingMoves: PendingMoves
   readonly #account: Account
   readonly #renames: Renames
   readonly #reading = new Reading()
-  readonly listed = new LatelyListed()
+  readonly listed = new RecentScans()
 
   constructor(tree: Tree, around: Surroundings) {
     this.#tree = tree
     this.#around = around
-    this.#departures = new Departures(tree)
+    this.#pendingMoves = new PendingMoves(tree)
     this.#account = new Account(tree)
     this.#renames = new Renames({
       tree,
       around,
-      departures: this.#departures,
+      pendingMoves: this.#pendingMoves,
       listed: this.listed,
       reading: this.#reading,
       account: this.#account,
@@ -48,33 +48,33 @@ export class Translator {
     })
   }
 
-  get pending(): Departure[] {
-    return [...this.#departures]
+  get pending(): PendingMove[] {
+    return [...this.#pendingMoves]
   }
 
   get isPending(): boolean {
-    return this.#departures.size > 0
+    return this.#pendingMoves.size > 0
   }
 
   /** Whether something is believed to be here that has left already. */
   hasLeft(directory: Directory, name: string): boolean {
-    return this.#departures.from(directory, name) !== undefined
+    return this.#pendingMoves.from(directory, name) !== undefined
   }
 
   /** What is believed to be here has not left after all: what was held back of it is told. */
   keep(directory: Directory, name: string): Change[] {
-    const departure = this.#departures.from(directory, name)
-    if (departure === undefined) return []
-    this.#renames.keep(departure)
+    const pendingMove = this.#pendingMoves.from(directory, name)
+    if (pendingMove === undefined) return []
+    this.#renames.keep(pendingMove)
     return this.#account.take()
   }
 
   /** Whether a directory, or what it lies in, has left and not arrived. */
   isOnItsWay(directory: Directory): boolean {
-    return this.#departures.above(directory) !== undefined
+    return this.#pendingMoves.above(directory) !== undefined
   }
 
-  translate(index: BatchIndex, look: Look): Change[] {
+  translate(index: BatchView, look: Look): Change[] {
     const { batch, start, end } = index
     this.#reading.begin(index, look)
     for (let i = start; i < end; i++) {
@@ -91,14 +91,14 @@ export class Translator {
   }
 
   /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
-  giveUp(departures: Iterable<Departure>): Change[] {
-    for (const departure of departures) this.#renames.giveUp(departure)
+  giveUp(pendingMoves: Iterable<PendingMove>): Change[] {
+    for (const pendingMove of pendingMoves) this.#renames.giveUp(pendingMove)
     return this.#account.take()
   }
 
   #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
     // Where it goes to, and whether that is in the tree, is not known yet.
-    const above = this.#departures.above(directory)
+    const above = this.#pendingMoves.above(directory)
     if (above !== undefined) {
       above.held.push({ directory, mask, cookie, name })
       return
@@ -110,7 +110,7 @@ export class Translator {
       this.#around.list(beyond)
       return
     }
-    if (mask & ABOUT_NAME && this.#departures.size > 0) {
+    if (mask & ABOUT_NAME && this.#pendingMoves.size > 0) {
       this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
       // It may have gone with what has been told then.
       if (!this.#tree.isAttached(directory)) return
@@ -127,7 +127,7 @@ export class Translator {
     if (mask & ABOUT_NAME && this.listed.isAheadOf(directory)) {
       // It may be older than what was listed, and have been about something else of that name.
       this.#around.doubt(directory, name)
-      this.listed.speakOf(directory, name)
+      this.listed.noteEvent(directory, name)
     }
   }
 
@@ -151,7 +151,7 @@ export class Translator {
     // What a link is told as depends on what it leads to.
     if (kind === 'symlink' && this.#around.follow(directory, name)) return
     if (isDirectory && this.#around.recursive) {
-      const created = this.#tree.add(directory, name, 0, directory.territory)
+      const created = this.#tree.add(directory, name, 0, directory.mount)
       this.#around.list(created)
     } else this.#tree.entriesOf(directory).set(name, fits ?? { kind, ino: 0 })
     this.#account.tell({ type: 'create', path, kind, mask, source: 'inotify' })
@@ -177,10 +177,10 @@ export class Translator {
       return
     }
     // One that could not be read may be readable now.
-    if (entry instanceof Directory && entry.territory.uncovered.has(entry)) this.#around.list(entry)
+    if (entry instanceof Directory && entry.mount.uncovered.has(entry)) this.#around.list(entry)
     const seen = this.#reading.seen(i, name)
     let told = type
-    if (seen && seen.kind === entry.kind && directory.territory.isPolled) {
+    if (seen && seen.kind === entry.kind && directory.mount.usesPolling) {
       // What others have written since is told with it, or a poll would find nothing left to tell.
       if (alteration(entry, seen, 0) === 'modify') told = 'modify'
       entry.stat = seen.stat

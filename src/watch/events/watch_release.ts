@@ -1,7 +1,7 @@
 import type { Tree } from '../tree/tree.ts'
 import type { InotifySource } from './inotify_source.ts'
 
-export interface WatchesParts {
+export interface WatchReleaseParts {
   tree: Pick<Tree, 'hasWatch' | 'retired'>
   inotify(): Pick<InotifySource, 'retire'> | undefined
   /** Whether a watch is needed for something else than a directory of the tree. */
@@ -9,10 +9,10 @@ export interface WatchesParts {
 }
 
 /** An inode has one watch, whatever it is needed for: it is removed when nothing needs it any more. */
-export class Watches {
-  readonly #parts: WatchesParts
+export class WatchRelease {
+  readonly #parts: WatchReleaseParts
 
-  constructor(parts: WatchesParts) {
+  constructor(parts: WatchReleaseParts) {
     this.#parts = parts
   }
 
@@ -23,7 +23,7 @@ export class Watches {
   }
 
   /** And those that directories have left: not before it is known that what was dropped is found nowhere else. */
-  retireLeft(): void {
+  releaseUnused(): void {
     const { retired } = this.#parts.tree
     this.retire(retired)
     retired.clear()

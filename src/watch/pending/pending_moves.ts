@@ -11,7 +11,7 @@ export interface HeldEvent {
 }
 
 /** The first half of a rename: what has left its name and may yet arrive at another. */
-export interface Departure {
+export interface PendingMove {
   cookie: number
   directory: Directory
   name: string
@@ -26,11 +26,11 @@ export interface Departure {
  * as it does. A handful as a rule, for the kernel queues the second half within a millisecond; but as many as were moved out of the tree
  * where they have not been given up yet, so nothing here walks through them.
  */
-export class Departures {
+export class PendingMoves {
   readonly #tree: Tree
   // One inode that is watched by two paths leaves both with one cookie.
-  readonly #byCookie = new Map<number, Departure[]>()
-  readonly #byEntry = new Map<Entry, Departure>()
+  readonly #byCookie = new Map<number, PendingMove[]>()
+  readonly #byEntry = new Map<Entry, PendingMove>()
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -40,53 +40,53 @@ export class Departures {
     return this.#byEntry.size
   }
 
-  [Symbol.iterator](): Iterator<Departure> {
+  [Symbol.iterator](): Iterator<PendingMove> {
     return this.#byEntry.values()
   }
 
-  add(departure: Departure): void {
-    const { cookie, entry } = departure
-    this.#byEntry.set(entry, departure)
+  add(pendingMove: PendingMove): void {
+    const { cookie, entry } = pendingMove
+    this.#byEntry.set(entry, pendingMove)
     const halves = this.#byCookie.get(cookie)
-    if (halves === undefined) this.#byCookie.set(cookie, [departure])
-    else halves.push(departure)
+    if (halves === undefined) this.#byCookie.set(cookie, [pendingMove])
+    else halves.push(pendingMove)
   }
 
-  of(cookie: number): Departure | undefined {
-    return this.#byCookie.get(cookie)?.find((departure) => this.counts(departure))
+  of(cookie: number): PendingMove | undefined {
+    return this.#byCookie.get(cookie)?.find((pendingMove) => this.counts(pendingMove))
   }
 
   /** Of what is believed to be at this name. */
-  from(directory: Directory, name: string): Departure | undefined {
+  from(directory: Directory, name: string): PendingMove | undefined {
     const entry = this.size === 0 ? undefined : this.#tree.entriesOf(directory).get(name)
-    const departure = entry && this.#byEntry.get(entry)
-    return departure !== undefined && this.counts(departure) ? departure : undefined
+    const pendingMove = entry && this.#byEntry.get(entry)
+    return pendingMove !== undefined && this.counts(pendingMove) ? pendingMove : undefined
   }
 
   /** Of a directory, or of what it lies in; undefined: it is where it is believed to be. */
-  above(directory: Directory): Departure | undefined {
+  above(directory: Directory): PendingMove | undefined {
     for (
       let each: Directory | undefined = this.size === 0 ? undefined : directory;
       each;
       each = each.parent
     ) {
-      const departure = this.#byEntry.get(each)
-      if (departure !== undefined && this.counts(departure)) return departure
+      const pendingMove = this.#byEntry.get(each)
+      if (pendingMove !== undefined && this.counts(pendingMove)) return pendingMove
     }
     return undefined
   }
 
   /** False: it has been told of otherwise. */
-  counts(departure: Departure): boolean {
-    const { directory, name, entry } = departure
-    if (this.#byEntry.get(entry) !== departure) return false
+  counts(pendingMove: PendingMove): boolean {
+    const { directory, name, entry } = pendingMove
+    if (this.#byEntry.get(entry) !== pendingMove) return false
     return this.#tree.isAttached(directory) && this.#tree.entriesOf(directory).get(name) === entry
   }
 
-  delete(departure: Departure): void {
-    const { cookie, entry } = departure
-    if (this.#byEntry.get(entry) === departure) this.#byEntry.delete(entry)
-    const halves = this.#byCookie.get(cookie)?.filter((half) => half !== departure) ?? []
+  delete(pendingMove: PendingMove): void {
+    const { cookie, entry } = pendingMove
+    if (this.#byEntry.get(entry) === pendingMove) this.#byEntry.delete(entry)
+    const halves = this.#byCookie.get(cookie)?.filter((half) => half !== pendingMove) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)
     else this.#byCookie.set(cookie, halves)
   }

@@ -1,30 +1,30 @@
 import type { Directory } from '../tree/directory.ts'
-import type { Territory } from '../tree/watched_mount.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 
 /**
  * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.
  */
-export class LatelyListed {
+export class RecentScans {
   // With the names in them of which an event has told since. Of the others, the event that put them there may still come.
-  readonly #listed = new Map<Directory | Territory, Map<Directory, Set<string>>>()
+  readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Set<string>>>()
   // Those that were since the last {@link hold}.
-  readonly #relisted = new Set<Directory | Territory>()
+  readonly #relisted = new Set<Directory | WatchedMount>()
 
   get isEmpty(): boolean {
     return this.#listed.size === 0
   }
 
-  /** A listing of a directory, or of everything in a territory, has shown what events may still tell. */
-  add(listed: Directory | Territory): void {
+  /** A listing of a directory, or of everything in a mount, has shown what events may still tell. */
+  add(listed: Directory | WatchedMount): void {
     this.#listed.set(listed, new Map())
     this.#relisted.add(listed)
   }
 
-  get all(): Iterable<Directory | Territory> {
+  get all(): Iterable<Directory | WatchedMount> {
     return this.#listed.keys()
   }
 
-  has(listed: Directory | Territory): boolean {
+  has(listed: Directory | WatchedMount): boolean {
     return this.#listed.has(listed)
   }
 
@@ -48,7 +48,7 @@ export class LatelyListed {
     return spoken !== undefined && !spoken.get(directory)?.has(name)
   }
 
-  speakOf(directory: Directory, name: string): void {
+  noteEvent(directory: Directory, name: string): void {
     const spoken = this.#spokenIn(directory)
     const names = spoken?.get(directory)
     if (names === undefined) spoken?.set(directory, new Set([name]))
@@ -56,6 +56,6 @@ export class LatelyListed {
   }
 
   #spokenIn(directory: Directory): Map<Directory, Set<string>> | undefined {
-    return this.#listed.get(directory) ?? this.#listed.get(directory.territory)
+    return this.#listed.get(directory) ?? this.#listed.get(directory.mount)
   }
 }

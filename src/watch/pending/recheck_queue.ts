@@ -7,7 +7,7 @@ export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
  * Names, and whole directories, of which something else may be there than is believed. What was seen of a name counts if nothing has
  * been said of it between the look and the answer: otherwise it is ahead of the events, and stays in doubt.
  */
-export class Doubts {
+export class RecheckQueue {
   readonly #names = new Map<Directory, Set<string>>()
   readonly #whole = new Set<Directory>()
   // While a look is under way: what was asked, and what has been said since.
@@ -20,7 +20,7 @@ export class Doubts {
 
   add(directory: Directory, name: string): void {
     put(this.#names, directory, name)
-    this.speakOf(directory, name)
+    this.noteEvent(directory, name)
   }
 
   /** All that is in it. */
@@ -29,7 +29,7 @@ export class Doubts {
   }
 
   /** An event has told of a name. */
-  speakOf(directory: Directory, name: string): void {
+  noteEvent(directory: Directory, name: string): void {
     if (this.#asked !== undefined) put(this.#spoken, directory, name)
   }
 
@@ -43,13 +43,13 @@ export class Doubts {
 
   /** Of these directories nothing is to be known any more; a look under way is out of date, and the others stay in doubt. */
   forget(isForgotten: (directory: Directory) => boolean): void {
-    if (this.#asked !== undefined) this.takeBack(this.#asked)
+    if (this.#asked !== undefined) this.abort(this.#asked)
     for (const directory of this.#names.keys()) if (isForgotten(directory)) this.#names.delete(directory)
     for (const directory of this.#whole) if (isForgotten(directory)) this.#whole.delete(directory)
   }
 
   /** What there is to be looked at now; to be answered, or taken back. */
-  ask(): Questions {
+  begin(): Questions {
     const questions = new Map<Directory, readonly string[] | undefined>()
     for (const [directory, names] of this.#names) questions.set(directory, [...names])
     for (const directory of this.#whole) questions.set(directory, undefined)
@@ -59,7 +59,7 @@ export class Doubts {
   }
 
   /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
-  answer(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
+  commit(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
     if (this.#asked !== questions) return undefined
     this.#asked = undefined
     const spoken = new Map(this.#spoken)
@@ -73,7 +73,7 @@ export class Doubts {
   }
 
   /** Nobody could look. */
-  takeBack(questions: Questions): void {
+  abort(questions: Questions): void {
     this.#asked = undefined
     this.#spoken.clear()
     for (const [directory, names] of questions) this.renew(directory, names)

@@ -3,7 +3,7 @@ const SOONER = 5
 const SOONEST_MS = 10
 
 /** How often is polled: sooner after something was found, and never for more than half of the time. */
-export class Pace {
+export class PollInterval {
   readonly #interval: number
   readonly #warn: (message: string) => void
   #rest: number

@@ -1,7 +1,7 @@
-import type { SurveyTerms } from '../diff/diff_options.ts'
-import type { Surveyor } from '../diff/rescan.ts'
-import type { Lane } from '../engine/task_queue.ts'
-import type { Events } from '../events/event_handler.ts'
+import type { DiffOptions } from '../diff/diff_options.ts'
+import type { Rescan } from '../diff/rescan.ts'
+import type { TaskQueue } from '../engine/task_queue.ts'
+import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
 import type { Root } from '../roots/root.ts'
@@ -11,25 +11,25 @@ import type { WalkRequest } from '../scan/walk_request.ts'
 import { Walker } from '../scan/walker.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Territory } from '../tree/watched_mount.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 import { isAtomicLayout } from './atomic_writer.ts'
 import { keepsDirectories } from './partial.ts'
-import type { Pace } from './poll_interval.ts'
+import type { PollInterval } from './poll_interval.ts'
 
-export interface PollingParts {
-  lane: Lane
+export interface PollerParts {
+  queue: TaskQueue
   tree: Tree
   files: FileRoots
-  events: Events
-  surveyor: Surveyor
+  events: EventHandler
+  rescan: Rescan
   inotify(): InotifySource | undefined
   roots(): Root[]
-  terms(terms: Partial<SurveyTerms>): SurveyTerms
+  options(options: Partial<DiffOptions>): DiffOptions
   /** The root is not what it was. */
   replace(root: Root): Promise<void>
   /** Resolves when more changes are wanted. */
   room(): Promise<void>
-  pace: Pace
+  pace: PollInterval
   /** ms */
   interval: number
   persistent: boolean
@@ -45,8 +45,8 @@ const ATTEMPTS = 3
  * Lists what no event tells of, or not all, and takes it in. The listing is made by a walker of its own and while events go on: a mount
  * that has stopped answering holds up nothing but this.
  */
-export class Polling {
-  readonly #parts: PollingParts
+export class Poller {
+  readonly #parts: PollerParts
   readonly #walker = new Walker()
   #lingering: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
   // What has ended it, and of what: the first listing of the next poll.
@@ -59,7 +59,7 @@ export class Polling {
   // ms since the epoch: when the last poll began.
   #lastAt = Date.now()
 
-  constructor(parts: PollingParts) {
+  constructor(parts: PollerParts) {
     this.#parts = parts
   }
 
@@ -77,7 +77,7 @@ export class Polling {
 
   /** What is believed of these directories was found out otherwise. */
   overtake(directories: readonly Directory[]): void {
-    if (!directories.some(({ territory }) => territory.isPolled)) return
+    if (!directories.some(({ mount }) => mount.usesPolling)) return
     this.#isOvertaken = true
     this.interrupt(true)
   }
@@ -86,7 +86,7 @@ export class Polling {
    * Polls without JavaScript for as long as nothing has changed. Resolves with whether something has; undefined: there is more to
    * be done than that.
    */
-  linger(): Promise<boolean> | undefined {
+  pollIdle(): Promise<boolean> | undefined {
     if (!this.#mayLinger()) return undefined
     const lingering = { isInterrupted: false, ended: Promise.resolve() as Promise<unknown> }
     const found = this.#linger(lingering)
@@ -109,20 +109,20 @@ export class Polling {
   }
 
   async #linger(lingering: { isInterrupted: boolean }): Promise<boolean> {
-    const { surveyor, recursive, pace, interval, persistent } = this.#parts
+    const { rescan, recursive, pace, interval, persistent } = this.#parts
     try {
       const directories = this.#polled().bases
       const requests = directories.map((base) => ({
-        ...surveyor.pollRequest(base, recursive),
-        glance: this.glancesAt(base),
+        ...rescan.pollRequest(base, recursive),
+        statOnly: this.statsOnly(base),
       }))
-      const listings = await this.#walker.linger(requests, pace.rest, interval, persistent)
+      const listings = await this.#walker.pollIdle(requests, pace.rest, interval, persistent)
       if (lingering.isInterrupted) return false
       pace.settle()
       // It has become too slow for this.
       if (listings.length === 0) return false
       // What was found is known in place of all that was: so it must be of all.
-      const isWhole = directories.length === 1 || !requests.some(({ glance }) => glance)
+      const isWhole = directories.length === 1 || !requests.some(({ statOnly }) => statOnly)
       if (isWhole) this.#found = { listings, directories }
       return true
     } finally {
@@ -139,20 +139,20 @@ export class Polling {
   }
 
   /** Whether in most polls a directory's own stat is enough, while that is the same. `hash` is for those whose times do not tell. */
-  glancesAt(base: Directory): boolean {
-    const { surveyor, recursive, tree, files, compares } = this.#parts
-    if (!compares || files.arePolled || surveyor.pollRequest(base, recursive).hash) return false
+  statsOnly(base: Directory): boolean {
+    const { rescan, recursive, tree, files, compares } = this.#parts
+    if (!compares || files.arePolled || rescan.pollRequest(base, recursive).hash) return false
     return isAtomicLayout(base, tree)
   }
 
   /** The directories that are asked for. */
-  #polled(): { territories: Territory[]; bases: Directory[]; leftover: Directory[] } {
+  #polled(): { mounts: WatchedMount[]; bases: Directory[]; leftover: Directory[] } {
     const roots = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
-    const territories = roots.flatMap((root) => [...root.territories])
+    const mounts = roots.flatMap((root) => [...root.mounts])
     return {
-      territories,
-      bases: territories.flatMap(({ isPolled, base }) => (isPolled && base !== undefined ? [base] : [])),
-      leftover: territories.flatMap(({ isPolled, leftover }) => (isPolled ? [] : [...leftover])),
+      mounts,
+      bases: mounts.flatMap(({ usesPolling, base }) => (usesPolling && base !== undefined ? [base] : [])),
+      leftover: mounts.flatMap(({ usesPolling, leftover }) => (usesPolling ? [] : [...leftover])),
     }
   }
 
@@ -170,16 +170,16 @@ export class Polling {
   }
 
   async #pollAll(): Promise<void> {
-    const { roots, tree, lane, files, replace, room } = this.#parts
+    const { roots, tree, queue, files, replace, room } = this.#parts
     for (const root of roots()) {
-      root.dropTerritories(tree)
+      root.dropMounts(tree)
       if (root.isPresent) continue
-      await lane.run(async () => {
+      await queue.run(async () => {
         if (!root.isPresent) await replace(root)
       })
     }
     await this.#pollDirectories()
-    await lane.run(() => files.lookAtAll('poll'))
+    await queue.run(() => files.lookAtAll('poll'))
     await room()
   }
 
@@ -191,12 +191,12 @@ export class Polling {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const current = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
       if (current.length === 0) return
-      const touched = new Map<Directory, Set<string>>()
-      this.#parts.events.touched = touched
+      const eventNames = new Map<Directory, Set<string>>()
+      this.#parts.events.eventNames = eventNames
       try {
-        if (await this.#poll(current, touched, attempt === ATTEMPTS)) return
+        if (await this.#poll(current, eventNames, attempt === ATTEMPTS)) return
       } finally {
-        this.#parts.events.touched = undefined
+        this.#parts.events.eventNames = undefined
       }
     }
   }
@@ -204,17 +204,17 @@ export class Polling {
   /** Whether it has been taken in. */
   async #poll(
     roots: readonly Root[],
-    touched: ReadonlyMap<Directory, ReadonlySet<string>>,
+    eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { lane, events, surveyor, inotify, recursive, tree, pace } = this.#parts
+    const { queue, events, rescan, inotify, recursive, tree, pace } = this.#parts
     const generation = this.#generation
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = Date.now()
-    const { territories, bases, leftover } = this.#polled()
+    const { mounts, bases, leftover } = this.#polled()
     const requests = [
-      ...bases.map((base) => surveyor.pollRequest(base, recursive)),
-      ...leftover.map((directory) => surveyor.pollRequest(directory, false)),
+      ...bases.map((base) => rescan.pollRequest(base, recursive)),
+      ...leftover.map((directory) => rescan.pollRequest(directory, false)),
     ]
     // Of what is polled for want of a watch no stat is kept: the time of the last poll tells what has changed since, and no digest.
     const compares = this.#parts.compares && leftover.length === 0
@@ -238,8 +238,8 @@ export class Polling {
     await inotify()
       ?.barrier()
       .catch(() => {})
-    return await lane.run(async () => {
-      events.touched = undefined
+    return await queue.run(async () => {
+      events.eventNames = undefined
       if (generation !== this.#generation) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, bases, listings)
@@ -247,16 +247,21 @@ export class Polling {
       if (replaced.length > 0) return false
       // What was left out is believed no more: all of it is needed.
       if (isPartial && (this.#isOvertaken || !keepsDirectories(listings, bases, tree))) return false
-      const isWatched = territories.some(({ isPolled, isWatched }) => isPolled && isWatched)
+      const isWatched = mounts.some(({ usesPolling, usesInotify }) => usesPolling && usesInotify)
       // Its filesystem has this machine's clock.
-      const terms = { source: 'poll', since: leftover.length > 0 ? since : 0, touched, isPartial } as const
-      const hasChanges = await surveyor.takeListings(
+      const options = {
+        source: 'poll',
+        since: leftover.length > 0 ? since : 0,
+        eventNames,
+        isPartial,
+      } as const
+      const hasChanges = await rescan.takeListings(
         [...bases, ...leftover],
         listings,
-        this.#parts.terms(terms),
+        this.#parts.options(options),
       )
       await events.list()
-      const isBelieved = compares && touched.size === 0 && !(isWatched && events.isUnsettled)
+      const isBelieved = compares && eventNames.size === 0 && !(isWatched && events.isUnsettled)
       if (isBelieved && !this.#isOvertaken) this.#walker.commit()
       else this.#isOvertaken = true
       this.#lastAt = startedAt
@@ -297,7 +302,7 @@ export class Polling {
 }
 
 /** Whether something of a root is polled. */
-function isPolled({ territories }: Root): boolean {
-  for (const { isPolled, leftover } of territories) if (isPolled || leftover.size > 0) return true
+function isPolled({ mounts }: Root): boolean {
+  for (const { usesPolling, leftover } of mounts) if (usesPolling || leftover.size > 0) return true
   return false
 }

@@ -4,7 +4,7 @@ import { append, type Change, type EntryChange } from './change.ts'
  * Holds back a 'modify' until there has been none of its path for a while: a writer that goes on writing is told of once. Everything
  * else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written.
  */
-export class Quiet {
+export class ModifyDebounce {
   readonly #time: number
   readonly #persistent: boolean
   readonly #report: (changes: Change[]) => void

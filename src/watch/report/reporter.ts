@@ -1,17 +1,17 @@
 import type { Settings } from '../options.ts'
 import type { Change } from './change.ts'
-import { Quiet } from './modify_debounce.ts'
+import { ModifyDebounce } from './modify_debounce.ts'
 
 /** What is found goes to the listener this way: at once, or when a path has been quiet, or when it is known that it is to be told. */
-export class Telling {
+export class Reporter {
   readonly #tell: (changes: Change[]) => void
-  readonly #quiet: Quiet | undefined
+  readonly #quiet: ModifyDebounce | undefined
   #withheld: Change[] | undefined
   #stopped = false
 
   constructor({ settle, persistent }: Settings, tell: (changes: Change[]) => void) {
     this.#tell = tell
-    if (settle > 0) this.#quiet = new Quiet(settle, persistent, tell)
+    if (settle > 0) this.#quiet = new ModifyDebounce(settle, persistent, tell)
   }
 
   report(changes: Change[]): void {

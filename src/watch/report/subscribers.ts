@@ -1,7 +1,7 @@
 import { BatchIterator } from '../../inotify/iterator.ts'
 
 /** The iterators over what is reported, and the back-pressure of the slowest. */
-export class Consumers<T> {
+export class Subscribers<T> {
   readonly #iterators = new Set<BatchIterator<T>>()
   #end: { failure?: { error: unknown } } | undefined
   #hurried = 0

@@ -4,8 +4,8 @@ import { debuglog } from 'node:util'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
-import type { SurveyTerms } from '../diff/diff_options.ts'
-import type { Surveyor } from '../diff/rescan.ts'
+import type { DiffOptions } from '../diff/diff_options.ts'
+import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from '../report/change.ts'
@@ -15,24 +15,24 @@ import type { RootFinding } from '../scan/root_finding.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { Territory } from '../tree/watched_mount.ts'
+import { WatchedMount } from '../tree/watched_mount.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
-import { Hints } from './path_watches.ts'
+import { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
 import { watchWays } from './ways.ts'
 
-export interface AttachingParts {
+export interface AttacherParts {
   settings: Settings
   system: WatchSystem
   tree: Tree
-  surveyor: Surveyor
+  rescan: Rescan
   files: FileRoots
-  mounts: MountWatch
+  mountWatch: MountWatch
   inotify(): InotifySource | undefined
   /** Sees to it that there is an inotify instance. Throws InotifyError. */
   openInotify(): void
-  terms(terms: Partial<SurveyTerms>): SurveyTerms
+  options(options: Partial<DiffOptions>): DiffOptions
   /** Removes watches, unless something else needs them. */
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
@@ -42,13 +42,13 @@ export interface AttachingParts {
 const trace = debuglog('inotify-bridge')
 
 /** What the path of a root leads to: a directory, which is surveyed, or a file; by which source each is watched; and that it is not any more. */
-export class Attaching {
-  readonly #parts: AttachingParts
+export class Attacher {
+  readonly #parts: AttacherParts
   readonly #roots = new Map<Directory, Root>()
   /** What tells that a root may be another directory: see ways.ts. */
-  readonly ways = new Hints<Root>()
+  readonly ways = new PathWatches<Root>()
 
-  constructor(parts: AttachingParts) {
+  constructor(parts: AttacherParts) {
     this.#parts = parts
   }
 
@@ -59,40 +59,39 @@ export class Attaching {
 
   /** What the path leads to now. Rejects as it cannot be opened, listed or watched. */
   async attach(root: Root): Promise<void> {
-    const { settings, tree, mounts, terms: termsOf, report, trouble } = this.#parts
+    const { settings, tree, mountWatch, options: termsOf, report, trouble } = this.#parts
     const choice = await this.#choose(root.path)
     const isRestored = root.top !== undefined
-    const territory = this.#territoryOf(root, choice)
-    if (territory.isWatched) this.#openFor(territory, root)
-    if (root.file !== undefined) return await this.#attachFile(root, territory)
+    const mount = this.#mountOf(root, choice)
+    if (mount.usesInotify) this.#openFor(mount, root)
+    if (root.file !== undefined) return await this.#attachFile(root, mount)
     if (root.top === undefined) {
-      root.top = tree.addRoot(root.path, territory)
+      root.top = tree.addRoot(root.path, mount)
       this.#roots.set(root.top, root)
     }
-    territory.base = root.top
-    const terms = isRestored
-      ? termsOf({ since: root.goodUntil - CLOCK_SLACK_MS, byName: true, withStat: true })
-      : termsOf({ silent: !settings.initial && root.absence === undefined })
-    const told = terms.silent || isRestored ? undefined : report
-    let finding = await this.#survey(root, terms, told)
-    const refused = territory.uncovered.get(root.top)
+    mount.base = root.top
+    const options = isRestored
+      ? termsOf({ since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true })
+      : termsOf({ baseline: !settings.initial && root.absence === undefined })
+    const told = options.baseline || isRestored ? undefined : report
+    let finding = await this.#survey(root, options, told)
+    const refused = mount.uncovered.get(root.top)
     if (finding.error === 0 && refused !== undefined) {
       if (!isLimit(refused) || settings.backend !== 'auto') throw refused
-      this.#pollFor(territory, root, refused)
-      finding = await this.#survey(root, termsOf({ silent: terms.silent }))
+      this.#pollFor(mount, root, refused)
+      finding = await this.#survey(root, termsOf({ baseline: options.baseline }))
     }
     // What was a directory is not restored by a file.
-    if (finding.error === -constants.errno.ENOTDIR && !isRestored)
-      return await this.#attachFile(root, territory)
+    if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
     if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
     root.realPath = await realpath(root.path).catch(() => root.path)
     await this.#watchWays(root)
     // What it would tell, sync() finds.
-    await mounts.open().catch(trouble)
+    await mountWatch.open().catch(trouble)
     root.isPresent = true
     root.absence = undefined
-    trace('%s: %s, because %s', root.path, territory.backend, territory.why)
+    trace('%s: %s, because %s', root.path, mount.backend, mount.why)
   }
 
   /** Nothing is believed of it any more, and none of its watches is needed. */
@@ -117,22 +116,22 @@ export class Attaching {
     return { backend, why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})` }
   }
 
-  async #survey(root: Root, terms: SurveyTerms, told?: (changes: Change[]) => void): Promise<RootFinding> {
-    const { surveyor } = this.#parts
+  async #survey(root: Root, options: DiffOptions, told?: (changes: Change[]) => void): Promise<RootFinding> {
+    const { rescan } = this.#parts
     const top = root.top as Directory
-    const findings = terms.byName
-      ? (await surveyor.reconcile([top], terms)).roots
-      : await surveyor.survey([top], terms, told)
+    const findings = options.matchByName
+      ? (await rescan.reconcile([top], options)).roots
+      : await rescan.survey([top], options, told)
     return findings.get(top) ?? { error: -constants.errno.ESTALE, isShort: false, identity: '' }
   }
 
-  /** The territory of its own mount; chosen anew when it is restored. */
-  #territoryOf(root: Root, { backend, why }: Choice): Territory {
-    const known = root.top?.territory ?? [...root.territories][0]
+  /** The mount of its own mount; chosen anew when it is restored. */
+  #mountOf(root: Root, { backend, why }: Choice): WatchedMount {
+    const known = root.top?.mount ?? [...root.mounts][0]
     if (known === undefined) {
-      const territory = new Territory(backend, why, 0)
-      root.territories.add(territory)
-      return territory
+      const mount = new WatchedMount(backend, why, 0)
+      root.mounts.add(mount)
+      return mount
     }
     known.backend = backend
     known.why = why
@@ -143,27 +142,27 @@ export class Attaching {
   }
 
   /** There must be an inotify instance; without one it is polled, if that is ours to decide. */
-  #openFor(territory: Territory, root: Root): void {
+  #openFor(mount: WatchedMount, root: Root): void {
     try {
       this.#parts.openInotify()
     } catch (error) {
       if (this.#parts.settings.backend !== 'auto' || !isLimit(error)) throw error
-      this.#pollFor(territory, root, error)
+      this.#pollFor(mount, root, error)
     }
   }
 
-  #pollFor(territory: Territory, root: Root, error: InotifyError): void {
+  #pollFor(mount: WatchedMount, root: Root, error: InotifyError): void {
     const limit = asWatchError(error, root.path) as InotifyError
-    territory.backend = 'poll'
-    territory.why = `polled for want of a watch (${limit.code})`
-    territory.limit = limit
+    mount.backend = 'poll'
+    mount.why = `polled for want of a watch (${limit.code})`
+    mount.limit = limit
     this.#parts.trouble(limit)
   }
 
   /** What there is no watch for is found by sync(), or by the next event of the root. */
   async #watchWays(root: Root): Promise<void> {
     const inotify = this.#parts.inotify()?.inotify
-    if (inotify === undefined || !root.top?.territory.isWatched) return
+    if (inotify === undefined || !root.top?.mount.usesInotify) return
     const ways = await watchWays(root.path, false, inotify).catch((error) => {
       trace('%s: %s', root.path, error)
       return []
@@ -172,12 +171,12 @@ export class Attaching {
   }
 
   /** A file, which is compared with what it was before it was lost. */
-  async #attachFile(root: Root, territory: Territory): Promise<void> {
+  async #attachFile(root: Root, mount: WatchedMount): Promise<void> {
     const { settings, report } = this.#parts
     const isNew = root.file === undefined
     this.#dropTop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
-    const news = await this.#watchFile(root, root.file, territory)
+    const news = await this.#watchFile(root, root.file, mount)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
@@ -187,14 +186,14 @@ export class Attaching {
     root.absence = undefined
   }
 
-  async #watchFile(root: Root, file: FileRoot, territory: Territory): Promise<FileNews> {
+  async #watchFile(root: Root, file: FileRoot, mount: WatchedMount): Promise<FileNews> {
     const { files, settings } = this.#parts
     try {
-      return await files.attach(file, territory)
+      return await files.attach(file, mount)
     } catch (error) {
-      if (!territory.isWatched || !isLimit(error) || settings.backend !== 'auto') throw error
-      this.#pollFor(territory, root, error)
-      return await files.attach(file, territory)
+      if (!mount.usesInotify || !isLimit(error) || settings.backend !== 'auto') throw error
+      this.#pollFor(mount, root, error)
+      return await files.attach(file, mount)
     }
   }
 

@@ -3,7 +3,7 @@ import { textOf } from '../report/name_key.ts'
 import { isStaleMount } from '../report/watch_error.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Territory } from '../tree/watched_mount.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { Root } from './root.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
@@ -18,32 +18,32 @@ export interface Coverage {
   uncovered: Array<{ path: string; error: Error }>
 }
 
-const GLANCE =
+const STAT_ONLY =
   'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
 
 /**
  * @param isThere whether the root is present, or its first listing under way: how far that has come is told as well
  * @param slowness what is to be said of the polls
- * @param glancesAt of which directories they look at little
+ * @param statsOnly of which directories they look at little
  */
 export function coverageOf(
   root: Root,
   tree: Tree,
   isThere: boolean,
   slowness: string | undefined,
-  glancesAt: (base: Directory) => boolean,
+  statsOnly: (base: Directory) => boolean,
 ): Coverage[] {
-  const whyOf = ({ base, isPolled, why }: Territory): string => {
-    if (!isPolled) return why
-    const glance = base !== undefined && glancesAt(base) ? GLANCE : undefined
-    return [why, glance, slowness].filter((each) => each !== undefined).join('; ')
+  const whyOf = ({ base, usesPolling, why }: WatchedMount): string => {
+    if (!usesPolling) return why
+    const statOnly = base !== undefined && statsOnly(base) ? STAT_ONLY : undefined
+    return [why, statOnly, slowness].filter((each) => each !== undefined).join('; ')
   }
 
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
   const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
-  const territories = isThere ? [...root.territories] : [...root.territories].slice(0, 1)
-  if (territories.length === 0) {
+  const mounts = isThere ? [...root.mounts] : [...root.mounts].slice(0, 1)
+  if (mounts.length === 0) {
     return [
       {
         path: root.path,
@@ -54,20 +54,20 @@ export function coverageOf(
       },
     ]
   }
-  return territories.map((territory) => {
-    const uncovered = [...territory.uncovered].map(([directory, error]) => ({
+  return mounts.map((mount) => {
+    const uncovered = [...mount.uncovered].map(([directory, error]) => ({
       path: textOf(tree.pathOf(directory)),
       error,
     }))
-    const refused = [...territory.refused].flatMap(([parent, mounts]) =>
+    const refused = [...mount.refused].flatMap(([parent, mounts]) =>
       [...mounts].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error })),
     )
     return {
-      path: territory.base === undefined ? root.path : textOf(tree.pathOf(territory.base)),
-      backend: territory.backend,
-      why: stale ?? whyOf(territory),
-      directories: isThere ? territory.directories : 0,
-      uncovered: [...absence, ...ofRoot(territory.limit), ...refused, ...uncovered],
+      path: mount.base === undefined ? root.path : textOf(tree.pathOf(mount.base)),
+      backend: mount.backend,
+      why: stale ?? whyOf(mount),
+      directories: isThere ? mount.directories : 0,
+      uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered],
     }
   })
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
 import { parseMountinfo } from '../../mounts/mountinfo.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { type Reached, reach } from '../../mounts/syscalls/resolve_path.ts'
-import type { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { Kind } from '../report/change.ts'
 import { codeOf, isShortage } from '../report/watch_error.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
@@ -37,7 +37,7 @@ export class FileRoot {
   }
 
   /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
-  async attach(calls: Calls | undefined): Promise<FileNews> {
+  async attach(calls: SyscallThread | undefined): Promise<FileNews> {
     const after = await this.#stat(calls)
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
@@ -48,7 +48,7 @@ export class FileRoot {
   }
 
   /** Looks again. `mask`: what an event has told of the file itself. Rejects for want of memory or descriptors alone. */
-  async look(mask: number, calls: Calls | undefined): Promise<FileNews> {
+  async look(mask: number, calls: SyscallThread | undefined): Promise<FileNews> {
     const before = this.#entry
     if (before === undefined || !this.isPresent) return undefined
     const after = await this.#stat(calls).catch((error) => {
@@ -64,14 +64,14 @@ export class FileRoot {
     return inFile(alteration(before, after, 0)) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
   }
 
-  async #isStale(entry: Entry, calls: Calls | undefined): Promise<boolean> {
+  async #isStale(entry: Entry, calls: SyscallThread | undefined): Promise<boolean> {
     // Whoever cannot say so is not to keep the news from being told.
     const isStale = await isLeftBehind(this.path, entry, calls).catch(() => false)
     if (isStale) this.isPresent = false
     return isStale
   }
 
-  async #stat(calls: Calls | undefined): Promise<Entry | undefined> {
+  async #stat(calls: SyscallThread | undefined): Promise<Entry | undefined> {
     try {
       return calls === undefined ? await statHere(this.path) : await statThere(calls, this.path, this.#hashes)
     } catch (error) {
@@ -85,15 +85,19 @@ export class FileRoot {
  * Whether it is a mount of a file that was replaced or deleted at its source: nothing more will come of it. One that has no name and is no
  * mount point is what a cache still has, for now (overlay, FUSE).
  */
-async function isLeftBehind(path: string, { stat }: Entry, calls: Calls | undefined): Promise<boolean> {
+async function isLeftBehind(
+  path: string,
+  { stat }: Entry,
+  calls: SyscallThread | undefined,
+): Promise<boolean> {
   if (stat?.nlink !== 0) return false
   const real = calls === undefined ? await realpath(path) : await realpathThere(calls, path)
   const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
   return rows.some(({ point }) => point === real)
 }
 
-async function realpathThere(calls: Calls, path: string): Promise<string> {
-  const { parent, name } = await reach(calls, path)
+async function realpathThere(calls: SyscallThread, path: string): Promise<string> {
+  const { parent, name } = await resolvePath(calls, path)
   const directory = await parent.realpath()
   await parent.close()
   return join(directory, name)
@@ -106,8 +110,8 @@ async function statHere(path: string): Promise<Entry | undefined> {
 }
 
 /** By a thread that may be kept waiting, and of the server, whatever this kernel remembers. */
-async function statThere(calls: Calls, path: string, hashes: boolean): Promise<Entry | undefined> {
-  const reached = await reach(calls, path)
+async function statThere(calls: SyscallThread, path: string, hashes: boolean): Promise<Entry | undefined> {
+  const reached = await resolvePath(calls, path)
   await using _ = reached.parent
   const { stat } = reached
   const entry = entryOf(stat, stat.btimeNs)
@@ -117,7 +121,7 @@ async function statThere(calls: Calls, path: string, hashes: boolean): Promise<E
 }
 
 /** What stands for what it holds. undefined: it cannot be read, or is another by now, and is compared by its stat. */
-async function contentOf({ parent, name, stat }: Reached): Promise<string | undefined> {
+async function contentOf({ parent, name, stat }: ResolvedPath): Promise<string | undefined> {
   try {
     await using file = await parent.file(name)
     if (file.opened.ino !== stat.ino || file.opened.dev !== stat.dev) return undefined

@@ -1,13 +1,13 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import type { Inotify } from '../../inotify/inotify.ts'
-import { warnOfThreadLeftBehind } from '../../mounts/syscalls/abandoned_thread.ts'
-import { Calls } from '../../mounts/syscalls/syscall_thread.ts'
+import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
+import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
 import type { Change, Source } from '../report/change.ts'
 import { isAbsence } from '../report/watch_error.ts'
-import type { Territory } from '../tree/watched_mount.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
-import { Hints } from './path_watches.ts'
+import { PathWatches } from './path_watches.ts'
 import { watchWays } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
@@ -28,9 +28,9 @@ export interface FileRootsParts {
 /** The roots that are files, and their watches. */
 export class FileRoots {
   readonly #parts: FileRootsParts
-  readonly #territories = new Map<FileRoot, Territory>()
-  readonly #hints = new Hints<FileRoot>()
-  #calls: Calls | undefined
+  readonly #mounts = new Map<FileRoot, WatchedMount>()
+  readonly #hints = new PathWatches<FileRoot>()
+  #calls: SyscallThread | undefined
 
   constructor(parts: FileRootsParts) {
     this.#parts = parts
@@ -41,15 +41,15 @@ export class FileRoots {
   }
 
   /** Watches a file, and says what is new about it. Rejects as it cannot be watched. */
-  async attach(file: FileRoot, territory: Territory): Promise<FileNews> {
-    this.#territories.set(file, territory)
+  async attach(file: FileRoot, mount: WatchedMount): Promise<FileNews> {
+    this.#mounts.set(file, mount)
     // Before the look, so that nothing falls between the two.
     await this.#watch(file)
-    return await file.attach(this.#callsFor(territory))
+    return await file.attach(this.#callsFor(mount))
   }
 
   remove(file: FileRoot): void {
-    this.#territories.delete(file)
+    this.#mounts.delete(file)
     this.#parts.retire(this.#hints.set(file, []))
   }
 
@@ -65,34 +65,34 @@ export class FileRoots {
 
   /** Whether a poll looks at some of them. */
   get arePolled(): boolean {
-    for (const { isPolled } of this.#territories.values()) if (isPolled) return true
+    for (const { usesPolling } of this.#mounts.values()) if (usesPolling) return true
     return false
   }
 
   /** Looks at each, whatever was told of it. */
   async lookAtAll(source: Source): Promise<void> {
-    for (const [file, { isPolled }] of this.#territories) {
-      if (source !== 'poll' || isPolled) await this.#look(file, 0, 0, source)
+    for (const [file, { usesPolling }] of this.#mounts) {
+      if (source !== 'poll' || usesPolling) await this.#look(file, 0, 0, source)
     }
   }
 
   /** One that is left waiting is left behind, which is said. */
   close(): void {
     const { unanswered = 0 } = this.#calls ?? {}
-    const [file] = this.#territories.keys()
-    if (unanswered >= PATIENCE_MS && file !== undefined) warnOfThreadLeftBehind(file.path, unanswered)
+    const [file] = this.#mounts.keys()
+    if (unanswered >= PATIENCE_MS && file !== undefined) warnOfAbandonedThread(file.path, unanswered)
     this.#calls?.end()
   }
 
   /** A mount that is polled may stop answering. */
-  #callsFor(territory: Territory | undefined): Calls | undefined {
-    if (territory?.isPolled !== true) return undefined
-    this.#calls ??= new Calls()
+  #callsFor(mount: WatchedMount | undefined): SyscallThread | undefined {
+    if (mount?.usesPolling !== true) return undefined
+    this.#calls ??= new SyscallThread()
     return this.#calls
   }
 
   async #look(file: FileRoot, own: number, mask: number, source: Source): Promise<void> {
-    const calls = this.#callsFor(this.#territories.get(file))
+    const calls = this.#callsFor(this.#mounts.get(file))
     const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
     if (news === 'lost' || news === 'stale') this.#parts.lost(file, news)
@@ -101,7 +101,7 @@ export class FileRoots {
 
   async #watch(file: FileRoot): Promise<void> {
     const inotify = this.#parts.inotify()
-    if (inotify === undefined || !this.#territories.get(file)?.isWatched) return
+    if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) return
     const ways = await watchWays(file.path, true, inotify)
     this.#parts.retire(this.#hints.set(file, ways, watchFile(file.path, inotify)))
   }

@@ -5,12 +5,12 @@ import { IN_IGNORED } from '../../inotify/constants.ts'
 export interface Hint {
   /** All their masks. */
   all: number
-  /** Those of the one watch that {@link Hints.set} was given as the owner's own. */
+  /** Those of the one watch that {@link PathWatches.set} was given as the owner's own. */
   own: number
 }
 
 /** Watches whose events say no more than that somebody should look again. Several may have the same. */
-export class Hints<Owner> {
+export class PathWatches<Owner> {
   readonly #owners = new Map<number, Set<Owner>>()
   readonly #wds = new Map<Owner, { ways: Set<number>; own: number }>()
 

@@ -1,7 +1,7 @@
 import type { RootChange, Source } from '../report/change.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Territory } from '../tree/watched_mount.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { FileRoot } from './file_root.ts'
 
 /** A path that is watched: what it stands for, and whether it does. */
@@ -13,7 +13,7 @@ export class Root {
   /** Instead of it, where the path leads to no directory. */
   file: FileRoot | undefined
   /** Of its own mount, and of those below it. */
-  readonly territories = new Set<Territory>()
+  readonly mounts = new Set<WatchedMount>()
   /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed. */
   isPresent = false
   /** From 'overflow' to 'recovered'. */
@@ -23,7 +23,7 @@ export class Root {
   /** Where mounts show it: without symlinks. */
   realPath = ''
   /** ms since the epoch: what was changed from then on was not told. */
-  goodUntil = 0
+  consistentUntil = 0
   /** Why it is not there. */
   absence: Error | undefined
 
@@ -32,10 +32,10 @@ export class Root {
   }
 
   /** Forgets those of mounts and links that are gone. */
-  dropTerritories(tree: Tree): void {
-    for (const territory of this.territories) {
-      const { base } = territory
-      if (base !== undefined && !tree.isAttached(base)) this.territories.delete(territory)
+  dropMounts(tree: Tree): void {
+    for (const mount of this.mounts) {
+      const { base } = mount
+      if (base !== undefined && !tree.isAttached(base)) this.mounts.delete(mount)
     }
   }
 }

@@ -31,7 +31,7 @@ export interface WalkRequest {
   /** Every file is read through: what it holds is part of its stat. */
   hash?: boolean
   /** In most passes its own stat is enough, while that is the same: see {@link Walker.linger}. */
-  glance?: boolean
+  statOnly?: boolean
   /** Only these are looked at, and nothing is listed. */
   names?: readonly string[]
 }
@@ -54,7 +54,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
     end += bytes
     return bytes
   }
-  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, glance, names } of requests) {
+  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, statOnly, names } of requests) {
     reserve(HEAD)
     const head = end
     end += HEAD
@@ -65,7 +65,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       (stat ? STAT : 0) |
       (compare ? COMPARE : 0) |
       (hash ? HASH : 0) |
-      (glance ? GLANCE : 0) |
+      (statOnly ? GLANCE : 0) |
       (names === undefined ? 0 : LOOK)
     if (parentIno !== undefined) {
       reserve(8)

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker, type RecordsCallback } from '../../addon.ts'
 import { InotifyError } from '../../errors.ts'
 import { type Inotify, nativeQueue } from '../../inotify/inotify.ts'
-import { warnOfThreadLeftBehind } from '../../mounts/syscalls/abandoned_thread.ts'
+import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { textOf } from '../report/name_key.ts'
 import { closedError } from '../report/watch_error.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
@@ -38,12 +38,12 @@ export class Walker {
 
   /**
    * Walks again and again until there is something to tell, which it answers: nothing when the walks were cancelled, or one took longer than
-   * they may be apart. JavaScript sleeps meanwhile. Not all of the requests with `glance` need have been walked in the last of them.
+   * they may be apart. JavaScript sleeps meanwhile. Not all of the requests with `statOnly` need have been walked in the last of them.
    *
    * @param first ms from one to the next; then twice as many
    * @param most up to so many
    */
-  async linger(
+  async pollIdle(
     requests: readonly WalkRequest[],
     first: number,
     most: number,
@@ -128,7 +128,7 @@ export class Walker {
       const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
       await Promise.race([this.#ended, tooLong])
       patience.abort()
-      if (this.#ended !== undefined) warnOfThreadLeftBehind(textOf(this.#root), PATIENCE_MS)
+      if (this.#ended !== undefined) warnOfAbandonedThread(textOf(this.#root), PATIENCE_MS)
     }
     this.#native?.close()
   }

@@ -1,6 +1,6 @@
 import type { Entries, Entry, Stat } from '../scan/entry.ts'
 import { pack, unpackString } from '../scan/packed_entries.ts'
-import type { Territory } from './watched_mount.ts'
+import type { WatchedMount } from './watched_mount.ts'
 
 /**
  * A directory that is watched or polled, and what is believed of its entries.
@@ -16,7 +16,7 @@ export class Directory implements Entry {
   ino: number
   /** The inotify watch; 0: none. */
   wd = 0
-  territory: Territory
+  mount: WatchedMount
   stat: Stat | undefined = undefined
   /** Whether its entries have been listed. */
   isListed = false
@@ -26,11 +26,11 @@ export class Directory implements Entry {
   // Makes those below it that are still to be made.
   #makeRest: (() => Directory[]) | undefined = undefined
 
-  constructor(name: string, ino: number, territory: Territory) {
+  constructor(name: string, ino: number, mount: WatchedMount) {
     this.name = name
     this.parent = undefined
     this.ino = ino
-    this.territory = territory
+    this.mount = mount
   }
 
   get kind(): 'directory' {
@@ -63,7 +63,7 @@ export class Directory implements Entry {
     return this.#entries
   }
 
-  cool(): void {
+  compact(): void {
     if (this.#entries === undefined) return
     const others: Array<[string, Entry]> = []
     for (const [name, entry] of this.#entries) {
@@ -118,7 +118,7 @@ export class Directory implements Entry {
 
 /** Whether it is what a symlink that is followed leads to. */
 export function isLinkBase(directory: Directory): boolean {
-  return directory.territory.isLinked && directory.territory.base === directory
+  return directory.mount.isLinked && directory.mount.base === directory
 }
 
 /** Whether it is the other one, or lies below it. */
@@ -131,8 +131,8 @@ export function isWithin(directory: Directory, other: Directory): boolean {
 
 /** Whether a watch is still to be added to it. */
 export function isUnwatched(directory: Directory): boolean {
-  const { territory, wd } = directory
-  return territory.isWatched && wd === 0 && !territory.uncovered.has(directory)
+  const { mount, wd } = directory
+  return mount.usesInotify && wd === 0 && !mount.uncovered.has(directory)
 }
 
 /** Whether the kernel's events say IN_ISDIR of it: not of a link to a directory. */

@@ -5,7 +5,7 @@ import type { Directory } from './directory.ts'
 const MOST = 65_536
 
 /** The directories whose entries are Maps: those that were spoken of last. */
-export class Warm {
+export class EntryCache {
   // In the order of their last use, with the number of entries counted for each.
   readonly #counted = new Map<Directory, number>()
   #total = 0
@@ -41,7 +41,7 @@ export class Warm {
     for (const [oldest] of this.#counted) {
       if (this.#total <= this.#most || oldest === directory) return
       this.forget(oldest)
-      oldest.cool()
+      oldest.compact()
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type Chunk, Listing } from '../scan/listing.ts'
 import { Directory } from './directory.ts'
 import type { Tree } from './tree.ts'
-import type { Territory } from './watched_mount.ts'
+import type { WatchedMount } from './watched_mount.ts'
 
 // Of a directory, in place of the child that was found last (whose id is never 0: that is a request's).
 const CLOSED = 0
@@ -15,11 +15,11 @@ const SLACK = 64
  * {@link Directory} is made of each when an event speaks of one in its parent, or somebody asks for those in there. Of most nobody ever
  * does, and to take one in costs no object.
  */
-export class Unmade {
+export class LazyDirectories {
   readonly #tree: Tree
   // No watch below is looked for here.
   readonly #leastWd: number
-  #territory: Territory | undefined
+  #mount: WatchedMount | undefined
   readonly #chunks: Chunk[] = []
   // Where each chunk begins, in words from the beginning of the first.
   readonly #starts: number[] = []
@@ -44,8 +44,8 @@ export class Unmade {
 
   /** A directory of which nothing was known has been listed: what follows of those in it may stay unmade. */
   open(id: number, directory: Directory): void {
-    this.#territory ??= directory.territory
-    if (directory.territory !== this.#territory) return
+    this.#mount ??= directory.mount
+    if (directory.mount !== this.#mount) return
     this.#reserve(id)
     this.#openFor(id, directory)
   }
@@ -67,7 +67,7 @@ export class Unmade {
     this.#ids[wd - this.#firstWd] = id
     if (wd > this.#mostWd) this.#mostWd = wd
     this.#left++
-    ;(this.#territory as Territory).directories++
+    ;(this.#mount as WatchedMount).directories++
     this.#tree.retired.delete(wd)
     return true
   }
@@ -145,7 +145,7 @@ export class Unmade {
   #makeOne(id: number): Directory {
     const listing = this.#recordOf(id)
     const { wd } = listing
-    const directory = new Directory(listing.name, listing.ino, this.#territory as Territory)
+    const directory = new Directory(listing.name, listing.ino, this.#mount as WatchedMount)
     directory.isListed = true
     if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)
     this.#ids[wd - this.#firstWd] = 0
@@ -198,7 +198,7 @@ export class Unmade {
   }
 }
 
-/** With room for this index, and much more: what is not written to takes no memory, and {@link Unmade.seal} gives it back. */
+/** With room for this index, and much more: what is not written to takes no memory, and {@link LazyDirectories.seal} gives it back. */
 function extended(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
   const longer = new Int32Array(Math.max(4096, 4 * index))
   longer.set(array)

@@ -1,23 +1,23 @@
 import type { Entries, Entry } from '../scan/entry.ts'
 import { Directory } from './directory.ts'
-import { Warm } from './entry_cache.ts'
-import { Unmade } from './lazy_directories.ts'
-import type { Territory } from './watched_mount.ts'
+import { EntryCache } from './entry_cache.ts'
+import { LazyDirectories } from './lazy_directories.ts'
+import type { WatchedMount } from './watched_mount.ts'
 
 /**
  * The watched directories, below their roots. Each knows its parent and its own name, so renaming one is a change in two places,
  * whatever lies below it. Knows no file system.
  */
 export class Tree {
-  readonly #warm: Warm
+  readonly #warm: EntryCache
   // One inode has one wd by however many paths it is watched: bind mounts, links that are followed, roots within roots.
   readonly #byWd = new Map<number, Directory | Directory[]>()
   // In the order of their watches.
-  readonly #unmade: Unmade[] = []
+  readonly #unmade: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
 
-  constructor(warm = new Warm()) {
+  constructor(warm = new EntryCache()) {
     this.#warm = warm
   }
 
@@ -43,15 +43,15 @@ export class Tree {
   }
 
   /** To take in what a walk finds below directories of which nothing is known. The one before takes no more. */
-  beginUnmade(): Unmade {
+  beginUnmade(): LazyDirectories {
     this.#unmade.at(-1)?.seal()
-    const unmade = new Unmade(this, 1 + (this.#unmade.at(-1)?.mostWd ?? 0))
+    const unmade = new LazyDirectories(this, 1 + (this.#unmade.at(-1)?.mostWd ?? 0))
     this.#unmade.push(unmade)
     return unmade
   }
 
   /** All of them are made. */
-  forgetUnmade(unmade: Unmade): void {
+  forgetUnmade(unmade: LazyDirectories): void {
     this.#unmade.splice(this.#unmade.indexOf(unmade), 1)
   }
 
@@ -105,16 +105,16 @@ export class Tree {
   }
 
   /** A new directory, unlisted. Its name in the parent must be free. */
-  add(parent: Directory, name: string, ino: number, territory: Territory): Directory {
-    const directory = new Directory(name, ino, territory)
-    territory.directories++
+  add(parent: Directory, name: string, ino: number, mount: WatchedMount): Directory {
+    const directory = new Directory(name, ino, mount)
+    mount.directories++
     parent.adopt(directory)
     return directory
   }
 
-  addRoot(path: string, territory: Territory): Directory {
-    territory.directories++
-    return new Directory(path, 0, territory)
+  addRoot(path: string, mount: WatchedMount): Directory {
+    mount.directories++
+    return new Directory(path, 0, mount)
   }
 
   /** Takes it out of its parent: it is on its way to another place, or to be dropped. */
@@ -138,7 +138,7 @@ export class Tree {
     for (const each of this.within(directory)) {
       this.clearWatch(each)
       this.#warm.forget(each)
-      each.territory.forget(each)
+      each.mount.forget(each)
     }
   }
 

@@ -10,7 +10,7 @@ import type { Tree } from './tree.ts'
 const { ENOSPC, ENOMEM } = constants.errno
 
 /** Notes of each directory that was listed its watch, or why it has none. */
-export class Coverer {
+export class WatchStatus {
   readonly #tree: Tree
   readonly #around: Surroundings
   readonly #pollInstead: boolean
@@ -28,24 +28,24 @@ export class Coverer {
 
   cover(directory: Directory, listing: Listing): void {
     const { wd } = listing
-    const { territory } = directory
+    const { mount } = directory
     if (wd > 0) this.#tree.setWatch(directory, wd)
     else if (wd < 0 || listing.isTooDeep) this.#tree.clearWatch(directory)
     const errno = wd < 0 ? wd : listing.error
     if (errno === 0) {
-      if (wd > 0 || !territory.isWatched) territory.uncovered.delete(directory)
-      if (wd > 0) territory.leftover.delete(directory)
+      if (wd > 0 || !mount.usesInotify) mount.uncovered.delete(directory)
+      if (wd > 0) mount.leftover.delete(directory)
       return
     }
     const path = this.#tree.pathOf(directory)
     const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
     const hint = listing.isTooDeep ? TOO_DEEP : addHint(-errno)
     const error = new InotifyError({ errno: -errno, syscall, path, hint })
-    const isNews = !territory.uncovered.has(directory)
-    territory.uncovered.set(directory, error)
+    const isNews = !mount.uncovered.has(directory)
+    mount.uncovered.set(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     if (isNews && (isOutOfWatches || listing.isShort || listing.isTooDeep)) this.shortage ??= error
-    if (isOutOfWatches && this.#pollInstead) territory.leftover.add(directory)
+    if (isOutOfWatches && this.#pollInstead) mount.leftover.add(directory)
     if (!listing.isShort) return
     // There will be more of it in a moment.
     this.#around.list(directory)

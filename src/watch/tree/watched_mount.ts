@@ -5,7 +5,7 @@ import type { Directory } from './directory.ts'
  * What of a root lies on one mount, and where the changes there come from. Below a symlink that is followed another begins, since it
  * is opened by another path.
  */
-export class Territory {
+export class WatchedMount {
   backend: Backend
   /** One sentence: why this source. */
   why: string
@@ -46,11 +46,11 @@ export class Territory {
     return wasRefused
   }
 
-  get isWatched(): boolean {
+  get usesInotify(): boolean {
     return this.backend !== 'poll'
   }
 
-  get isPolled(): boolean {
+  get usesPolling(): boolean {
     return this.backend !== 'inotify'
   }
 

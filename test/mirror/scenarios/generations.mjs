@@ -130,16 +130,16 @@ async function race(scene, swap) {
   const mirror = await scene.start()
   const listener = scene.listen()
   await scene.behind.atomic('source', both('B'))
-  const { HeldDirectory } = await heldOf()
-  const { file } = HeldDirectory.prototype
+  const { DirectoryHandle } = await heldOf()
+  const { file } = DirectoryHandle.prototype
   let copies = 0
   /** @type {Promise<unknown> | undefined} */
   let swapped
   scene.onEnd(() => {
-    HeldDirectory.prototype.file = file
+    DirectoryHandle.prototype.file = file
   })
   // Before the second of its two files is opened.
-  HeldDirectory.prototype.file = async function (name, most) {
+  DirectoryHandle.prototype.file = async function (name, most) {
     if (++copies === 2) swapped = swap()
     await swapped
     return await file.call(this, name, most)

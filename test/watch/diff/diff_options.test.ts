@@ -67,8 +67,8 @@ function walked(isPolled = false): Walked {
 
 test('names that events have told of since are left to them', () => {
   const it = walked()
-  const touched = new Map([[it.root, new Set(['b', 'new', 'd'])]])
-  expect(it.find(planOf({ new: 5 }), { touched })).toEqual([])
+  const eventNames = new Map([[it.root, new Set(['b', 'new', 'd'])]])
+  expect(it.find(planOf({ new: 5 }), { eventNames })).toEqual([])
   expect(it.believed).toEqual(['b', 'd/', 'd/a'])
 })
 
@@ -79,7 +79,7 @@ test('a directory that may not be read any more keeps what is believed to be in 
     it.take([root, { ...(d as { id: 1; name: 'd' }), parent: 0, error: -EACCES, entries: [] }], [it.root]),
   ).toEqual([])
   expect(it.believed).toEqual(['b', 'd/', 'd/a'])
-  expect([...it.territory.uncovered.values()].map((error) => error.message)).toEqual([
+  expect([...it.mount.uncovered.values()].map((error) => error.message)).toEqual([
     expect.stringContaining('/t/d'),
   ])
 })
@@ -105,24 +105,20 @@ test('a root that is not there tells nothing but that', () => {
 })
 
 test('without a watch to be had it is not covered, and polled where that is asked for', () => {
-  for (const pollInstead of [false, true]) {
+  for (const fallBackToPolling of [false, true]) {
     const it = walked()
     const d = it.at('d')
     const [root] = walkOf(before, 1000) as [never]
     const full = { id: 1, parent: 0, name: 'd', ino: 1, wd: -ENOSPC, entries: [['a', file(2)]] as never }
-    expect(it.take([root, full], [it.root], { pollInstead })).toEqual([])
-    expect([d.wd, it.territory.uncovered.has(d), it.territory.leftover.has(d)]).toEqual([
-      0,
-      true,
-      pollInstead,
-    ])
+    expect(it.take([root, full], [it.root], { fallBackToPolling })).toEqual([])
+    expect([d.wd, it.mount.uncovered.has(d), it.mount.leftover.has(d)]).toEqual([0, true, fallBackToPolling])
   }
 })
 
 test('by name alone: a root that came back has others in it', () => {
   const it = walked()
   const d = it.at('d')
-  expect(it.words(it.find(planOf({ 'd/': 11, 'd/a': 12, b: 13 }), { byName: true }))).toEqual([
+  expect(it.words(it.find(planOf({ 'd/': 11, 'd/a': 12, b: 13 }), { matchByName: true }))).toEqual([
     'modify file b',
     'modify file d/a',
   ])

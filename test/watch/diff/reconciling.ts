@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { SurveyTerms } from '../../../src/watch/diff/diff_options.ts'
+import type { DiffOptions } from '../../../src/watch/diff/diff_options.ts'
 import { Reconciliation } from '../../../src/watch/diff/reconcile.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
@@ -20,28 +20,28 @@ export class Walked extends World {
   constructor(isPolled: boolean) {
     super()
     this.#isPolled = isPolled
-    if (isPolled) this.territory.backend = 'poll'
-    this.territory.base = this.root
+    if (isPolled) this.mount.backend = 'poll'
+    this.mount.base = this.root
   }
 
   /** What is told when a walk through everything finds this. */
-  find(plan: Plan, terms: Partial<SurveyTerms> = {}): Change[] {
-    return this.take(walkOf(plan, this.#isPolled ? 0 : 1000), [this.root], terms)
+  find(plan: Plan, options: Partial<DiffOptions> = {}): Change[] {
+    return this.take(walkOf(plan, this.#isPolled ? 0 : 1000), [this.root], options)
   }
 
   take(
     records: readonly RecordSpec[],
     requested: readonly Directory[],
-    terms: Partial<SurveyTerms> = {},
+    options: Partial<DiffOptions> = {},
   ): Change[] {
     const reconciliation = new Reconciliation(this.tree, this.translator, this.around, {
       source: this.#isPolled ? 'poll' : 'rescan',
       since: SINCE,
-      byName: false,
-      silent: false,
-      pollInstead: false,
-      withStat: true,
-      ...terms,
+      matchByName: false,
+      baseline: false,
+      fallBackToPolling: false,
+      statAll: true,
+      ...options,
     })
     reconciliation.begin(requested)
     for (const listing of listingsIn(recordsOf(records))) reconciliation.take(listing)

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { InotifyError } from '../../../src/index.ts'
-import { Recovery, type RecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
-import { Lane } from '../../../src/watch/engine/task_queue.ts'
-import { Doubts } from '../../../src/watch/pending/recheck_queue.ts'
+import { OverflowRecovery, type OverflowRecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
+import { TaskQueue } from '../../../src/watch/engine/task_queue.ts'
+import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import { Root } from '../../../src/watch/roots/root.ts'
 import type { RootFinding } from '../../../src/watch/scan/root_finding.ts'
@@ -15,28 +15,28 @@ afterEach(() => void vi.useRealTimers())
 const shortage = () => new InotifyError({ errno: 'EAGAIN', syscall: 'walk' })
 
 /** A root that events are lost of, and what is told; each of `failures` is what one more try rejects with. */
-function overflown(failures: Error[], parts: Partial<RecoveryParts> = {}) {
-  const { tree, translator, root: top, territory } = new World()
+function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}) {
+  const { tree, translator, root: top, mount } = new World()
   const root = new Root('/t')
   root.top = top
   root.isPresent = true
-  root.territories.add(territory)
-  const lane = new Lane()
+  root.mounts.add(mount)
+  const queue = new TaskQueue()
   const tries: number[] = []
   const since: number[] = []
   const told: Change[] = []
   const troubles: unknown[] = []
   const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '' }]])
-  const recovery = new Recovery({
+  const overflowRecovery = new OverflowRecovery({
     persistent: true,
-    lane,
+    queue,
     tree,
     translator,
-    doubts: new Doubts(),
-    surveyor: {
-      reconcile: async (_, terms) => {
+    rechecks: new RecheckQueue(),
+    rescan: {
+      reconcile: async (_, options) => {
         tries.push(Date.now())
-        since.push(terms.since)
+        since.push(options.since)
         const failure = failures.shift()
         if (failure !== undefined) throw failure
         return { roots: found, unlisted: undefined }
@@ -44,28 +44,37 @@ function overflown(failures: Error[], parts: Partial<RecoveryParts> = {}) {
     },
     events: { list: async () => {} },
     files: { lookAtAll: async () => {} },
-    presence: { verify: async () => undefined },
-    polling: { discard: () => {} },
+    rootMonitor: { checkIdentity: async () => undefined },
+    poller: { discard: () => {} },
     inotify: () => undefined,
     roots: () => [root],
     watches: { retire: () => {} },
-    terms: (terms) => ({
+    options: (options) => ({
       source: 'rescan',
       since: 0,
-      byName: false,
-      silent: false,
-      withStat: false,
-      pollInstead: true,
-      ...terms,
+      matchByName: false,
+      baseline: false,
+      statAll: false,
+      fallBackToPolling: true,
+      ...options,
     }),
     report: (changes) => told.push(...changes),
     trouble: (error) => troubles.push(error),
     ...parts,
   })
-  recovery.onOverflow()
+  overflowRecovery.onOverflow()
   /** ms between the tries. */
   const waits = () => tries.slice(1).map((time, i) => time - (tries[i] as number))
-  return { recovery, lane, root, tries, waits, since, troubles, types: () => told.map(({ type }) => type) }
+  return {
+    overflowRecovery,
+    queue,
+    root,
+    tries,
+    waits,
+    since,
+    troubles,
+    types: () => told.map(({ type }) => type),
+  }
 }
 
 /** Runs what is under way up to its next timer, and that, until it is done. */
@@ -80,14 +89,16 @@ async function done(promise: Promise<void>): Promise<void> {
 }
 
 test('what is short is said once, and it is tried again ever more slowly until it works', async () => {
-  const { recovery, root, waits, since, troubles, types } = overflown(Array.from({ length: 6 }, shortage))
-  const good = recovery.goodUntil
-  const recovering = recovery.recover()
+  const { overflowRecovery, root, waits, since, troubles, types } = overflown(
+    Array.from({ length: 6 }, shortage),
+  )
+  const good = overflowRecovery.consistentUntil
+  const recovering = overflowRecovery.recover()
   await vi.advanceTimersByTimeAsync(3400)
   expect(types()).toEqual(['overflow'])
   expect(root.isOverflown).toBe(true)
   // Whoever thinks that all has been told meanwhile is wrong.
-  recovery.goodUntil = Date.now()
+  overflowRecovery.consistentUntil = Date.now()
   await done(recovering)
   expect(waits()).toEqual([100, 200, 400, 800, 1000, 1000])
   expect(new Set(since).size).toBe(1)
@@ -99,36 +110,36 @@ test('what is short is said once, and it is tried again ever more slowly until i
 
 test('the next overflow says it again', async () => {
   const failures = [shortage()]
-  const { recovery, troubles, types } = overflown(failures)
-  await done(recovery.recover())
+  const { overflowRecovery, troubles, types } = overflown(failures)
+  await done(overflowRecovery.recover())
   failures.push(shortage(), shortage())
-  recovery.onOverflow()
-  await done(recovery.recover())
+  overflowRecovery.onOverflow()
+  await done(overflowRecovery.recover())
   expect(troubles).toHaveLength(2)
   expect(types()).toEqual(['overflow', 'recovered', 'overflow', 'recovered'])
 })
 
 test('while it waits, other work goes on', async () => {
-  const { recovery, lane, types } = overflown([shortage()])
-  const recovering = recovery.recover()
+  const { overflowRecovery, queue, types } = overflown([shortage()])
+  const recovering = overflowRecovery.recover()
   await vi.advanceTimersByTimeAsync(50)
-  await lane.run(async () => {})
+  await queue.run(async () => {})
   expect(types()).toEqual(['overflow'])
   await done(recovering)
 })
 
 test('any other failure is one', async () => {
-  const { recovery, tries, types } = overflown([new InotifyError({ errno: 'EIO', syscall: 'walk' })])
-  await expect(recovery.recover()).rejects.toMatchObject({ code: 'EIO' })
+  const { overflowRecovery, tries, types } = overflown([new InotifyError({ errno: 'EIO', syscall: 'walk' })])
+  await expect(overflowRecovery.recover()).rejects.toMatchObject({ code: 'EIO' })
   expect(tries).toHaveLength(1)
   expect(types()).toEqual(['overflow'])
 })
 
 test('stopped, it waits no more and does not try again', async () => {
-  const { recovery, tries, types } = overflown([shortage(), shortage()])
-  const recovering = recovery.recover()
+  const { overflowRecovery, tries, types } = overflown([shortage(), shortage()])
+  const recovering = overflowRecovery.recover()
   await vi.advanceTimersByTimeAsync(50)
-  recovery.stop()
+  overflowRecovery.stop()
   await recovering
   expect(vi.getTimerCount()).toBe(0)
   expect(tries).toHaveLength(1)
@@ -137,9 +148,9 @@ test('stopped, it waits no more and does not try again', async () => {
 
 test('what nobody could look at is no recovery: whether roots are there, what is in one or below, which watches there are', async () => {
   const roots = [shortage()]
-  const verify = async () => roots.shift()
-  const first = overflown([], { presence: { verify } })
-  await done(first.recovery.recover())
+  const checkIdentity = async () => roots.shift()
+  const first = overflown([], { rootMonitor: { checkIdentity } })
+  await done(first.overflowRecovery.recover())
   expect(first.tries).toHaveLength(1)
   expect(first.waits()).toEqual([])
   expect(first.troubles).toHaveLength(1)
@@ -150,15 +161,15 @@ test('what nobody could look at is no recovery: whether roots are there, what is
     roots: new Map([[top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '' }]]),
     unlisted: undefined,
   })
-  const second = overflown([], { surveyor: { reconcile } })
-  await done(second.recovery.recover())
+  const second = overflown([], { rescan: { reconcile } })
+  await done(second.overflowRecovery.recover())
   expect(second.troubles).toMatchObject([{ code: 'EMFILE', path: '/t' }])
   expect(second.types()).toEqual(['overflow', 'recovered'])
 
   const unlisted = [shortage()]
   const reconcileAll = async () => ({ roots: new Map(), unlisted: unlisted.shift() })
-  const below = overflown([], { surveyor: { reconcile: reconcileAll } })
-  await done(below.recovery.recover())
+  const below = overflown([], { rescan: { reconcile: reconcileAll } })
+  await done(below.overflowRecovery.recover())
   expect(below.troubles).toHaveLength(1)
   expect(below.types()).toEqual(['overflow', 'recovered'])
 
@@ -170,7 +181,7 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   }
   const inotify = () => ({ kernelWatches, isBarrier: () => false })
   const third = overflown([], { inotify })
-  await done(third.recovery.recover())
+  await done(third.overflowRecovery.recover())
   expect(third.tries).toHaveLength(2)
   expect(third.types()).toEqual(['overflow', 'recovered'])
 })

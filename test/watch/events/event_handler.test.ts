@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest'
-import { Events, type EventsParts } from '../../../src/watch/events/event_handler.ts'
+import { EventHandler, type EventHandlerParts } from '../../../src/watch/events/event_handler.ts'
 import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
-import { Doubts } from '../../../src/watch/pending/recheck_queue.ts'
+import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
 import { World } from './translating.ts'
 
 /** Events of a believed tree, and what is asked about when they have settled. */
 function settling(w: World) {
-  const doubts = new Doubts()
+  const rechecks = new RecheckQueue()
   let asked: Questions = new Map()
-  const surveyor = {
+  const rescan = {
     hasLinks: false,
     lookAt: async (questions: Questions) => {
       asked = questions
       return new Map()
     },
-  } as unknown as EventsParts['surveyor']
-  const events = new Events({
+  } as unknown as EventHandlerParts['rescan']
+  const events = new EventHandler({
     tree: w.tree,
     translator: w.translator,
-    surveyor,
-    watches: { retireLeft() {} },
+    rescan,
+    watches: { releaseUnused() {} },
     around: w.around,
-    doubts,
+    rechecks,
     toBeListed: new Set(),
-    terms: () => {
+    options: () => {
       throw new Error('nothing is to be listed')
     },
     report() {},
@@ -36,14 +36,14 @@ function settling(w: World) {
     await events.lookAgain()
     return new Map([...asked].map(([directory, names]) => [w.tree.pathOf(directory), names]))
   }
-  return { events, doubts, settle }
+  return { events, rechecks, settle }
 }
 
 test('directories between which one has moved are listed once more where anything else is in doubt', async () => {
   const w = new World({ 'd/': 1, 'e/': 2, 'f/': 3 })
-  const { events, doubts, settle } = settling(w)
+  const { events, rechecks, settle } = settling(w)
   for (const path of ['d', 'e']) events.moved(w.at(path))
-  doubts.add(w.at('f'), 'x')
+  rechecks.add(w.at('f'), 'x')
   expect(await settle()).toEqual(
     new Map([
       ['/t/f', ['x']],

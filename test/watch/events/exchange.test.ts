@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IN_CREATE, IN_DELETE, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
-import { BatchIndex } from '../../../src/watch/events/batch_view.ts'
+import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { findExchange, type WayBack } from '../../../src/watch/events/exchange.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { entry, file, folder } from '../tree/believed.ts'
@@ -23,7 +23,7 @@ function find(
   came = file(1),
   displaced = file(2),
 ): WayBack | undefined {
-  const index = new BatchIndex(batchOf(events), 0, events.length, () => false)
+  const index = new BatchView(batchOf(events), 0, events.length, () => false)
   return findExchange(index, (_, name) => now[name], 1, came, displaced)
 }
 
@@ -122,7 +122,7 @@ describe('an exchange', () => {
       [2, IN_MOVED_FROM, 'x', 2],
       [1, IN_MOVED_TO, 'x', 2],
     ]
-    const index = new BatchIndex(batchOf(events), 0, events.length, () => false)
+    const index = new BatchView(batchOf(events), 0, events.length, () => false)
     const look = (wd: number) => (wd === 1 ? file(2) : file(1))
     expect(findExchange(index, look, 1, file(1), file(2))).toEqual(BOTH)
     expect(findExchange(index, (wd) => (wd === 2 ? file(1) : undefined), 1, file(1), file(2))).toEqual(BOTH)

@@ -1,12 +1,12 @@
 import { IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
-import { BatchIndex } from '../../../src/watch/events/batch_view.ts'
+import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { Translator } from '../../../src/watch/events/translator.ts'
 import type { Surroundings } from '../../../src/watch/pending/work_list.ts'
 import type { Change, Kind } from '../../../src/watch/report/change.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { Territory } from '../../../src/watch/tree/watched_mount.ts'
+import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { inWords } from '../support.ts'
 import { file } from '../tree/believed.ts'
 import { batchOf, type Event } from './batches.ts'
@@ -59,14 +59,14 @@ export class World {
   readonly tree = new Tree()
   readonly around = new FakeSurroundings(this.tree)
   readonly translator = new Translator(this.tree, this.around)
-  readonly territory = new Territory('inotify', '', 1)
+  readonly mount = new WatchedMount('inotify', '', 1)
   readonly root: Directory
   // wd of each directory by its first path.
   readonly #wds = new Map<string, number>()
 
   /** `entries` by path, parents first: an inode number, of a directory where the path ends in a slash; or what is believed. */
   constructor(entries: Record<string, number | Entry> = {}) {
-    this.root = this.tree.addRoot('/t', this.territory)
+    this.root = this.tree.addRoot('/t', this.mount)
     this.watch(this.root, '')
     for (const [path, what] of Object.entries(entries)) {
       const names = path.split('/').filter(Boolean)
@@ -74,7 +74,7 @@ export class World {
       const parent = this.at(names.join('/'))
       if (typeof what !== 'number') this.tree.entriesOf(parent).set(name, what)
       else if (path.endsWith('/')) {
-        const directory = this.tree.add(parent, name, what, this.territory)
+        const directory = this.tree.add(parent, name, what, this.mount)
         directory.isListed = true
         this.watch(directory, path.slice(0, -1))
       } else this.tree.entriesOf(parent).set(name, file(what))
@@ -109,7 +109,7 @@ export class World {
 
   translate(events: readonly Event[], now: Now = {}, keepsStat = false): Change[] {
     const paths = new Map([...this.#wds].map(([path, wd]) => [wd, path === '' ? '' : `${path}/`]))
-    const index = new BatchIndex(batchOf(events), 0, events.length, () => keepsStat)
+    const index = new BatchView(batchOf(events), 0, events.length, () => keepsStat)
     return this.translator.translate(index, (wd, name) => now[paths.get(wd) + name])
   }
 
@@ -130,7 +130,7 @@ export class World {
     const paths: string[] = []
     for (const directory of this.tree.within(this.root)) {
       for (const [name, entry] of this.tree.entriesOf(directory)) {
-        const isDirectory = 'territory' in entry
+        const isDirectory = 'mount' in entry
         paths.push(relative(this.tree.pathOf(directory, name)) + (isDirectory ? '/' : ''))
       }
     }

@@ -108,7 +108,7 @@ describe('what is seen', () => {
 
   test('by a poll as well: what others have written since is told with an attrib', () => {
     const w = new World({ a: seen('file', 1), b: seen('file', 2) })
-    w.territory.backend = 'inotify+poll'
+    w.mount.backend = 'inotify+poll'
     const now = { a: seen('file', 1, { size: 9 }), b: seen('file', 2, { mode: 0o600 }) }
     const changes = w.translate([w.event(IN_ATTRIB, 'a'), w.event(IN_ATTRIB, 'b')], now, true)
     expect(w.words(changes)).toEqual(['modify file a', 'attrib file b'])
@@ -146,7 +146,7 @@ describe('writes', () => {
 
   test('a directory that could not be read is listed again when its mode changes', () => {
     const w = new World({ 'd/': 1, 'e/': 2 })
-    w.territory.uncovered.set(w.at('d'), new Error('EACCES'))
+    w.mount.uncovered.set(w.at('d'), new Error('EACCES'))
     const events = ['d', 'e'].map((name) => w.event(IN_ATTRIB | IN_ISDIR, name))
     expect(w.told([events])).toEqual(['attrib directory d', 'attrib directory e'])
     expect(w.around.listed).toEqual(['d'])
@@ -178,9 +178,9 @@ describe('events that a listing may be ahead of', () => {
     expect(w.translator.listed.has(w.root)).toBe(false)
   })
 
-  test('of a whole territory', () => {
+  test('of a whole mount', () => {
     const w = new World({ 'd/': 1, 'd/a': 2 })
-    w.translator.listed.add(w.territory)
+    w.translator.listed.add(w.mount)
     w.translate([w.event(IN_DELETE, 'd/a')])
     expect(w.around.doubted).toEqual(['d/a'])
   })

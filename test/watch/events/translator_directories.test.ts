@@ -170,7 +170,7 @@ describe('a directory on its way', () => {
 
   test('from one root to another', () => {
     const w = new World({ 'd/': 1 })
-    const other = w.tree.addRoot('/t/other', w.territory)
+    const other = w.tree.addRoot('/t/other', w.mount)
     w.watch(other, 'other')
     expect(w.told([w.rename('d', 'other/d', 1, IN_ISDIR)])).toEqual(['rename directory d other/d'])
     expect(w.tree.topOf(other.warm().get('d') as never)).toBe(other)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { LatelyListed } from '../../../src/watch/pending/recent_scans.ts'
+import { RecentScans } from '../../../src/watch/pending/recent_scans.ts'
 import { Directory } from '../../../src/watch/tree/directory.ts'
-import { Territory } from '../../../src/watch/tree/watched_mount.ts'
+import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 
-const [here, there] = [new Territory('inotify', '', 1), new Territory('inotify', '', 2)]
+const [here, there] = [new WatchedMount('inotify', '', 1), new WatchedMount('inotify', '', 2)]
 const [a, b, c] = [new Directory('a', 1, here), new Directory('b', 2, here), new Directory('c', 3, there)]
 
 test('a listing is ahead of the events of that directory, and of no other', () => {
-  const listed = new LatelyListed()
+  const listed = new RecentScans()
   expect([listed.isEmpty, listed.isAheadOf(a), listed.hasShown(a, 'x')]).toEqual([true, false, false])
   listed.add(a)
   expect([listed.isEmpty, listed.has(a), listed.has(b)]).toEqual([false, true, false])
@@ -16,8 +16,8 @@ test('a listing is ahead of the events of that directory, and of no other', () =
   expect([listed.hasShown(a, 'x'), listed.hasShown(b, 'x')]).toEqual([true, false])
 })
 
-test('that of a territory is ahead of those of every directory in it', () => {
-  const listed = new LatelyListed()
+test('that of a mount is ahead of those of every directory in it', () => {
+  const listed = new RecentScans()
   listed.add(here)
   expect([...listed.all]).toEqual([here])
   expect([a, b, c].map((directory) => listed.isAheadOf(directory))).toEqual([true, true, false])
@@ -26,12 +26,12 @@ test('that of a territory is ahead of those of every directory in it', () => {
 
 test.each([
   ['a directory', a],
-  ['its territory', here],
+  ['its mount', here],
 ])('a name that was shown in %s is so until an event speaks of it, there', (_, what) => {
-  const listed = new LatelyListed()
+  const listed = new RecentScans()
   for (const each of new Set([what, b])) listed.add(each)
-  listed.speakOf(a, 'x')
-  listed.speakOf(a, 'y')
+  listed.noteEvent(a, 'x')
+  listed.noteEvent(a, 'y')
   const shown = (directory: Directory) => ['x', 'y', 'z'].filter((name) => listed.hasShown(directory, name))
   expect([shown(a), shown(b)]).toEqual([['z'], ['x', 'y', 'z']])
   // Its events may be older all the same.
@@ -41,23 +41,23 @@ test.each([
 })
 
 test('what was not listed is spoken of without leaving a trace', () => {
-  const listed = new LatelyListed()
-  listed.speakOf(a, 'x')
+  const listed = new RecentScans()
+  listed.noteEvent(a, 'x')
   expect(listed.isEmpty).toBe(true)
   listed.add(a)
   expect(listed.hasShown(a, 'x')).toBe(true)
 })
 
-test('a directory that was listed by itself counts by that, and not with its territory', () => {
-  const listed = new LatelyListed()
+test('a directory that was listed by itself counts by that, and not with its mount', () => {
+  const listed = new RecentScans()
   listed.add(here)
-  listed.speakOf(a, 'x')
+  listed.noteEvent(a, 'x')
   listed.add(a)
   expect(listed.hasShown(a, 'x')).toBe(true)
 })
 
 test('what was listed before a hold is forgotten when it is released', () => {
-  const listed = new LatelyListed()
+  const listed = new RecentScans()
   for (const each of [a, there]) listed.add(each)
   const release = listed.hold()
   expect([listed.isAheadOf(a), listed.isAheadOf(c)]).toEqual([true, true])
@@ -66,7 +66,7 @@ test('what was listed before a hold is forgotten when it is released', () => {
 })
 
 test('what was listed since, for the first time or again, waits for the next', () => {
-  const listed = new LatelyListed()
+  const listed = new RecentScans()
   for (const each of [a, there]) listed.add(each)
   const release = listed.hold()
   for (const each of [a, b]) listed.add(each)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { Pace } from '../../../src/watch/poll/poll_interval.ts'
+import { PollInterval } from '../../../src/watch/poll/poll_interval.ts'
 
 function pacing(interval: number) {
   const warnings: string[] = []
-  const pace = new Pace(interval, (warning) => warnings.push(warning))
+  const pace = new PollInterval(interval, (warning) => warnings.push(warning))
   return { pace, warnings }
 }
 

@@ -137,7 +137,7 @@ test('what changes while nobody asks is told, and what is quiet wakes nobody up'
   const counted = listings()
   const root = scratch()
   makeTree(root)
-  const lingers = vi.spyOn(Walker.prototype, 'linger')
+  const lingers = vi.spyOn(Walker.prototype, 'pollIdle')
   onTestFinished(() => lingers.mockRestore())
   const { changes, told, watcher } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
   await expect.poll(() => lingers.mock.calls.length).toBe(1)
@@ -197,7 +197,7 @@ test('a root that is replaced is lost and restored', async () => {
 })
 
 test('a root that goes while nobody asks is lost, and restored when it is back', async () => {
-  const lingers = vi.spyOn(Walker.prototype, 'linger')
+  const lingers = vi.spyOn(Walker.prototype, 'pollIdle')
   onTestFinished(() => lingers.mockRestore())
   const base = scratch()
   const root = join(base, 'root')

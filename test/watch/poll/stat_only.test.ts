@@ -1,4 +1,4 @@
-// What is polled of a directory in the kubelet's layout: behind FUSE mounts, by glance.mjs, which uses dist; and of directories of this
+// What is polled of a directory in the kubelet's layout: behind FUSE mounts, by stat_only.mjs, which uses dist; and of directories of this
 // machine.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -131,7 +131,7 @@ test('what changes beside one that is at rest is told once, and nobody is woken 
   const [config, flat] = [scratch(), scratch()]
   await atomicWrite(config, { key: 'one' })
   writeFileSync(join(flat, 'file'), '')
-  const lingers = vi.spyOn(Walker.prototype, 'linger')
+  const lingers = vi.spyOn(Walker.prototype, 'pollIdle')
   onTestFinished(() => lingers.mockRestore())
   const { changes } = await watching([config, flat], { backend: 'poll', interval: 20 })
   await sleep(3000)

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { IN_ATTRIB, IN_CREATE, IN_IGNORED, IN_MODIFY } from '../../../src/index.ts'
-import { Hints } from '../../../src/watch/roots/path_watches.ts'
+import { PathWatches } from '../../../src/watch/roots/path_watches.ts'
 import { batchOf, type Event } from '../events/batches.ts'
 
-const collect = (hints: Hints<string>, events: Event[], mask = IN_CREATE) =>
+const collect = (hints: PathWatches<string>, events: Event[], mask = IN_CREATE) =>
   Object.fromEntries(hints.collect(batchOf(events), 0, events.length, mask))
 
 describe('set', () => {
   test('answers the watches that nobody has any more', () => {
-    const hints = new Hints<string>()
+    const hints = new PathWatches<string>()
     expect(hints.set('a', [1, 2], 3)).toEqual([])
     expect(hints.set('b', [2, 4])).toEqual([])
     expect(hints.set('a', [1], 5)).toEqual([3])
@@ -19,26 +19,26 @@ describe('set', () => {
   })
 
   test('a way that becomes its own watch, and the other way round, stays', () => {
-    const hints = new Hints<string>()
+    const hints = new PathWatches<string>()
     hints.set('a', [1], 2)
     expect(hints.set('a', [2], 1)).toEqual([])
     expect([hints.has(1), hints.has(2)]).toEqual([true, true])
   })
 
   test('a way that is its own watch too goes once', () => {
-    const hints = new Hints<string>()
+    const hints = new PathWatches<string>()
     hints.set('a', [1, 1], 1)
     expect(hints.set('a', [])).toEqual([1])
   })
 
   test('an owner without watches that gets none', () => {
-    expect(new Hints<string>().set('a', [])).toEqual([])
+    expect(new PathWatches<string>().set('a', [])).toEqual([])
   })
 })
 
 describe('collect', () => {
   test('every owner of a watch has its events, of a way those that count', () => {
-    const hints = new Hints<string>()
+    const hints = new PathWatches<string>()
     hints.set('a', [1, 2], 3)
     hints.set('b', [2])
     const events: Event[] = [
@@ -55,7 +55,7 @@ describe('collect', () => {
   })
 
   test('only a part of a batch', () => {
-    const hints = new Hints<string>()
+    const hints = new PathWatches<string>()
     hints.set('a', [1])
     const batch = batchOf([
       [1, IN_CREATE, 'x'],
@@ -66,7 +66,7 @@ describe('collect', () => {
   })
 
   test('a watch that the kernel has removed is nobody’s, and its number may be another’s', () => {
-    const hints = new Hints<string>()
+    const hints = new PathWatches<string>()
     hints.set('a', [1], 2)
     hints.set('b', [1])
     expect(

@@ -3,7 +3,7 @@ import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { listingsIn } from '../../../src/watch/scan/listing.ts'
 import { Directory } from '../../../src/watch/tree/directory.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { Territory } from '../../../src/watch/tree/watched_mount.ts'
+import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { BOUNDARY, type RecordSpec, recordsOf } from '../scan/records.ts'
 
 const file = (ino: number): Entry => ({ kind: 'file', ino })
@@ -17,13 +17,13 @@ const RECORDS: RecordSpec[] = [
 ]
 
 function beginIn(tree: Tree, path = '/r') {
-  const territory = new Territory('inotify', '', 1)
-  const top = tree.addRoot(path, territory)
+  const mount = new WatchedMount('inotify', '', 1)
+  const top = tree.addRoot(path, mount)
   const unmade = tree.beginUnmade()
   unmade.open(0, top)
   const left = (records: readonly RecordSpec[]) =>
     [...listingsIn(recordsOf(records), unmade)].map(({ name }) => name)
-  return { top, territory, unmade, left }
+  return { top, mount, unmade, left }
 }
 
 function sealedWith(tree: Tree, path?: string, records = RECORDS) {
@@ -37,11 +37,11 @@ const pathsIn = (tree: Tree, top: Directory) => [...tree.within(top)].map((each)
 
 test('a directory is made when its watch is asked for', () => {
   const tree = new Tree()
-  const { territory } = sealedWith(tree)
-  expect(territory.directories).toBe(5)
+  const { mount } = sealedWith(tree)
+  expect(mount.directories).toBe(5)
   const [c] = tree.at(13) as [Directory]
   expect(tree.pathOf(c)).toBe('/r/a/b/c')
-  expect([c.ino, c.wd, c.isListed, c.territory]).toEqual([103, 13, true, territory])
+  expect([c.ino, c.wd, c.isListed, c.mount]).toEqual([103, 13, true, mount])
   expect([...tree.entriesOf(c)]).toEqual([['g', file(8)]])
   // And once.
   expect(tree.onlyAt(13)).toBe(c)
@@ -70,9 +70,9 @@ test('one that is made goes where it is taken, with what is below it', () => {
 
 test('one that is dropped takes with it what was not made', () => {
   const tree = new Tree()
-  const { territory } = sealedWith(tree)
+  const { mount } = sealedWith(tree)
   tree.drop(tree.onlyAt(11) as Directory)
-  expect(territory.directories).toBe(2)
+  expect(mount.directories).toBe(2)
   expect([...tree.retired].sort()).toEqual([11, 12, 13])
   expect([11, 12, 13].map((wd) => tree.hasWatch(wd))).toEqual([false, false, false])
 })
@@ -86,7 +86,7 @@ test('a watch that the kernel does not have is missed', () => {
 test('what there is more to than a directory is left', () => {
   const tree = new Tree()
   const { left } = beginIn(tree)
-  tree.setWatch(new Directory('x', 1, new Territory('inotify', '', 1)), 20)
+  tree.setWatch(new Directory('x', 1, new WatchedMount('inotify', '', 1)), 20)
   const records: RecordSpec[] = [
     { id: 1, parent: 0, name: 'plain', wd: 11 },
     { id: 2, parent: 0, name: 'unreadable', wd: 12, error: -13 },

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
-import { Warm } from '../../../src/watch/tree/entry_cache.ts'
+import { EntryCache } from '../../../src/watch/tree/entry_cache.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { Territory } from '../../../src/watch/tree/watched_mount.ts'
+import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { file } from './believed.ts'
 
 /** /r with a/b/c in it, and every directory packed as soon as another is used. */
 function small() {
-  const tree = new Tree(new Warm(1))
-  const territory = new Territory('inotify', '', 1)
-  const root = tree.addRoot('/r', territory)
-  const a = tree.add(root, 'a', 2, territory)
-  const b = tree.add(a, 'b', 3, territory)
-  const c = tree.add(b, 'c', 4, territory)
-  return { tree, territory, root, a, b, c }
+  const tree = new Tree(new EntryCache(1))
+  const mount = new WatchedMount('inotify', '', 1)
+  const root = tree.addRoot('/r', mount)
+  const a = tree.add(root, 'a', 2, mount)
+  const b = tree.add(a, 'b', 3, mount)
+  const c = tree.add(b, 'c', 4, mount)
+  return { tree, mount, root, a, b, c }
 }
 
 describe('paths', () => {
@@ -31,10 +31,10 @@ describe('paths', () => {
   })
 
   test('of a root, and of the root of all', () => {
-    const { tree, territory, root } = small()
+    const { tree, mount, root } = small()
     expect([tree.pathOf(root), tree.pathOf(root, 'f')]).toEqual(['/r', '/r/f'])
-    const all = tree.addRoot('/', territory)
-    const etc = tree.add(all, 'etc', 5, territory)
+    const all = tree.addRoot('/', mount)
+    const etc = tree.add(all, 'etc', 5, mount)
     expect([tree.pathOf(all), tree.pathOf(all, 'f'), tree.pathOf(etc, 'f')]).toEqual(['/', '/f', '/etc/f'])
     expect(tree.pathOf(all, '')).toBe('/')
   })
@@ -96,44 +96,44 @@ describe('watches', () => {
 })
 
 describe('drop', () => {
-  test('retires every watch below, and forgets what a territory knew', () => {
-    const { tree, territory, root, a, b, c } = small()
+  test('retires every watch below, and forgets what a mount knew', () => {
+    const { tree, mount, root, a, b, c } = small()
     const each: Directory[] = [root, a, b, c]
     for (const [i, directory] of each.entries()) tree.setWatch(directory, i + 1)
-    territory.uncovered.set(c, new Error('x'))
-    territory.leftover.add(c)
-    expect(territory.directories).toBe(4)
+    mount.uncovered.set(c, new Error('x'))
+    mount.leftover.add(c)
+    expect(mount.directories).toBe(4)
     tree.drop(a)
     expect([...tree.retired].toSorted()).toEqual([2, 3, 4])
-    expect([territory.directories, territory.uncovered.size, territory.leftover.size]).toEqual([1, 0, 0])
+    expect([mount.directories, mount.uncovered.size, mount.leftover.size]).toEqual([1, 0, 0])
     expect(tree.entriesOf(root).size).toBe(0)
     expect([tree.at(2), tree.at(3), tree.at(4), tree.onlyAt(1)]).toEqual([[], [], [], root])
   })
 
   test('a watch that another directory has taken over, before or since, is not retired', () => {
-    const { tree, territory, root, a, b, c } = small()
-    const other = tree.add(root, 'other', 3, territory)
+    const { tree, mount, root, a, b, c } = small()
+    const other = tree.add(root, 'other', 3, mount)
     tree.setWatch(b, 7)
     tree.setWatch(c, 8)
     tree.setWatch(other, 7)
     tree.drop(a)
     expect([...tree.retired]).toEqual([8])
-    const more = tree.add(root, 'more', 4, territory)
+    const more = tree.add(root, 'more', 4, mount)
     tree.setWatch(more, 8)
     expect([tree.retired.size, tree.onlyAt(7), tree.onlyAt(8)]).toEqual([0, other, more])
   })
 
   test('what another has the name of stays', () => {
-    const { tree, territory, root, a } = small()
+    const { tree, mount, root, a } = small()
     tree.detach(a)
-    const b = tree.add(root, 'a', 9, territory)
+    const b = tree.add(root, 'a', 9, mount)
     tree.drop(a)
     expect(tree.find(root, ['a'])).toBe(b)
   })
 
   test('parents come before what is in them', () => {
-    const { tree, territory, root, a, b, c } = small()
-    const d = tree.add(a, 'd', 9, territory)
+    const { tree, mount, root, a, b, c } = small()
+    const d = tree.add(a, 'd', 9, mount)
     const order = [...tree.within(root)]
     expect(new Set(order)).toEqual(new Set([root, a, b, c, d]))
     for (const each of order) {

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { SharedRun } from '../../../src/watch/engine/coalesced_task.ts'
+import { CoalescedTask } from '../src/coalesced_task.ts'
 
 /** Runs that end when they are told to. */
 function controlled() {
   const ends: Array<(error?: Error) => void> = []
   let running = 0
-  const shared = new SharedRun(async () => {
+  const shared = new CoalescedTask(async () => {
     if (++running > 1) throw new Error('two at once')
     const failure = await new Promise<Error | undefined>((resolve) => ends.push(resolve))
     running--
@@ -21,7 +21,7 @@ function controlled() {
 }
 
 /** Notes how those who ask fare, by name. */
-function asking(shared: SharedRun) {
+function asking(shared: CoalescedTask) {
   const outcomes: string[] = []
   const ask = (name: string) => {
     const note = (what: string) => () => {
@@ -94,11 +94,25 @@ test('a run that fails is a failure of those who asked for it, and the next runs
 test('work that throws at once is a failure as well', async () => {
   const failure = new Error('at once')
   let runs = 0
-  const shared = new SharedRun(() => {
+  const shared = new CoalescedTask(() => {
     runs++
     throw failure
   })
   await expect(shared.run()).rejects.toBe(failure)
   await expect(shared.run()).rejects.toBe(failure)
   expect(runs).toBe(2)
+})
+
+test('it is idle when no run is under way, and none is to follow', async () => {
+  const { shared, end } = controlled()
+  const { ask, outcomes } = asking(shared)
+  await shared.idle()
+  ask('a')
+  await turn()
+  ask('b')
+  const idle = shared.idle().then(() => outcomes.push('idle'))
+  await end(0)
+  await end(1, new Error('as asked'))
+  await idle
+  expect(outcomes).toEqual(['a done', 'b failed', 'idle'])
 })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { Ledger } from '../../src/reload/apply_state.ts'
+import { ApplyState } from '../../src/reload/apply_state.ts'
 import { type Contents, contentsOf, isInternal, leadsOutward } from '../../src/reload/contents.ts'
-import { Turns } from '../../src/reload/turns.ts'
 
 const holding = (keys: Record<string, string>): Promise<Contents> =>
   contentsOf(new Map(Object.entries(keys)), [])
@@ -13,7 +12,7 @@ const [one, two, three] = [
 const failed = (stage: 'validate' | 'action') => ({ stage, reason: '', output: '' })
 
 test('what is in use already is not acted upon, and what is another is', () => {
-  const ledger = new Ledger(one)
+  const ledger = new ApplyState(one)
   expect(ledger.judge(one)).toBe('rest')
   expect(ledger.judge(two)).toBe('act')
   expect(ledger.succeeded(two)).toEqual(['a'])
@@ -22,7 +21,7 @@ test('what is in use already is not acted upon, and what is another is', () => {
 })
 
 test('going back after a failed action is a reload, of all that has been tried', () => {
-  const ledger = new Ledger(one)
+  const ledger = new ApplyState(one)
   ledger.failed(two, failed('action'))
   expect(ledger.judge(two)).toBe('act')
   expect(ledger.judge(one)).toBe('act')
@@ -35,13 +34,13 @@ test('going back after a failed action is a reload, of all that has been tried',
 })
 
 test('of what was tried, names that have gone again are not kept without end', async () => {
-  const ledger = new Ledger(one)
+  const ledger = new ApplyState(one)
   for (let n = 0; n < 3; n++) ledger.failed(await holding({ a: '1', [`new${n}`]: '' }), failed('action'))
   expect(ledger.succeeded(await holding({ a: '1', b: '1', new2: '' }))).toEqual(['b', 'new2'])
 })
 
 test('going back after a failed validation is the end of the failure, and nothing else', () => {
-  const ledger = new Ledger(one)
+  const ledger = new ApplyState(one)
   ledger.failed(two, failed('validate'))
   expect([ledger.judge(two), ledger.judge(one), ledger.failing?.stage]).toEqual([
     'act',
@@ -56,7 +55,7 @@ test('going back after a failed validation is the end of the failure, and nothin
 })
 
 test('where nothing was in use, all that comes is a change', () => {
-  const ledger = new Ledger(undefined)
+  const ledger = new ApplyState(undefined)
   expect(ledger.judge(one)).toBe('act')
   expect(ledger.succeeded(one)).toEqual(['a', 'b'])
 })
@@ -81,20 +80,4 @@ test("which names are the AtomicWriter's own", () => {
     'a/../b',
     '..',
   ])
-})
-
-test('one turn at a time, and one more for all who ask meanwhile', async () => {
-  const begun: Array<() => void> = []
-  const turns = new Turns(() => new Promise((resolve) => void begun.push(resolve)))
-  let over = 0
-  const asked = Array.from({ length: 3 }, () => turns.take().then(() => over++))
-  expect(begun).toHaveLength(1)
-  begun[0]?.()
-  await asked[0]
-  await expect.poll(() => begun.length).toBe(2)
-  expect(over).toBe(1)
-  begun[1]?.()
-  await Promise.all(asked)
-  await turns.idle()
-  expect([over, begun.length]).toEqual([3, 2])
 })

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
-import { findRoute } from '../../src/mounts/diagnosis/path_resolution.ts'
-import { moveBetween } from '../../src/mounts/diagnosis/rename_check.ts'
+import { resolveWithDeadline } from '../../src/mounts/diagnosis/path_resolution.ts'
+import { checkRename } from '../../src/mounts/diagnosis/rename_check.ts'
 import { type Files, imagine } from './imagined.ts'
 
 async function move(table: string, from: string, to: string, files: Files = {}) {
   const system = imagine(table, { files })
   const end = async (path: string) => ({ path, ...(await examine(path, system)) })
-  return moveBetween(await end(from), await end(to))
+  return checkRename(await end(from), await end(to))
 }
 
 test('Envoy: a file that is moved in from another mount is copied, and no IN_MOVED_TO comes', async () => {
@@ -63,9 +63,9 @@ test('a mount point is neither moved nor replaced', async () => {
 
 test('two subvolumes of one mount are EXDEV as well', async () => {
   const system = imagine('btrfs', { files: { '/home/a/x': 'file', '/home/b/x': 'file' } })
-  const [a, b] = [await findRoute('/home/a', system), await findRoute('/home/b', system)]
+  const [a, b] = [await resolveWithDeadline('/home/a', system), await resolveWithDeadline('/home/b', system)]
   const other = { ...b, seen: { ...b.seen, device: b.seen.device + 1n } }
-  const found = moveBetween(
+  const found = checkRename(
     { path: '/home/a', route: a, directory: a },
     { path: '/home/b', route: other, directory: other },
   )

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Mount } from '../../src/mounts/mountinfo.ts'
-import { chooseAmong, chooseForPath, crossedMounts } from '../../src/mounts/mounts_on_path.ts'
+import { chooseAmong, chooseForPath, mountsOnPath } from '../../src/mounts/mounts_on_path.ts'
 import { scratch } from '../support/scratch.ts'
 
 const mount = (id: number, type: string): Mount => ({
@@ -32,7 +32,7 @@ test('a link on a silent mount makes the path silent, wherever it leads', async 
   symlinkSync('real', join(directory, 'link'))
   // What lies beneath the link's own directory is taken for virtiofs, the real directory for ext4.
   const lookup = (path: string) => (path === directory ? mount(1, 'virtiofs') : mount(2, 'ext4'))
-  const crossed = await crossedMounts(join(directory, 'link'), lookup)
+  const crossed = await mountsOnPath(join(directory, 'link'), lookup)
   expect(crossed.hops.map(({ type }) => type)).toEqual(['virtiofs'])
   expect(crossed.mount.type).toBe('ext4')
   expect(chooseAmong(crossed.all).backend).toBe('inotify+poll')
