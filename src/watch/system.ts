@@ -1,43 +1,39 @@
-import { Inotify, type InotifyOptions } from '../inotify/inotify.ts'
+import type { EventBatch } from '../inotify/batch.ts'
+import type { barrier, Inotify, InotifyOptions, nativeQueue } from '../inotify/inotify.ts'
 import type { Choice } from '../mounts/filesystems.ts'
-import { mountOf } from '../mounts/mount_of.ts'
-import { chooseForPath } from '../mounts/mounts_on_path.ts'
-import { DIRECTORY_MASK } from './events/watch_mask.ts'
+import type { MountWatch } from '../mounts/mount_watch.ts'
+import type { Resolved } from '../mounts/syscalls/symlinks.ts'
+import type { Clock } from './clock.ts'
+import type { Walker } from './scan/walker.ts'
 
-/** What a watcher asks of the system beside the directories themselves. */
+/** What is used of an {@link Inotify}. */
+export type InotifyInstance = AsyncIterable<EventBatch> &
+  Pick<Inotify, 'add' | 'remove' | 'close' | typeof barrier | typeof nativeQueue>
+
+/** What is used of a {@link Walker}. */
+export type TreeWalker = Pick<Walker, keyof Walker>
+
+/**
+ * All that `watch()` asks of the world, but for what it asks about roots that are files. Linux is one (linux.ts); another is simulated,
+ * where every order in which things can happen is played.
+ */
 export interface WatchSystem {
   /** The source for an existing path, by the mounts that it crosses. */
   choose(path: string): Promise<Choice>
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
+  /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
+  realpath(path: string): Promise<string>
+  /** Over which symlinks a path leads. Rejects where it leads nowhere. */
+  followSymlinks(path: string): Promise<Resolved>
+  /** Tells of mount points that come and go. */
+  watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'close'>
   /** What the watches of directories ask for. */
   readonly directoryMask: number
-  openInotify(options: InotifyOptions): Inotify
-}
-
-// Below a watched tree nobody means to have these polled: their entries are processes and devices.
-const PSEUDO = new Set([
-  'proc',
-  'sysfs',
-  'devpts',
-  'debugfs',
-  'tracefs',
-  'securityfs',
-  'configfs',
-  'bpf',
-  'pstore',
-  'efivarfs',
-  'binfmt_misc',
-  'mqueue',
-  'nsfs',
-])
-
-export const linux: WatchSystem = {
-  choose: chooseForPath,
-  pseudoType: async (path) => {
-    const { type } = mountOf(path)
-    return PSEUDO.has(type) ? type : undefined
-  },
-  directoryMask: DIRECTORY_MASK,
-  openInotify: (options) => new Inotify(options),
+  /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */
+  openInotify(options: InotifyOptions): InotifyInstance
+  /** The watches that the kernel has; undefined where nobody can tell. Rejects for want of descriptors or memory alone. */
+  kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
+  openWalker(): TreeWalker
+  readonly clock: Clock
 }

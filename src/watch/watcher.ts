@@ -1,13 +1,14 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import { Engine } from './engine/engine.ts'
+import { linux } from './linux.ts'
 import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import { encoderOf } from './report/path_encoding.ts'
 import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { Coverage } from './roots/coverage.ts'
-import { linux, type WatchSystem } from './system.ts'
+import type { WatchSystem } from './system.ts'
 
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []

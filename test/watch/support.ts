@@ -3,8 +3,9 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Change, Kind } from '../../src/index.ts'
+import { linux } from '../../src/watch/linux.ts'
 import type { WatchOptions } from '../../src/watch/options.ts'
-import { linux, type WatchSystem } from '../../src/watch/system.ts'
+import type { WatchSystem } from '../../src/watch/system.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
 
 /** A ready watcher that goes with the test, and the changes that it has reported so far. */

@@ -13,7 +13,7 @@ import type { Entries, Entry } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import type { WalkRequest } from '../scan/walk_request.ts'
-import { Walker } from '../scan/walker.ts'
+import type { TreeWalker, WatchSystem } from '../system.ts'
 import { type Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
@@ -41,6 +41,7 @@ export interface Link {
 }
 
 export interface RescanParts {
+  system: Pick<WatchSystem, 'openWalker'>
   tree: Tree
   translator: Translator
   around: Surroundings
@@ -60,11 +61,12 @@ export interface RescanParts {
 /** Sends the walker through directories, and into what comes up on its way: other mounts, and symlinks that are followed. */
 export class Rescan {
   readonly #parts: RescanParts
-  readonly #walker = new Walker()
+  readonly #walker: TreeWalker
   #links: Link[] = []
 
   constructor(parts: RescanParts) {
     this.#parts = parts
+    this.#walker = parts.system.openWalker()
   }
 
   follow(link: Link): void {

@@ -1,6 +1,5 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
-import { MountWatch } from '../../mounts/mount_watch.ts'
 import { warn } from '../../warning.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import { Rescan } from '../diff/rescan.ts'
@@ -68,7 +67,7 @@ export class Engine implements Surroundings {
   readonly #polls: RepeatingTask
   readonly #pace: PollInterval
   readonly #settle: Settle
-  readonly #mountWatch: MountWatch
+  readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #attacher: Attacher
   readonly #rootMonitor: RootMonitor
   readonly #overflowRecovery: OverflowRecovery
@@ -86,7 +85,7 @@ export class Engine implements Surroundings {
     this.hidesSome = settings.ignores !== undefined
     this.followsLinks = settings.followSymlinks
     const { persistent } = settings
-    const reporter = new Reporter(settings, (changes) => listener.changes(changes))
+    const reporter = new Reporter(settings, system.clock, (changes) => listener.changes(changes))
     this.#reporter = reporter
     const [tree, queue] = [this.#tree, this.#queue]
     const failed = (error: unknown) => {
@@ -141,7 +140,7 @@ export class Engine implements Surroundings {
         for (const root of this.#rootsOf(file)) await rootMonitor.reattach(root, 'inotify')
       },
     })
-    const mountWatch = new MountWatch((points) => {
+    const mountWatch = system.watchMounts((points) => {
       const looked = queue.run(() => submounts.look(points))
       looked.then(() => this.#arm()).catch(failed)
     })
@@ -180,6 +179,7 @@ export class Engine implements Surroundings {
     this.#polls = new RepeatingTask({
       every: () => pace.rest,
       persistent,
+      clock: system.clock,
       failed,
       needed: () => poller.isNeeded(),
       run: () => poller.poll(),
@@ -317,7 +317,7 @@ export class Engine implements Surroundings {
     // Closing does not wait for what it cannot see.
     this.#assertOpen()
     const inotify = this.#system.openInotify({ persistent: this.#settings.persistent })
-    this.#inotify = new InotifySource(inotify, this.#system.directoryMask, {
+    this.#inotify = new InotifySource(inotify, this.#system, {
       events: async (batch, start, end) => {
         await this.#queue.run(() => this.#onEvents(batch, start, end))
         this.#arm()

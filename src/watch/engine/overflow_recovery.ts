@@ -1,4 +1,5 @@
 import { debuglog } from 'node:util'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { EventHandler } from '../events/event_handler.ts'
@@ -12,13 +13,14 @@ import { isShortage, openError } from '../report/watch_error.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
-import { CLOCK_SLACK_MS } from '../scan/clock.ts'
+import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { TaskQueue } from './task_queue.ts'
 
 export interface OverflowRecoveryParts {
+  system: Pick<WatchSystem, 'clock'>
   persistent: boolean
   queue: TaskQueue
   tree: Tree
@@ -46,7 +48,7 @@ const trace = debuglog('inotify-bridge')
 export class OverflowRecovery {
   readonly #parts: OverflowRecoveryParts
   /** ms since the epoch: all that was done before has been told. */
-  consistentUntil = Date.now()
+  consistentUntil: number
   // The same, when events were lost.
   #lostSince = 0
   #wake: (() => void) | undefined
@@ -54,6 +56,7 @@ export class OverflowRecovery {
 
   constructor(parts: OverflowRecoveryParts) {
     this.#parts = parts
+    this.consistentUntil = parts.system.clock.now()
   }
 
   onOverflow(): void {
@@ -97,7 +100,7 @@ export class OverflowRecovery {
   async #recover(): Promise<void> {
     const { poller, rechecks, rootMonitor, rescan, events, files, options, report } = this.#parts
     const roots = this.#watched()
-    const startedAt = Date.now()
+    const startedAt = this.#parts.system.clock.now()
     poller.discard()
     rechecks.clear()
     const shortage = await rootMonitor.checkIdentity()
@@ -148,10 +151,9 @@ export class OverflowRecovery {
   async #wait(ms: number): Promise<void> {
     if (this.#stopped) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      if (!this.#parts.persistent) timer.unref()
+      const cancel = this.#parts.system.clock.after(ms, this.#parts.persistent, resolve)
       this.#wake = () => {
-        clearTimeout(timer)
+        cancel()
         resolve()
       }
     })

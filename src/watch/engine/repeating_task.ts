@@ -1,9 +1,11 @@
+import type { Clock } from '../clock.ts'
 import { TaskQueue } from './task_queue.ts'
 
 export interface RepeatedWork {
   /** ms from the end of one run to the start of the next. */
   every(): number
   persistent: boolean
+  readonly clock: Clock
   /** Whether there is something to do: without it no timer runs, and nothing wakes up when nothing happens. */
   needed(): boolean
   run(): Promise<void>
@@ -21,7 +23,7 @@ export interface RepeatedWork {
 export class RepeatingTask {
   readonly #work: RepeatedWork
   readonly #queue = new TaskQueue()
-  #timer: NodeJS.Timeout | undefined
+  #cancelTimer: (() => void) | undefined
   #isLingering = false
   #stopped = false
 
@@ -32,7 +34,7 @@ export class RepeatingTask {
   /** To be called when {@link RepeatedWork.needed} may have become true. */
   arm(): void {
     if (this.#isLingering) this.#work.interrupt?.(false)
-    if (this.#timer !== undefined || this.#isLingering || this.#stopped || !this.#work.needed()) return
+    if (this.#cancelTimer !== undefined || this.#isLingering || this.#stopped || !this.#work.needed()) return
     const lingering = this.#work.pollIdle?.()
     if (lingering === undefined) {
       this.#wait()
@@ -46,7 +48,7 @@ export class RepeatingTask {
       })
       .then((isDue) => {
         this.#isLingering = false
-        if (this.#stopped || this.#timer !== undefined) return
+        if (this.#stopped || this.#cancelTimer !== undefined) return
         if (isDue) this.#wait(0)
         else if (this.#work.needed()) this.#wait()
       })
@@ -60,7 +62,7 @@ export class RepeatingTask {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    clearTimeout(this.#timer)
+    this.#cancelTimer?.()
     this.#work.interrupt?.(true)
     await this.#queue.idle()
   }
@@ -72,8 +74,8 @@ export class RepeatingTask {
   }
 
   #wait(ms = this.#work.every()): void {
-    this.#timer = setTimeout(() => void this.#tick(), ms)
-    if (!this.#work.persistent) this.#timer.unref()
+    const { clock, persistent } = this.#work
+    this.#cancelTimer = clock.after(ms, persistent, () => void this.#tick())
   }
 
   async #tick(): Promise<void> {
@@ -82,7 +84,7 @@ export class RepeatingTask {
     } catch (error) {
       this.#work.failed(error)
     }
-    this.#timer = undefined
+    this.#cancelTimer = undefined
     this.arm()
   }
 }

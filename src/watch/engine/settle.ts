@@ -4,11 +4,13 @@ import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
+import type { WatchSystem } from '../system.ts'
 import type { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import type { TaskQueue } from './task_queue.ts'
 
 export interface SettleParts {
+  system: Pick<WatchSystem, 'clock'>
   persistent: boolean
   queue: TaskQueue
   events: EventHandler
@@ -39,10 +41,11 @@ export class Settle {
 
   constructor(parts: SettleParts) {
     this.#parts = parts
-    const { persistent, failed, events } = parts
+    const { system, persistent, failed, events } = parts
     this.#schedule = new RepeatingTask({
       every: () => SETTLING_MS,
       persistent,
+      clock: system.clock,
       failed,
       needed: () => events.isUnsettled,
       run: async () => {
@@ -89,10 +92,10 @@ export class Settle {
   }
 
   async #settle(): Promise<void> {
-    const { events, inotify, queue, overflowRecovery } = this.#parts
+    const { system, events, inotify, queue, overflowRecovery } = this.#parts
     if (!events.isUnsettled) return
     const release = events.hold()
-    const startedAt = Date.now()
+    const startedAt = system.clock.now()
     const overflows = inotify()?.overflows
     // Without a watch to spare for it, the time that has passed decides.
     await inotify()

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
-import { barrier, type Inotify, nativeQueue } from '../../inotify/inotify.ts'
-import { isShortage } from '../report/watch_error.ts'
+import { barrier, nativeQueue } from '../../inotify/inotify.ts'
+import type { InotifyInstance, WatchSystem } from '../system.ts'
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
 export interface InotifyListener {
@@ -18,9 +17,10 @@ export interface InotifyListener {
 
 /** One inotify instance: its events in order, its overflows, and the marks that are put between them. */
 export class InotifySource {
-  readonly inotify: Inotify
+  readonly inotify: InotifyInstance
   /** For the walker, which adds the watches of directories. */
-  readonly watching: { inotify: Inotify; mask: number }
+  readonly watching: { inotify: InotifyInstance; mask: number }
+  readonly #system: Pick<WatchSystem, 'directoryMask' | 'kernelWatches'>
   readonly #listener: InotifyListener
   // In the order in which they were set.
   readonly #barriers = new Map<number, () => void>()
@@ -30,9 +30,14 @@ export class InotifySource {
   #overflows = 0
   readonly #pump: Promise<void>
 
-  constructor(inotify: Inotify, directoryMask: number, listener: InotifyListener) {
+  constructor(
+    inotify: InotifyInstance,
+    system: Pick<WatchSystem, 'directoryMask' | 'kernelWatches'>,
+    listener: InotifyListener,
+  ) {
     this.inotify = inotify
-    this.watching = { inotify, mask: directoryMask }
+    this.#system = system
+    this.watching = { inotify, mask: system.directoryMask }
     this.#listener = listener
     // The first mark reserves a watch for those to come: there may be none left by then.
     this.#setBarrier(() => {}).catch(() => {})
@@ -53,20 +58,9 @@ export class InotifySource {
     }
   }
 
-  /**
-   * The watches that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined if /proc does not say. Rejects for
-   * want of descriptors or memory alone.
-   */
-  async kernelWatches(): Promise<Set<number> | undefined> {
-    try {
-      const text = await readFile(`/proc/self/fdinfo/${this.inotify[nativeQueue].fd()}`, 'latin1')
-      return new Set(
-        [...text.matchAll(/^inotify wd:([0-9a-f]+) /gm)].map(([, wd]) => Number.parseInt(wd ?? '', 16)),
-      )
-    } catch (error) {
-      if (isShortage(error)) throw error
-      return undefined
-    }
+  /** The watches that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined: nobody can tell. */
+  kernelWatches(): Promise<Set<number> | undefined> {
+    return this.#system.kernelWatches(this.inotify)
   }
 
   /** Whether a wd is that of a mark, or held back for one: see {@link barrier}. */

@@ -1,3 +1,4 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { TaskQueue } from '../engine/task_queue.ts'
@@ -5,10 +6,9 @@ import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
 import type { Root } from '../roots/root.ts'
-import { CLOCK_SLACK_MS } from '../scan/clock.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { WalkRequest } from '../scan/walk_request.ts'
-import { Walker } from '../scan/walker.ts'
+import type { TreeWalker, WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
@@ -17,6 +17,7 @@ import { keepsDirectories } from './partial.ts'
 import type { PollInterval } from './poll_interval.ts'
 
 export interface PollerParts {
+  system: WatchSystem
   queue: TaskQueue
   tree: Tree
   files: FileRoots
@@ -47,7 +48,7 @@ const ATTEMPTS = 3
  */
 export class Poller {
   readonly #parts: PollerParts
-  readonly #walker = new Walker()
+  readonly #walker: TreeWalker
   #lingering: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
   // What has ended it, and of what: the first listing of the next poll.
   #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
@@ -57,10 +58,12 @@ export class Poller {
   #isOvertaken = true
   #isPolling = false
   // ms since the epoch: when the last poll began.
-  #lastAt = Date.now()
+  #lastAt: number
 
   constructor(parts: PollerParts) {
     this.#parts = parts
+    this.#walker = parts.system.openWalker()
+    this.#lastAt = parts.system.clock.now()
   }
 
   /** Whether something has to be polled, if only to see whether it is there. */
@@ -210,7 +213,7 @@ export class Poller {
     const { queue, events, rescan, inotify, recursive, tree, pace } = this.#parts
     const generation = this.#generation
     const since = this.#lastAt - CLOCK_SLACK_MS
-    const startedAt = Date.now()
+    const startedAt = this.#parts.system.clock.now()
     const { mounts, bases, leftover } = this.#polled()
     const requests = [
       ...bases.map((base) => rescan.pollRequest(base, recursive)),

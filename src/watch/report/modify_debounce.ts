@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { append, type Change, type EntryChange } from './change.ts'
 
 /**
@@ -7,15 +8,17 @@ import { append, type Change, type EntryChange } from './change.ts'
 export class ModifyDebounce {
   readonly #time: number
   readonly #persistent: boolean
+  readonly #clock: Clock
   readonly #report: (changes: Change[]) => void
   // In the order of their deadlines.
   readonly #held = new Map<string, { change: EntryChange; until: number }>()
-  #timer: NodeJS.Timeout | undefined
+  #cancelTimer: (() => void) | undefined
 
   /** @param time ms */
-  constructor(time: number, persistent: boolean, report: (changes: Change[]) => void) {
+  constructor(time: number, persistent: boolean, clock: Clock, report: (changes: Change[]) => void) {
     this.#time = time
     this.#persistent = persistent
+    this.#clock = clock
     this.#report = report
   }
 
@@ -38,7 +41,7 @@ export class ModifyDebounce {
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    this.#cancelTimer?.()
     this.#held.clear()
   }
 
@@ -46,7 +49,7 @@ export class ModifyDebounce {
     const before = this.#held.get(change.path)
     this.#held.delete(change.path)
     if (before !== undefined) change.mask |= before.change.mask
-    this.#held.set(change.path, { change, until: performance.now() + this.#time })
+    this.#held.set(change.path, { change, until: this.#clock.elapsed() + this.#time })
   }
 
   #follow(change: Change): void {
@@ -67,17 +70,14 @@ export class ModifyDebounce {
   }
 
   #arm(): void {
-    if (this.#timer !== undefined) return
+    if (this.#cancelTimer !== undefined) return
     const next = this.#held.values().next().value
     if (next === undefined) return
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined
-        this.#release(performance.now())
-      },
-      Math.max(1, next.until - performance.now()),
-    )
-    if (!this.#persistent) this.#timer.unref()
+    const wait = Math.max(1, next.until - this.#clock.elapsed())
+    this.#cancelTimer = this.#clock.after(wait, this.#persistent, () => {
+      this.#cancelTimer = undefined
+      this.#release(this.#clock.elapsed())
+    })
   }
 
   #release(now: number): void {

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from './change.ts'
 import { ModifyDebounce } from './modify_debounce.ts'
@@ -9,9 +10,13 @@ export class Reporter {
   #withheld: Change[] | undefined
   #stopped = false
 
-  constructor({ settle, persistent }: Settings, tell: (changes: Change[]) => void) {
+  constructor(
+    { settle, persistent }: Pick<Settings, 'settle' | 'persistent'>,
+    clock: Clock,
+    tell: (changes: Change[]) => void,
+  ) {
     this.#tell = tell
-    if (settle > 0) this.#quiet = new ModifyDebounce(settle, persistent, tell)
+    if (settle > 0) this.#quiet = new ModifyDebounce(settle, persistent, clock, tell)
   }
 
   report(changes: Change[]): void {

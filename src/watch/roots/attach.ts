@@ -1,16 +1,15 @@
-import { realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { debuglog } from 'node:util'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from '../report/change.ts'
 import { asWatchError, isLimit, openError, staleMountError } from '../report/watch_error.ts'
-import { CLOCK_SLACK_MS } from '../scan/clock.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
@@ -28,7 +27,7 @@ export interface AttacherParts {
   tree: Tree
   rescan: Rescan
   files: FileRoots
-  mountWatch: MountWatch
+  mountWatch: Pick<MountWatch, 'open'>
   inotify(): InotifySource | undefined
   /** Sees to it that there is an inotify instance. Throws InotifyError. */
   openInotify(): void
@@ -59,7 +58,7 @@ export class Attacher {
 
   /** What the path leads to now. Rejects as it cannot be opened, listed or watched. */
   async attach(root: Root): Promise<void> {
-    const { settings, tree, mountWatch, options: termsOf, report, trouble } = this.#parts
+    const { settings, system, tree, mountWatch, options: termsOf, report, trouble } = this.#parts
     const choice = await this.#choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
@@ -85,7 +84,7 @@ export class Attacher {
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
     if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
-    root.realPath = await realpath(root.path).catch(() => root.path)
+    root.realPath = await system.realpath(root.path).catch(() => root.path)
     await this.#watchWays(root)
     // What it would tell, sync() finds.
     await mountWatch.open().catch(trouble)
@@ -163,7 +162,7 @@ export class Attacher {
   async #watchWays(root: Root): Promise<void> {
     const inotify = this.#parts.inotify()?.inotify
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    const ways = await watchWays(root.path, false, inotify).catch((error) => {
+    const ways = await watchWays(root.path, false, inotify, this.#parts.system).catch((error) => {
       trace('%s: %s', root.path, error)
       return []
     })

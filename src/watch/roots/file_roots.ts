@@ -1,10 +1,10 @@
 import type { EventBatch } from '../../inotify/batch.ts'
-import type { Inotify } from '../../inotify/inotify.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
 import type { Change, Source } from '../report/change.ts'
 import { isAbsence } from '../report/watch_error.ts'
+import type { InotifyInstance, WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import { PathWatches } from './path_watches.ts'
@@ -14,7 +14,8 @@ import { watchWays } from './ways.ts'
 const PATIENCE_MS = 500
 
 export interface FileRootsParts {
-  inotify(): Inotify | undefined
+  system: WatchSystem
+  inotify(): InotifyInstance | undefined
   /** Removes watches that no file needs any more, unless a directory has them. */
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
@@ -102,13 +103,13 @@ export class FileRoots {
   async #watch(file: FileRoot): Promise<void> {
     const inotify = this.#parts.inotify()
     if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) return
-    const ways = await watchWays(file.path, true, inotify)
+    const ways = await watchWays(file.path, true, inotify, this.#parts.system)
     this.#parts.retire(this.#hints.set(file, ways, watchFile(file.path, inotify)))
   }
 }
 
 /** 0: there is none. */
-function watchFile(path: string, inotify: Inotify): number {
+function watchFile(path: string, inotify: InotifyInstance): number {
   try {
     return inotify.add(path, FILE_MASK)
   } catch (error) {

@@ -7,9 +7,8 @@ import {
   IN_MOVE_SELF,
   IN_ONLYDIR,
 } from '../../inotify/constants.ts'
-import type { Inotify } from '../../inotify/inotify.ts'
-import { followSymlinks } from '../../mounts/syscalls/symlinks.ts'
 import { isLimit } from '../report/watch_error.ts'
+import type { InotifyInstance, WatchSystem } from '../system.ts'
 
 // Added to what the directory's watch asks for already: one inode has one, and it may be that of a tree.
 const ANCESTOR = IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD
@@ -20,8 +19,13 @@ const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
  * event of the path itself tells. `withName`: nor what is at the path. The watches; those of directories that may not be read are
  * left out. Throws InotifyError only if there are no more to be had.
  */
-export async function watchWays(path: string, withName: boolean, inotify: Inotify): Promise<Set<number>> {
-  const { realPath, linkDirectories } = await followSymlinks(path).catch(() => ({
+export async function watchWays(
+  path: string,
+  withName: boolean,
+  inotify: InotifyInstance,
+  system: Pick<WatchSystem, 'followSymlinks'>,
+): Promise<Set<number>> {
+  const { realPath, linkDirectories } = await system.followSymlinks(path).catch(() => ({
     realPath: path,
     linkDirectories: [],
   }))

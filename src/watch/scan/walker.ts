@@ -1,10 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker, type RecordsCallback } from '../../addon.ts'
 import { InotifyError } from '../../errors.ts'
-import { type Inotify, nativeQueue } from '../../inotify/inotify.ts'
+import { nativeQueue } from '../../inotify/inotify.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { textOf } from '../report/name_key.ts'
 import { closedError } from '../report/watch_error.ts'
+import type { InotifyInstance } from '../system.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
 import { encodeRequests, type WalkRequest } from './walk_request.ts'
 
@@ -26,7 +27,7 @@ export class Walker {
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
-    watching?: { inotify: Inotify; mask: number },
+    watching?: { inotify: InotifyInstance; mask: number },
     taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return

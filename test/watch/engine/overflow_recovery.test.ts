@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { InotifyError } from '../../../src/index.ts'
+import { systemClock } from '../../../src/watch/clock.ts'
 import { OverflowRecovery, type OverflowRecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
 import { TaskQueue } from '../../../src/watch/engine/task_queue.ts'
 import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
@@ -28,6 +29,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   const troubles: unknown[] = []
   const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '' }]])
   const overflowRecovery = new OverflowRecovery({
+    system: { clock: systemClock },
     persistent: true,
     queue,
     tree,

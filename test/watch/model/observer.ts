@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Change, Inotify } from '../../../src/index.ts'
-import { linux } from '../../../src/watch/system.ts'
+import { linux } from '../../../src/watch/linux.ts'
 import { Watcher } from '../../../src/watch/watcher.ts'
 
 /** As much of a {@link Watcher} as the model test asks for. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Change, IN_CLOSE_WRITE, IN_MODIFY } from '../../../src/index.ts'
+import { systemClock } from '../../../src/watch/clock.ts'
 import { ModifyDebounce } from '../../../src/watch/report/modify_debounce.ts'
 import { inWords } from '../support.ts'
 
@@ -26,7 +27,7 @@ const rename = (from: string, path: string, replaced = false): Change => ({
 
 function quiet(time = 100) {
   const changes: Change[] = []
-  const it = new ModifyDebounce(time, true, (batch) => changes.push(...batch))
+  const it = new ModifyDebounce(time, true, systemClock, (batch) => changes.push(...batch))
   /** What was told since the last call. */
   const told = () => changes.splice(0).map((each) => inWords(each, '/r'))
   return { it, changes, told }
