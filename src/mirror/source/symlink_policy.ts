@@ -18,7 +18,7 @@ export function judgeLink(path: string, to: string, sources: readonly string[]):
   if (!posix.isAbsolute(to)) return staysBeneath(directory, to) ? { to } : outside(to)
   for (const source of sources) {
     const inside = posix.relative(source, to)
-    if (to.split('/').includes('..') || inside === '..' || inside.startsWith('../../')) continue
+    if (to.split('/').includes('..') || inside === '..' || inside.startsWith('../')) continue
     return { to: posix.relative(directory === '.' ? '/' : `/${directory}`, `/${inside}`) || '.' }
   }
   return outside(to)
