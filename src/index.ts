@@ -17,6 +17,14 @@ export type { ReloadFailure } from './reload/failure.ts'
 export type { ReloadAction, ReloadOptions } from './reload/options.ts'
 export { Reloader, type ReloaderEvents, reload } from './reload/reloader.ts'
 export type { WatchOptions } from './watch/options.ts'
-export type { Change, EntryChange, Kind, RenameChange, RootChange, Source } from './watch/report/change.ts'
+export type {
+  Change,
+  EntryChange,
+  ExchangeChange,
+  Kind,
+  RenameChange,
+  RootChange,
+  Source,
+} from './watch/report/change.ts'
 export type { Coverage } from './watch/roots/coverage.ts'
 export { Watcher, watch } from './watch/watcher.ts'

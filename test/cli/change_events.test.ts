@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { eventsOf } from '../../src/cli/watch/change_events.ts'
 import { inotifywaitNames, maskOfNames } from '../../src/cli/watch/event_names.ts'
 import { IN_ALL_EVENTS } from '../../src/inotify/constants.ts'
-import type { EntryChange, Kind, RenameChange } from '../../src/watch/report/change.ts'
+import type { EntryChange, ExchangeChange, Kind, RenameChange } from '../../src/watch/report/change.ts'
 
 function change(type: EntryChange['type'], events: string, kind: Kind = 'file'): EntryChange {
   const mask = events === '' ? 0 : maskOfNames([events])
@@ -19,7 +19,17 @@ const renamed: RenameChange = {
   source: 'poll',
 }
 
-function told(change: EntryChange | RenameChange, asked?: string): string[] {
+const exchanged: ExchangeChange = {
+  type: 'exchange',
+  path: '/d/b',
+  other: '/d/a',
+  kind: 'file',
+  otherKind: 'directory',
+  mask: 0,
+  source: 'inotify',
+}
+
+function told(change: EntryChange | RenameChange | ExchangeChange, asked?: string): string[] {
   const events = eventsOf(change, asked === undefined ? IN_ALL_EVENTS : maskOfNames([asked]))
   return events.map(({ path, mask }) => `${path} ${inotifywaitNames(mask)}`)
 }
@@ -29,6 +39,13 @@ describe('by events', () => {
     expect(told(change('modify', 'close_write,modify'))).toEqual(['/d/f MODIFY', '/d/f CLOSE_WRITE,CLOSE'])
     expect(told(change('create', 'create', 'directory'))).toEqual(['/d/f CREATE,ISDIR'])
     expect(told(renamed)).toEqual(['/d/a MOVED_FROM,ISDIR', '/d/b MOVED_TO,ISDIR'])
+  })
+
+  test('of an exchange those of two renames, which are told apart', () => {
+    const lines = ['/d/a MOVED_FROM', '/d/b MOVED_TO', '/d/b MOVED_FROM,ISDIR', '/d/a MOVED_TO,ISDIR']
+    expect(told(exchanged)).toEqual(lines)
+    expect(eventsOf(exchanged, IN_ALL_EVENTS).map(({ rename }) => rename)).toEqual([0, 0, 1, 1])
+    expect(told(exchanged, 'moved_to')).toEqual([lines[1], lines[3]])
   })
 
   test('the event is told, not the type: what came from outside was moved', () => {

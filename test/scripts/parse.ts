@@ -62,7 +62,7 @@ export class ScriptError extends Error {
 }
 
 const EXPECTED = /^(inotify|poll)?([=~])(?=\s|$)/
-const TYPES = ['create', 'modify', 'attrib', 'delete', 'rename']
+const TYPES = ['create', 'modify', 'attrib', 'delete', 'rename', 'exchange']
 const KINDS = ['file', 'directory', 'symlink', 'other']
 const ROOT_TYPES = ['overflow', 'recovered', 'lost', 'restored']
 
@@ -210,13 +210,15 @@ function readExpected(words: Word[]): string {
   const only = words.length === 1 && !words[0]?.quoted ? type : ''
   if (only === 'nothing' || only === 'anything') return only
   const isReplacing = type === 'rename' && paths.length === 3 && paths[2] === 'replaced'
+  const isExchange = type === 'exchange' && paths.length === 3 && KINDS.includes(paths[1] ?? '')
   const isEntry = TYPES.includes(type) && KINDS.includes(kind)
   const isRight = ROOT_TYPES.includes(type)
     ? words.length === 2
-    : isEntry && (isReplacing || paths.length === (type === 'rename' ? 2 : 1))
+    : isEntry &&
+      (type === 'exchange' ? isExchange : isReplacing || paths.length === (type === 'rename' ? 2 : 1))
   if (isRight) return words.map(({ text }) => spell(text)).join(' ')
   throw new Error(
-    `expected 'TYPE KIND PATH', 'rename KIND FROM TO [replaced]', 'lost ROOT', 'restored ROOT', ` +
+    `expected 'TYPE KIND PATH', 'rename KIND FROM TO [replaced]', 'exchange KIND PATH KIND PATH', 'lost ROOT', 'restored ROOT', ` +
       `'nothing' or 'anything'; TYPE: ${TYPES.join(', ')}; KIND: ${KINDS.join(', ')}`,
   )
 }

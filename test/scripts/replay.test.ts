@@ -34,9 +34,9 @@ test('a delete and a rename speak for all below', () => {
 })
 
 test('an exchange moves both trees', () => {
-  const [one, other] = [rename('d', 'e', 'directory'), rename('e', 'd', 'directory')]
-  expect(replayed(one, other)).toEqual({ names: ['d', 'd/g', 'da', 'e', 'e/f'], complaints: [] })
-  expect(replayed(one).complaints).toEqual(['an exchange is half told: what was at /t/e?'])
+  const there = { other: '/t/e', otherKind: 'directory' } as const
+  const exchange = { ...change('create', 'd', 'directory'), type: 'exchange', ...there } as Change
+  expect(replayed(exchange)).toEqual({ names: ['d', 'd/g', 'da', 'e', 'e/f'], complaints: [] })
 })
 
 test.each<[string, Change]>([
@@ -46,6 +46,7 @@ test.each<[string, Change]>([
   ['delete of /t/d as file, which is directory', change('delete', 'd')],
   ['modify of /t/x, which is not there', change('modify', 'x')],
   ['rename of /t/x, which is not there', rename('x', 'y')],
+  ['rename to /t/e, where something is', rename('da', 'e')],
   ['rename of /t/d as file, which is directory', rename('d', 'x')],
   ['rename to /t/x replaces what is not there', rename('da', 'x', 'file', true)],
   ['rename of /t/x/y before its directory', rename('da', 'x/y')],

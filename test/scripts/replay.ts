@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Change, Kind } from '../../src/index.ts'
+import type { Change, ExchangeChange, Kind } from '../../src/index.ts'
 import { bytesOf, textOf } from './words.ts'
 
 /** Names and kinds, by path. */
@@ -19,9 +19,6 @@ export class Replay {
   /** Roots that are lost, or were not there at first. */
   readonly lost: Set<string>
   readonly #complaints: string[] = []
-  // Put aside by a rename with `replaced: false`: an exchange, whose next rename takes it from here. With all that is below. It goes
-  // with the directory that it is in.
-  #aside = new Map<string, Tree>()
 
   constructor(tree: Tree, roots: Iterable<string>, lost: Iterable<string> = []) {
     this.tree = new Map(tree)
@@ -31,7 +28,8 @@ export class Replay {
 
   apply(changes: Iterable<Change>): void {
     for (const change of changes) {
-      if (change.type === 'rename') this.#rename(change.from, change.path, change.kind, change.replaced)
+      if (change.type === 'exchange') this.#exchange(change)
+      else if (change.type === 'rename') this.#rename(change.from, change.path, change.kind, change.replaced)
       else if (change.type === 'create') this.#create(change.path, change.kind)
       else if (change.type === 'delete') this.#delete(change.path, change.kind)
       else if (change.type === 'modify' || change.type === 'attrib') this.#alter(change.path, change.type)
@@ -42,8 +40,6 @@ export class Replay {
 
   /** What did not fit since the last call. */
   complaints(): string[] {
-    for (const path of this.#aside.keys()) this.#complain(`an exchange is half told: what was at ${path}?`)
-    this.#aside.clear()
     return this.#complaints.splice(0)
   }
 
@@ -60,9 +56,7 @@ export class Replay {
   }
 
   #delete(path: string, kind: Kind): void {
-    const known = this.tree.get(path)
-    if (known === undefined) this.#complain(`delete of ${path}, which is not there`)
-    else if (isOther(known, kind)) this.#complain(`delete of ${path} as ${kind}, which is ${known}`)
+    this.#expect('delete', path, kind)
     this.#take(path)
   }
 
@@ -71,22 +65,36 @@ export class Replay {
   }
 
   #rename(from: string, to: string, kind: Kind, replaced: boolean): void {
-    const known = this.#aside.get(from)?.get('') ?? this.tree.get(from)
-    if (known === undefined) this.#complain(`rename of ${from}, which is not there`)
-    else if (isOther(known, kind)) this.#complain(`rename of ${from} as ${kind}, which is ${known}`)
+    this.#expect('rename', from, kind)
     const isThere = this.tree.has(to)
     if (replaced && !isThere) this.#complain(`rename to ${to} replaces what is not there`)
+    if (!replaced && isThere) this.#complain(`rename to ${to}, where something is`)
     this.#expectParent(to, 'rename')
-
-    const aside = this.#aside.get(from)
-    this.#aside.delete(from)
-    const moved = aside ?? this.#take(from)
-    const displaced = this.#take(to)
-    if (isThere && !replaced) this.#aside.set(to, displaced)
-    for (const [rest, kind] of moved) this.tree.set(to + rest, kind)
+    const moved = this.#take(from)
+    this.#take(to)
+    this.#put(to, moved)
     this.tree.set(to, kind)
-    const follow = (path: string) => (path.startsWith(`${from}/`) ? to + path.slice(from.length) : path)
-    this.#aside = new Map([...this.#aside].map(([path, tree]) => [follow(path), tree]))
+  }
+
+  #exchange({ path, other, kind, otherKind }: ExchangeChange): void {
+    if (isWithin(path, other) || isWithin(other, path)) this.#complain(`exchange of ${path} and ${other}`)
+    this.#expect('exchange', path, otherKind)
+    this.#expect('exchange', other, kind)
+    const [here, there] = [this.#take(path), this.#take(other)]
+    this.#put(path, there)
+    this.#put(other, here)
+    this.tree.set(path, kind)
+    this.tree.set(other, otherKind)
+  }
+
+  #expect(type: string, path: string, kind: Kind): void {
+    const known = this.tree.get(path)
+    if (known === undefined) this.#complain(`${type} of ${path}, which is not there`)
+    else if (isOther(known, kind)) this.#complain(`${type} of ${path} as ${kind}, which is ${known}`)
+  }
+
+  #put(path: string, tree: Tree): void {
+    for (const [rest, kind] of tree) this.tree.set(path + rest, kind)
   }
 
   #lose(root: string): void {

@@ -8,12 +8,19 @@ import { spell, textOf } from './words.ts'
 export function legible(change: Change): Change {
   const text = (path: unknown) => (Buffer.isBuffer(path) ? textOf(path) : String(path))
   const path = text(change.path)
-  return change.type === 'rename' ? { ...change, path, from: text(change.from) } : { ...change, path }
+  if (change.type === 'rename') return { ...change, path, from: text(change.from) }
+  if (change.type === 'exchange') return { ...change, path, other: text(change.other) }
+  return { ...change, path }
 }
 
 /** A change as a script has it: 'create file a', 'rename file a b replaced', 'lost .'. Paths are relative to `base`. */
 export function inWords(change: Change, base: string): string {
   const name = (path: string) => spell(relative(base, path) || '.')
+  if (change.type === 'exchange') {
+    const { path, kind, other, otherKind } = change
+    const ends = [`${kind} ${name(path)}`, `${otherKind} ${name(other)}`]
+    return ['exchange', ...(path < other ? ends : ends.reverse())].join(' ')
+  }
   const words = [change.type, 'kind' in change ? change.kind : '', name(change.path)]
   if (change.type === 'rename') words.splice(2, 0, name(change.from))
   if (change.type === 'rename' && change.replaced) words.push('replaced')
@@ -43,6 +50,11 @@ export function story(changes: readonly Change[], base: string, counted = false)
       const moved = within(change.from)
       for (const old of [...moved, ...within(path)]) created.delete(old)
       for (const old of moved) created.add(path + old.slice(change.from.length))
+    } else if (type === 'exchange') {
+      const [here, there] = [within(path), within(change.other)]
+      for (const old of [...here, ...there]) created.delete(old)
+      for (const old of here) created.add(change.other + old.slice(path.length))
+      for (const old of there) created.add(path + old.slice(change.other.length))
     }
     const line = inWords(change, base)
     if (!alters || counted || lines.at(-1) !== line) lines.push(line)

@@ -8,7 +8,7 @@ import { inWords, Replay, randomFrom, reality, story, watching } from './support
 // A mount where both see everything: what one tells the other must not tell again.
 const both = { choose: async () => ({ backend: 'inotify+poll' as const, why: 'a test' }) }
 
-const isAboutName = ({ type }: Change) => type === 'create' || type === 'delete' || type === 'rename'
+const isAboutName = ({ type }: Change) => ['create', 'delete', 'rename', 'exchange'].includes(type)
 
 test.each([1, 5])(
   '200 random operations under a poll every %i ms: each is told once, by its event',

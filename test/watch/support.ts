@@ -27,12 +27,17 @@ export async function watching(
   return { watcher, changes, told }
 }
 
-/** A change in a few words: 'create file a', 'rename file a b', 'rename file a b replaced', 'lost .'. Paths relative to `base`. */
+/** A change in a few words: 'create file a', 'rename file a b', 'rename file a b replaced', 'exchange file a directory b', 'lost .'. Paths relative to `base`. */
 export function inWords(change: Change, base: string): string {
   const relative = (path: string) => (path === base ? '.' : path.slice(base.length + 1))
   if (change.type === 'rename') {
     const end = change.replaced ? ' replaced' : ''
     return `rename ${change.kind} ${relative(change.from)} ${relative(change.path)}${end}`
+  }
+  if (change.type === 'exchange') {
+    const { path, kind, other, otherKind } = change
+    const ends = [`${kind} ${relative(path)}`, `${otherKind} ${relative(other)}`]
+    return ['exchange', ...(path < other ? ends : ends.reverse())].join(' ')
   }
   return 'kind' in change
     ? `${change.type} ${change.kind} ${relative(change.path)}`
@@ -51,30 +56,39 @@ export function story(changes: Change[], base: string): string[] {
   return lines
 }
 
-/** What a consumer believes that knows nothing but the changes. */
+/** What a consumer believes of one directory that knows nothing but the changes: they are applied one by one, and each must fit. */
 export class Replay {
   readonly names = new Map<string, Kind>()
-  // Put aside by a rename with `replaced: false`: an exchange, whose next rename takes it from here.
-  readonly #aside = new Map<string, Kind>()
-
-  /** Whether no exchange is half told. */
-  get isWhole(): boolean {
-    return this.#aside.size === 0
-  }
 
   apply(changes: Iterable<Change>): void {
     for (const change of changes) {
-      if (change.type === 'create') this.names.set(change.path, change.kind)
-      else if (change.type === 'delete') this.names.delete(change.path)
-      else if (change.type === 'rename') this.#rename(change.from, change.path, change.kind, change.replaced)
+      if (!this.#apply(change)) throw new Error(`does not fit: ${JSON.stringify(change)}`)
     }
   }
 
-  #rename(from: string, path: string, kind: Kind, replaced: boolean): void {
-    if (!this.#aside.delete(from)) this.names.delete(from)
-    const there = this.names.get(path)
-    if (there !== undefined && !replaced) this.#aside.set(path, there)
-    this.names.set(path, kind)
+  #apply(change: Change): boolean {
+    const { names } = this
+    switch (change.type) {
+      case 'create': {
+        const isNew = !names.has(change.path)
+        names.set(change.path, change.kind)
+        return isNew
+      }
+      case 'delete':
+        return names.delete(change.path)
+      case 'rename': {
+        const fits = names.has(change.path) === change.replaced && names.delete(change.from)
+        names.set(change.path, change.kind)
+        return fits
+      }
+      case 'exchange': {
+        const fits = names.has(change.path) && names.has(change.other)
+        names.set(change.path, change.kind).set(change.other, change.otherKind)
+        return fits
+      }
+      default:
+        return !('kind' in change) || names.has(change.path)
+    }
   }
 }
 

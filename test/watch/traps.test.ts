@@ -84,7 +84,7 @@ describe('traps', () => {
       put(at('e/file'))
     })
     renameWith(RENAME_EXCHANGE, at('d/sub'), at('e/file'))
-    expect(await lines()).toEqual(['rename directory d/sub e/file', 'rename file e/file d/sub'])
+    expect(await lines()).toEqual(['exchange file d/sub directory e/file'])
     put(at('e/file/in'), 'after')
     put(at('d/sub'), 'after')
     expect(await lines()).toEqual(['modify file e/file/in', 'modify file d/sub'])

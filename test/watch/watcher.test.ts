@@ -85,13 +85,13 @@ const scenarios: Scenario[] = [
     told: ['rename file b c', 'rename file a b'],
   },
   {
-    title: 'an exchange is two, neither replaced',
+    title: 'an exchange',
     before: (d) => {
       write(d, 'a')
       mkdirSync(join(d, 'b'))
     },
     act: (d) => renameWith(RENAME_EXCHANGE, join(d, 'a'), join(d, 'b')),
-    told: ['rename file a b', 'rename directory b a'],
+    told: ['exchange directory a file b'],
   },
   {
     title: 'symlinks are not followed',

@@ -8,7 +8,14 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
-import type { Change, EntryChange, Kind, RenameChange } from '../../watch/report/change.ts'
+import type {
+  Change,
+  EntryChange,
+  ExchangeChange,
+  Kind,
+  RenameChange,
+  RootChange,
+} from '../../watch/report/change.ts'
 
 /** One event as inotifywait would print it: a Change can hold several, a rename does. */
 export interface ChangeEvent {
@@ -16,6 +23,8 @@ export interface ChangeEvent {
   kind: Kind
   /** One event's bit, and IN_ISDIR. */
   mask: number
+  /** Which rename of the change it is a half of, from 0. */
+  rename?: number
 }
 
 // In the order in which the kernel queues them.
@@ -31,8 +40,16 @@ const EVENTS = [
 
 const WRITTEN = IN_MODIFY | IN_CLOSE_WRITE
 
-/** The events of a change that were asked for. */
-export function eventsOf(change: EntryChange | RenameChange, asked: number): ChangeEvent[] {
+/** The events of a change that were asked for. The kernel tells of an exchange as of two renames. */
+export function eventsOf(change: EntryChange | RenameChange | ExchangeChange, asked: number): ChangeEvent[] {
+  if (change.type === 'exchange') {
+    const { path, other, kind, otherKind, mask, source } = change
+    const there = { type: 'rename', from: other, path, replaced: false, kind, mask, source } as const
+    const back = { ...there, from: path, path: other, kind: otherKind }
+    return [there, back].flatMap((half, rename) =>
+      eventsOf(half, asked).map((event) => ({ ...event, rename })),
+    )
+  }
   const { path, kind } = change
   const isDirectory = kind === 'directory' ? IN_ISDIR : 0
   const mask = maskOf(change, asked) & asked
@@ -69,6 +86,6 @@ function either(usual: number, rename: number, asked: number): number {
 }
 
 /** Of a root: 'overflow', 'recovered', 'lost', 'restored'. It has no event, and is told whatever was asked for. */
-export function isAboutRoot(change: Change): change is Exclude<Change, EntryChange | RenameChange> {
+export function isAboutRoot(change: Change): change is RootChange {
   return !('kind' in change)
 }

@@ -1,6 +1,6 @@
 import { InotifyError, printable } from '../../errors.ts'
 import type { WatchOptions } from '../../watch/options.ts'
-import type { Change } from '../../watch/report/change.ts'
+import type { Change, RootChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/roots/coverage.ts'
 import { watch } from '../../watch/watcher.ts'
 import { Deadline } from '../shared/deadline.ts'
@@ -86,7 +86,8 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
 
 class ChangePrinter {
   readonly #request: ChangesRequest
-  #renames = 0
+  // Of the rename that was printed last.
+  #cookies = 0
 
   constructor(request: ChangesRequest) {
     this.#request = request
@@ -103,15 +104,19 @@ class ChangePrinter {
       else if (isAboutRoot(change)) {
         yield format({ ...given.place(change.path), events: change.type.toUpperCase(), cookie: 0 })
       } else {
-        const cookie = change.type === 'rename' ? ++this.#renames : 0
-        for (const { path, kind, mask } of this.#events(change)) {
+        const first = this.#cookies + 1
+        if (change.type === 'rename') this.#cookies++
+        else if (change.type === 'exchange') this.#cookies += 2
+        const isPaired = this.#cookies >= first
+        for (const { path, kind, mask, rename = 0 } of this.#events(change)) {
+          const cookie = isPaired ? first + rename : 0
           yield format({ ...given.place(path, kind), events: inotifywaitNames(mask), cookie })
         }
       }
     }
   }
 
-  #events(change: Exclude<Change, { type: 'lost' | 'restored' | 'overflow' | 'recovered' }>): ChangeEvent[] {
+  #events(change: Exclude<Change, RootChange>): ChangeEvent[] {
     const { filter, mask } = this.#request
     return eventsOf(change, mask).filter(({ path, kind }) => filter.tells(path, kind))
   }

@@ -1,9 +1,9 @@
-import type { Change, Source } from '../report/change.ts'
+import { type Change, exchangesOf, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entries, type Entry, moved, sameFile } from '../scan/entry.ts'
 
 /**
  * The changes that lead from one listing of a directory to another. Told in this order they do: renames come first, each after the
- * one that vacates its path; names that circle (an exchange is the smallest circle) are each `replaced: false`.
+ * one that vacates its path; names that circle are exchanged.
  *
  * @param pathOf makes a name absolute
  * @param since see {@link alteration}
@@ -20,13 +20,33 @@ export function difference(
   const vacated = new Set(moves.values())
   const report = (type: 'create' | 'modify' | 'attrib' | 'delete', name: string, { kind }: Entry) =>
     changes.push({ type, path: pathOf(name), kind, mask: 0, source })
-  for (const [from, name] of inOrder(moves)) {
-    const replaced = before.has(name) && !vacated.has(name)
+  const alter = (from: string, name: string) => {
     const [old, entry] = [before.get(from) as Entry, after.get(name) as Entry]
-    const { kind } = entry
-    changes.push({ type: 'rename', from: pathOf(from), path: pathOf(name), replaced, kind, mask: 0, source })
     const altered = alterationOfMoved(old, entry)
     if (altered !== undefined) report(altered, name, entry)
+  }
+  for (const { names, isCircle } of inOrder(moves)) {
+    if (isCircle) {
+      const kinds = names.map((name) => (before.get(name) as Entry).kind)
+      for (const change of exchangesOf(names.map(pathOf), kinds, source)) changes.push(change)
+    }
+    // The last first: each vacates the place of the one before.
+    for (const name of names.reverse()) {
+      const from = moves.get(name) as string
+      const replaced = before.has(name) && !vacated.has(name)
+      const { kind } = after.get(name) as Entry
+      if (!isCircle)
+        changes.push({
+          type: 'rename',
+          from: pathOf(from),
+          path: pathOf(name),
+          replaced,
+          kind,
+          mask: 0,
+          source,
+        })
+      alter(from, name)
+    }
   }
   for (const [name, entry] of before) {
     if (!after.has(name) && !vacated.has(name)) report('delete', name, entry)
@@ -72,16 +92,18 @@ function findMoves(before: Entries, after: Entries, since: number): Map<string, 
   return moves
 }
 
-/** Moves as [from, to], each behind the one that vacates its `to`. */
-function* inOrder(moves: ReadonlyMap<string, string>): Generator<[string, string]> {
+/** Moves in the order in which they can be told: what was at each of these names is at the next, and of a circle the last at the first. */
+function* inOrder(moves: ReadonlyMap<string, string>): Generator<{ names: string[]; isCircle: boolean }> {
   const destinations = new Map([...moves].map(([to, from]) => [from, to]))
   const told = new Set<string>()
   for (const start of moves.keys()) {
-    const chain: string[] = []
-    for (let to: string | undefined = start; to !== undefined && !told.has(to); to = destinations.get(to)) {
+    if (told.has(start)) continue
+    const names: string[] = []
+    let to: string | undefined = start
+    for (; to !== undefined && !told.has(to); to = destinations.get(to)) {
       told.add(to)
-      chain.push(to)
+      names.push(to)
     }
-    for (const to of chain.reverse()) yield [moves.get(to) as string, to]
+    yield { names, isCircle: to === start }
   }
 }

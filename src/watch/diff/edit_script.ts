@@ -1,5 +1,5 @@
 import type { Surroundings } from '../pending/work_list.ts'
-import type { Change, Source } from '../report/change.ts'
+import { type Change, exchangesOf, type Kind, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -181,17 +181,20 @@ export class EditScript {
   #exchange(first: SnapshotDir | Added, parent: Directory, name: string): boolean {
     const circle = this.#circleFrom(first, parent, name)
     if (circle === undefined) return false
-    const from = circle.map(({ directory, name }) => this.#tree.pathOf(directory, name))
+    const paths = circle.map(({ directory, name }) => this.#tree.pathOf(directory, name))
     for (const { directory, name, entry } of circle) this.#takeOut(directory, name, entry)
     for (const [i, { incoming, entry }] of circle.entries()) {
       const { directory, name } = circle[(i + 1) % circle.length] as CycleStep
       incoming.isPlaced = true
       if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
-      const path = this.#tree.pathOf(directory, name)
-      this.#rename(from[i] as string, path, false, entry)
+      if (!(incoming instanceof SnapshotDir)) {
+        this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
+      }
+    }
+    for (const change of exchangesOf(paths, circle.map(kindInPlace), this.#source)) this.changes.push(change)
+    for (const [i, { incoming, entry }] of circle.entries()) {
       if (incoming instanceof SnapshotDir) continue
-      this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
-      this.#tellAltered(entry, incoming.entry, path)
+      this.#tellAltered(entry, incoming.entry, paths[(i + 1) % paths.length] as string)
     }
     return true
   }
@@ -305,6 +308,11 @@ export class EditScript {
 
 function isAt(directory: Directory | undefined, parent: Directory, name: string): boolean {
   return directory !== undefined && directory.parent === parent && directory.name === name
+}
+
+/** What a step of a cycle is, as it was found. */
+function kindInPlace({ incoming, entry }: CycleStep): Kind {
+  return incoming instanceof SnapshotDir ? entry.kind : incoming.entry.kind
 }
 
 function originOf(incoming: SnapshotDir | Added): Removed | undefined {

@@ -119,8 +119,12 @@ export class Renames {
     const { kind } = placed
     const replaced = known !== undefined && wayBack === undefined
     const both = mask | pendingMove.mask
-    account.tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
-    if (known !== undefined && wayBack !== undefined) this.#goBack(pendingMove, from, path, known, wayBack)
+    if (known !== undefined && wayBack !== undefined) {
+      this.#goBack(pendingMove, known, wayBack)
+      const mask = both | wayBack.mask
+      const otherKind = known.kind
+      account.tell({ type: 'exchange', path, other: from, kind, otherKind, mask, source: 'inotify' })
+    } else account.tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
     const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes with another read, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
@@ -143,20 +147,11 @@ export class Renames {
   }
 
   /** The other half of an exchange. */
-  #goBack(
-    { directory, name }: PendingMove,
-    from: string,
-    path: string,
-    entry: Entry,
-    wayBack: WayBack,
-  ): void {
-    const { reading, account } = this.#parts
+  #goBack({ directory, name }: PendingMove, entry: Entry, wayBack: WayBack): void {
+    const { reading } = this.#parts
     reading.done(wayBack.leaving)
     reading.done(wayBack.arriving)
     this.#place(entry, directory, name, undefined)
-    const { kind } = entry
-    const { mask } = wayBack
-    account.tell({ type: 'rename', from: path, path: from, replaced: false, kind, mask, source: 'inotify' })
     this.#hasMoved(entry)
   }
 

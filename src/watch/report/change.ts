@@ -17,13 +17,32 @@ export interface EntryChange<Path extends string | Buffer = string> {
   source: Source
 }
 
-/** A rename: `from` is gone and `path` is what it was. `replaced`: something else was at `path` before and is gone. */
+/**
+ * A rename: `from` is gone and `path` is what it was. `replaced`: something else was at `path` before and is gone; nothing was there if it
+ * is false.
+ */
 export interface RenameChange<Path extends string | Buffer = string> {
   type: 'rename'
   from: Path
   path: Path
   replaced: boolean
   kind: Kind
+  mask: number
+  source: Source
+}
+
+/**
+ * Two entries changed places, each with all below it (renameat2(2), RENAME_EXCHANGE). A circle of n, which polls and rescans find, is n - 1 of
+ * these.
+ */
+export interface ExchangeChange<Path extends string | Buffer = string> {
+  type: 'exchange'
+  path: Path
+  other: Path
+  /** Of what is now at `path`. */
+  kind: Kind
+  /** Of what is now at `other`. */
+  otherKind: Kind
   mask: number
   source: Source
 }
@@ -41,6 +60,7 @@ export interface RootChange<Path extends string | Buffer = string> {
 export type Change<Path extends string | Buffer = string> =
   | EntryChange<Path>
   | RenameChange<Path>
+  | ExchangeChange<Path>
   | RootChange<Path>
 
 /** Adds a change to a list; a neighbour of the same type and path takes its mask in instead (the writer's many writes). */
@@ -49,4 +69,27 @@ export function append(changes: Change[], change: Change): void {
   const mergeable = change.type === 'modify' || change.type === 'attrib'
   if (mergeable && last?.type === change.type && last.path === change.path) last.mask |= change.mask
   else changes.push(change)
+}
+
+/**
+ * What was at each of these paths is at the next by now, and what was at the last at the first: that is one exchange less than there are paths.
+ *
+ * @param kinds of what was at each
+ */
+export function exchangesOf(
+  paths: readonly string[],
+  kinds: readonly Kind[],
+  source: Source,
+): ExchangeChange[] {
+  // Where a circle begins is nobody's to say: at the least of its paths, so that it is told alike each time.
+  const start = paths.reduce((least, path, i) => (path < (paths[least] as string) ? i : least), 0)
+  const at = <T>(all: readonly T[], i: number) => all[(start + i) % all.length] as T
+  const otherKind = at(kinds, kinds.length - 1)
+  const changes: ExchangeChange[] = []
+  // What was last changes places with each before it, and is where it belongs in the end.
+  for (let i = paths.length - 1; i > 0; i--) {
+    const [path, other, kind] = [at(paths, i), at(paths, i - 1), at(kinds, i - 1)]
+    changes.push({ type: 'exchange', path, other, kind, otherKind, mask: 0, source })
+  }
+  return changes
 }

@@ -1,6 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { append, type Change, type EntryChange } from './change.ts'
 
+/** A modify that is told when its path has been quiet until then. */
+interface Held {
+  change: EntryChange
+  until: number
+}
+
 /**
  * Holds back a 'modify' until there has been none of its path for a while: a writer that goes on writing is told of once. Everything
  * else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written.
@@ -11,7 +17,7 @@ export class ModifyDebounce {
   readonly #clock: Clock
   readonly #report: (changes: Change[]) => void
   // In the order of their deadlines.
-  readonly #held = new Map<string, { change: EntryChange; until: number }>()
+  readonly #held = new Map<string, Held>()
   #cancelTimer: (() => void) | undefined
 
   /** @param time ms */
@@ -52,20 +58,34 @@ export class ModifyDebounce {
     this.#held.set(change.path, { change, until: this.#clock.elapsed() + this.#time })
   }
 
+  /** What is held of a path goes where the path goes, and with it what is held of those below. */
   #follow(change: Change): void {
-    if (this.#held.size === 0 || (change.type !== 'delete' && change.type !== 'rename')) return
-    if (change.type === 'rename' && change.replaced) this.#held.delete(change.path)
-    const path = change.type === 'rename' ? change.from : change.path
-    // A delete or a rename of a directory speaks for all below it.
-    const moving = [...this.#held].filter(([held]) => held === path || held.startsWith(`${path}/`))
-    for (const [held] of moving) this.#held.delete(held)
-    if (change.type === 'delete') return
-    for (const [held, { change: modify, until }] of moving) {
-      modify.path = change.path + held.slice(path.length)
-      // One half of an exchange: what is held of the other waits no longer, for it has no name just now.
-      const displaced = this.#held.get(modify.path)
-      if (displaced !== undefined) this.#report([displaced.change])
-      this.#held.set(modify.path, { change: modify, until })
+    if (this.#held.size === 0) return
+    if (change.type === 'delete') this.#take(change.path)
+    else if (change.type === 'rename') {
+      if (change.replaced) this.#take(change.path)
+      this.#put(this.#take(change.from), change.from, change.path)
+    } else if (change.type === 'exchange') {
+      const { path, other } = change
+      const [there, here] = [this.#take(path), this.#take(other)]
+      this.#put(there, path, other)
+      this.#put(here, other, path)
+    }
+  }
+
+  /** A delete, a rename or an exchange of a directory speaks for all below it. */
+  #take(path: string): Held[] {
+    const taken = [...this.#held.values()].filter(
+      ({ change }) => change.path === path || change.path.startsWith(`${path}/`),
+    )
+    for (const { change } of taken) this.#held.delete(change.path)
+    return taken
+  }
+
+  #put(held: readonly Held[], from: string, to: string): void {
+    for (const each of held) {
+      each.change.path = to + each.change.path.slice(from.length)
+      this.#held.set(each.change.path, each)
     }
   }
 

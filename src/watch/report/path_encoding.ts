@@ -14,17 +14,19 @@ const asText: Encoder<string> = (changes) => {
   for (const change of changes) {
     change.path = textOf(change.path)
     if (change.type === 'rename') change.from = textOf(change.from)
+    else if (change.type === 'exchange') change.other = textOf(change.other)
   }
   return changes
 }
 
 /** The exact bytes. */
 const asBytes: Encoder<Buffer> = (changes) =>
-  changes.map((change) =>
-    change.type === 'rename'
-      ? { ...change, from: bytesOf(change.from), path: bytesOf(change.path) }
-      : { ...change, path: bytesOf(change.path) },
-  )
+  changes.map((change) => {
+    const path = bytesOf(change.path)
+    if (change.type === 'rename') return { ...change, from: bytesOf(change.from), path }
+    if (change.type === 'exchange') return { ...change, path, other: bytesOf(change.other) }
+    return { ...change, path }
+  })
 
 function bytesOf(keys: string): Buffer {
   const path = pathOf(keys)

@@ -49,18 +49,18 @@ describe('difference', () => {
       { b: one, c: two },
       ['rename file b c replaced', 'rename file a b'],
     ],
-    ['an exchange', { a: one, b: two }, { a: two, b: one }, ['rename file a b', 'rename file b a']],
+    ['an exchange', { a: one, b: two }, { a: two, b: one }, ['exchange file a file b']],
     [
       'an exchange of two kinds',
       { a: one, b: directory },
       { a: directory, b: one },
-      ['rename file a b', 'rename directory b a'],
+      ['exchange directory a file b'],
     ],
     [
       'a circle of three',
       { a: one, b: two, c: three },
       { a: three, b: one, c: two },
-      ['rename file a b', 'rename file b c', 'rename file c a'],
+      ['exchange file b file c', 'exchange file a file b'],
     ],
     [
       'written and renamed is both',

@@ -12,14 +12,14 @@ describe('an exchange', () => {
   ]
 
   test.each<[string, Record<string, number>, number, number, Now, string[]]>([
-    ['of files', { a: 1, b: 2 }, 0, 0, { a: file(2), b: file(1) }, ['rename file a b', 'rename file b a']],
+    ['of files', { a: 1, b: 2 }, 0, 0, { a: file(2), b: file(1) }, ['exchange file a file b']],
     [
       'of a file and a directory',
       { a: 1, 'b/': 2 },
       0,
       IN_ISDIR,
       { a: folder(2), b: file(1) },
-      ['rename file a b', 'rename directory b a'],
+      ['exchange directory a file b'],
     ],
     [
       'of a directory and a file',
@@ -27,7 +27,7 @@ describe('an exchange', () => {
       IN_ISDIR,
       0,
       { a: file(2), b: folder(1) },
-      ['rename directory a b', 'rename file b a'],
+      ['exchange file a directory b'],
     ],
     [
       'of directories',
@@ -35,7 +35,7 @@ describe('an exchange', () => {
       IN_ISDIR,
       IN_ISDIR,
       { a: folder(2), b: folder(1) },
-      ['rename directory a b', 'rename directory b a'],
+      ['exchange directory a directory b'],
     ],
   ])('%s', (_, entries, first, second, now, expected) => {
     const w = new World(entries)
@@ -53,10 +53,8 @@ describe('an exchange', () => {
     const kind = other.kind
     const events = [...swap(w, 1, 0, flags), ...swap(w, 3, flags, 0)]
     expect(w.told([events], { a: file(1), b: other })).toEqual([
-      'rename file a b',
-      `rename ${kind} b a`,
-      `rename ${kind} a b`,
-      'rename file b a',
+      `exchange ${kind} a file b`,
+      `exchange file a ${kind} b`,
     ])
     expect(w.believed).toEqual(flags === 0 ? ['a', 'b'] : ['a', 'b/'])
   })
@@ -64,21 +62,14 @@ describe('an exchange', () => {
   test('and one of the names removed then', () => {
     const w = new World({ a: 1, b: 2 })
     const events = [...swap(w, 1), w.event(IN_DELETE, 'b')]
-    expect(w.told([events], { a: file(2), b: null })).toEqual([
-      'rename file a b',
-      'rename file b a',
-      'delete file b',
-    ])
+    expect(w.told([events], { a: file(2), b: null })).toEqual(['exchange file a file b', 'delete file b'])
     expect(w.believed).toEqual(['a'])
   })
 
   test('across directories', () => {
     const w = new World({ 'd/': 1, 'd/a': 2, 'e/': 3, 'e/b': 4 })
     const events = [...w.rename('d/a', 'e/b', 1), ...w.rename('e/b', 'd/a', 2)]
-    expect(w.told([events], { 'd/a': file(4), 'e/b': file(2) })).toEqual([
-      'rename file d/a e/b',
-      'rename file e/b d/a',
-    ])
+    expect(w.told([events], { 'd/a': file(4), 'e/b': file(2) })).toEqual(['exchange file d/a file e/b'])
   })
 })
 

@@ -115,6 +115,10 @@ export class Session implements AsyncDisposable {
     for (const change of this.changes) {
       if (change.type === 'rename' && change.source === 'inotify')
         count(told, `${basename(change.from)}\t${basename(change.path)}`)
+      if (change.type === 'exchange' && change.source === 'inotify') {
+        count(told, `${basename(change.other)}\t${basename(change.path)}`)
+        count(told, `${basename(change.path)}\t${basename(change.other)}`)
+      }
     }
     for (const [pair, times] of told) {
       const real = renamed.get(pair) ?? 0
@@ -125,6 +129,7 @@ export class Session implements AsyncDisposable {
 
   #concerns(change: Change, path: string): boolean {
     const isAbove = (told: string) => `${this.#tree}/${path}/`.startsWith(`${told}/`)
+    if (change.type === 'exchange' && isAbove(change.other)) return true
     return isAbove(change.path) || (change.type === 'rename' && isAbove(change.from))
   }
 

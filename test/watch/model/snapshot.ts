@@ -55,7 +55,7 @@ export function divergences(
   linked: ReadonlySet<bigint> = new Set(),
 ): Divergence[] {
   const believed = replay.entries()
-  const found: Divergence[] = replay.halves().map((path) => ({ path, what: 'half of an exchange' }))
+  const found: Divergence[] = []
   for (const [path, { kind }] of believed) {
     if (!real.has(path)) found.push({ path, what: `a ghost: believed to be a ${kind}` })
   }

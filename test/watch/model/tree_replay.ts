@@ -1,4 +1,4 @@
-import type { Change, Kind } from '../../../src/index.ts'
+import type { Change, ExchangeChange, Kind } from '../../../src/index.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** An entry as believed. */
@@ -7,8 +7,6 @@ interface Entry {
   /** What a file holds, or where a link leads; undefined: a change has named it, so that it may be anything. */
   content: string | undefined
   readonly entries: Map<string, Entry>
-  /** Put aside by a rename with `replaced: false`: an exchange, whose next rename takes it from here. */
-  readonly aside: Map<string, Entry>
 }
 
 /** A change that cannot follow on those before it. */
@@ -20,7 +18,7 @@ export interface Fault {
 }
 
 function entryOf(kind: Kind, content?: string): Entry {
-  return { kind, content, entries: new Map(), aside: new Map() }
+  return { kind, content, entries: new Map() }
 }
 
 /**
@@ -72,17 +70,6 @@ export class TreeReplay {
     return all
   }
 
-  /** Exchanges of which only one half was told. */
-  halves(): string[] {
-    const found: string[] = []
-    const search = (directory: Entry, prefix: string) => {
-      for (const name of directory.aside.keys()) found.push(prefix + name)
-      for (const [name, entry] of directory.entries) search(entry, `${prefix + name}/`)
-    }
-    search(this.#tree, '')
-    return found
-  }
-
   /** Does what it can, and says what was wrong. */
   #apply(change: Change): string | undefined {
     if (!('kind' in change)) {
@@ -108,6 +95,8 @@ export class TreeReplay {
         return learn(known, change.kind)
       case 'rename':
         return this.#rename(change, parent, name, known)
+      case 'exchange':
+        return this.#exchange(change, parent, name, known)
     }
   }
 
@@ -118,16 +107,30 @@ export class TreeReplay {
     there: Entry | undefined,
   ): string | undefined {
     const from = this.#locate(this.#relative(change.from))
-    const moved = from.parent?.aside.get(from.name) ?? from.parent?.entries.get(from.name)
+    const moved = from.parent?.entries.get(from.name)
     if (from.parent === undefined || moved === undefined) {
       parent.entries.set(name, entryOf(change.kind))
       return `from ${change.from}, where nothing is`
     }
-    if (!from.parent.aside.delete(from.name)) from.parent.entries.delete(from.name)
-    if (there !== undefined && !change.replaced) parent.aside.set(name, there)
+    from.parent.entries.delete(from.name)
     parent.entries.set(name, moved)
-    if (change.replaced && there === undefined) return 'replaced nothing'
+    if (change.replaced !== (there !== undefined)) return change.replaced ? 'replaced nothing' : 'is taken'
     return learn(moved, change.kind)
+  }
+
+  #exchange(
+    { other, kind, otherKind }: ExchangeChange,
+    parent: Entry,
+    name: string,
+    known: Entry | undefined,
+  ): string | undefined {
+    const there = this.#locate(this.#relative(other))
+    const moved = there.parent?.entries.get(there.name)
+    if (there.parent === undefined || moved === undefined) return `with ${other}, where nothing is`
+    if (known === undefined) return 'is not there'
+    parent.entries.set(name, moved)
+    there.parent.entries.set(there.name, known)
+    return learn(moved, kind) ?? learn(known, otherKind)
   }
 
   #relative(path: string): string {

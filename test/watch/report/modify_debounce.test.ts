@@ -33,6 +33,33 @@ function quiet(time = 100) {
   return { it, changes, told }
 }
 
+const exchange = (path: string, other: string): Change => ({
+  type: 'exchange',
+  path: `/r/${path}`,
+  other: `/r/${other}`,
+  kind: 'file',
+  otherKind: 'file',
+  mask: 0,
+  source: 'inotify',
+})
+
+describe('an exchange', () => {
+  test.each([
+    ['one', ['a'], ['b']],
+    ['the other', ['b'], ['a']],
+    ['both', ['a', 'b'], ['a', 'b']],
+    ['what is below one', ['a/x'], ['b/x']],
+    ['what is below both', ['a/x', 'b/y', 'ab'], ['a/y', 'ab', 'b/x']],
+  ])('takes what is held of %s along', (_, held, later) => {
+    const { it, told } = quiet()
+    it.take(held.map((path) => modify(path)))
+    it.take([exchange('b', 'a')])
+    expect(told()).toEqual(['exchange file a file b'])
+    vi.advanceTimersByTime(150)
+    expect(told().toSorted()).toEqual(later.map((path) => `modify file ${path}`))
+  })
+})
+
 describe('a modify', () => {
   test('is told when there has been none of its path for the time, with all their masks', () => {
     const { it, changes } = quiet()
