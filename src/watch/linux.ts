@@ -9,6 +9,7 @@ import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { isShortage } from './report/watch_error.ts'
 import { Walker } from './scan/walker.ts'
 import type { WatchSystem } from './system.ts'
+import { MOST_ENTRIES } from './tree/entry_cache.ts'
 
 // Below a watched tree nobody means to have these polled: their entries are processes and devices.
 const PSEUDO = new Set([
@@ -51,4 +52,5 @@ export const linux: WatchSystem = {
   },
   openWalker: () => new Walker(),
   clock: systemClock,
+  entryCacheSize: MOST_ENTRIES,
 }

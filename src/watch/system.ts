@@ -36,4 +36,6 @@ export interface WatchSystem {
   kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
   openWalker(): TreeWalker
   readonly clock: Clock
+  /** How many entries may be held as objects; the rest is packed. */
+  readonly entryCacheSize: number
 }

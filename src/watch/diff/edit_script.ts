@@ -1,7 +1,7 @@
 import type { Surroundings } from '../pending/work_list.ts'
 import { type Change, exchangesOf, type Kind, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { Directory, isWithin } from '../tree/directory.ts'
+import { Directory, isSameEntry, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
@@ -29,8 +29,8 @@ export class EditScript {
   readonly #around: Surroundings
   readonly #source: Source
   readonly #matching: MoveMatcher
-  // Where what is no directory goes, by where it was.
-  readonly #leaving = new Map<Entry, Added>()
+  // Where what is no directory goes, by where it is now.
+  readonly #leaving = new Map<Directory, Map<string, Added>>()
   readonly #beingPlaced = new Set<SnapshotDir | Added>()
 
   constructor(
@@ -44,7 +44,11 @@ export class EditScript {
     this.#around = around
     this.#source = source
     this.#matching = matching
-    for (const [{ entry }, arrival] of left) this.#leaving.set(entry, arrival)
+    for (const [{ directory, name }, arrival] of left) {
+      const names = this.#leaving.get(directory)
+      if (names === undefined) this.#leaving.set(directory, new Map([[name, arrival]]))
+      else names.set(name, arrival)
+    }
   }
 
   /** The directory's place in the tree is then the one that it was found at; if not, it is to be tried again. */
@@ -67,7 +71,8 @@ export class EditScript {
 
   /** It is nowhere any more. */
   deleteEntry(directory: Directory, name: string, entry: Entry): void {
-    if (!this.#tree.isAttached(directory) || this.#tree.entriesOf(directory).get(name) !== entry) return
+    if (!this.#tree.isAttached(directory) || !isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
+      return
     if (entry instanceof Directory) this.#rescue(entry)
     this.#delete(directory, name, entry)
   }
@@ -76,7 +81,7 @@ export class EditScript {
   alter(directory: Directory, name: string, before: Entry, after: Entry, since: number): void {
     if (!this.#tree.isAttached(directory)) return
     const entries = this.#tree.entriesOf(directory)
-    if (entries.get(name) !== before) return
+    if (!isSameEntry(entries.get(name), before)) return
     // Of a link that is not followed nothing is known but that it is one.
     const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.mount.usesPolling
     const altered = isLeaf ? undefined : alteration(before, after, since)
@@ -207,11 +212,12 @@ export class EditScript {
     for (let at: { directory: Directory; name: string } = { directory: parent, name }; ; ) {
       if (at.directory === origin.directory && at.name === origin.name) break
       const entry = this.#tree.entriesOf(at.directory).get(at.name)
-      const destination = entry && this.#destinationOf(entry)
+      const destination = entry && this.#destinationOf(at.directory, at.name, entry)
       const directory = destination?.at.match
       if (entry === undefined || destination === undefined || directory === undefined) return undefined
       // It runs into another circle.
-      if (circle.some((link) => link.entry === entry)) return undefined
+      if (circle.some(({ directory, name }) => directory === at.directory && name === at.name))
+        return undefined
       circle.push({ ...at, entry, incoming: destination.incoming })
       at = { directory, name: destination.name }
     }
@@ -224,23 +230,23 @@ export class EditScript {
     if (entry instanceof Directory) this.#tree.detach(entry)
     else {
       this.#tree.entriesOf(directory).delete(name)
-      this.#leaving.delete(entry)
+      this.#leaving.get(directory)?.delete(name)
     }
   }
 
-  #destinationOf(entry: Entry): Destination | undefined {
+  #destinationOf(directory: Directory, name: string, entry: Entry): Destination | undefined {
     if (entry instanceof Directory) {
       const found = this.#matching.foundOf(entry)
       return found?.parent && { at: found.parent, name: found.name, incoming: found }
     }
-    const arrival = this.#leaving.get(entry)
+    const arrival = this.#leaving.get(directory)?.get(name)
     return arrival && { at: arrival.at, name: arrival.name, incoming: arrival }
   }
 
   /** What has this name goes where it belongs, if it can. */
   #makeWay(directory: Directory, name: string): void {
     const occupant = this.#tree.entriesOf(directory).get(name)
-    const incoming = occupant && this.#destinationOf(occupant)?.incoming
+    const incoming = occupant && this.#destinationOf(directory, name, occupant)?.incoming
     if (incoming instanceof SnapshotDir) this.placeDirectory(incoming)
     else if (incoming !== undefined) this.placeArrival(incoming)
     else if (occupant instanceof Directory) this.#rescue(occupant)
@@ -252,9 +258,8 @@ export class EditScript {
       const found = this.#matching.foundOf(each)
       if (found !== undefined) this.placeDirectory(found)
     }
-    for (const arrival of [...this.#leaving.values()]) {
-      if (arrival.from !== undefined && isWithin(arrival.from.directory, directory))
-        this.placeArrival(arrival)
+    for (const [from, names] of [...this.#leaving]) {
+      if (isWithin(from, directory)) for (const arrival of [...names.values()]) this.placeArrival(arrival)
     }
   }
 
@@ -265,20 +270,21 @@ export class EditScript {
       if (found !== undefined) found.isPlaced = false
       this.#matching.release(each)
     }
-    for (const [entry, { from }] of this.#leaving) {
-      if (from !== undefined && isWithin(from.directory, directory)) this.#part(entry)
+    for (const [from, names] of this.#leaving) {
+      if (isWithin(from, directory)) for (const name of [...names.keys()]) this.#part(from, name)
     }
   }
 
-  #part(entry: Entry): void {
-    const arrival = this.#leaving.get(entry)
+  #part(directory: Directory, name: string): void {
+    const names = this.#leaving.get(directory)
+    const arrival = names?.get(name)
     if (arrival !== undefined) arrival.from = undefined
-    this.#leaving.delete(entry)
+    names?.delete(name)
   }
 
   #delete(directory: Directory, name: string, entry: Entry): void {
     this.#tell('delete', this.#tree.pathOf(directory, name), entry)
-    this.#part(entry)
+    this.#part(directory, name)
     this.#forget(directory, name, entry)
   }
 
@@ -288,7 +294,7 @@ export class EditScript {
       this.#tree.drop(entry)
     } else {
       this.#tree.entriesOf(directory).delete(name)
-      this.#part(entry)
+      this.#part(directory, name)
     }
   }
 

@@ -79,7 +79,10 @@ export class Reconciliation {
   /** When no more comes: the changes. */
   finish(): Change[] {
     if (this.options.isPartial) for (const found of this.#all) this.#keepUnlisted(found)
-    for (const found of this.#all) this.#compare(found)
+    for (const found of this.#all) {
+      this.#compare(found)
+      this.#tree.trim()
+    }
     const arrivals = [...this.#arrivals.values()].flat()
     if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
     const left = matchArrivals(arrivals, this.#gone, this.options.since)
@@ -272,6 +275,7 @@ export class Reconciliation {
           const isFound = this.#matching.foundOf(directory) !== undefined
           if (!isFound && !(entry instanceof Directory)) this.#gone.push({ directory, name, entry })
         }
+        this.#tree.trim()
       }
     }
   }

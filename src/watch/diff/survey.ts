@@ -118,6 +118,7 @@ export class Survey {
     }
     this.#cover(directory, listing)
     if (listing.error === 0 || directory.mount.uncovered.has(directory)) this.#adopt(directory, listing)
+    this.#tree.trim()
   }
 
   #above(id: number): Directory | undefined {

@@ -25,6 +25,7 @@ import { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
+import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
@@ -54,11 +55,11 @@ export class Engine implements Surroundings {
   readonly #system: WatchSystem
   readonly #listener: EngineListener
   readonly #roots = new Map<string, Root>()
-  readonly #tree = new Tree()
+  readonly #tree: Tree
   readonly #rechecks = new RecheckQueue()
   readonly #toBeListed = new Set<Directory>()
-  readonly #translator = new Translator(this.#tree, this)
-  readonly #queue = new TaskQueue()
+  readonly #translator: Translator
+  readonly #queue = new TaskQueue(() => this.#tree.trim())
   readonly #rescan: Rescan
   readonly #watches: WatchRelease
   readonly #events: EventHandler
@@ -84,6 +85,8 @@ export class Engine implements Surroundings {
     this.recursive = settings.recursive
     this.hidesSome = settings.ignores !== undefined
     this.followsLinks = settings.followSymlinks
+    this.#tree = new Tree(new EntryCache(system.entryCacheSize))
+    this.#translator = new Translator(this.#tree, this)
     const { persistent } = settings
     const reporter = new Reporter(settings, system.clock, (changes) => listener.changes(changes))
     this.#reporter = reporter

@@ -1,9 +1,14 @@
-/** Tasks one at a time, in the order in which they were given. */
+/** Tasks one at a time, in the order in which they were given; and after each, what is to be done then. */
 export class TaskQueue {
   #last: Promise<unknown> = Promise.resolve()
+  readonly #afterEach: () => void
+
+  constructor(afterEach: () => void = () => {}) {
+    this.#afterEach = afterEach
+  }
 
   run<T>(task: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(task)
+    const done = this.#last.then(task).finally(this.#afterEach)
     this.#last = done.catch(() => {})
     return done
   }

@@ -1,5 +1,5 @@
 import type { Entry } from '../scan/entry.ts'
-import type { Directory } from '../tree/directory.ts'
+import { type Directory, isSameEntry } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 /** An event that is told later. */
@@ -22,7 +22,7 @@ export interface PendingMove {
 }
 
 /**
- * What has left and not arrived. It stays where it is believed to be, since nothing has been told of it yet: a departure counts as long
+ * What has left and not arrived. It stays where it is believed to be, since nothing has been told of it yet: a move counts as long
  * as it does. A handful as a rule, for the kernel queues the second half within a millisecond; but as many as were moved out of the tree
  * where they have not been given up yet, so nothing here walks through them.
  */
@@ -30,64 +30,75 @@ export class PendingMoves {
   readonly #tree: Tree
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
-  readonly #byEntry = new Map<Entry, PendingMove>()
+  readonly #byPlace = new Map<Directory, Map<string, PendingMove>>()
+  #size = 0
 
   constructor(tree: Tree) {
     this.#tree = tree
   }
 
   get size(): number {
-    return this.#byEntry.size
+    return this.#size
   }
 
-  [Symbol.iterator](): Iterator<PendingMove> {
-    return this.#byEntry.values()
+  *[Symbol.iterator](): Iterator<PendingMove> {
+    for (const moves of this.#byPlace.values()) yield* moves.values()
   }
 
-  add(pendingMove: PendingMove): void {
-    const { cookie, entry } = pendingMove
-    this.#byEntry.set(entry, pendingMove)
+  add(move: PendingMove): void {
+    const { cookie, directory, name } = move
+    const before = this.#at(directory, name)
+    if (before !== undefined) this.delete(before)
+    const moves = this.#byPlace.get(directory)
+    if (moves === undefined) this.#byPlace.set(directory, new Map([[name, move]]))
+    else moves.set(name, move)
+    this.#size++
     const halves = this.#byCookie.get(cookie)
-    if (halves === undefined) this.#byCookie.set(cookie, [pendingMove])
-    else halves.push(pendingMove)
+    if (halves === undefined) this.#byCookie.set(cookie, [move])
+    else halves.push(move)
   }
 
   of(cookie: number): PendingMove | undefined {
-    return this.#byCookie.get(cookie)?.find((pendingMove) => this.counts(pendingMove))
+    return this.#byCookie.get(cookie)?.find((move) => this.counts(move))
   }
 
   /** Of what is believed to be at this name. */
   from(directory: Directory, name: string): PendingMove | undefined {
-    const entry = this.size === 0 ? undefined : this.#tree.entriesOf(directory).get(name)
-    const pendingMove = entry && this.#byEntry.get(entry)
-    return pendingMove !== undefined && this.counts(pendingMove) ? pendingMove : undefined
+    const move = this.#at(directory, name)
+    return move !== undefined && this.counts(move) ? move : undefined
   }
 
   /** Of a directory, or of what it lies in; undefined: it is where it is believed to be. */
   above(directory: Directory): PendingMove | undefined {
-    for (
-      let each: Directory | undefined = this.size === 0 ? undefined : directory;
-      each;
-      each = each.parent
-    ) {
-      const pendingMove = this.#byEntry.get(each)
-      if (pendingMove !== undefined && this.counts(pendingMove)) return pendingMove
+    if (this.#size === 0) return undefined
+    for (let each: Directory = directory; each.parent !== undefined; each = each.parent) {
+      const move = this.from(each.parent, each.name)
+      if (move !== undefined) return move
     }
     return undefined
   }
 
-  /** False: it has been told of otherwise. */
-  counts(pendingMove: PendingMove): boolean {
-    const { directory, name, entry } = pendingMove
-    if (this.#byEntry.get(entry) !== pendingMove) return false
-    return this.#tree.isAttached(directory) && this.#tree.entriesOf(directory).get(name) === entry
+  /** True while what has left is believed to be at the name that it left. */
+  counts(move: PendingMove): boolean {
+    const { directory, name, entry } = move
+    if (this.#at(directory, name) !== move) return false
+    return this.#tree.isAttached(directory) && isSameEntry(this.#tree.entriesOf(directory).get(name), entry)
   }
 
-  delete(pendingMove: PendingMove): void {
-    const { cookie, entry } = pendingMove
-    if (this.#byEntry.get(entry) === pendingMove) this.#byEntry.delete(entry)
-    const halves = this.#byCookie.get(cookie)?.filter((half) => half !== pendingMove) ?? []
+  delete(move: PendingMove): void {
+    const { cookie, directory, name } = move
+    if (this.#at(directory, name) === move) {
+      this.#size--
+      const moves = this.#byPlace.get(directory)
+      moves?.delete(name)
+      if (moves?.size === 0) this.#byPlace.delete(directory)
+    }
+    const halves = this.#byCookie.get(cookie)?.filter((half) => half !== move) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)
     else this.#byCookie.set(cookie, halves)
+  }
+
+  #at(directory: Directory, name: string): PendingMove | undefined {
+    return this.#byPlace.get(directory)?.get(name)
   }
 }

@@ -6,7 +6,7 @@ import type { WatchedMount } from './watched_mount.ts'
  * A directory that is watched or polled, and what is believed of its entries.
  *
  * Most directories of a large tree are never spoken of: those keep the names of their files as a string of packed bytes, and become a
- * Map when the first event comes. See {@link Warm}.
+ * Map when the first event comes. See {@link EntryCache}.
  */
 export class Directory implements Entry {
   /** The root's: its absolute path. */
@@ -50,7 +50,7 @@ export class Directory implements Entry {
     return this.#entries?.size ?? 0
   }
 
-  /** Its entries, to be read and changed. Only by way of {@link Warm.entriesOf}, so that they are packed again some day. */
+  /** Its entries, to be read and changed. Only by way of {@link EntryCache.entriesOf}, so that they are packed again some day. */
   warm(): Entries {
     this.unfold()
     if (this.#entries === undefined) {
@@ -114,6 +114,15 @@ export class Directory implements Entry {
     if (this.#entries === undefined) yield* this.#subdirectories ?? []
     else for (const entry of this.#entries.values()) if (entry instanceof Directory) yield entry
   }
+}
+
+/**
+ * Whether two are one entry of a directory under one name. By what they say, since a directory's entries may have been packed and unpacked
+ * in between: see {@link EntryCache}.
+ */
+export function isSameEntry(a: Entry | undefined, b: Entry): boolean {
+  if (a instanceof Directory || b instanceof Directory) return a === b
+  return a !== undefined && a.kind === b.kind && a.ino === b.ino
 }
 
 /** Whether it is what a symlink that is followed leads to. */

@@ -9,7 +9,7 @@ import type { WatchedMount } from './watched_mount.ts'
  * whatever lies below it. Knows no file system.
  */
 export class Tree {
-  readonly #warm: EntryCache
+  readonly #cache: EntryCache
   // One inode has one wd by however many paths it is watched: bind mounts, links that are followed, roots within roots.
   readonly #byWd = new Map<number, Directory | Directory[]>()
   // In the order of their watches.
@@ -17,12 +17,17 @@ export class Tree {
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
 
-  constructor(warm = new EntryCache()) {
-    this.#warm = warm
+  constructor(cache = new EntryCache()) {
+    this.#cache = cache
   }
 
   entriesOf(directory: Directory): Entries {
-    return this.#warm.entriesOf(directory)
+    return this.#cache.entriesOf(directory)
+  }
+
+  /** See {@link EntryCache.trim}: nobody may hold what {@link entriesOf} has given. */
+  trim(): void {
+    this.#cache.trim()
   }
 
   /** The directories that the events of a watch are about. */
@@ -137,7 +142,7 @@ export class Tree {
     this.detach(directory)
     for (const each of this.within(directory)) {
       this.clearWatch(each)
-      this.#warm.forget(each)
+      this.#cache.forget(each)
       each.mount.forget(each)
     }
   }

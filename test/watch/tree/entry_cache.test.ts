@@ -6,26 +6,38 @@ import { file } from './believed.ts'
 
 const mount = new WatchedMount('inotify', '', 1)
 
-/** Directories of `size` files each. */
-function directories(warm: EntryCache, count: number, size: number): Directory[] {
-  return Array.from({ length: count }, (_, i) => {
+/** Directories of `size` files each, all of them used long ago. */
+function directories(cache: EntryCache, count: number, size: number): Directory[] {
+  const all = Array.from({ length: count }, (_, i) => {
     const directory = new Directory(`d${i}`, i + 1, mount)
-    const entries = warm.entriesOf(directory)
+    const entries = cache.entriesOf(directory)
     for (let j = 0; j < size; j++) entries.set(`f${j}`, file(j + 1))
-    warm.forget(directory)
-    warm.entriesOf(directory)
+    cache.forget(directory)
+    cache.entriesOf(directory)
     return directory
   })
+  cache.trim()
+  return all
 }
 
 const warmOnes = (all: Directory[]) => all.filter(({ isWarm }) => isWarm).map(({ name }) => name)
 
+/** Uses another so many times. */
+function pass(cache: EntryCache, uses: number): void {
+  const others = [new Directory('x', 1000, mount), new Directory('y', 1001, mount)]
+  for (let i = 0; i < uses; i++) cache.entriesOf(others[i % 2] as Directory)
+}
+
 test('the oldest are packed when there are too many, and come back whole', () => {
   // An empty Map counts as four entries.
-  const warm = new EntryCache(30)
-  const all = directories(warm, 5, 6)
-  expect(warmOnes(all)).toEqual(['d2', 'd3', 'd4'])
-  const entries = warm.entriesOf(all[0] as Directory)
+  const cache = new EntryCache(40)
+  const all = directories(cache, 5, 6)
+  expect(warmOnes(all)).toHaveLength(5)
+  pass(cache, 1)
+  cache.trim()
+  // Fewer than there may be, so that the next use does not pack another.
+  expect(warmOnes(all)).toEqual(['d3', 'd4'])
+  const entries = cache.entriesOf(all[0] as Directory)
   expect([...entries]).toEqual(
     Array.from({ length: 6 }, (_, j) => [`f${j}`, { ...file(j + 1), stat: undefined }]),
   )
@@ -33,28 +45,61 @@ test('the oldest are packed when there are too many, and come back whole', () =>
 })
 
 test('what was used last stays', () => {
-  const warm = new EntryCache(30)
-  const all = directories(warm, 3, 6)
-  warm.entriesOf(all[0] as Directory)
-  warm.entriesOf(new Directory('more', 9, mount))
-  expect(warmOnes(all)).toEqual(['d0', 'd2'])
+  const cache = new EntryCache(30)
+  const all = directories(cache, 3, 6)
+  cache.entriesOf(all[0] as Directory)
+  pass(cache, 1)
+  cache.trim()
+  expect(warmOnes(all)).toEqual(['d0'])
 })
 
-test('one that is too large alone is not packed while it is in use', () => {
-  const warm = new EntryCache(10)
-  const [large] = directories(warm, 1, 100) as [Directory]
-  expect(large.isWarm).toBe(true)
-  warm.entriesOf(new Directory('other', 9, mount))
-  expect(large.isWarm).toBe(false)
-  expect(large.warmSize).toBe(0)
-  expect(warm.entriesOf(large).size).toBe(100)
+test('nothing is packed that was used since the last time, however much that is', () => {
+  const cache = new EntryCache(10)
+  const all = directories(cache, 3, 6)
+  for (const each of all) cache.entriesOf(each)
+  cache.trim()
+  expect(warmOnes(all)).toHaveLength(3)
+})
+
+test('a large one stays while it is used in turn with others, and goes when it is not used for long', () => {
+  const cache = new EntryCache(3000)
+  const [large, other] = directories(cache, 2, 3200) as [Directory, Directory]
+  for (let i = 0; i < 20; i++) {
+    cache.entriesOf(i % 2 === 0 ? large : other)
+    cache.trim()
+    expect(warmOnes([large, other])).toHaveLength(2)
+  }
+  pass(cache, 40)
+  cache.trim()
+  expect(warmOnes([large, other])).toHaveLength(2)
+  pass(cache, 20)
+  cache.trim()
+  expect(warmOnes([large, other])).toEqual([])
+})
+
+test('there is an end to what may be young', () => {
+  const cache = new EntryCache(802)
+  const all = directories(cache, 3, 3200)
+  pass(cache, 1)
+  cache.trim()
+  expect(warmOnes(all)).toEqual(['d1', 'd2'])
+})
+
+test('one that has grown since it was used is counted as it is', () => {
+  const cache = new EntryCache(100)
+  const [first, second] = directories(cache, 2, 6) as [Directory, Directory]
+  const entries = cache.entriesOf(second)
+  for (let j = 0; j < 200; j++) entries.set(`g${j}`, file(j + 1))
+  cache.trim()
+  expect(warmOnes([first, second])).toEqual(['d1'])
 })
 
 test('what is forgotten counts no more', () => {
-  const warm = new EntryCache(30)
-  const all = directories(warm, 3, 6)
-  warm.forget(all[0] as Directory)
-  directories(warm, 1, 6)
+  const cache = new EntryCache(40)
+  const all = directories(cache, 3, 6)
+  cache.forget(all[0] as Directory)
+  pass(cache, 1)
+  cache.trim()
   expect(warmOnes(all)).toEqual(['d0', 'd1', 'd2'])
 })
 
