@@ -1,0 +1,135 @@
+// A directory that moves while a rescan walks is looked into nevertheless: what had been done in it before is told. ROUNDS=N plays the
+// race itself more often.
+import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import type { Change, WatchOptions } from '../../../src/index.ts'
+import { linux } from '../../../src/watch/linux.ts'
+import type { WatchSystem } from '../../../src/watch/system.ts'
+import { scratch } from '../../support/scratch.ts'
+import { AppliedAlone } from '../applied_alone.ts'
+import { inWords, watching } from '../support.ts'
+import { losing, untilPast } from './losing.ts'
+import { namesIn } from './names.ts'
+import { stepping } from './stepping.ts'
+
+const ROUNDS = Number(process.env.ROUNDS ?? 16)
+const NEVER = 1_000_000
+
+vi.setConfig({ testTimeout: 60_000 + ROUNDS * 1000 })
+
+/** A root with the directory a/d, and b beside a, which is watched; and what whoever applies the changes believes. */
+async function planted(options: WatchOptions, system: Partial<WatchSystem>, files = 0) {
+  const root = join(scratch('/dev/shm'), 'root')
+  const at = (path: string) => join(root, path)
+  for (const path of ['a', 'b']) mkdirSync(at(path), { recursive: true })
+  for (let i = 0; i < files; i++) writeFileSync(at(`a/f${i}`), '')
+  // Behind the files: tmpfs lists what was made last first, so that they are looked at between its name and its own listing.
+  mkdirSync(at('a/d'))
+  for (const name of ['mod', 'del']) writeFileSync(at(`a/d/${name}`), '')
+  await untilPast(at('a/d/del'))
+  const before = namesIn(root)
+  const { told } = await watching(root, { recursive: true, interval: NEVER, ...options }, system)
+  await told()
+  /** In a directory a file is written, one made and one removed. */
+  const changeIn = (directory: string) => {
+    writeFileSync(join(directory, 'mod'), 'x')
+    writeFileSync(join(directory, 'new'), '')
+    unlinkSync(join(directory, 'del'))
+  }
+  return { root, at, told, before, changeIn }
+}
+
+/** What of the changes in d was not told, and what does not fit. */
+function missing(changes: Change[], root: string, before: ReturnType<typeof namesIn>): string[] {
+  const lines = changes.map((change) => inWords(change, root))
+  // What is told as new as a whole is told with what it holds.
+  const isTold = lines.some((line) => /^(modify|create) file [ab]\/d\/mod$/.test(line))
+  const silent = isTold ? [] : ['mod was written']
+  try {
+    const believed = new AppliedAlone(root).adopt(before).apply(changes).names
+    const real = new Map(namesIn(root))
+    for (const path of believed.keys()) if (!real.has(path)) silent.push(`a ghost: ${path}`)
+    for (const path of real.keys()) if (!believed.has(path)) silent.push(`not told: ${path}`)
+  } catch (error) {
+    silent.push(String(error))
+  }
+  return silent.length > 0 ? [...silent, ...lines] : []
+}
+
+describe('a directory moves to one that was listed already, before it is listed itself', () => {
+  test.each<[string, WatchOptions]>([
+    ['', { backend: 'inotify' }],
+    [', with ignore rules', { backend: 'inotify', ignore: [/ignored$/] }],
+  ])('while an overflow is recovered from: what was done in it is told%s', async (_, options) => {
+    const { system, lose } = losing()
+    const steps = stepping()
+    const { root, at, told, before, changeIn } = await planted(options, { ...system, ...steps.system })
+    lose()
+    changeIn(at('a/d'))
+    let hasMoved = false
+    steps.between = (path) => {
+      if (path !== at('a/d') || hasMoved) return
+      renameSync(at('a/d'), at('b/d'))
+      hasMoved = true
+    }
+    const changes = await told()
+    expect(hasMoved).toBe(true)
+    expect(missing(changes, root, before)).toEqual([])
+    expect(changes.map(({ type }) => type)).toContain('recovered')
+  })
+
+  test.each<[string, WatchOptions]>([
+    ['', { backend: 'inotify' }],
+    [', with ignore rules', { backend: 'inotify', ignore: [/ignored$/] }],
+  ])('while a root that was lost is restored: what was done in it is told%s', async (_, options) => {
+    const steps = stepping()
+    const { root, at, told, before, changeIn } = await planted(options, steps.system)
+    renameSync(root, `${root}-elsewhere`)
+    const lost = await told()
+    expect(lost.map(({ type }) => type)).toEqual(['lost'])
+    changeIn(`${root}-elsewhere/a/d`)
+    renameSync(`${root}-elsewhere`, root)
+    let hasMoved = false
+    steps.between = (path) => {
+      if (path !== at('a/d') || hasMoved) return
+      renameSync(at('a/d'), at('b/d'))
+      hasMoved = true
+    }
+    const changes = await told()
+    expect(hasMoved).toBe(true)
+    expect(missing(changes, root, before)).toEqual([])
+  })
+})
+
+test('the same as a race: no round in which what was done in it is not told', async () => {
+  const silent: string[][] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const { system, lose } = losing()
+    let move: (() => void) | undefined
+    const openWalker: WatchSystem['openWalker'] = () => {
+      const walker = linux.openWalker()
+      const walk = walker.walk.bind(walker)
+      walker.walk = (requests, ...rest) => {
+        // While 20,000 files are looked at, which takes some 30 ms.
+        if (requests.some(({ recursive }) => recursive) && move !== undefined) {
+          setTimeout(move, (30 * round) / ROUNDS)
+          move = undefined
+        }
+        return walk(requests, ...rest)
+      }
+      return walker
+    }
+    const { root, at, told, before, changeIn } = await planted(
+      { backend: 'inotify' },
+      { ...system, openWalker },
+      20_000,
+    )
+    lose()
+    changeIn(at('a/d'))
+    move = () => renameSync(at('a/d'), at('b/d'))
+    const left = missing(await told(), root, before)
+    if (left.length > 0) silent.push(left)
+  }
+  expect(silent, `${silent.length} of ${ROUNDS} rounds`).toEqual([])
+})
