@@ -78,7 +78,8 @@ export class Comparison {
   /** Puts what is no directory, or none to be watched, in the place of what was. */
   #change(directory: Directory, before: Entries, old: Entries, now: Entries): void {
     const { tree, options, corrections } = this.#parts
-    const { baseline, source, since } = options
+    const { baseline, source } = options
+    const since = options.comparedSince?.get(directory) ?? options.since
     if (!baseline) {
       const path = old.size + now.size > 0 ? tree.pathOf(directory, '') : ''
       corrections.add(difference(old, now, (name) => path + name, source, since))
@@ -110,7 +111,9 @@ export class Comparison {
     const { around, options, corrections, goInto } = this.#parts
     const { mount, parent, name } = known
     const knowsOwner = !mount.usesPolling || known.stat !== undefined
-    const altered = knowsOwner ? alteration(known, entry, options.since) : undefined
+    const altered = knowsOwner
+      ? alteration(known, entry, options.comparedSince?.get(known) ?? options.since)
+      : undefined
     if (altered === 'attrib' && parent !== undefined) corrections.tell('attrib', parent, name, known)
     if (mount.usesPolling) known.stat = entry.stat
     if (isLook ? isUnwatched(known) || !known.isListed : around.hidesSome) goInto(known)

@@ -4,8 +4,10 @@ import type { Directory } from '../tree/directory.ts'
 /** How what is found is held against what is believed. */
 export interface DiffOptions {
   source: Source
-  /** See {@link alteration} in entries.ts. */
+  /** See {@link alteration} in entry.ts. */
   since: number
+  /** The same, of directories that were compared already, since then: when what is listed was listed before, and has to be listed again. */
+  comparedSince?: Map<Directory, number> | undefined
   /** Names alone count: a root that came back is another directory, with others in it. */
   matchByName: boolean
   /** Nothing is told: what is found is what there was when watching began. */

@@ -38,6 +38,8 @@ export class Reconciliation {
   readonly #gone: Removed[] = []
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
+  /** What was believed to be somewhere had moved when it was looked into, so that nobody knows what has become of what is in it. */
+  isIncomplete = false
 
   constructor(tree: Tree, translator: Translator, around: Surroundings, options: DiffOptions) {
     this.#tree = tree
@@ -95,10 +97,21 @@ export class Reconciliation {
     for (const found of this.#all) this.#cover(found)
     for (const found of this.#all) this.#alterDirectory(found, placing)
     for (const [directory, entry] of this.#unlisted)
-      placing.alterDirectory(directory, entry, this.options.since)
+      placing.alterDirectory(directory, entry, this.#since(directory))
     for (const [directory, name, before, after] of this.#altered)
-      placing.alter(directory, name, before, after, this.options.since)
+      placing.alter(directory, name, before, after, this.#since(directory))
     return placing.changes
+  }
+
+  /** The directories that were compared as a whole. */
+  get compared(): Directory[] {
+    return this.#all.flatMap(({ match, listing }) =>
+      match !== undefined && listing.error === 0 ? [match] : [],
+    )
+  }
+
+  #since(directory: Directory): number {
+    return this.options.comparedSince?.get(directory) ?? this.options.since
   }
 
   #request(listing: Listing): SnapshotDir | undefined {
@@ -109,6 +122,7 @@ export class Reconciliation {
     const isGone = listing.isGone
     const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== mount.mountId
     if (isGone || isOther) {
+      if (parent !== undefined) this.isIncomplete = true
       // An event tells, or a look: see Survey.
       if (parent !== undefined) this.#around.doubt(parent, name)
       return undefined
@@ -156,6 +170,7 @@ export class Reconciliation {
 
   #keep(directory: Directory): void {
     const { parent, name } = directory
+    this.isIncomplete = true
     this.#kept.add(directory)
     if (parent !== undefined) this.#around.doubt(parent, name)
   }
@@ -310,7 +325,7 @@ export class Reconciliation {
   #alterDirectory(found: SnapshotDir, placing: EditScript): void {
     const { match, asEntry } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
-    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, this.options.since)
+    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, this.#since(match))
     else if (match.mount.usesPolling) match.stat ??= found.listing.owner
   }
 }

@@ -1,6 +1,7 @@
 import { debuglog } from 'node:util'
 import type { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
@@ -23,6 +24,9 @@ import { type Boundary, Survey } from './survey.ts'
 
 const trace = debuglog('inotify-bridge')
 
+// Whoever moves directories without a pause is not waited for: what is left in doubt is looked at later.
+const MOST_ATTEMPTS = 64
+
 /** What a name was seen to be, by wd and name; null: nothing is there. */
 export type StatResults = Map<number, Map<string, Entry | null>>
 
@@ -41,7 +45,7 @@ export interface Link {
 }
 
 export interface RescanParts {
-  system: Pick<WatchSystem, 'openWalker'>
+  system: Pick<WatchSystem, 'openWalker' | 'clock'>
   tree: Tree
   translator: Translator
   around: Surroundings
@@ -101,16 +105,26 @@ export class Rescan {
   /**
    * Lists whole mounts, and tells by what renames and other changes they have become what they are. `unlisted`: what was short, so
    * that there may be more to be told.
+   *
+   * A directory that moves while the walk is on its way to it is not looked into: it is gone from where it was, and where it is now may have been
+   * walked before. Its rename, of which an event tells, fits what is believed, and nobody would ever know what was done in it before. So all is
+   * listed once more, until nothing has moved.
    */
   async reconcile(
     tops: readonly Directory[],
     options: DiffOptions,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
-    this.#parts.overtaken(tops)
-    const reconciliation = this.#reconciliation(options)
-    await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
-    const { roots, unlisted } = reconciliation
-    return { roots, unlisted }
+    const { clock } = this.#parts.system
+    const comparedSince = new Map<Directory, number>()
+    for (let attempt = 1; ; attempt++) {
+      const since = options.since === Number.POSITIVE_INFINITY ? options.since : clock.now() - CLOCK_SLACK_MS
+      this.#parts.overtaken(tops)
+      const reconciliation = this.#reconciliation({ ...options, comparedSince })
+      await this.#complete(reconciliation, tops, (listing) => reconciliation.take(listing))
+      const { roots, unlisted, isIncomplete, compared } = reconciliation
+      if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted }
+      for (const each of compared) comparedSince.set(each, since)
+    }
   }
 
   /** Takes in what was listed elsewhere, and goes on from there. The answer: whether there was anything to tell. */

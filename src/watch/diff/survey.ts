@@ -44,6 +44,10 @@ export class Survey {
   #boundaries: Boundary[] = []
   /** What was found in the place of roots. */
   readonly roots = new Map<Directory, RootFinding>()
+  /** See {@link Reconciliation.isIncomplete}. */
+  isIncomplete = false
+  /** The directories that were compared as a whole. */
+  readonly compared: Directory[] = []
   /** Takes what there is nothing to tell of, where nothing was known. */
   unmade: LazyDirectories | undefined
 
@@ -180,6 +184,7 @@ export class Survey {
     const { parent, name } = directory
     if (parent === undefined) return this.#root(directory, listing)
     if (listing.isGone) {
+      this.isIncomplete = true
       this.#around.doubt(parent, name)
       return undefined
     }
@@ -228,7 +233,10 @@ export class Survey {
       return undefined
     }
     if (listing.isGone) {
-      if (directory !== undefined) this.#around.doubt(parent, name)
+      if (directory !== undefined) {
+        this.isIncomplete = true
+        this.#around.doubt(parent, name)
+      }
       return undefined
     }
     if (directory !== undefined) {
@@ -280,6 +288,7 @@ export class Survey {
 
   #adopt(directory: Directory, listing: Listing): void {
     const isNew = !directory.isListed
+    this.compared.push(directory)
     this.#isNew[listing.id] = isNew
     // A poll takes in what events have told behind its listing, and leaves out what they speak of.
     if (this.options.source !== 'poll') this.#setListed(directory, isNew)
