@@ -1,0 +1,143 @@
+// A tree of more directories than there are watches: what has none is polled, and no less is told of it. In a user namespace, whose limit
+// is nobody else's. ROUNDS=N tries again what does not fail each time.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import type { WatchOptions } from '../../../src/index.ts'
+import { scratch } from '../../support/scratch.ts'
+import { AppliedAlone } from '../applied_alone.ts'
+import { isBuilt, WatchingChild } from '../child.ts'
+import { story } from '../support.ts'
+import { namesIn } from './names.ts'
+
+const ROUNDS = Number(process.env.ROUNDS ?? 4)
+const NEVER = 1_000_000
+const WATCHES = 300
+const DIRECTORIES = 200
+
+vi.setConfig({ testTimeout: 60_000 + ROUNDS * 2000 })
+
+const limited = ['-Ur', 'sh', '-c', `echo ${WATCHES} > /proc/sys/user/max_inotify_watches && exec "$@"`, 'sh']
+const mayLimitWatches = spawnSync('unshare', [...limited, 'true']).status === 0
+
+/** 200 directories, each with another one in it, which has a file; watched by a process that has watches for 300 of them. */
+async function watchingFew(options: WatchOptions = {}) {
+  const root = scratch()
+  for (let i = 0; i < DIRECTORIES; i++) {
+    mkdirSync(join(root, `d${i}/sub`), { recursive: true })
+    writeFileSync(join(root, `d${i}/sub/file`), '')
+  }
+  const believed = new AppliedAlone(root).adopt(namesIn(root))
+  const child = await WatchingChild.start(root, {
+    recursive: true,
+    interval: NEVER,
+    by: ['unshare', ...limited],
+    ...options,
+  })
+  const uncovered = (await child.coverage()).flatMap((row) => row.uncovered.map(({ path }) => path))
+  const isTop = (path: string) => /\/d\d+$/.test(path)
+  const unwatched = uncovered.filter(isTop)
+  const watched = namesIn(root)
+    .map(([path]) => path)
+    .filter((path) => isTop(path) && !uncovered.includes(path) && !uncovered.includes(join(path, 'sub')))
+  return {
+    child,
+    /** Two of those that have no watch, and one that has, as have those in it. */
+    polled: unwatched[0] as string,
+    another: unwatched[1] as string,
+    watched: watched[0] as string,
+    told: async (base: string) => {
+      const changes = await child.told()
+      believed.apply(changes)
+      return story(changes, base)
+    },
+    /** Fails if what was told, each change alone, does not lead to what is there. */
+    agrees: () => expect([...believed.names].toSorted()).toEqual(namesIn(root).toSorted()),
+  }
+}
+
+describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur and dist)', () => {
+  test('a new directory below one that is polled is told, with what is in it and what is done there later', async () => {
+    const { polled, told, agrees } = await watchingFew()
+    mkdirSync(join(polled, 'new/deep'), { recursive: true })
+    writeFileSync(join(polled, 'new/deep/file'), '')
+    expect((await told(polled)).toSorted()).toEqual([
+      'create directory new',
+      'create directory new/deep',
+      'create file new/deep/file',
+    ])
+    writeFileSync(join(polled, 'new/deep/file'), 'x')
+    writeFileSync(join(polled, 'new/deep/later'), '')
+    expect((await told(polled)).toSorted()).toEqual([
+      'create file new/deep/later',
+      'modify file new/deep/file',
+    ])
+    agrees()
+  })
+
+  test('a directory that is renamed below one that is polled is renamed', async () => {
+    const { polled, told, agrees } = await watchingFew()
+    renameSync(join(polled, 'sub'), join(polled, 'renamed'))
+    expect(await told(polled)).toEqual(['rename directory sub renamed'])
+    writeFileSync(join(polled, 'renamed/file'), 'x')
+    expect(await told(polled)).toEqual(['modify file renamed/file'])
+    agrees()
+  })
+
+  test('as is one that goes from one that is polled to another', async () => {
+    const { polled, another, told, agrees } = await watchingFew()
+    renameSync(join(polled, 'sub'), join(another, 'come'))
+    expect(await told('')).toEqual([
+      `rename directory ${join(polled, 'sub')} ${join(another, 'come')}`.replaceAll(' /', ' '),
+    ])
+    writeFileSync(join(another, 'come/file'), 'x')
+    expect(await told(another)).toEqual(['modify file come/file'])
+    agrees()
+  })
+
+  test('a watched directory that is moved to where it is polled does not vanish, nor what is done there later', async () => {
+    const { polled, watched, told, agrees } = await watchingFew()
+    renameSync(watched, join(polled, 'moved'))
+    await told(polled)
+    agrees()
+    writeFileSync(join(polled, 'moved/sub/file'), 'x')
+    writeFileSync(join(polled, 'moved/sub/later'), '')
+    expect((await told(polled)).toSorted()).toEqual([
+      'create file moved/sub/later',
+      'modify file moved/sub/file',
+    ])
+    agrees()
+  })
+
+  test.each<[string, WatchOptions]>([
+    ['', {}],
+    [', with ignore rules', { ignore: ['/nowhere'] }],
+  ])('sync() needs no watch: it never rejects%s', async (_, options) => {
+    const failures: string[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const { child, watched } = await watchingFew(options)
+      // Directories are listed, and watches tried for, while sync() waits. The process that it rejects in ends.
+      const done = (async () => {
+        for (let i = 0; i < 10; i++) {
+          mkdirSync(join(watched, `new${i}/deep/deeper`), { recursive: true })
+          await child.told()
+        }
+      })()
+      await done.catch((error) => failures.push(`${error}`))
+    }
+    expect(failures, `${failures.length} of ${ROUNDS} rounds`).toEqual([])
+  })
+
+  test.each<[string, WatchOptions]>([
+    ['', {}],
+    [', with ignore rules', { ignore: ['/nowhere'] }],
+  ])('one shortage is said once, however many directories it concerns%s', async (_, options) => {
+    const { child, watched } = await watchingFew(options)
+    for (let i = 0; i < 5; i++) {
+      mkdirSync(join(watched, `new${i}/deep`), { recursive: true })
+      await child.told().catch(() => [])
+    }
+    expect(child.errors.map(({ code }) => code)).toEqual(['ENOSPC'])
+  })
+})
