@@ -18,12 +18,10 @@ export interface NativeQueue {
   /** inotify_rm_watch: 0 or -errno. */
   remove(wd: number): number
   /**
-   * Puts a mark at the queue's tail: adds and removes a watch on a private memfd. The wd returned (or -errno) comes back
-   * as an IN_IGNORED behind every event queued before, or is swallowed by an IN_Q_OVERFLOW that does.
+   * Puts a mark behind every event that is queued now, for which no watch is needed. The number returned comes back as the wd of a row with
+   * IN_IGNORED: it is less than -4096, which tells it from the kernel's, and from -errno.
    */
   barrier(): number
-  /** A watch that is held back for a mark when there are no others left; 0: none. */
-  reserved(): number
   /** The instance's descriptor, for /proc/self/fdinfo; -EBADF when closed. */
   fd(): number
   /** Stops and starts delivery; what comes meanwhile stays with the kernel and the guard thread's arena. */

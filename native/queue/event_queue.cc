@@ -1,7 +1,10 @@
 #include "queue/event_queue.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/locked.h"
@@ -18,7 +21,10 @@ int EventQueue::Read(char* into, size_t room) {
   do {
     bytes = read(fd_.get(), into, room);
   } while (bytes < 0 && errno == EINTR);
-  if (bytes >= 0) return static_cast<int>(bytes);
+  if (bytes >= 0) {
+    read_bytes_ += static_cast<uint64_t>(bytes);
+    return static_cast<int>(bytes);
+  }
   return errno == EAGAIN ? 0 : -errno;
 }
 
@@ -35,13 +41,47 @@ int EventQueue::Next(Records* records) {
       if (arena_.empty()) TopUp(chunk);
       records->chunk_ = chunk;
       records->bytes_ = chunk->used;
+      given_bytes_ += chunk->used;
       return static_cast<int>(chunk->used);
     }
     Chunk::Release(chunk);
   }
   int bytes = Read(records->buffer_, sizeof records->buffer_);
-  if (bytes > 0) records->bytes_ = static_cast<size_t>(bytes);
+  if (bytes > 0) {
+    records->bytes_ = static_cast<size_t>(bytes);
+    given_bytes_ += records->bytes_;
+  }
   return bytes;
+}
+
+int EventQueue::Mark() {
+  uint64_t at;
+  {
+    // Else the guard might read between the two.
+    Locked locked(&lock_);
+    int waiting = 0;
+    if (ioctl(fd_.get(), FIONREAD, &waiting) < 0) return -errno;
+    at = read_bytes_ + static_cast<uint64_t>(waiting);
+  }
+  // One that is met later than need be is as good, and whoever has set it waits a little longer.
+  if (mark_count_ == kMostMarks) {
+    marks_[mark_count_ - 1].at = at;
+    return marks_[mark_count_ - 1].number;
+  }
+  last_mark_ = last_mark_ == INT_MIN ? kNoMark - 1 : last_mark_ - 1;
+  marks_[mark_count_++] = {at, last_mark_};
+  return last_mark_;
+}
+
+size_t EventQueue::TakeMarks(int32_t* marks) {
+  size_t met = 0;
+  while (met < mark_count_ && marks_[met].at <= given_bytes_) {
+    marks[met] = marks_[met].number;
+    met++;
+  }
+  mark_count_ -= met;
+  memmove(marks_, marks_ + met, mark_count_ * sizeof *marks_);
+  return met;
 }
 
 // What the kernel has behind the guard's last records: it may have read between two that belong together,

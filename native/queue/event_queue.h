@@ -8,6 +8,7 @@
 
 #include "base/unique_fd.h"
 #include "queue/arena.h"
+#include "queue/packing.h"
 
 // Records in the order in which the kernel made them, from the arena or from the fd itself.
 //
@@ -53,6 +54,16 @@ class EventQueue {
   // Loop's thread: the next records. The number of bytes, 0 when there are none, -errno.
   int Next(Records* records);
 
+  // Loop's thread: puts a mark behind all that the kernel holds now. The mark's number, which is below
+  // kNoMark, or -errno.
+  //
+  // The queue is one stream of bytes, of which the kernel says how many it holds (FIONREAD): so a mark is a
+  // place in that stream, and needs no watch.
+  int Mark();
+
+  // Loop's thread: the marks that all given by Next is behind. The number of marks.
+  size_t TakeMarks(int32_t* marks);
+
   // Guard's thread: moves what the kernel holds into the arena, until the loop reads again.
   enum class Drained { kAll, kArenaFull, kError };
   Drained DrainIntoArena();
@@ -66,8 +77,20 @@ class EventQueue {
   int Read(char* into, size_t room);
   void TopUp(Chunk* chunk);
 
+  struct PlacedMark {
+    uint64_t at;
+    int32_t number;
+  };
+
   UniqueFd fd_;
   pthread_mutex_t lock_;
   Arena arena_;
+  // Bytes read from the kernel; under the lock, as the reads are.
+  uint64_t read_bytes_ = 0;
+  // The loop's alone: bytes given to it, the marks ahead, and the number of the last.
+  uint64_t given_bytes_ = 0;
+  PlacedMark marks_[kMostMarks];
+  size_t mark_count_ = 0;
+  int32_t last_mark_ = kNoMark;
   std::atomic<uint32_t> reads_{0};
 };

@@ -62,3 +62,12 @@ void Pack(const char* records, size_t bytes, PackedBatch* batch) {
   }
   batch->count = count;
 }
+
+void PackMark(int32_t mark, PackedBatch* batch) {
+  int32_t* row = batch->rows + batch->count * kColumns;
+  row[0] = mark;
+  row[1] = IN_IGNORED;
+  row[2] = 0;
+  row[3] = batch->count % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & ~kNotAscii;
+  batch->count++;
+}

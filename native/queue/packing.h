@@ -13,6 +13,11 @@ constexpr size_t kReadBytes = 64 * 1024;
 constexpr size_t kMaxEvents = kReadBytes / sizeof(inotify_event);
 constexpr size_t kMaxRecordBytes = sizeof(inotify_event) + 256;
 
+// A mark in the stream of events comes as a row of its own, with its number in place of the wd and
+// IN_IGNORED: numbers are below this one, which leaves room for -errno. So many may be ahead at once.
+constexpr int32_t kNoMark = -4096;
+constexpr size_t kMostMarks = 64;
+
 // A row of JavaScript's Int32Array: wd, mask, cookie, nameEnd.
 constexpr size_t kColumns = 4;
 
@@ -26,7 +31,7 @@ constexpr int32_t kNotAscii = 1 << 30;
 struct PackedBatch {
   size_t count = 0;
   // nameEnd counts from the start of the event's group.
-  int32_t rows[kMaxEvents * kColumns];
+  int32_t rows[(kMaxEvents + kMostMarks) * kColumns];
   // All names without padding or separator, in order.
   char names[kReadBytes];
 
@@ -39,3 +44,6 @@ struct PackedBatch {
 
 // Packs the records of a buffer filled by read(2). `bytes` is at most kReadBytes.
 void Pack(const char* records, size_t bytes, PackedBatch* batch);
+
+// Adds a mark behind what was packed: at most kMostMarks of them.
+void PackMark(int32_t mark, PackedBatch* batch);

@@ -2,10 +2,7 @@
 
 #include <errno.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/fd_path.h"
 #include "base/path.h"
 
 namespace {
@@ -25,14 +22,6 @@ int RemoveWatch(int fd, int wd) {
   return inotify_rm_watch(fd, wd) < 0 ? -errno : 0;
 }
 
-int MemoryFile() {
-  return static_cast<int>(syscall(SYS_memfd_create, "inotify-bridge", 1U /* MFD_CLOEXEC */));
-}
-
-int WatchMemoryFile(int fd, int file) {
-  return AddWatch(fd, PathOf(file).c_str(), IN_ATTRIB);
-}
-
 }  // namespace
 
 Napi::Function Queue::Define(Napi::Env env) {
@@ -43,7 +32,6 @@ Napi::Function Queue::Define(Napi::Env env) {
                          InstanceMethod<&Queue::Remove>("remove"),
                          InstanceMethod<&Queue::Barrier>("barrier"),
                          InstanceMethod<&Queue::Fd>("fd"),
-                         InstanceMethod<&Queue::Reserved>("reserved"),
                          InstanceMethod<&Queue::Pause>("pause"),
                          InstanceMethod<&Queue::Resume>("resume"),
                          InstanceMethod<&Queue::Ref>("ref"),
@@ -93,40 +81,11 @@ Napi::Value Queue::Remove(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Queue::Barrier(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : AddMark());
+  return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : stream_->Mark());
 }
 
 Napi::Value Queue::Fd(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), stream_ == nullptr ? -EBADF : stream_->fd());
-}
-
-Napi::Value Queue::Reserved(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), reserve_wd_);
-}
-
-int Queue::AddMark() {
-  if (!barrier_.is_open()) {
-    barrier_.reset(MemoryFile());
-    if (!barrier_.is_open()) return -errno;
-  }
-  int wd = WatchMemoryFile(stream_->fd(), barrier_.get());
-  if (wd == -ENOSPC && reserve_wd_ > 0) {
-    RemoveWatch(stream_->fd(), reserve_wd_);
-    reserve_wd_ = 0;
-    wd = WatchMemoryFile(stream_->fd(), barrier_.get());
-  }
-  if (wd < 0) return wd;
-  int error = RemoveWatch(stream_->fd(), wd);
-  if (error < 0) return error;
-  // For the next: all watches may be used up by then.
-  if (reserve_wd_ == 0) reserve_wd_ = Reserve();
-  return wd;
-}
-
-int Queue::Reserve() {
-  if (!reserve_.is_open()) reserve_.reset(MemoryFile());
-  int wd = reserve_.is_open() ? WatchMemoryFile(stream_->fd(), reserve_.get()) : 0;
-  return wd > 0 ? wd : 0;
 }
 
 void Queue::Pause(const Napi::CallbackInfo&) {
@@ -152,8 +111,5 @@ void Queue::Close(const Napi::CallbackInfo&) {
 void Queue::CloseStream() {
   stream_->Close();
   stream_ = nullptr;
-  barrier_.reset();
-  reserve_.reset();
-  reserve_wd_ = 0;
   ObjectWrap::Unref();
 }

@@ -60,6 +60,13 @@ void Stream::Resume() {
   uv_async_send(&wake_);
 }
 
+int Stream::Mark() {
+  int mark = queue_.Mark();
+  // Where nothing is queued, nothing makes the fd readable.
+  if (mark < kNoMark) uv_async_send(&wake_);
+  return mark;
+}
+
 void Stream::Pause() {
   flowing_ = false;
   uv_poll_stop(&poll_);
@@ -122,7 +129,9 @@ bool Stream::Deliver() {
     }
     int bytes = queue_.Next(&records_);
     guard_.SpaceFreed();
-    if (bytes == 0) break;
+    int32_t marks[kMostMarks];
+    size_t mark_count = bytes < 0 ? 0 : queue_.TakeMarks(marks);
+    if (bytes == 0 && mark_count == 0) break;
     delivered = true;
     if (bytes < 0) {
       Pause();
@@ -130,6 +139,7 @@ bool Stream::Deliver() {
       break;
     }
     Pack(records_.data(), records_.bytes(), &batch_);
+    for (size_t i = 0; i < mark_count; i++) PackMark(marks[i], &batch_);
     // A read that left room has emptied the queue. Reading on until there is nothing would be a race against
     // the writer, in reads of a few events each: 45,000 where 1,700 do. What comes now makes the fd readable
     // again, or is the window's.

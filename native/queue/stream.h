@@ -33,6 +33,9 @@ class Stream : public LoopHandle {
 
   int fd() const { return queue_.fd(); }
 
+  // See EventQueue::Mark.
+  int Mark();
+
  private:
   ~Stream() override = default;
 

@@ -28,6 +28,9 @@ interface InotifyEventMap {
 
 type OwnEvents = (event: string, listener: (event: string) => void) => unknown
 
+// The numbers of marks are less: see native/queue/packing.h.
+const NO_MARK = -4096
+
 const CLOSED_HINT = 'this Inotify is closed'
 
 /** Key of a method for this package alone: see {@link NativeQueue.barrier}. */
@@ -189,9 +192,9 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
 
   /** @internal */
   [barrier](): number {
-    const wd = this.#queue.barrier()
-    if (wd < 0) throw this.#error(-wd, 'inotify_add_watch')
-    return wd
+    const mark = this.#queue.barrier()
+    if (mark > NO_MARK) throw this.#error(-mark, 'ioctl')
+    return mark
   }
 
   override removeAllListeners(event?: keyof InotifyEventMap): this {

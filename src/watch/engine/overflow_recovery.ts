@@ -31,7 +31,7 @@ export interface OverflowRecoveryParts {
   files: Pick<FileRoots, 'lookAtAll'>
   rootMonitor: Pick<RootMonitor, 'checkIdentity'>
   poller: Pick<Poller, 'discard'>
-  inotify(): Pick<InotifySource, 'kernelWatches' | 'isBarrier'> | undefined
+  inotify(): Pick<InotifySource, 'kernelWatches'> | undefined
   roots(): Root[]
   watches: Pick<WatchRelease, 'retire'>
   options(options: Partial<DiffOptions>): DiffOptions
@@ -136,7 +136,7 @@ export class OverflowRecovery {
       tree.loseWatch(directory)
       if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
     }
-    watches.retire([...wds].filter((wd) => !inotify.isBarrier(wd)))
+    watches.retire(wds)
   }
 
   #watched(): Root[] {

@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
-import { barrier, nativeQueue } from '../../inotify/inotify.ts'
+import { barrier } from '../../inotify/inotify.ts'
 import type { InotifyInstance, WatchSystem } from '../system.ts'
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
@@ -22,11 +22,11 @@ export class InotifySource {
   readonly watching: { inotify: InotifyInstance; mask: number }
   readonly #system: Pick<WatchSystem, 'directoryMask' | 'kernelWatches'>
   readonly #listener: InotifyListener
-  // In the order in which they were set.
-  readonly #barriers = new Map<number, () => void>()
-  // After an overflow, until a barrier is met: what is in the queue is older than any listing that could be made now, and would take
-  // back what that has shown.
-  #isLost = false
+  // In the order in which they were set. Several may have one mark.
+  readonly #barriers = new Map<number, Array<() => void>>()
+  // After an overflow, until the barrier with this number is met: what is in the queue is older than any listing that could be made now, and
+  // would take back what that has shown.
+  #recoverAt: number | undefined
   #overflows = 0
   readonly #pump: Promise<void>
 
@@ -39,8 +39,6 @@ export class InotifySource {
     this.#system = system
     this.watching = { inotify, mask: system.directoryMask }
     this.#listener = listener
-    // The first mark reserves a watch for those to come: there may be none left by then.
-    this.#setBarrier(() => {}).catch(() => {})
     this.#pump = this.#run().catch((error: Error) => listener.failed(error))
   }
 
@@ -63,19 +61,14 @@ export class InotifySource {
     return this.#system.kernelWatches(this.inotify)
   }
 
-  /** Whether a wd is that of a mark, or held back for one: see {@link barrier}. */
-  isBarrier(wd: number): boolean {
-    return this.#barriers.has(wd) || wd === this.inotify[nativeQueue].reserved()
-  }
-
   /** Resolves when everything that the kernel had queued before has been told. */
   barrier(): Promise<void> {
-    return new Promise((resolve, reject) => this.#setBarrier(resolve).catch(reject))
+    return new Promise((resolve) => this.#setBarrier(resolve))
   }
 
   async close(): Promise<void> {
     this.inotify.close()
-    this.#passBarriers()
+    for (const mark of [...this.#barriers.keys()]) this.#pass(mark)
     await this.#pump
   }
 
@@ -86,7 +79,7 @@ export class InotifySource {
   async #deliver(batch: EventBatch): Promise<void> {
     let start = 0
     const tellUpTo = async (end: number) => {
-      if (end > start && !this.#isLost) await this.#listener.events(batch, start, end)
+      if (end > start && this.#recoverAt === undefined) await this.#listener.events(batch, start, end)
       start = end
     }
     for (let i = 0; i < batch.length; i++) {
@@ -94,35 +87,33 @@ export class InotifySource {
       if (mask & IN_Q_OVERFLOW) {
         await tellUpTo(i)
         this.#overflows++
-        if (!this.#isLost) await this.#listener.overflow()
-        this.#isLost = true
-        // This overflow may have swallowed the barrier that the last one set.
-        await this.#setBarrier(() => {}).catch(() => this.#recover())
+        if (this.#recoverAt === undefined) await this.#listener.overflow()
+        this.#recoverAt = this.#setBarrier(() => {})
       } else if (mask & IN_IGNORED && this.#barriers.has(batch.wd(i))) {
         await tellUpTo(i)
-        if (this.#isLost) await this.#recover()
-        this.#passBarriers(batch.wd(i))
+        if (this.#recoverAt === batch.wd(i)) {
+          this.#recoverAt = undefined
+          await this.#listener.recover()
+        }
+        this.#pass(batch.wd(i))
         start = i + 1
       }
     }
     await tellUpTo(batch.length)
   }
 
-  async #recover(): Promise<void> {
-    this.#isLost = false
-    await this.#listener.recover()
+  /** Throws InotifyError: EBADF, closed. */
+  #setBarrier(pass: () => void): number {
+    const mark = this.inotify[barrier]()
+    const others = this.#barriers.get(mark)
+    if (others === undefined) this.#barriers.set(mark, [pass])
+    else others.push(pass)
+    return mark
   }
 
-  async #setBarrier(pass: () => void): Promise<void> {
-    this.#barriers.set(this.inotify[barrier](), pass)
-  }
-
-  /** Those that were set before it as well: an overflow has swallowed them. All, without a `last`. */
-  #passBarriers(last?: number): void {
-    for (const [wd, pass] of this.#barriers) {
-      this.#barriers.delete(wd)
-      pass()
-      if (wd === last) return
-    }
+  #pass(mark: number): void {
+    const passes = this.#barriers.get(mark) ?? []
+    this.#barriers.delete(mark)
+    for (const pass of passes) pass()
   }
 }
