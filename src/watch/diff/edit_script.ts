@@ -1,7 +1,7 @@
 import type { Surroundings } from '../pending/work_list.ts'
 import { type Change, exchangesOf, type Kind, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { Directory, isSameEntry, isWithin } from '../tree/directory.ts'
+import { Directory, isSameEntry, isWithin, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
@@ -92,11 +92,10 @@ export class EditScript {
   }
 
   alterDirectory(directory: Directory, after: Entry, since: number): void {
-    const { mount } = directory
-    const knowsOwner = !mount.usesPolling || directory.stat !== undefined
-    const altered = knowsOwner ? alteration(directory, after, since) : undefined
-    if (mount.usesPolling) directory.stat = after.stat
-    if (altered === 'attrib') this.#tell('attrib', this.#tree.pathOf(directory), directory)
+    const altered = alteration(directory, after, since)
+    const knowsOwner = !directory.mount.usesPolling || directory.stat !== undefined
+    if (keepsStat(directory)) directory.stat = after.stat
+    if (altered === 'attrib' && knowsOwner) this.#tell('attrib', this.#tree.pathOf(directory), directory)
   }
 
   /** What is being placed already waits for this. */
@@ -134,6 +133,7 @@ export class EditScript {
       const from = this.#tree.pathOf(match)
       this.#tree.detach(match)
       this.#tree.attach(match, parent, name)
+      found.hasMoved = true
       this.#rename(from, this.#tree.pathOf(match), replaced, match)
     }
     return true
@@ -192,7 +192,8 @@ export class EditScript {
       const { directory, name } = circle[(i + 1) % circle.length] as CycleStep
       incoming.isPlaced = true
       if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
-      if (!(incoming instanceof SnapshotDir)) {
+      if (incoming instanceof SnapshotDir) incoming.hasMoved = true
+      else {
         this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
       }
     }
@@ -329,5 +330,5 @@ function originOf(incoming: SnapshotDir | Added): Removed | undefined {
 
 /** Times are kept where a poll must find out what has changed. */
 function kept(directory: Directory, entry: Entry): Entry {
-  return directory.mount.usesPolling ? entry : { kind: entry.kind, ino: entry.ino }
+  return keepsStat(directory) ? entry : { kind: entry.kind, ino: entry.ino }
 }

@@ -8,12 +8,15 @@ import type { Added, Removed, SnapshotDir } from './snapshot.ts'
 export class MoveMatcher {
   readonly #tree: Tree
   readonly #byName: boolean
+  readonly #since: number
   readonly #foundOf = new Map<Directory, SnapshotDir>()
   readonly #byIno = new Map<WatchedMount, Map<number, Directory>>()
 
-  constructor(tree: Tree, byName: boolean) {
+  /** @param since see {@link moved} */
+  constructor(tree: Tree, byName: boolean, since: number) {
     this.#tree = tree
     this.#byName = byName
+    this.#since = since
   }
 
   foundOf(directory: Directory): SnapshotDir | undefined {
@@ -48,11 +51,13 @@ export class MoveMatcher {
       this.claim(watched, found)
       return
     }
-    if (!mount.usesPolling) return
     const entry = found.asEntry
     const sameIno = this.#withIno(mount, listing.ino)
     if (sameIno === undefined || entry === undefined || this.#foundOf.has(sameIno)) return
-    if (sameIno.stat !== undefined && moved(sameIno, entry, 0)) this.claim(sameIno, found)
+    // Two that have watches, and not the same, are two.
+    const isAnother = wd > 0 && sameIno.wd > 0
+    const since = mount.usesPolling ? 0 : this.#since
+    if (!isAnother && moved(sameIno, entry, since)) this.claim(sameIno, found)
   }
 
   #withIno(mount: WatchedMount, ino: number): Directory | undefined {

@@ -5,7 +5,7 @@ import type { Change } from '../report/change.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
-import { Directory, isLinkBase, isUnwatched } from '../tree/directory.ts'
+import { Directory, isLinkBase, isUnwatched, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
@@ -47,11 +47,15 @@ export class Reconciliation {
     this.#around = around
     this.options = options
     this.#watchStatus = new WatchStatus(tree, around, options.fallBackToPolling)
-    this.#matching = new MoveMatcher(tree, options.matchByName)
+    this.#matching = new MoveMatcher(tree, options.matchByName, options.since)
   }
 
   get shortage(): InotifyError | undefined {
     return this.#watchStatus.shortage
+  }
+
+  get watchStatus(): WatchStatus {
+    return this.#watchStatus
   }
 
   /** See {@link WatchStatus.unlisted}. */
@@ -111,7 +115,10 @@ export class Reconciliation {
   }
 
   #since(directory: Directory): number {
-    return this.options.comparedSince?.get(directory) ?? this.options.since
+    const { source, since, comparedSince } = this.options
+    // What is polled lies above it: of what is written in there, its events tell.
+    if (source === 'poll' && !directory.mount.usesPolling && directory.wd > 0) return Number.POSITIVE_INFINITY
+    return comparedSince?.get(directory) ?? since
   }
 
   #request(listing: Listing): SnapshotDir | undefined {
@@ -325,7 +332,8 @@ export class Reconciliation {
   #alterDirectory(found: SnapshotDir, placing: EditScript): void {
     const { match, asEntry } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
-    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, this.#since(match))
-    else if (match.mount.usesPolling) match.stat ??= found.listing.owner
+    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#since(match)
+    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, since)
+    else if (keepsStat(match)) match.stat ??= found.listing.owner
   }
 }

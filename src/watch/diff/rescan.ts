@@ -17,6 +17,7 @@ import type { WalkRequest } from '../scan/walk_request.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
 import { type Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { WatchStatus } from '../tree/watch_status.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
 import type { DiffOptions } from './diff_options.ts'
 import { Reconciliation } from './reconcile.ts'
@@ -66,6 +67,8 @@ export interface RescanParts {
 export class Rescan {
   readonly #parts: RescanParts
   readonly #walker: TreeWalker
+  // That there are no more has been said.
+  #isOutOfWatches = false
   #links: Link[] = []
 
   constructor(parts: RescanParts) {
@@ -253,8 +256,19 @@ export class Rescan {
     const changes = survey.finish()
     report(changes)
     if (survey.shortage !== undefined) trouble(survey.shortage)
+    this.#tellOutOfWatches(survey.watchStatus)
     this.#parts.watches.releaseUnused()
     return changes.length > 0
+  }
+
+  /** A shortage concerns many directories, and those that come later too: it is told once, until a watch could be had again. */
+  #tellOutOfWatches({ outOfWatches, hasAdded }: WatchStatus): void {
+    if (outOfWatches === undefined) {
+      if (hasAdded) this.#isOutOfWatches = false
+      return
+    }
+    if (!this.#isOutOfWatches) this.#parts.trouble(outOfWatches)
+    this.#isOutOfWatches = true
   }
 
   #surveyRequest(directory: Directory, { statAll }: DiffOptions): WalkRequest {

@@ -13,6 +13,8 @@ export class SnapshotDir {
   compared: Directory | undefined
   /** Whether it has been given its place, or is being given it. */
   isPlaced = false
+  /** It was elsewhere, and has been told as moved: that changes its ctime. */
+  hasMoved = false
   /** Names in it where another mount begins that is not known yet. */
   readonly boundaries: string[] = []
   #entries: Entries | undefined

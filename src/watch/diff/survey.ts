@@ -68,6 +68,10 @@ export class Survey {
     return this.#watchStatus.shortage
   }
 
+  get watchStatus(): WatchStatus {
+    return this.#watchStatus
+  }
+
   /** See {@link WatchStatus.unlisted}. */
   get unlisted(): InotifyError | undefined {
     return this.#watchStatus.unlisted

@@ -8,7 +8,7 @@ import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage } from '../report/watch_error.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
-import { Directory, isLinkBase } from '../tree/directory.ts'
+import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { BatchView } from './batch_view.ts'
 import type { Translator } from './translator.ts'
@@ -254,8 +254,4 @@ export class EventHandler {
       }
     }
   }
-}
-
-function keepsStat({ mount }: Directory): boolean {
-  return mount.usesPolling
 }

@@ -155,7 +155,7 @@ export class Poller {
     return {
       mounts,
       bases: mounts.flatMap(({ usesPolling, base }) => (usesPolling && base !== undefined ? [base] : [])),
-      leftover: mounts.flatMap(({ usesPolling, leftover }) => (usesPolling ? [] : [...leftover])),
+      leftover: mounts.flatMap(({ usesPolling, leftover }) => (usesPolling ? [] : topmost(leftover))),
     }
   }
 
@@ -217,7 +217,8 @@ export class Poller {
     const { mounts, bases, leftover } = this.#polled()
     const requests = [
       ...bases.map((base) => rescan.pollRequest(base, recursive)),
-      ...leftover.map((directory) => rescan.pollRequest(directory, false)),
+      // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
+      ...leftover.map((directory) => rescan.pollRequest(directory, recursive)),
     ]
     // Of what is polled for want of a watch no stat is kept: the time of the last poll tells what has changed since, and no digest.
     const compares = this.#parts.compares && leftover.length === 0
@@ -302,6 +303,16 @@ export class Poller {
       return listing !== undefined && (listing.error !== 0 || listing.identity !== root.identity)
     })
   }
+}
+
+/** Those that lie below no other. */
+function topmost(directories: ReadonlySet<Directory>): Directory[] {
+  return [...directories].filter((directory) => {
+    for (let each = directory.parent; each !== undefined; each = each.parent) {
+      if (directories.has(each)) return false
+    }
+    return true
+  })
 }
 
 /** Whether something of a root is polled. */

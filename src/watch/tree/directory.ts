@@ -138,6 +138,11 @@ export function isWithin(directory: Directory, other: Directory): boolean {
   return false
 }
 
+/** Whether a poll must find out what has changed in it: then the stat of each entry is kept, to compare with. */
+export function keepsStat(directory: Directory): boolean {
+  return directory.mount.usesPolling || directory.mount.leftover.has(directory)
+}
+
 /** Whether a watch is still to be added to it. */
 export function isUnwatched(directory: Directory): boolean {
   const { mount, wd } = directory

@@ -16,6 +16,10 @@ export class WatchStatus {
   readonly #pollInstead: boolean
   /** The first error for want of something that was not known yet. */
   shortage: InotifyError | undefined
+  /** The first error for want of a watch. */
+  outOfWatches: InotifyError | undefined
+  /** Whether a directory has got a watch that had none. */
+  hasAdded = false
   /** Why a directory could not be listed though nothing is wrong with it: want of descriptors or memory. */
   unlisted: InotifyError | undefined
 
@@ -29,6 +33,7 @@ export class WatchStatus {
   cover(directory: Directory, listing: Listing): void {
     const { wd } = listing
     const { mount } = directory
+    if (wd > 0 && directory.wd === 0) this.hasAdded = true
     if (wd > 0) this.#tree.setWatch(directory, wd)
     else if (wd < 0 || listing.isTooDeep) this.#tree.clearWatch(directory)
     const errno = wd < 0 ? wd : listing.error
@@ -44,7 +49,8 @@ export class WatchStatus {
     const isNews = !mount.uncovered.has(directory)
     mount.uncovered.set(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
-    if (isNews && (isOutOfWatches || listing.isShort || listing.isTooDeep)) this.shortage ??= error
+    if (isNews && (listing.isShort || listing.isTooDeep)) this.shortage ??= error
+    if (isNews && isOutOfWatches) this.outOfWatches ??= error
     if (isOutOfWatches && this.#pollInstead) mount.leftover.add(directory)
     if (!listing.isShort) return
     // There will be more of it in a moment.
