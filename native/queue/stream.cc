@@ -34,6 +34,8 @@ int Stream::Open() {
   uv_unref(reinterpret_cast<uv_handle_t*>(&timer_));
   SetPersistent(options_.persistent);
 
+  // Nowhere to put what it takes.
+  if (options_.arena_bytes == 0) return 0;
   return guard_.Start(
       &queue_, [](void* wake) { uv_async_send(static_cast<uv_async_t*>(wake)); }, &wake_);
 }

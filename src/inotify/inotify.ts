@@ -12,7 +12,10 @@ export interface InotifyOptions {
    * 0 reads at every wakeup.
    */
   batchWindow?: number
-  /** Bytes, 64 MiB. What may wait in memory for a blocked loop or a slow consumer, before the kernel's queue fills and overflows. */
+  /**
+   * Bytes, 64 MiB. What may wait in memory for a blocked loop or a slow consumer, before the kernel's queue fills and overflows.
+   * 0: nothing, and there is no thread that reads in a blocked loop's place.
+   */
   maxQueuedBytes?: number
   /** Closes this Inotify when it aborts. */
   signal?: AbortSignal
@@ -85,8 +88,8 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     if (!Number.isInteger(batchWindow) || batchWindow < 0 || batchWindow > 1000) {
       throw invalidArgument('options.batchWindow', batchWindow, 'a whole number of ms from 0 to 1000')
     }
-    if (!Number.isSafeInteger(maxQueuedBytes) || maxQueuedBytes <= 0) {
-      throw invalidArgument('options.maxQueuedBytes', maxQueuedBytes, 'a whole number of bytes above 0')
+    if (!Number.isSafeInteger(maxQueuedBytes) || maxQueuedBytes < 0) {
+      throw invalidArgument('options.maxQueuedBytes', maxQueuedBytes, 'a whole number of bytes, or 0')
     }
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw invalidArgument('options.signal', signal, 'an AbortSignal')

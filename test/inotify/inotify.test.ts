@@ -257,6 +257,18 @@ test('removing a wd that is none is EINVAL', () => {
   expect(thrownBy(() => open().remove(12345))).toMatchObject({ code: 'EINVAL', syscall: 'inotify_rm_watch' })
 })
 
+test('maxQueuedBytes: 0 is no guard thread, and events all the same', async () => {
+  const directory = scratch()
+  const before = threads()
+  const inotify = open({ maxQueuedBytes: 0 })
+  expect(threads()).toBe(before)
+  using _ = new Inotify()
+  expect(threads()).toBe(before + 1)
+  inotify.add(directory, IN_CREATE)
+  mkdirSync(join(directory, 'd'))
+  expect((await eventsSoFar(inotify, directory)).map(({ name }) => name)).toEqual(['d'])
+})
+
 test('EACCES for a directory that may not be read, and setuid() with a guard thread running', () => {
   const directory = scratch()
   chmodSync(directory, 0o000)
@@ -283,7 +295,7 @@ test('EACCES for a directory that may not be read, and setuid() with a guard thr
 test.each([
   [{ batchWindow: -1 }],
   [{ batchWindow: 1.5 }],
-  [{ maxQueuedBytes: 0 }],
+  [{ maxQueuedBytes: -1 }],
   [{ maxQueuedBytes: Number.NaN }],
   [{ signal: {} }],
   [{ persistent: 1 }],
