@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type Change, Inotify } from '../../../src/index.ts'
+import { type Change, Inotify, type InotifyOptions } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import { Watcher } from '../../../src/watch/watcher.ts'
 
@@ -41,6 +41,14 @@ export function withQueueLimit<T>(limit: number, make: () => T): T {
   } finally {
     writeFileSync(LIMIT, before)
   }
+}
+
+/**
+ * An instance whose queue holds so many events, and that nobody empties while the loop of this thread is stuck: with the guard
+ * thread, what is lost were up to the scheduler.
+ */
+export function narrowInotify(limit: number, options: InotifyOptions = {}): Inotify {
+  return withQueueLimit(limit, () => new Inotify({ ...options, maxQueuedBytes: 0 }))
 }
 
 /** The real one. */
