@@ -32,7 +32,9 @@ export class WatchingChild {
     const [command, ...rest] = [...by, process.execPath, program, ...args] as [string, ...string[]]
     this.#process = spawn(command, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
     const exited = once(this.#process, 'exit')
-    this.#ended = exited.then(() => Promise.reject(new Error('the watching process ended')))
+    this.#ended = exited.then(([code, signal]) =>
+      Promise.reject(new Error(`the watching process ended: ${signal ?? `code ${code}`}`)),
+    )
     this.#ended.catch(() => {})
     onTestFinished(async () => {
       this.#process.kill('SIGKILL')
