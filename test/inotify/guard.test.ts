@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,24 +11,16 @@ import {
   Inotify,
   type InotifyOptions,
 } from '../../src/index.ts'
-import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
+import { asTaken, blockUntilTaken, directoryWithFile, renameBlocked } from './renames.ts'
 
 const RENAMES = 100_000
-// Over 1.4 of the 2 s for which the loop is blocked. A writer at full speed fills the kernel's queue in 50 ms, for which another
-// busy process may well keep the guard from a processor: how often is a question for the benchmark.
-const RENAMES_PER_MS = 70
-const renames = compile('renames')
+// Of a rename's halves.
+const RECORD_BYTES = 32
 
-/** Blocks this thread, loop and all. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-}
-
-/** What a consumer sees of RENAMES renames that are made while its loop is blocked. */
-async function renamedWhileBlocked(options: InotifyOptions) {
-  const directory = scratch('/dev/shm')
-  writeFileSync(join(directory, '0000000'), '')
+/** What a consumer sees of renames that are made while its loop is blocked. */
+async function renamedWhileBlocked(steps: string[], options: InotifyOptions = {}) {
+  const directory = directoryWithFile()
   const inotify = new Inotify(options)
   onTestFinished(() => inotify.close())
   inotify.add(directory, IN_MOVE | IN_CREATE)
@@ -44,13 +35,15 @@ async function renamedWhileBlocked(options: InotifyOptions) {
       for (let i = 0; i < batch.length; i++) {
         const mask = batch.mask(i)
         const name = batch.name(i)
-        if (name === 'end') {
+        if (name.startsWith('end')) {
           resolve()
           return
         }
         if (mask & IN_Q_OVERFLOW) {
           overflows++
           delivering = false
+          // The one below was lost in a full queue, too.
+          writeFileSync(join(directory, `end-${overflows}`), '')
           continue
         }
         const left = (mask & IN_MOVED_FROM) !== 0
@@ -61,26 +54,30 @@ async function renamedWhileBlocked(options: InotifyOptions) {
       }
     })
   })
-  const writer = spawn(renames, [directory, String(RENAMES), String(RENAMES_PER_MS)], {
-    stdio: 'inherit',
-  })
-  const exited = once(writer, 'exit')
-  block(2000)
-  expect(await exited).toEqual([0, null])
+  renameBlocked(inotify, directory, steps)
   writeFileSync(join(directory, 'end'), '')
   await end
   return { delivered, overflows, outOfOrder }
 }
 
-test('200,000 events made while the loop is blocked for 2 s: all delivered, in order', async () => {
-  expect(await renamedWhileBlocked({})).toEqual({ delivered: 2 * RENAMES, overflows: 0, outOfOrder: 0 })
+test('200,000 events made while the loop is blocked: all delivered, in order', async () => {
+  expect(await renamedWhileBlocked(asTaken(RENAMES))).toEqual({
+    delivered: 2 * RENAMES,
+    overflows: 0,
+    outOfOrder: 0,
+  })
 })
 
 test('with an arena of 1 MiB: what fits, in order, then exactly one overflow', async () => {
-  const { delivered, overflows, outOfOrder } = await renamedWhileBlocked({ maxQueuedBytes: 1024 * 1024 })
   const queue = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
-  // Each of these records has 32 bytes; a chunk's header and its unused end take less than a record of the greatest length.
-  const fits = Math.floor((1024 * 1024) / 32)
+  // Nearly as much as fits; then more than the rest, which is in the arena as soon as any of it has been taken; then too much.
+  const rest = 2000
+  const steps = [...asTaken(16_000), `${rest}:${2 * rest * RECORD_BYTES - 1}`, '60000']
+  const { delivered, overflows, outOfOrder } = await renamedWhileBlocked(steps, {
+    maxQueuedBytes: 1024 * 1024,
+  })
+  // A chunk's header and its unused end take less than a record of the greatest length.
+  const fits = Math.floor((1024 * 1024) / RECORD_BYTES)
   expect(overflows).toBe(1)
   expect(outOfOrder).toBe(0)
   expect(delivered).toBeGreaterThanOrEqual(fits + queue - 16 * 10)
@@ -88,16 +85,11 @@ test('with an arena of 1 MiB: what fits, in order, then exactly one overflow', a
 })
 
 test('a consumer that pauses is a blocked loop to the guard: nothing is lost', async () => {
-  const directory = scratch('/dev/shm')
-  writeFileSync(join(directory, '0000000'), '')
+  const directory = directoryWithFile()
   const inotify = new Inotify()
   onTestFinished(() => inotify.close())
   inotify.add(directory, IN_MOVE | IN_CREATE)
-  const [code] = await once(
-    spawn(renames, [directory, String(RENAMES), String(RENAMES_PER_MS)], { stdio: 'inherit' }),
-    'exit',
-  )
-  expect(code).toBe(0)
+  renameBlocked(inotify, directory, asTaken(RENAMES))
   writeFileSync(join(directory, 'end'), '')
   let delivered = 0
   for await (const batch of inotify) {
@@ -114,8 +106,7 @@ test('what was read in the stead of a blocked loop and what came behind it are o
   inotify.add(directory, IN_CREATE)
   for (let round = 0; round < 20; round++) {
     writeFileSync(join(directory, `${round}-first`), '')
-    // Longer than the guard's patience.
-    block(20)
+    blockUntilTaken(inotify)
     writeFileSync(join(directory, `${round}-second`), '')
     const [batch] = (await once(inotify, 'events')) as [EventBatch]
     expect(Array.from({ length: batch.length }, (_, i) => batch.name(i))).toEqual([

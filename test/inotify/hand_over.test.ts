@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,12 +12,10 @@ import {
   Inotify,
   type InotifyOptions,
 } from '../../src/index.ts'
-import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
+import { asTaken, blockUntilTaken, directoryWithFile, renameBlocked } from './renames.ts'
 
 // Between the guard thread and the loop: what one leaves to the other.
-
-const renames = compile('renames')
 
 function open(options?: InotifyOptions): Inotify {
   const inotify = new Inotify(options)
@@ -26,17 +23,11 @@ function open(options?: InotifyOptions): Inotify {
   return inotify
 }
 
-/** Two events each, while this thread, loop and all, waits for their end. */
-function renameBlocked(inotify: Inotify, count: number, perMs: number): void {
-  const directory = scratch('/dev/shm')
-  writeFileSync(join(directory, '0000000'), '')
+/** As many renames, two events each, and what else `steps` says, while this thread is blocked. */
+function rename(inotify: Inotify, count: number, ...steps: string[]): void {
+  const directory = directoryWithFile()
   inotify.add(directory, IN_MOVE)
-  execFileSync(renames, [directory, String(count), String(perMs)])
-}
-
-/** Blocks until the guard has surely taken what is in the kernel: its patience is 8 ms. */
-function blockUntilTaken(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+  renameBlocked(inotify, directory, [...asTaken(count), ...steps])
 }
 
 async function turns(): Promise<void> {
@@ -56,26 +47,24 @@ function delivered(inotify: Inotify, events: number): Promise<number> {
   })
 }
 
-test('the last event that the guard took comes without another one behind it', {
-  timeout: 5000,
-}, async () => {
+test('the last event that the guard took comes without another one behind it', async () => {
   const directory = scratch()
   const inotify = open()
   inotify.add(directory, IN_CREATE)
   const events = once(inotify, 'events')
   await turns() // in which the listener's own wakeup passes
   writeFileSync(join(directory, 'x'), '')
-  blockUntilTaken()
+  blockUntilTaken(inotify)
   const [batch] = (await events) as [EventBatch]
   expect(batch.name(0)).toBe('x')
 })
 
-test('what came while nobody listened comes without another event', { timeout: 5000 }, async () => {
+test('what came while nobody listened comes without another event', async () => {
   const directory = scratch()
   const inotify = open()
   inotify.add(directory, IN_CREATE)
   writeFileSync(join(directory, 'x'), '')
-  blockUntilTaken()
+  blockUntilTaken(inotify)
   await turns() // in which the guard's wakeup passes, and finds nobody
   const [batch] = (await once(inotify, 'events')) as [EventBatch]
   expect(batch.name(0)).toBe('x')
@@ -91,12 +80,11 @@ test('a full arena is delivered to its end, in turns that leave room for others'
   })
   // 73 chunks of 2047 events.
   const all = delivered(inotify, 150_000)
-  renameBlocked(inotify, 75_000, 70)
-  blockUntilTaken()
+  rename(inotify, 75_000)
   expect(await all).toBe(0)
   // 16 for each of the loop's occasions: the fd, the window and the guard's wakeup.
   expect(longestTurn).toBeLessThanOrEqual(3 * 16)
-}, 15_000)
+})
 
 // Not under a sanitizer, which keeps what is freed (scripts/sanitizers.mjs).
 test.skipIf(process.env.ASAN_OPTIONS ?? process.env.TSAN_OPTIONS)(
@@ -112,7 +100,7 @@ test.skipIf(process.env.ASAN_OPTIONS ?? process.env.TSAN_OPTIONS)(
     const held: number[] = []
     for (let round = 0; round < 8; round++) {
       const all = delivered(inotify, 100_000)
-      renameBlocked(inotify, 50_000, 100)
+      rename(inotify, 50_000)
       await all
       inotify.removeAllListeners('events')
       await turns()
@@ -126,9 +114,10 @@ test.skipIf(process.env.ASAN_OPTIONS ?? process.env.TSAN_OPTIONS)(
 test('a guard that found its arena full stands in again at the next block', async () => {
   const inotify = open({ maxQueuedBytes: 1024 * 1024 })
   for (let block = 0; block < 2; block++) {
-    // The arena holds 32,752 of these events and the kernel 16,384: more than one alone, less than both.
+    // The arena holds 32,752 of these events, or a few less, and the kernel 16,384: more than one alone, less than both. The arena is
+    // full as soon as any of the last 10,000 has been taken.
     const all = delivered(inotify, 40_000)
-    renameBlocked(inotify, 20_000, 40)
+    rename(inotify, 15_000, `5000:${10_000 * 32 - 1}`)
     expect(await all, `block ${block}`).toBe(0)
     inotify.removeAllListeners('events')
   }
@@ -138,6 +127,6 @@ test('the guard goes on after setuid(2), at which the C library interrupts every
   const inotify = open()
   process.setuid?.(process.getuid?.() ?? 0)
   const all = delivered(inotify, 40_000)
-  renameBlocked(inotify, 20_000, 40)
+  rename(inotify, 20_000)
   expect(await all).toBe(0)
 })

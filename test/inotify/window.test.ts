@@ -55,7 +55,7 @@ test('a window longer than the guard has patience is kept', async () => {
     })
   })
   // A second, so five windows of two or three batches each; one at each of the guard's wakeups would be a hundred.
-  const writer = spawn(compile('renames'), [directory, '10000', '10'], { stdio: 'inherit' })
+  const writer = spawn(compile('renames'), [directory, '10000/10'], { stdio: 'inherit' })
   expect(await once(writer, 'exit')).toEqual([0, null])
   await all
   expect(batches).toBeLessThan(40)
