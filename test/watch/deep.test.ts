@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { compile } from '../support/compile.ts'
 import { isBuilt } from './child.ts'
 
-// 45,000 directories are a few seconds of a processor that is not shared.
-vi.setConfig({ testTimeout: 120_000 })
+// 45,000 directories are a few seconds of a processor that is not shared, and were 121 s beside five busy processes on two.
+vi.setConfig({ testTimeout: 600_000 })
 
 /** What deep.mjs says. */
 interface Told {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { check, title } from './check.ts'
-import { mayLimitQueue, watchTree } from './observer.ts'
+import { mayLimitQueue, NARROWEST, watchTree } from './observer.ts'
 import { rounds } from './operations.ts'
 import { FILESYSTEMS, unavailable } from './places.ts'
 import { play, type Setting } from './play.ts'
@@ -19,7 +19,7 @@ import { watchOver } from './watchdog.ts'
 const SEGMENTS = 2
 const OPERATIONS = 2000
 const FOUR = FILESYSTEMS.flatMap((filesystem) =>
-  [16, 256, 16384].flatMap((queue) =>
+  [NARROWEST, 256, 16384].flatMap((queue) =>
     (['before', 'amid'] as const).map((start) => ({ filesystem, queue, start, writers: 4 })),
   ),
 )
@@ -63,7 +63,7 @@ describe.runIf(process.env.ROUND === undefined)(`${total} rounds, seed ${seed}`,
         )
         process.stdout.write(`${title(setting)}: ${JSON.stringify(tally)}\n`)
         // Otherwise nothing was repaired.
-        if (setting.queue === 16 && mayLimitQueue) expect(tally.overflows).toBeGreaterThan(0)
+        if (setting.queue === NARROWEST && mayLimitQueue) expect(tally.overflows).toBeGreaterThan(0)
       },
     )
   }

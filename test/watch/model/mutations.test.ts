@@ -60,17 +60,17 @@ const mutations: Mutation[] = [
     says: DIVERGED,
     whyNot: noTmpfs,
   },
+  // The model test notices the next one where the scheduler makes it happen: not at all in 200 rounds beside two busy processes.
   {
     name: 'what is found is taken in though an event has told of it since',
     file: 'watch/pending/recheck_queue.ts',
     find: 'if (this.#asked !== undefined) put(this.#spoken, directory, name)',
     replace: 'void [directory, name]',
-    tests: WIDE,
-    says: DIVERGED,
-    whyNot: noTmpfs,
+    tests: ['test/watch/pending/recheck_queue.test.ts'],
+    says: /to deeply equal/,
   },
-  // The model test does not notice the next two, or in 2 of 3,200 rounds: too seldom to be asked for. What is told wrong is in doubt as
-  // well, and is right when it has been looked at.
+  // The next two it does not notice, or in 2 of 3,200 rounds: too seldom to be asked for. What is told wrong is in doubt as well, and is
+  // right when it has been looked at.
   {
     name: 'where directories moved, nothing is listed once more',
     file: 'watch/events/event_handler.ts',

@@ -20,6 +20,9 @@ export interface ObserverOptions {
 
 export type Observe = (root: string, options: ObserverOptions) => Observer
 
+/** The queue that the model's rounds have to overflow. */
+export const NARROWEST = 16
+
 const LIMIT = '/proc/sys/fs/inotify/max_queued_events'
 
 export const mayLimitQueue = (() => {
@@ -51,10 +54,17 @@ export function narrowInotify(limit: number, options: InotifyOptions = {}): Inot
   return withQueueLimit(limit, () => new Inotify({ ...options, maxQueuedBytes: 0 }))
 }
 
+/** The smallest queue is to overflow, whoever gets the processor; the others have their guard thread. */
+function openWith(queue: number, options: InotifyOptions): Inotify {
+  return queue === NARROWEST
+    ? narrowInotify(queue, options)
+    : withQueueLimit(queue, () => new Inotify(options))
+}
+
 /** The real one. */
 export const watchTree: Observe = (root, { initial, queue }) =>
   new Watcher(
     root,
     { recursive: true, initial, backend: 'inotify' },
-    { ...linux, openInotify: (options) => withQueueLimit(queue, () => new Inotify(options)) },
+    { ...linux, openInotify: (options) => openWith(queue, options) },
   )
