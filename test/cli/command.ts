@@ -69,7 +69,7 @@ export class Program {
 
   /** Waits until the output so far matches. */
   async until(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<void> {
-    await expect.poll(() => this[stream], { timeout: 10_000, interval: 5 }).toMatch(pattern)
+    await expect.poll(() => this[stream], { timeout: 60_000, interval: 5 }).toMatch(pattern)
   }
 
   /** That the process is gone, though its output may not have been read. */

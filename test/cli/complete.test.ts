@@ -18,7 +18,7 @@ import { scratch } from '../support/scratch.ts'
 import { MAIN, Program, Run } from './command.ts'
 import { mayServeFuse, runInPlace, silentMount } from './in_place.ts'
 
-const PATIENCE = { interval: 5, timeout: 10_000 }
+const PATIENCE = { interval: 5, timeout: 60_000 }
 const FAST = ['mirror', '--interval', '20', '--quiet', '0']
 
 /** Who may not read what only its owner may: root is made another user. */

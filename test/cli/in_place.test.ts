@@ -21,7 +21,7 @@ import { MAIN, Program } from './command.ts'
 import { endIfStill, InPlaceRun, isInhabited, runInPlace, TELLS_SIGNALS } from './in_place.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
 
-const PATIENCE = { interval: 5, timeout: 10_000 }
+const PATIENCE = { interval: 5, timeout: 60_000 }
 const hasScript = spawnSync('script', ['--version']).error === undefined
 
 /** A source with a file that takes a while to copy. */

@@ -58,7 +58,7 @@ export class InPlaceRun extends Program {
   /** The process that has become the command: inotify-bridge's own child, other than what a silent mount needs. */
   async commandPid(without: number[] = []): Promise<number> {
     const others = () => childrenOf(this.pid).filter((pid) => !without.includes(pid))
-    await expect.poll(others, { interval: 5, timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(others, { interval: 5, timeout: 60_000 }).toHaveLength(1)
     return others()[0] as number
   }
 }

@@ -46,7 +46,7 @@ test('stdin is read no further either', () => {
   const piped = 'cat /dev/zero | "$0" "$1" publish - "$2"'
   for (const script of [command, piped]) {
     const args = ['-c', script, process.execPath, MAIN, path]
-    const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8', timeout: 20_000 })
+    const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8', timeout: 60_000 })
     expect([status, stderr]).toEqual([1, expect.stringMatching(/EFBIG.*stdin.*more than 64 MiB/)])
   }
   expect(existsSync(path)).toBe(false)

@@ -11,7 +11,7 @@ import { Service } from '../../src/cli/service/service.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program } from './command.ts'
 
-const PATIENCE = { interval: 5, timeout: 10_000 }
+const PATIENCE = { interval: 5, timeout: 60_000 }
 /** As few as a container may be given. */
 const DESCRIPTORS = 256
 const GET = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`

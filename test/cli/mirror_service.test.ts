@@ -22,7 +22,7 @@ import { mirror } from '../../src/mirror/mirror.ts'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
-const PATIENCE = { interval: 5, timeout: 10_000 }
+const PATIENCE = { interval: 5, timeout: 60_000 }
 
 /** A source with one file, and an empty target on a tmpfs. */
 function directories() {

@@ -22,7 +22,7 @@ export class Process1 extends Program {
 
   /** Its pid out here. */
   async outerPid(): Promise<number> {
-    await expect.poll(() => childrenOf(this.pid), { interval: 5, timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => childrenOf(this.pid), { interval: 5, timeout: 60_000 }).toHaveLength(1)
     return childrenOf(this.pid)[0] as number
   }
 }

@@ -267,7 +267,7 @@ test.skipIf(spawnSync('mkfifo', ['--version']).status !== 0)(
     const fifo = join(home, 'fifo')
     spawnSync('mkfifo', [fifo])
     const run = new Run(['publish', fifo, join(target, 'dest')])
-    await expect.poll(() => waitsForFifo(run.pid), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => waitsForFifo(run.pid), { timeout: 60_000 }).toBe(true)
     run.kill('SIGTERM')
     expect(await run.ended()).toMatchObject({
       code: 1,

@@ -38,7 +38,7 @@ test('nor where nothing has been told yet, for the first pass is not over', asyn
   })
   expect(service.url).toBe(undefined)
   writeFileSync(readyFile, 'forged')
-  await expect.poll(() => existsSync(readyFile), { interval: 20, timeout: 10_000 }).toBe(false)
+  await expect.poll(() => existsSync(readyFile), { interval: 20, timeout: 60_000 }).toBe(false)
 })
 
 test('the end of a run leaves alone what its successor has put there meanwhile', async () => {

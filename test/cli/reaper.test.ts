@@ -7,7 +7,7 @@ import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
 
-const PATIENCE = { interval: 5, timeout: 10_000 }
+const PATIENCE = { interval: 5, timeout: 60_000 }
 
 /** A process 1 with these children, of which `ended` are zombies. */
 function processes(children: number[], ended: number[]) {

@@ -9,7 +9,7 @@ import { scratch } from '../support/scratch.ts'
 import { MAIN, Run } from './command.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
 
-const PATIENCE = { interval: 5, timeout: 10_000 }
+const PATIENCE = { interval: 5, timeout: 60_000 }
 const FAST = ['reload', '--delay', '50']
 
 function file(text = 'one') {

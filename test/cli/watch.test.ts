@@ -170,7 +170,7 @@ describe('a slow reader', () => {
     const name = (i: number) => `${'x'.repeat(100)}${i}`
     for (let i = 0; i < count; i++) mkdirSync(join(work, name(i)))
     // It has written what the pipe takes, and waits.
-    await expect.poll(() => written(run.pid), { timeout: 10_000 }).toBeGreaterThan(50_000)
+    await expect.poll(() => written(run.pid), { timeout: 60_000 }).toBeGreaterThan(50_000)
     run.resumeStdout()
     await run.until('stdout', new RegExp(`${name(count - 1)}\n`))
     expect(run.lines).toEqual(Array.from({ length: count }, (_, i) => `./ CREATE,ISDIR ${name(i)}`))
@@ -181,7 +181,7 @@ describe('a slow reader', () => {
     const run = await Run.watching(['-m', '-e', 'create', '.'], { cwd: work })
     run.pauseStdout()
     for (let i = 0; i < 20_000; i++) mkdirSync(join(work, `${'x'.repeat(100)}${i}`))
-    await expect.poll(() => written(run.pid), { timeout: 10_000 }).toBeGreaterThan(50_000)
+    await expect.poll(() => written(run.pid), { timeout: 60_000 }).toBeGreaterThan(50_000)
     run.kill('SIGINT')
     // The first has been handled when the second has its usual effect.
     const again = setInterval(() => run.kill('SIGINT'), 50)

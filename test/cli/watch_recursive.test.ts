@@ -158,7 +158,7 @@ async function hasWatchOn(pid: number, path: string): Promise<void> {
   const infos = () => readdirSync(`/proc/${pid}/fdinfo`).map((fd) => `/proc/${pid}/fdinfo/${fd}`)
   const hasIt = () => infos().some((info) => readFileSync(info, 'utf8').includes(inode))
   // A descriptor that is closed meanwhile is ENOENT, and asked for again.
-  await expect.poll(hasIt, { timeout: 10_000 }).toBe(true)
+  await expect.poll(hasIt, { timeout: 60_000 }).toBe(true)
 }
 
 test.runIf(spawnSync('inotifywait', ['--help']).error === undefined)(

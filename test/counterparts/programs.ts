@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Program } from '../cli/command.ts'
 
 /** For conditions that are awaited. */
-export const PATIENCE = { interval: 10, timeout: 20_000 }
+export const PATIENCE = { interval: 10, timeout: 60_000 }
 
 /** The processes that have ended and that nobody has waited for, as a /proc shows them. */
 export function zombiesIn(proc: string): string[] {

@@ -281,7 +281,7 @@ test('EACCES for a directory that may not be read, and setuid() with a guard thr
       try { inotify.add(${JSON.stringify(directory)}, 1) } catch (error) { console.log(error.code, error.hint) }`
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
       encoding: 'utf8',
-      timeout: 10_000,
+      timeout: 60_000,
     })
     expect(child.stdout).toMatch(/^EACCES .*permission/)
   } else {

@@ -102,7 +102,7 @@ test('EMFILE: the hint names the limit of this process when that was it, also wi
     ['-c', 'ulimit -n 80; exec "$0" --input-type=module -e "$1"', process.execPath, code],
     {
       encoding: 'utf8',
-      timeout: 10_000,
+      timeout: 60_000,
     },
   )
   expect(stdout).toMatch(/^EMFILE .*ulimit -n/)

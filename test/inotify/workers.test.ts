@@ -47,7 +47,7 @@ test('an exception in a listener is an uncaught exception, and delivery goes on 
     inotify.on('close', () => console.log('batches', batches))
     writeFileSync(${JSON.stringify(join(directory, 'first'))}, '')`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
-    timeout: 10_000,
+    timeout: 60_000,
   })
   expect(stdout).toBe('uncaughtException from a listener\nbatches 2\n')
 })
@@ -66,7 +66,7 @@ test.each([
     inotify.on('events', () => {})
     try { inotify.add('/', 0x100) } catch (error) { if (error.code !== 'EBADF') throw error }
     console.log('end of script')`
-  const options = { timeout: 10_000 }
+  const options = { timeout: 60_000 }
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], options)
   expect(stdout).toBe('end of script\n')
 })
@@ -81,7 +81,7 @@ test('ref() after unref() keeps the process alive until close()', async () => {
   const directory = scratch()
   const child = spawn(process.execPath, ['--input-type=module', '-e', code, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 10_000,
+    timeout: 60_000,
   })
   const exited = once(child, 'exit')
   let output = ''

@@ -101,7 +101,10 @@ test('300 rewrites in place: nothing torn, nothing missing, no descriptor left o
   expect(JSON.parse(await text(reader.stdout))).toMatchObject({ missing: 0, torn: 0 })
   for (let n = 0; n < 500; n++) await mirror.refresh()
   await mirror.close()
-  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), {
+    timeout: 60_000,
+    interval: 5,
+  })
 })
 
 test('a file that has become empty, as one that is rewritten in place is at first, is given more time', async () => {
@@ -131,12 +134,15 @@ test('an abort during the first pass rejects and leaves nothing behind', async (
   const before = openDescriptors()
   const controller = new AbortController()
   const started = start({ signal: controller.signal, quiet: 50 })
-  await vi.waitFor(() => expect(existsSync(target)).toBe(true), { interval: 1 })
+  await vi.waitFor(() => expect(existsSync(target)).toBe(true), { timeout: 60_000, interval: 1 })
   controller.abort()
   await expect(started).rejects.toMatchObject({ name: 'AbortError' })
   expect(existsSync(target)).toBe(false)
   // The thread closes them, and nobody waits for it.
-  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), {
+    timeout: 60_000,
+    interval: 5,
+  })
 })
 
 test.skipIf(!isBuilt)(
@@ -204,7 +210,10 @@ test('nor does a source that is replaced before anything is removed from the tar
   const pass = mirror.refresh()
   // It waits for b to hold still.
   const staging = await stagingIn(target)
-  await vi.waitFor(() => expect(existsSync(join(staging, 'work0/0'))).toBe(true), { interval: 1 })
+  await vi.waitFor(() => expect(existsSync(join(staging, 'work0/0'))).toBe(true), {
+    timeout: 60_000,
+    interval: 1,
+  })
   const next = join(source, '../next')
   await mkdir(next)
   for (const name of ['a', 'b']) await writeFile(join(next, name), 'three')

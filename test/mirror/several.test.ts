@@ -182,7 +182,7 @@ test('the others do not wait in a new target for one that is lost', async () => 
   onTestFinished(() => rm(`${target}.away`, { recursive: true }))
   // What had waited for the one that is lost is told of in passes that nobody has asked for.
   await mirror.refresh()
-  await vi.waitFor(async () => expect(await read('of_b')).toBe('1'))
+  await vi.waitFor(async () => expect(await read('of_b')).toBe('1'), { timeout: 60_000 })
   expect(mirror.state).toBe('source-lost')
   await atomicWrite(b, { of_b: '2' })
   await mirror.refresh()
@@ -197,7 +197,9 @@ test('the others do not wait in a new target for one that is lost', async () => 
   await mirror.refresh()
   await atomicWrite(b, { of_b: '3' })
   await mirror.refresh()
-  await vi.waitFor(async () => expect([await read('of_a'), await read('of_b')]).toEqual(['1', '3']))
+  await vi.waitFor(async () => expect([await read('of_a'), await read('of_b')]).toEqual(['1', '3']), {
+    timeout: 60_000,
+  })
   expect(errors.map((error) => 'code' in error && error.code)).toEqual(['ESTALE', 'ESTALE'])
 })
 
@@ -216,7 +218,7 @@ test('in a new target all is lacking until it has been looked at', async () => {
   await mirror.refresh()
   // The ConfigMap's pass is over first, as the flat file must hold still.
   expect(lacking[0]).toMatchObject({ isPassing: true })
-  await vi.waitFor(() => expect(mirror.lacking).toBeUndefined())
+  await vi.waitFor(() => expect(mirror.lacking).toBeUndefined(), { timeout: 60_000 })
   expect(existsSync(join(target, 'of_b'))).toBe(true)
 })
 

@@ -21,7 +21,7 @@ const hasBindfs = spawnSync('bindfs', ['--version']).status === 0
 const INTERVAL = 100
 
 /** For conditions that are awaited. */
-const PATIENCE = { timeout: 10_000, interval: 5 }
+const PATIENCE = { timeout: 60_000, interval: 5 }
 
 interface Recognised {
   type: string

@@ -31,7 +31,7 @@ import { scratch } from '../support/scratch.ts'
 
 const { O_DIRECTORY, O_RDONLY } = constants
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/mounts/syscalls/syscall_thread.js'))
-const PATIENCE = { timeout: 20_000, interval: 5 }
+const PATIENCE = { timeout: 60_000, interval: 5 }
 const threads = () => readdirSync('/proc/self/task').length
 
 function open(): SyscallThread {

@@ -19,7 +19,7 @@ import { openQueue, packRequests, pathsOf, RECURSIVE, readRecords, STAT, WATCH, 
 
 const { EBADF, ECANCELED } = constants.errno
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/addon.js'))
-const PATIENCE = { timeout: 20_000, interval: 5 }
+const PATIENCE = { timeout: 60_000, interval: 5 }
 
 const threads = () => readdirSync('/proc/self/task').length
 
@@ -198,7 +198,7 @@ describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
       const packed = packRequests([{ flags: RECURSIVE | STAT, root }])
       ${code}`
     const argv = ['--expose-gc', '--input-type=module', '-e', script]
-    return promisify(execFile)(process.execPath, argv, { timeout: 20_000 })
+    return promisify(execFile)(process.execPath, argv, { timeout: 60_000 })
   }
 
   test('a walk keeps the loop alive until its end, and the walker does not', async () => {

@@ -12,7 +12,7 @@ const isBuilt = existsSync(INDEX)
 /** What a program says on stdout, as JSON. */
 const run = (program: string, ...args: string[]) =>
   JSON.parse(
-    execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 }),
+    execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 }),
   )
 
 /** Says whether the addon is in this process, and how each that needs it fails. */

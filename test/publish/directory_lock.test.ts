@@ -22,7 +22,10 @@ test('several at once wait for each other: the last one is whole, and nothing is
   const last = read(directory, 'a')
   expect(read(directory, 'b')).toBe(last)
   expect(readdirSync(directory).sort()).toEqual(['..data', data(directory), 'a', 'b', `c${last}`].sort())
-  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), {
+    timeout: 60_000,
+    interval: 5,
+  })
 })
 
 test("another process's lock is waited for", async ({ skip }) => {
@@ -36,7 +39,7 @@ test("another process's lock is waited for", async ({ skip }) => {
   const lock = vi.spyOn(SyscallThread.prototype, 'lock')
   onTestFinished(() => void vi.restoreAllMocks())
   const publishing = publishDirectory(directory, { a: '2' })
-  await vi.waitFor(() => expect(lock).toHaveBeenCalled())
+  await vi.waitFor(() => expect(lock).toHaveBeenCalled(), { timeout: 60_000 })
   expect(await Promise.race([publishing, new Promise((resolve) => setTimeout(resolve, 100, 'waits'))])).toBe(
     'waits',
   )
@@ -68,7 +71,7 @@ test('a lock that is never given back: EBUSY after 30 s, and one thread waits fo
   expect(ended).toBe(0)
   expect(threads() - before).toBeLessThan(10)
   await vi.waitFor(() => vi.advanceTimersByTimeAsync(1000).then(() => expect(ended).toBe(50)), {
-    timeout: 10_000,
+    timeout: 60_000,
   })
   await Promise.all(all)
 })

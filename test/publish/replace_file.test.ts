@@ -285,7 +285,10 @@ test('100 at once on one file: each is whole, nothing is left, and no descriptor
   await Promise.all(contents.map((content) => replaceFile(path, content)))
   expect(contents).toContain(read(path))
   expect(readdirSync(directory)).toEqual(['file'])
-  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), { interval: 5 })
+  await vi.waitFor(() => expect(openDescriptors()).toBeLessThanOrEqual(before), {
+    timeout: 60_000,
+    interval: 5,
+  })
 })
 
 test('a link of /proc leads to what is open, not to a name', async () => {

@@ -7,7 +7,7 @@ import { type Reloader, reload } from '../../src/reload/reloader.ts'
 import { scratch } from '../support/scratch.ts'
 
 /** For conditions that are awaited. */
-export const PATIENCE = { timeout: 10_000, interval: 5 }
+export const PATIENCE = { timeout: 60_000, interval: 5 }
 
 /** What a reloader has told. */
 export interface Told {

@@ -23,7 +23,7 @@ import { scratch } from '../support/scratch.ts'
 import { attempt, listener } from './signalled.ts'
 
 const signal = 'SIGHUP' as const
-const heard = { timeout: 10_000, interval: 5 }
+const heard = { timeout: 60_000, interval: 5 }
 
 /** A directory that everybody may write, as an emptyDir is. */
 function shared(): string {

@@ -23,7 +23,7 @@ interface Asked {
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'web-1' } as const
 const context = (rest: Partial<ActionContext> = {}): ActionContext => ({
   digest: 'a1b2',
-  timeout: 20_000,
+  timeout: 60_000,
   signal: new AbortController().signal,
   ...rest,
 })

@@ -24,7 +24,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-const heard = { timeout: 10_000, interval: 5 }
+const heard = { timeout: 60_000, interval: 5 }
 const signal = 'SIGHUP' as const
 
 describe('by pid', () => {

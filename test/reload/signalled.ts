@@ -26,7 +26,7 @@ export async function listener(
   child.stdout.on('data', (text) => {
     said += text
   })
-  await vi.waitFor(() => expect(said).toContain('ready'), { timeout: 10_000, interval: 5 })
+  await vi.waitFor(() => expect(said).toContain('ready'), { timeout: 60_000, interval: 5 })
   return { child, pid: child.pid as number, hups: () => said.split('hup').length - 1 }
 }
 

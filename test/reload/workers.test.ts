@@ -10,7 +10,7 @@ test.skipIf(!isBuilt)('in several threads, of which some are terminated at work 
   const program = [join(import.meta.dirname, 'workers.mjs'), scratch()]
   const { status, stdout, stderr } = spawnSync(process.execPath, program, {
     encoding: 'utf8',
-    timeout: 25_000,
+    timeout: 60_000,
   })
   expect([status, stderr]).toEqual([0, ''])
   expect(JSON.parse(stdout)).toEqual({ changed: [['0'], ['1'], ['2']] })

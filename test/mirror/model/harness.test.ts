@@ -115,7 +115,7 @@ async function read(spoil: (target: string, turn: number) => void, turns = Infin
       said = wrong.join('\n')
       expect(wrong.length > 0 || (reads > 0 && turn >= turns)).toBe(true)
     },
-    { timeout: 20_000, interval: 1 },
+    { timeout: 60_000, interval: 1 },
   )
   return said
 }
