@@ -301,7 +301,7 @@ test('an abort ends a start that would take long, and what it found is left as i
     const began = performance.now()
     controller.abort()
     await expect(starting).rejects.toMatchObject({ name: 'AbortError' })
-    expect(performance.now() - began).toBeLessThan(5000)
+    expect(performance.now() - began).toBeLessThan(30_000)
     expect(existsSync(target), before).toBe(before !== 'nothing')
     if (before !== 'nothing') break
     await (await start()).close({ keep: true })

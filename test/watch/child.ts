@@ -30,10 +30,16 @@ export class WatchingChild {
     const program = join(import.meta.dirname, 'child.mjs')
     const args = [path, options, ...(uid === undefined ? [] : [uid])].map((value) => JSON.stringify(value))
     const [command, ...rest] = [...by, process.execPath, program, ...args] as [string, ...string[]]
-    this.#process = spawn(command, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
-    const exited = once(this.#process, 'exit')
+    this.#process = spawn(command, rest, { stdio: 'pipe' })
+    // 'close', not 'exit': with all that it has said.
+    const exited = once(this.#process, 'close')
+    let complaint = ''
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaint += text
+      process.stderr.write(text)
+    })
     this.#ended = exited.then(([code, signal]) =>
-      Promise.reject(new Error(`the watching process ended: ${signal ?? `code ${code}`}`)),
+      Promise.reject(new Error(`the watching process ended: ${signal ?? `code ${code}`}\n${complaint}`)),
     )
     this.#ended.catch(() => {})
     onTestFinished(async () => {
