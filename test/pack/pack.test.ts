@@ -96,7 +96,7 @@ test('both are hardened', () => {
   }
   expect(run('readelf', ['-hW', program])).toMatch(/Type: +DYN/)
   // libc.a has guards of its own: what was compiled here is looked at before it is linked.
-  const object = join(ROOT, 'build/Release/obj.target/inotify_bridge_enter/native/enter.o')
+  const object = join(ROOT, 'build/Release/obj.target/inotify_bridge_enter/native/ns_enter.o')
   expect(run('readelf', ['-sW', object])).toContain('__stack_chk_fail')
   expect(run('readelf', ['-sW', object])).toContain('__snprintf_chk')
   if (process.arch === 'x64')
