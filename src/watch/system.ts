@@ -1,3 +1,4 @@
+import type { NativeQueue } from '../addon.ts'
 import type { EventBatch } from '../inotify/batch.ts'
 import type { barrier, Inotify, InotifyOptions, nativeQueue } from '../inotify/inotify.ts'
 import type { Choice } from '../mounts/filesystems.ts'
@@ -8,7 +9,11 @@ import type { Walker } from './scan/walker.ts'
 
 /** What is used of an {@link Inotify}. */
 export type InotifyInstance = AsyncIterable<EventBatch> &
-  Pick<Inotify, 'add' | 'remove' | 'close' | typeof barrier | typeof nativeQueue>
+  Pick<Inotify, 'add' | 'remove' | 'close'> & {
+    // By themselves: what is @internal of a class is not in what is published of it.
+    [barrier](): number
+    readonly [nativeQueue]: NativeQueue
+  }
 
 /** What is used of a {@link Walker}. */
 export type TreeWalker = Pick<Walker, keyof Walker>
