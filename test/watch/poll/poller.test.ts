@@ -140,7 +140,8 @@ test('what changes while nobody asks is told, and what is quiet wakes nobody up'
   const lingers = vi.spyOn(Walker.prototype, 'pollIdle')
   onTestFinished(() => lingers.mockRestore())
   const { changes, told, watcher } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
-  await expect.poll(() => lingers.mock.calls.length).toBe(1)
+  // A pass that takes longer than they may be apart, on a busy machine, is followed by another call.
+  await expect.poll(() => lingers.mock.calls.length).toBeGreaterThan(0)
   const walked = counted()
   for (let i = 0; i < 20; i++) {
     appendFileSync(join(root, 'd1/1'), 'y')
@@ -203,7 +204,8 @@ test('a root that goes while nobody asks is lost, and restored when it is back',
   const root = join(base, 'root')
   makeTree(root)
   const { changes } = await watching(root, { backend: 'poll', interval: 5, recursive: true })
-  await expect.poll(() => lingers.mock.calls.length).toBe(1)
+  // A pass that takes longer than they may be apart, on a busy machine, is followed by another call.
+  await expect.poll(() => lingers.mock.calls.length).toBeGreaterThan(0)
   renameSync(root, join(base, 'elsewhere'))
   await expect.poll(() => story(changes.splice(0), root)).toEqual(['lost .'])
   renameSync(join(base, 'elsewhere'), root)
