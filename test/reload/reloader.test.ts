@@ -263,7 +263,7 @@ test('events that change nothing do not put off the next try, however many there
   const { path } = file()
   const { told } = await reloading({ paths: [path], delay: 1000, retry: 50, action: { command: ['false'] } })
   writeFileSync(path, 'two')
-  await expect.poll(() => told.failures.length, PATIENCE).toBe(1)
+  await expect.poll(() => told.failures.length, PATIENCE).toBeGreaterThan(0)
   const touching = setInterval(() => utimesSync(path, new Date(), new Date()), 20)
   onTestFinished(() => clearInterval(touching))
   await expect.poll(() => told.failures.length, PATIENCE).toBeGreaterThan(3)
@@ -274,7 +274,7 @@ test('what is missing while something fails is asked for at the pace of `retry`'
   const retry = 50
   const { reloader, told } = await reloading({ paths: [path], retry, action: { command: ['false'] } })
   writeFileSync(path, 'two')
-  await expect.poll(() => told.failures.length, PATIENCE).toBe(1)
+  await expect.poll(() => told.failures.length, PATIENCE).toBeGreaterThan(0)
   rmSync(path)
   await expect.poll(() => told.errors.length, PATIENCE).toBe(1)
   const began = performance.now()
