@@ -1,0 +1,223 @@
+import { constants } from 'node:os'
+import type { Kind } from '../../../src/index.ts'
+import {
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_CREATE,
+  IN_DELETE,
+  IN_ISDIR,
+  IN_MODIFY,
+  IN_MOVE_SELF,
+  IN_MOVED_FROM,
+  IN_MOVED_TO,
+} from '../../../src/inotify/constants.ts'
+import { type FileTree, Refused } from './file_tree.ts'
+import type { Inode } from './inode.ts'
+
+const { EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY } = constants.errno
+
+/** A call under way: what is yielded is that something has been done that others can see, with more of it to come. */
+export type Call = Generator<void, void>
+
+/**
+ * The system calls that change files. The tree is changed first, and each event comes a step later: whoever looks up a name meanwhile is
+ * ahead of the queue. Who lists the directory is not, for a call holds it locked until its events are queued (fs/namei.c).
+ */
+export class FileOperations {
+  readonly #tree: FileTree
+  #cookie = 0
+
+  constructor(tree: FileTree) {
+    this.#tree = tree
+  }
+
+  /** open(2) with O_CREAT and O_TRUNC, write(2) and close(2). */
+  *write(path: string): Call {
+    const { parent, name, inode } = this.#tree.target(path)
+    if (inode?.isDirectory) throw new Refused(EISDIR, path)
+    const file = inode ?? this.#tree.make('file')
+    if (inode === undefined) yield* this.#create(parent, name, file)
+    else {
+      this.#tree.write(file)
+      yield
+      this.#notify(parent, IN_MODIFY, name)
+      yield
+    }
+    yield* this.#append(parent, name, file)
+  }
+
+  /** The same, without a write(2): an empty file. */
+  *create(path: string): Call {
+    const { parent, name, inode } = this.#tree.target(path)
+    if (inode?.isDirectory) throw new Refused(EISDIR, path)
+    if (inode === undefined) yield* this.#create(parent, name, this.#tree.make('file'))
+    else {
+      this.#tree.write(inode, 0)
+      yield
+      this.#notify(parent, IN_MODIFY, name)
+      yield
+    }
+    this.#notify(parent, IN_CLOSE_WRITE, name)
+  }
+
+  /** open(2) with O_CREAT and without O_TRUNC, write(2) and close(2). */
+  *append(path: string): Call {
+    const { parent, name, inode } = this.#tree.target(path)
+    if (inode?.isDirectory) throw new Refused(EISDIR, path)
+    const file = inode ?? this.#tree.make('file')
+    if (inode === undefined) yield* this.#create(parent, name, file)
+    yield* this.#append(parent, name, file)
+  }
+
+  /** open(2), ftruncate(2), close(2). */
+  *truncate(path: string): Call {
+    const { parent, name, inode } = this.#tree.target(path)
+    if (inode === undefined) throw new Refused(ENOENT, path)
+    this.#tree.write(inode, 1)
+    yield
+    this.#notify(parent, IN_MODIFY, name)
+    yield
+    this.#notify(parent, IN_CLOSE_WRITE, name)
+  }
+
+  /** mkdir(2), mkfifo(3) or symlink(2). */
+  *make(path: string, kind: Kind, target = ''): Call {
+    const { parent, name, inode } = this.#tree.place(path)
+    if (inode !== undefined) throw new Refused(EEXIST, path)
+    yield* this.#create(parent, name, this.#tree.make(kind, target))
+  }
+
+  /** unlink(2) or rmdir(2). */
+  *remove(path: string): Call {
+    const { parent, name, inode } = this.#tree.place(path)
+    if (inode === undefined) throw new Refused(ENOENT, path)
+    if (inode.children.size > 0) throw new Refused(ENOTEMPTY, path)
+    this.#lock(parent)
+    parent.children.delete(name)
+    inode.isRemoved = true
+    inode.ctime = this.#touch(parent)
+    yield
+    // d_delete_notify: the inode's own events are first, unless somebody has it open.
+    this.#tree.reap(inode)
+    this.#notify(parent, IN_DELETE | isDirBit(inode), name)
+    this.#unlock(parent)
+  }
+
+  /** chmod(2), chown(2), utimes(2). */
+  *attrib(path: string, mode?: number): Call {
+    const { parent, name, inode } = this.#tree.target(path)
+    if (inode === undefined) throw new Refused(ENOENT, path)
+    inode.mode = mode === undefined ? inode.mode : (inode.mode & 0o170000) | mode
+    inode.ctime = this.#tree.coarseNow
+    yield
+    this.#notify(parent, IN_ATTRIB | isDirBit(inode), name)
+    if (inode.isDirectory) this.#notify(inode, IN_ATTRIB | IN_ISDIR, '')
+  }
+
+  /** rename(2): over what is there, if anything is. */
+  *rename(from: string, to: string): Call {
+    const one = this.#tree.place(from)
+    const other = this.#tree.place(to)
+    const moved = one.inode
+    const target = other.inode
+    if (moved === undefined) throw new Refused(ENOENT, from)
+    if (moved === target) return
+    if (this.#isBelow(other.parent, moved)) throw new Refused(EINVAL, to)
+    if (target !== undefined && target.isDirectory !== moved.isDirectory)
+      throw new Refused(target.isDirectory ? EISDIR : ENOTDIR, to)
+    if (target !== undefined && target.children.size > 0) throw new Refused(ENOTEMPTY, to)
+    this.#lock(one.parent, other.parent)
+    one.parent.children.delete(one.name)
+    other.parent.children.set(other.name, moved)
+    moved.ctime = this.#touch(one.parent, other.parent)
+    if (target !== undefined) {
+      target.isRemoved = true
+      target.ctime = moved.ctime
+    }
+    yield
+    yield* this.#tellOfMove(moved, one, other, target)
+    this.#unlock(one.parent, other.parent)
+    // Its name's dentry goes with the call that put another in its place.
+    if (target !== undefined) this.#tree.reap(target)
+  }
+
+  /** renameat2(2) with RENAME_EXCHANGE. */
+  *exchange(path: string, otherPath: string): Call {
+    const one = this.#tree.place(path)
+    const other = this.#tree.place(otherPath)
+    const [a, b] = [one.inode, other.inode]
+    if (a === undefined || b === undefined) throw new Refused(ENOENT, path)
+    if (a === b) return
+    if (this.#isBelow(other.parent, a) || this.#isBelow(one.parent, b)) throw new Refused(EINVAL, path)
+    this.#lock(one.parent, other.parent)
+    one.parent.children.set(one.name, b)
+    other.parent.children.set(other.name, a)
+    a.ctime = b.ctime = this.#touch(one.parent, other.parent)
+    yield
+    yield* this.#tellOfMove(a, one, other, undefined)
+    yield* this.#tellOfMove(b, other, one, undefined)
+    this.#unlock(one.parent, other.parent)
+  }
+
+  // fsnotify_move.
+  *#tellOfMove(moved: Inode, from: Place, to: Place, target: Inode | undefined): Call {
+    const cookie = ++this.#cookie
+    this.#notify(from.parent, IN_MOVED_FROM | isDirBit(moved), from.name, cookie)
+    yield
+    this.#notify(to.parent, IN_MOVED_TO | isDirBit(moved), to.name, cookie)
+    yield
+    // Its link count.
+    if (target !== undefined) this.#notify(target, IN_ATTRIB | isDirBit(target), '')
+    this.#notify(moved, IN_MOVE_SELF, '')
+  }
+
+  *#create(parent: Inode, name: string, inode: Inode): Call {
+    this.#lock(parent)
+    parent.children.set(name, inode)
+    this.#touch(parent)
+    yield
+    this.#notify(parent, IN_CREATE | isDirBit(inode), name)
+    this.#unlock(parent)
+    if (inode.kind === 'file') yield
+  }
+
+  *#append(parent: Inode, name: string, file: Inode): Call {
+    this.#tree.write(file)
+    yield
+    this.#notify(parent, IN_MODIFY, name)
+    yield
+    this.#notify(parent, IN_CLOSE_WRITE, name)
+  }
+
+  #notify(inode: Inode, mask: number, name: string, cookie = 0): void {
+    for (const [group, mark] of inode.marks) group.notify(mark, mask, cookie, name)
+  }
+
+  #touch(...directories: Inode[]): number {
+    const now = this.#tree.coarseNow
+    for (const directory of directories) directory.mtime = directory.ctime = now
+    return now
+  }
+
+  #isBelow(inode: Inode, directory: Inode): boolean {
+    if (inode === directory) return true
+    return [...directory.children.values()].some((each) => each.isDirectory && this.#isBelow(inode, each))
+  }
+
+  #lock(...directories: Inode[]): void {
+    for (const directory of directories) directory.isLocked = true
+  }
+
+  #unlock(...directories: Inode[]): void {
+    for (const directory of directories) directory.isLocked = false
+  }
+}
+
+interface Place {
+  parent: Inode
+  name: string
+}
+
+function isDirBit(inode: Inode): number {
+  return inode.isDirectory ? IN_ISDIR : 0
+}

@@ -1,0 +1,214 @@
+import type { Change, Kind } from '../../../src/index.ts'
+import type { FileTree } from '../kernel/file_tree.ts'
+import { Refused } from '../kernel/file_tree.ts'
+import type { Inode } from '../kernel/inode.ts'
+import { ROOT } from './scenario.ts'
+
+/** What a consumer has of one path. */
+interface Known {
+  kind: Kind
+  /** What it held when it was told last; undefined: it was told of since. */
+  ino: number | undefined
+  /** How many writes there had been when it was told that this one holds something else. */
+  seen: number
+}
+
+type Names = Map<string, Known>
+
+/** A contract of the future: two names and all that is below them swap. */
+interface Exchange {
+  type: 'exchange'
+  path: string
+  other: string
+}
+
+const isWithin = (path: string, above: string) => path === above || path.startsWith(`${above}/`)
+
+/**
+ * A consumer that knows nothing but the changes, each applied alone to a plain map that refuses what does not fit; held against the tree.
+ * What no change says is held back until {@link judge}.
+ */
+export class Judge {
+  readonly #tree: FileTree
+  readonly #follow: boolean
+  #names: Names = new Map()
+  // Put aside by a rename with `replaced: false`: half an exchange.
+  #aside = new Map<string, Names>()
+  #isLost = false
+  #misfits: string[] = []
+
+  constructor(tree: FileTree, follow: boolean) {
+    this.#tree = tree
+    this.#follow = follow
+    this.#learn()
+  }
+
+  apply(changes: Iterable<Change | Exchange>): void {
+    for (const change of changes) this.#apply(change)
+  }
+
+  /** What is wrong, in a few lines; none if nothing is. */
+  judge(): string[] {
+    const wrong = this.#misfits
+    this.#misfits = []
+    for (const path of this.#aside.keys()) wrong.push(`half an exchange is told: what was at ${path}?`)
+    this.#aside.clear()
+    const there = this.#visible()
+    if (this.#isLost !== (there === undefined))
+      wrong.push(this.#isLost ? 'lost is told of a root that is there' : 'the root is lost: not told')
+    if (there === undefined || this.#isLost) return wrong
+    for (const [path, inode] of there) wrong.push(...this.#compare(path, inode))
+    for (const path of this.#names.keys()) if (!there.has(path)) wrong.push(`${path} is gone: not told`)
+    this.#learn()
+    return wrong
+  }
+
+  #compare(path: string, { kind, inode: { ino, version } }: Seen): string[] {
+    const known = this.#names.get(path)
+    if (known === undefined) return [`${kind} ${path} is there: not told`]
+    if (known.kind !== kind) return [`${path} is a ${kind}: told as ${known.kind}`]
+    if (kind !== 'file') return []
+    if (known.ino !== undefined && known.ino !== ino) return [`${path} is another file: not told`]
+    return version > known.seen ? [`${path} was written: not told since`] : []
+  }
+
+  #apply(change: Change | Exchange): void {
+    const { path } = change
+    const seen = this.#tree.writes
+    switch (change.type) {
+      case 'create':
+        if (this.#names.has(path)) this.#refuse(change, 'is there')
+        this.#take(path)
+        this.#names.set(path, { kind: change.kind, ino: undefined, seen })
+        this.#expectParent(path, change)
+        return
+      case 'delete':
+        if (!this.#names.has(path)) this.#refuse(change, 'is not there')
+        this.#take(path)
+        return
+      case 'modify':
+      case 'attrib': {
+        const known = this.#names.get(path)
+        if (known === undefined) this.#refuse(change, 'is not there')
+        else if (change.type === 'modify') this.#names.set(path, { ...known, ino: undefined, seen })
+        return
+      }
+      case 'rename':
+        this.#rename(change)
+        return
+      case 'exchange': {
+        const [one, other] = [this.#take(path), this.#take(change.other)]
+        if (one.size === 0 || other.size === 0) this.#refuse(change, 'lacks one of the two')
+        this.#put(path, other)
+        this.#put(change.other, one)
+        return
+      }
+      case 'lost':
+        this.#isLost = true
+        return
+      case 'restored':
+        this.#isLost = false
+        return
+    }
+  }
+
+  #rename(change: Extract<Change, { type: 'rename' }>): void {
+    const { from, path, replaced, kind } = change
+    const aside = this.#aside.get(from)
+    this.#aside.delete(from)
+    const moved = aside ?? this.#take(from)
+    const top = moved.get('')
+    if (top === undefined) this.#refuse(change, 'is not there')
+    else if ((top.kind === 'directory') !== (kind === 'directory')) this.#refuse(change, `is a ${top.kind}`)
+    const displaced = this.#take(path)
+    if (replaced && displaced.size === 0) this.#refuse(change, 'replaces nothing')
+    if (!replaced && displaced.size > 0) this.#aside.set(path, displaced)
+    const follow = (other: string) => (isWithin(other, from) ? path + other.slice(from.length) : other)
+    this.#aside = new Map(
+      [...this.#aside].map(([other, names]) => [other === path ? other : follow(other), names]),
+    )
+    this.#put(path, moved)
+    if (top === undefined) this.#names.set(path, { kind, ino: undefined, seen: this.#tree.writes })
+    this.#expectParent(path, change)
+  }
+
+  #put(path: string, names: Names): void {
+    for (const [rest, known] of names) this.#names.set(path + rest, known)
+  }
+
+  /** What is at a path and below it, relative to it; it goes. */
+  #take(path: string): Names {
+    const taken: Names = new Map()
+    for (const [other, known] of this.#names) {
+      if (!isWithin(other, path)) continue
+      taken.set(other.slice(path.length), known)
+      this.#names.delete(other)
+    }
+    return taken
+  }
+
+  #expectParent(path: string, change: Change): void {
+    const parent = path.slice(0, path.lastIndexOf('/'))
+    if (parent !== ROOT && this.#names.get(parent)?.kind !== 'directory')
+      this.#refuse(change, 'is in nothing')
+  }
+
+  #refuse(change: Change | Exchange, why: string): void {
+    this.#misfits.push(`told '${inWords(change)}', which ${why}`)
+  }
+
+  /** All is known as it is. */
+  #learn(): void {
+    const there = this.#visible()
+    if (there === undefined) return
+    this.#names = new Map(
+      [...there].map(([path, { kind, inode }]) => [path, { kind, ino: inode.ino, seen: this.#tree.writes }]),
+    )
+  }
+
+  #visible(): Map<string, Seen> | undefined {
+    const found = new Map<string, Seen>()
+    const root = this.#at(ROOT)
+    if (root === undefined || !root.isDirectory) return undefined
+    this.#descend(ROOT, root, [root], found)
+    return found
+  }
+
+  #descend(path: string, directory: Inode, above: readonly Inode[], found: Map<string, Seen>): void {
+    for (const [name, inode] of directory.children) {
+      const entry = `${path}/${name}`
+      const target = this.#follow && inode.kind === 'symlink' ? this.#at(entry) : inode
+      // A link to a directory that it lies in leads round in a circle, and is a link.
+      const isEntered = target?.isDirectory === true && !above.includes(target)
+      const seen = isEntered ? target : inode
+      found.set(entry, { kind: seen.kind, inode: seen })
+      if (isEntered) this.#descend(entry, target, [...above, target], found)
+    }
+  }
+
+  #at(path: string): Inode | undefined {
+    try {
+      return this.#tree.at(path)
+    } catch (error) {
+      if (error instanceof Refused) return undefined
+      throw error
+    }
+  }
+}
+
+interface Seen {
+  kind: Kind
+  inode: Inode
+}
+
+/** 'rename /t/a /t/b replaced (rescan)'. */
+export function inWords(change: Change | Exchange): string {
+  const words: string[] = [change.type]
+  if (change.type === 'rename') words.push(change.from)
+  words.push(change.path)
+  if (change.type === 'exchange') words.push(change.other)
+  if (change.type === 'rename' && change.replaced) words.push('replaced')
+  return 'source' in change && change.source !== 'inotify'
+    ? `${words.join(' ')} (${change.source})`
+    : words.join(' ')
+}

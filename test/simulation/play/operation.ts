@@ -1,0 +1,56 @@
+import type { Call, FileOperations } from '../kernel/file_operations.ts'
+import type { FileTree } from '../kernel/file_tree.ts'
+
+/** What the writer does. Paths are absolute. */
+export type Operation =
+  | { type: 'create' | 'write' | 'append' | 'mkdir' | 'remove' | 'chmod' | 'touch'; path: string }
+  | { type: 'rename' | 'exchange'; path: string; other: string }
+  // 'swap': another link is made and renamed over this one.
+  | { type: 'symlink' | 'swap'; path: string; target: string }
+
+/** The system calls that an operation is made of. */
+export function* callsOf(operation: Operation, files: FileOperations, tree: FileTree): Call {
+  const { type, path } = operation
+  switch (type) {
+    case 'create':
+      return yield* files.create(path)
+    case 'write':
+      return yield* files.write(path)
+    case 'append':
+      return yield* files.append(path)
+    case 'mkdir':
+      return yield* files.make(path, 'directory')
+    case 'remove':
+      return yield* removeAll(path, files, tree)
+    case 'chmod':
+      return yield* files.attrib(path, 0o700)
+    case 'touch':
+      return yield* files.attrib(path)
+    case 'rename':
+      return yield* files.rename(path, operation.other)
+    case 'exchange':
+      return yield* files.exchange(path, operation.other)
+    case 'symlink':
+      return yield* files.make(path, 'symlink', operation.target)
+    case 'swap':
+      yield* files.make(`${path}~`, 'symlink', operation.target)
+      yield
+      return yield* files.rename(`${path}~`, path)
+  }
+}
+
+function* removeAll(path: string, files: FileOperations, tree: FileTree): Call {
+  const { inode } = tree.place(path)
+  for (const name of [...(inode?.children.keys() ?? [])]) {
+    yield* removeAll(`${path}/${name}`, files, tree)
+    yield
+  }
+  yield* files.remove(path)
+}
+
+/** 'rename /t/a/f /t/b/f'. */
+export function spoken(operation: Operation): string {
+  const { type, path } = operation
+  if ('other' in operation) return `${type} ${path} ${operation.other}`
+  return 'target' in operation ? `${type} ${path} -> ${operation.target}` : `${type} ${path}`
+}

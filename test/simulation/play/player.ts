@@ -1,0 +1,227 @@
+import type { Change } from '../../../src/index.ts'
+import { Watcher } from '../../../src/watch/watcher.ts'
+import { Refused } from '../kernel/file_tree.ts'
+import { World } from '../world/world.ts'
+import { inWords, Judge } from './judge.ts'
+import { callsOf, type Operation, spoken } from './operation.ts'
+import { ROOT, type Scenario } from './scenario.ts'
+
+const MOST_STEPS = 5000
+
+/** What became of a scenario. */
+export interface Outcome {
+  /** What is wrong; none: nothing. */
+  wrong: string[]
+  /** How many steps there were to choose from, up to the first sync(). */
+  steps: number
+  /** The choices that were made there: how many there were, and of whom. */
+  options: number[]
+  /** Who did what, and what was told. Only where it was asked for. */
+  story: Array<{ who: string; what: string }>
+}
+
+interface Actor {
+  who: string
+  canStep(): boolean
+  step(): string
+}
+
+/** The real engine on a world of its own, in which everything happens when the schedule says so. */
+export class Player {
+  readonly #scenario: Scenario
+  readonly #world: World
+  readonly #actors: Actor[]
+  readonly #outcome: Outcome = { wrong: [], steps: 0, options: [], story: [] }
+  readonly #isTold: boolean
+  #writing: Generator<void, void> | undefined
+  #doing = ''
+  #last = 'writer'
+  #judge: Judge | undefined
+
+  /** @param isTold whether the outcome has a story */
+  constructor(scenario: Scenario, isTold = false) {
+    this.#scenario = scenario
+    this.#isTold = isTold
+    const { queue, watches, namesPerRead } = scenario.settings
+    const world = new World({ queue, watches: watches || Number.POSITIVE_INFINITY, namesPerRead })
+    this.#world = world
+    for (const operation of scenario.before) this.#perform(operation)
+    const walkers = ['walker', 'poller'].flatMap((who, i): Actor[] => [
+      {
+        who: `${who}'s records`,
+        canStep: () => world.walkers[i]?.canHandOver ?? false,
+        step: () => world.walkers[i]?.handOver() ?? '',
+      },
+      {
+        who,
+        canStep: () => world.walkers[i]?.canStep ?? false,
+        step: () => world.walkers[i]?.step() ?? '',
+      },
+    ])
+    this.#actors = [
+      ...walkers,
+      { who: 'calls', canStep: () => world.calls.length > 0, step: () => this.#answer() },
+      { who: 'events', canStep: () => world.inotify?.isReadable ?? false, step: () => this.#read() },
+      { who: 'writer', canStep: () => this.#writing !== undefined, step: () => this.#write() },
+      { who: 'timer', canStep: () => Number.isFinite(world.clock.wait), step: () => this.#fire() },
+    ]
+  }
+
+  play(): Outcome {
+    const { settings, operations } = this.#scenario
+    const { source, followSymlinks, isPatient } = settings
+    const backend = source === 'poll' ? 'poll' : 'auto'
+    const watcher = new Watcher(ROOT, { recursive: true, backend, followSymlinks }, this.#world)
+    watcher.on('error', (error) => this.#onError(error))
+    watcher.on('changes', (changes) => this.#onChanges(changes))
+    try {
+      this.#until(watcher.ready, 'ready', false)
+      this.#untilQuiet(false)
+      this.#judge = new Judge(this.#world.tree, followSymlinks)
+      this.#last = 'writer'
+      this.#writing = this.#writeAll(operations)
+      if (isPatient) this.#untilQuiet(true)
+      else while (this.#writing !== undefined) this.#step(true)
+      this.#until(watcher.sync(), 'sync()', true)
+      this.#outcome.wrong.push(...this.#judge.judge())
+      this.#untilQuiet(false)
+      this.#until(watcher.sync(), 'the second sync()', false)
+      this.#outcome.wrong.push(...this.#judge.judge().map((each) => `after the second sync(): ${each}`))
+    } catch (error) {
+      this.#outcome.wrong.push(String(error))
+    }
+    this.#writing = undefined
+    let isClosed = false
+    watcher.close().then(() => {
+      isClosed = true
+    })
+    for (let i = 0; !isClosed && i < MOST_STEPS; i++) {
+      drain()
+      if (!isClosed) this.#step(false, 'timer')
+    }
+    return this.#outcome
+  }
+
+  #until(done: Promise<void>, what: string, isChosen: boolean): void {
+    let result: { error?: unknown } | undefined
+    done.then(
+      () => {
+        result = {}
+      },
+      (error) => {
+        result = { error }
+      },
+    )
+    drain()
+    for (let i = 0; result === undefined; i++) {
+      if (i > MOST_STEPS) throw new Error(`${what} does not end`)
+      if (!this.#step(isChosen)) throw new Error(`${what} waits for nothing`)
+    }
+    if ('error' in result) throw new Error(`${what} rejects: ${result.error}`)
+  }
+
+  /** Until there is nothing to do but to wait for a time to come. */
+  #untilQuiet(isChosen: boolean): void {
+    drain()
+    for (let i = 0; this.#step(isChosen, 'timer'); i++)
+      if (i > MOST_STEPS) throw new Error('it does not become quiet')
+  }
+
+  /** One step of somebody's; false: nobody can go on. */
+  #step(isChosen: boolean, unless = ''): boolean {
+    const able = this.#actors.filter((each) => each.who !== unless && each.canStep())
+    const [first] = able
+    if (first === undefined) return false
+    const usual = able.find(({ who }) => who === this.#last) ?? first
+    const { choices, settings } = this.#scenario
+    let actor = usual
+    if (isChosen) {
+      const choice = (choices[this.#outcome.steps++] ?? 0) % able.length
+      this.#outcome.options.push(able.length)
+      if (choice > 0) actor = able.filter((each) => each !== usual)[choice - 1] ?? usual
+    }
+    this.#last = actor.who
+    this.#world.clock.pass(settings.msPerStep)
+    const what = actor.step()
+    if (this.#isTold && this.#judge !== undefined) this.#outcome.story.push({ who: actor.who, what })
+    drain()
+    return true
+  }
+
+  #write(): string {
+    const next = this.#writing?.next()
+    if (next?.done) this.#writing = undefined
+    return this.#doing
+  }
+
+  *#writeAll(operations: readonly Operation[]): Generator<void, void> {
+    for (const [i, operation] of operations.entries()) {
+      this.#doing = spoken(operation)
+      const calls = callsOf(operation, this.#world.files, this.#world.tree)
+      try {
+        if (this.#scenario.settings.isAtomic) for (const _ of calls);
+        else yield* calls
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+      }
+      if (i < operations.length - 1) yield
+    }
+  }
+
+  #perform(operation: Operation): void {
+    for (const _ of callsOf(operation, this.#world.files, this.#world.tree));
+    // What is there before is old.
+    this.#world.clock.pass(1000)
+  }
+
+  #answer(): string {
+    this.#world.calls.shift()?.()
+    return 'one is answered'
+  }
+
+  #read(): string {
+    return `${this.#world.inotify?.deliver().length ?? 0} are read`
+  }
+
+  #fire(): string {
+    const { clock } = this.#world
+    const { wait } = clock
+    clock.fire()
+    return wait === 0 ? 'fires' : `fires, after ${wait} ms`
+  }
+
+  #onChanges(changes: Change[]): void {
+    this.#judge?.apply(changes)
+    if (this.#isTold) this.#outcome.story.push({ who: '  told', what: changes.map(inWords).join(', ') })
+  }
+
+  #onError(error: Error): void {
+    const isProvoked = this.#scenario.settings.watches > 0 && 'code' in error && error.code === 'ENOSPC'
+    if (!isProvoked) this.#outcome.wrong.push(`an error is told: ${error.message}`)
+  }
+}
+
+/** Plays a scenario: within a task of the event loop, which all the engine's promises are settled in. See {@link inTask}. */
+export function play(scenario: Scenario, isTold = false): Outcome {
+  return new Player(scenario, isTold).play()
+}
+
+/** Runs what plays scenarios, where microtasks can be run from: in one, they wait for it to end. */
+export function inTask<T>(run: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    setImmediate(() => {
+      try {
+        resolve(run())
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+}
+
+const ticks = process as NodeJS.Process & { _tickCallback(): void }
+
+// All that the engine can do by itself. A turn of the event loop does the same and takes thirty times as long.
+function drain(): void {
+  ticks._tickCallback()
+}

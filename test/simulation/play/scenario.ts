@@ -1,0 +1,57 @@
+import type { Operation } from './operation.ts'
+
+/** What is watched. */
+export const ROOT = '/t'
+
+/** All of a schedule: it plays the same each time. */
+export interface Scenario {
+  settings: Settings
+  /** What is there before the watch. */
+  before: readonly Operation[]
+  operations: readonly Operation[]
+  /** At each step, which of those who could go on goes on: 0 for the one who went last, if it can. Behind the end all are 0. */
+  choices: readonly number[]
+}
+
+export interface Settings {
+  source: 'inotify' | 'poll'
+  /** How many events the kernel's queue holds. */
+  queue: number
+  /** How many watches there are to be had; 0: as many as are asked for. */
+  watches: number
+  followSymlinks: boolean
+  /** How many names a directory gives at once. */
+  namesPerRead: number
+  /** How long each step takes. */
+  msPerStep: number
+  /** A system call of the writer's is one step; else each of its events is one. */
+  isAtomic: boolean
+  /** sync() is called when all is quiet; else when the writer is done. */
+  isPatient: boolean
+}
+
+export const ORDINARY: Settings = {
+  source: 'inotify',
+  queue: 8,
+  watches: 0,
+  followSymlinks: false,
+  namesPerRead: 100,
+  msPerStep: 1,
+  isAtomic: true,
+  isPatient: false,
+}
+
+/** Three directories, three files; and a file and a directory elsewhere. */
+export const SMALL_TREE: readonly Operation[] = [
+  { type: 'mkdir', path: '/t' },
+  { type: 'mkdir', path: '/t/a' },
+  { type: 'mkdir', path: '/t/a/d' },
+  { type: 'mkdir', path: '/t/b' },
+  { type: 'write', path: '/t/a/f' },
+  { type: 'write', path: '/t/a/d/h' },
+  { type: 'write', path: '/t/b/g' },
+  { type: 'mkdir', path: '/out' },
+  { type: 'mkdir', path: '/out/o' },
+  { type: 'write', path: '/out/o/p' },
+  { type: 'write', path: '/out/x' },
+]

@@ -1,0 +1,153 @@
+import { constants } from 'node:os'
+import type { Entry } from '../../../src/watch/scan/entry.ts'
+import type { WalkRequest } from '../../../src/watch/scan/walk_request.ts'
+import type { RecordSpec } from '../../watch/scan/records.ts'
+import { VANISHED } from '../../watch/scan/records.ts'
+import { type FileTree, Refused } from '../kernel/file_tree.ts'
+import type { Inode } from '../kernel/inode.ts'
+import type { InotifyGroup } from '../kernel/inotify_group.ts'
+
+const LOOK = 2
+const { ENOENT, ENOTDIR, ESTALE } = constants.errno
+
+/** What a walk does, one thing at a time; what is yielded says what was done, for people. */
+export type Steps<T> = Generator<string, T>
+
+/** What was found at a directory. It is held open until {@link FileTree.close}, unless there was none. */
+export interface Visit {
+  spec: Omit<RecordSpec, 'id'>
+  directory: Inode | undefined
+  subdirectories: string[]
+}
+
+/** Visits one directory as native/scan/dir_reader.cc does: opens it, adds its watch, reads its names, asks for each one's stat. */
+export class DirReader {
+  readonly #tree: FileTree
+  readonly #namesPerRead: number
+  /** What it waits for: the directory is not to be listed while a call holds it locked. */
+  awaits: Inode | undefined
+
+  constructor(tree: FileTree, namesPerRead: number) {
+    this.#tree = tree
+    this.#namesPerRead = namesPerRead
+  }
+
+  *visit(
+    request: WalkRequest,
+    above: Inode | undefined,
+    name: string,
+    watching: { group: InotifyGroup; mask: number } | undefined,
+  ): Steps<Visit> {
+    const spec: Visit['spec'] = { name, mountId: 1, flags: request.names === undefined ? 0 : LOOK }
+    const path = [request.root, request.rel].filter(Boolean).join('/')
+    const spoken = above === undefined ? path : `${name} in ${above.ino}`
+    let directory: Inode
+    try {
+      directory = this.#tree.open(
+        above === undefined ? this.#openRequest(request) : this.#openChild(above, name),
+      )
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      spec.error = -error.errno
+      yield `fails to open ${spoken}`
+      return { spec, directory: undefined, subdirectories: [] }
+    }
+    spec.ino = directory.ino
+    spec.mode = directory.mode
+    yield `opens ${spoken}`
+    const entries: Array<[string, Entry]> = []
+    spec.entries = entries
+    if (request.names !== undefined) {
+      yield* this.#look(directory, request.names, entries)
+      this.#tree.close(directory)
+      return { spec, directory: undefined, subdirectories: [] }
+    }
+    if (request.watch && watching !== undefined) {
+      spec.wd = watching.group.add(directory, watching.mask)
+      this.awaits = directory
+      yield `watches ${spoken}`
+    }
+    yield* this.#list(directory, request, spec, entries)
+    const isDirectory = ([, { kind }]: [string, Entry]) => kind === 'directory'
+    const subdirectories = request.recursive ? entries.filter(isDirectory).map(([each]) => each) : []
+    if (subdirectories.length > 0) return { spec, directory, subdirectories }
+    this.#tree.close(directory)
+    return { spec, directory: undefined, subdirectories }
+  }
+
+  *#look(directory: Inode, names: readonly string[], entries: Array<[string, Entry]>): Steps<void> {
+    for (const name of names) {
+      const inode = directory.children.get(name)
+      if (inode !== undefined) entries.push([name, entryOf(inode, true)])
+      yield `looks at ${name} in ${directory.ino}`
+    }
+  }
+
+  // getdents(2) goes on behind the name that it came to last, in an order of its own.
+  *#list(
+    directory: Inode,
+    request: WalkRequest,
+    spec: Visit['spec'],
+    entries: Array<[string, Entry]>,
+  ): Steps<void> {
+    for (let cursor = -1; ; ) {
+      this.awaits = undefined
+      if (directory.isRemoved) {
+        spec.error = -ENOENT
+        return
+      }
+      const rest = [...directory.children]
+        .map(([name, inode]) => ({ name, inode, at: orderOf(name) }))
+        .filter(({ at }) => at > cursor)
+        .sort((a, b) => a.at - b.at)
+      const read = rest.slice(0, this.#namesPerRead)
+      yield `reads ${read.length} of ${rest.length} names in ${directory.ino}`
+      for (const { name, inode } of read) {
+        if (!request.stat) entries.push([name, entryOf(inode, false)])
+        else yield* this.#stat(directory, name, spec, entries)
+      }
+      if (read.length === rest.length) return
+      cursor = read.at(-1)?.at ?? cursor
+      this.awaits = directory
+    }
+  }
+
+  *#stat(directory: Inode, name: string, spec: Visit['spec'], entries: Array<[string, Entry]>): Steps<void> {
+    const inode = directory.children.get(name)
+    if (inode === undefined) spec.flags = (spec.flags ?? 0) | VANISHED
+    else entries.push([name, entryOf(inode, true)])
+    yield `asks for ${name} in ${directory.ino}`
+  }
+
+  #openRequest({ root, rel, parentIno }: WalkRequest): Inode {
+    let inode = this.#tree.at(root)
+    if (!inode.isDirectory) throw new Refused(ENOTDIR, root)
+    const names = rel === '' ? [] : rel.split('/')
+    for (const [i, name] of names.entries()) {
+      if (i === names.length - 1 && parentIno !== undefined && inode.ino !== parentIno)
+        throw new Refused(ESTALE, rel)
+      inode = this.#openChild(inode, name)
+    }
+    return inode
+  }
+
+  #openChild(parent: Inode, name: string): Inode {
+    const inode = this.#tree.child(parent, name)
+    if (!inode.isDirectory) throw new Refused(ENOTDIR, name)
+    return inode
+  }
+}
+
+function entryOf({ kind, ino, mode, isRemoved, size, mtime, ctime, btime }: Inode, stat: boolean): Entry {
+  if (!stat) return { kind, ino }
+  const nlink = isRemoved ? 0 : 1
+  const times = { mtime: mtime * 1e6, ctime: ctime * 1e6, ctimeMs: ctime, btimeMs: btime }
+  return { kind, ino, stat: { mode, uid: 0, gid: 0, nlink, size, ...times } }
+}
+
+/** Where a name stands in its directory, as a hash has it. Never the same for two. */
+function orderOf(name: string): number {
+  let order = 0
+  for (const letter of name) order = (order * 31 + letter.charCodeAt(0)) % 1_000_003
+  return order
+}

@@ -1,0 +1,27 @@
+/** What the addon's DigestCache does (native/record/digest_cache.cc): what was found in the last pass that was taken in is known. */
+export class KnownDigests {
+  #known = new Set<string>()
+  #found = new Set<string>()
+
+  begin(): void {
+    this.#found = new Set()
+  }
+
+  find(digest: string): void {
+    this.#found.add(digest)
+  }
+
+  knows(digest: string): boolean {
+    return this.#known.has(digest)
+  }
+
+  commit(): void {
+    this.#known = this.#found
+    this.#found = new Set()
+  }
+
+  forget(): void {
+    this.#known = new Set()
+    this.begin()
+  }
+}

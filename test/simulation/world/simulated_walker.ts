@@ -1,0 +1,177 @@
+import { closedError } from '../../../src/watch/report/watch_error.ts'
+import { type Listing, listingsIn, type Taker } from '../../../src/watch/scan/listing.ts'
+import type { WalkRequest } from '../../../src/watch/scan/walk_request.ts'
+import type { InotifyInstance, TreeWalker } from '../../../src/watch/system.ts'
+import { type RecordSpec, recordsOf } from '../../watch/scan/records.ts'
+import type { FileTree } from '../kernel/file_tree.ts'
+import { DirReader } from './dir_reader.ts'
+import { KnownDigests } from './known_digests.ts'
+import type { SimulatedClock } from './simulated_clock.ts'
+import type { SimulatedInotify } from './simulated_inotify.ts'
+import { Walk } from './walk.ts'
+
+interface Job {
+  requests: readonly WalkRequest[]
+  watching: { inotify: InotifyInstance; mask: number } | undefined
+  take: (listing: Listing) => void
+  taker: Taker | undefined
+  resolve: () => void
+  reject: (error: unknown) => void
+  failure?: { error: unknown }
+  // Of walks that are repeated: ms to the next one, 0: no more than this.
+  rest: number
+  most: number
+}
+
+/**
+ * A walker whose thread goes a step when the schedule says so, and whose records are handed over when it says so. See {@link TreeWalker}
+ * and native/walker.
+ */
+export class SimulatedWalker implements TreeWalker {
+  readonly #tree: FileTree
+  readonly #clock: SimulatedClock
+  readonly #reader: DirReader
+  readonly #digests = new KnownDigests()
+  #job: Job | undefined
+  #walk: Walk | undefined
+  #steps: Generator<string, void> | undefined
+  #records: RecordSpec[] = []
+  #hasTold = false
+  #isOver = false
+  #isClosed = false
+  #stopResting: (() => void) | undefined
+
+  constructor(tree: FileTree, clock: SimulatedClock, namesPerRead: number) {
+    this.#tree = tree
+    this.#clock = clock
+    this.#reader = new DirReader(tree, namesPerRead)
+  }
+
+  async walk(
+    requests: readonly WalkRequest[],
+    take: (listing: Listing) => void,
+    watching?: { inotify: InotifyInstance; mask: number },
+    taker?: Taker,
+  ): Promise<void> {
+    if (requests.length > 0) await this.#start({ requests, take, watching, taker, rest: 0, most: 0 })
+  }
+
+  async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
+    const found: Listing[] = []
+    const take = (listing: Listing) => void found.push(listing)
+    await this.#start({ requests, take, watching: undefined, taker: undefined, rest: first, most })
+    return found
+  }
+
+  cancel(): void {
+    if (this.#walk !== undefined) this.#walk.isCancelled = true
+    this.#stopResting?.()
+  }
+
+  /** The schedule's time is not the walker's. */
+  get took(): number {
+    return 0
+  }
+
+  commit(): void {
+    this.#digests.commit()
+  }
+
+  forget(): void {
+    this.#digests.forget()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.cancel()
+    this.#job?.reject(closedError())
+  }
+
+  /** Whether its thread can go on. */
+  get canStep(): boolean {
+    return this.#steps !== undefined && !this.#reader.awaits?.isLocked
+  }
+
+  /** Goes a step, and says which. */
+  step(): string {
+    const next = this.#steps?.next()
+    if (next?.done === false) return next.value
+    this.#steps = undefined
+    const job = this.#job
+    const isLast = job === undefined || job.most === 0 || this.#hasTold || this.#walk?.isCancelled
+    if (isLast) this.#isOver = true
+    else this.#restFrom(job)
+    return 'is through'
+  }
+
+  /** Whether there is something to hand over: records, or that it is over. */
+  get canHandOver(): boolean {
+    return this.#records.length > 0 || this.#isOver
+  }
+
+  handOver(): string {
+    const records = this.#records.splice(0)
+    const isOver = this.#isOver
+    const job = this.#job
+    if (job === undefined) return 'hands over nothing'
+    try {
+      if (job.failure === undefined && !this.#isClosed)
+        for (const listing of listingsIn(recordsOf(records), job.taker)) job.take(listing)
+    } catch (error) {
+      job.failure = { error }
+      this.cancel()
+    }
+    if (isOver) this.#end(job)
+    return `hands over ${records.length} listings${isOver ? ', all' : ''}`
+  }
+
+  #start(options: Omit<Job, 'resolve' | 'reject'>): Promise<void> {
+    if (this.#isClosed) return Promise.reject(closedError())
+    if (this.#job !== undefined) return Promise.reject(new Error('EBUSY: one walk at a time'))
+    return new Promise((resolve, reject) => {
+      this.#job = { ...options, resolve, reject }
+      this.#beginPass(this.#job)
+    })
+  }
+
+  #beginPass({ requests, watching }: Job): void {
+    this.#digests.begin()
+    this.#hasTold = this.#isOver = false
+    this.#walk = new Walk({
+      tree: this.#tree,
+      reader: this.#reader,
+      digests: this.#digests,
+      requests,
+      watching: watching && { group: (watching.inotify as SimulatedInotify).group, mask: watching.mask },
+      tell: (record) => {
+        this.#hasTold = true
+        this.#records.push(record)
+      },
+    })
+    this.#steps = this.#walk.run()
+  }
+
+  // Until there is something to tell.
+  #restFrom(job: Job): void {
+    const again = () => {
+      this.#stopResting = undefined
+      this.#beginPass(job)
+    }
+    const cancelTimer = this.#clock.after(job.rest, false, again)
+    job.rest = Math.min(2 * job.rest, job.most)
+    this.#digests.begin()
+    this.#stopResting = () => {
+      cancelTimer()
+      this.#stopResting = undefined
+      this.#isOver = true
+    }
+  }
+
+  #end({ failure, resolve, reject }: Job): void {
+    this.#job = undefined
+    this.#walk = undefined
+    this.#isOver = false
+    if (failure === undefined) resolve()
+    else reject(failure.error)
+  }
+}

@@ -1,0 +1,87 @@
+import { InotifyError } from '../../../src/errors.ts'
+import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
+import type { InotifyInstance, TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
+import { FileOperations } from '../kernel/file_operations.ts'
+import { FileTree, Refused } from '../kernel/file_tree.ts'
+import { InotifyGroup } from '../kernel/inotify_group.ts'
+import { SimulatedClock } from './simulated_clock.ts'
+import { SimulatedInotify } from './simulated_inotify.ts'
+import { SimulatedWalker } from './simulated_walker.ts'
+
+export interface WorldOptions {
+  /** fs.inotify.max_queued_events. */
+  queue: number
+  /** fs.inotify.max_user_watches. */
+  watches: number
+  /** How many names getdents(2) gives at once. */
+  namesPerRead: number
+}
+
+/** One machine: files, an inotify instance, walkers, a clock; and what the engine asks of them. */
+export class World implements WatchSystem {
+  readonly clock = new SimulatedClock()
+  readonly tree = new FileTree(() => this.clock.coarseNow())
+  readonly files = new FileOperations(this.tree)
+  readonly walkers: SimulatedWalker[] = []
+  /** Asynchronous calls that wait to be answered. */
+  readonly calls: Array<() => void> = []
+  readonly directoryMask = DIRECTORY_MASK
+  inotify: SimulatedInotify | undefined
+  readonly #options: WorldOptions
+
+  constructor(options: WorldOptions) {
+    this.#options = options
+  }
+
+  async choose(): Promise<{ backend: 'inotify'; why: string }> {
+    return { backend: 'inotify', why: 'simulated' }
+  }
+
+  async pseudoType(): Promise<undefined> {
+    return undefined
+  }
+
+  realpath(path: string): Promise<string> {
+    return this.#call(path, () => this.tree.resolve(path).realPath)
+  }
+
+  followSymlinks(path: string): ReturnType<WatchSystem['followSymlinks']> {
+    return this.#call(path, () => {
+      const { realPath, linkDirectories } = this.tree.resolve(path)
+      return { realPath, linkDirectories, links: [] }
+    })
+  }
+
+  watchMounts(): ReturnType<WatchSystem['watchMounts']> {
+    return { open: async () => {}, close: () => {} }
+  }
+
+  openInotify(): InotifyInstance {
+    const { queue, watches } = this.#options
+    this.inotify = new SimulatedInotify(this.tree, new InotifyGroup(queue, watches))
+    return this.inotify
+  }
+
+  kernelWatches(): Promise<Set<number> | undefined> {
+    return this.#call('', () => this.inotify?.group.wds)
+  }
+
+  openWalker(): TreeWalker {
+    const walker = new SimulatedWalker(this.tree, this.clock, this.#options.namesPerRead)
+    this.walkers.push(walker)
+    return walker
+  }
+
+  #call<T>(path: string, call: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.calls.push(() => {
+        try {
+          resolve(call())
+        } catch (error) {
+          const errno = error instanceof Refused ? error.errno : undefined
+          reject(errno === undefined ? error : new InotifyError({ errno, syscall: 'stat', path }))
+        }
+      })
+    })
+  }
+}
