@@ -128,7 +128,8 @@ export class Judge {
       [...this.#aside].map(([other, names]) => [other === path ? other : follow(other), names]),
     )
     this.#put(path, moved)
-    if (top === undefined) this.#names.set(path, { kind, ino: undefined, seen: this.#tree.writes })
+    // Of what was gone before anyone looked, the kind is known by now.
+    this.#names.set(path, { ...(top ?? { ino: undefined, seen: this.#tree.writes }), kind })
     this.#expectParent(path, change)
   }
 

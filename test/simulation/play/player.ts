@@ -4,7 +4,7 @@ import { Refused } from '../kernel/file_tree.ts'
 import { World } from '../world/world.ts'
 import { inWords, Judge } from './judge.ts'
 import { callsOf, type Operation, spoken } from './operation.ts'
-import { ROOT, type Scenario } from './scenario.ts'
+import { ROOT, type Scenario, TREES } from './scenario.ts'
 
 const MOST_STEPS = 5000
 
@@ -14,8 +14,8 @@ export interface Outcome {
   wrong: string[]
   /** How many steps there were to choose from, up to the first sync(). */
   steps: number
-  /** The choices that were made there: how many there were, and of whom. */
-  options: number[]
+  /** Who could go on at each of them, in the order of the choices. */
+  options: Array<readonly string[]>
   /** Who did what, and what was told. Only where it was asked for. */
   story: Array<{ who: string; what: string }>
 }
@@ -45,7 +45,7 @@ export class Player {
     const { queue, watches, namesPerRead } = scenario.settings
     const world = new World({ queue, watches: watches || Number.POSITIVE_INFINITY, namesPerRead })
     this.#world = world
-    for (const operation of scenario.before) this.#perform(operation)
+    for (const operation of TREES[scenario.tree]) this.#perform(operation)
     const walkers = ['walker', 'poller'].flatMap((who, i): Actor[] => [
       {
         who: `${who}'s records`,
@@ -129,16 +129,18 @@ export class Player {
 
   /** One step of somebody's; false: nobody can go on. */
   #step(isChosen: boolean, unless = ''): boolean {
-    const able = this.#actors.filter((each) => each.who !== unless && each.canStep())
+    let able = this.#actors.filter((each) => each.who !== unless && each.canStep())
+    // Time goes by as steps are made. It goes faster only when nobody has anything to do.
+    if (able.length > 1 && this.#world.clock.wait > 0) able = able.filter(({ who }) => who !== 'timer')
     const [first] = able
     if (first === undefined) return false
     const usual = able.find(({ who }) => who === this.#last) ?? first
     const { choices, settings } = this.#scenario
     let actor = usual
     if (isChosen) {
-      const choice = (choices[this.#outcome.steps++] ?? 0) % able.length
-      this.#outcome.options.push(able.length)
-      if (choice > 0) actor = able.filter((each) => each !== usual)[choice - 1] ?? usual
+      const options = [usual, ...able.filter((each) => each !== usual)]
+      this.#outcome.options.push(options.map(({ who }) => who))
+      actor = options[(choices[this.#outcome.steps++] ?? 0) % options.length] ?? usual
     }
     this.#last = actor.who
     this.#world.clock.pass(settings.msPerStep)

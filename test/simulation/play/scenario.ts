@@ -6,8 +6,7 @@ export const ROOT = '/t'
 /** All of a schedule: it plays the same each time. */
 export interface Scenario {
   settings: Settings
-  /** What is there before the watch. */
-  before: readonly Operation[]
+  tree: keyof typeof TREES
   operations: readonly Operation[]
   /** At each step, which of those who could go on goes on: 0 for the one who went last, if it can. Behind the end all are 0. */
   choices: readonly number[]
@@ -41,17 +40,24 @@ export const ORDINARY: Settings = {
   isPatient: false,
 }
 
-/** Three directories, three files; and a file and a directory elsewhere. */
-export const SMALL_TREE: readonly Operation[] = [
+const SMALL: readonly Operation[] = [
   { type: 'mkdir', path: '/t' },
   { type: 'mkdir', path: '/t/a' },
-  { type: 'mkdir', path: '/t/a/d' },
   { type: 'mkdir', path: '/t/b' },
+  { type: 'mkdir', path: '/t/b/d' },
   { type: 'write', path: '/t/a/f' },
-  { type: 'write', path: '/t/a/d/h' },
   { type: 'write', path: '/t/b/g' },
+  { type: 'write', path: '/t/b/d/h' },
   { type: 'mkdir', path: '/out' },
   { type: 'mkdir', path: '/out/o' },
   { type: 'write', path: '/out/o/p' },
   { type: 'write', path: '/out/x' },
 ]
+
+const LINKS: readonly Operation[] = [
+  { type: 'symlink', path: '/t/l', target: 'b' },
+  { type: 'symlink', path: '/t/k', target: '/out/o' },
+]
+
+/** What there is before the watch: three directories with three files, and a file and a directory elsewhere; and links to directories. */
+export const TREES = { small: SMALL, links: [...SMALL, ...LINKS] } as const

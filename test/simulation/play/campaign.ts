@@ -1,0 +1,53 @@
+import { inWords } from './in_words.ts'
+import { inTask } from './player.ts'
+import type { Scenario } from './scenario.ts'
+import { shrink } from './shrink.ts'
+
+/** A scenario and what was wrong with it when it was played. */
+export type Played = [scenario: Scenario, wrong: readonly string[]]
+
+// So many are played in one task of the event loop: the test runner is to hear of us now and then.
+const PLAYED_AT_ONCE = 50
+
+/**
+ * Plays so many. Throws an Error if any went wrong: how many, in what way, and the first of them shrunk and in words.
+ */
+export async function campaign(scenarios: Iterator<Played>, most: number): Promise<void> {
+  const ways = new Map<string, number>()
+  let first: Scenario | undefined
+  let failed = 0
+  let played = 0
+  const playSome = () => {
+    for (let i = 0; i < PLAYED_AT_ONCE && played < most; i++) {
+      const next = scenarios.next()
+      if (next.done) return false
+      played++
+      const [scenario, wrong] = next.value
+      const [way] = wrong
+      if (way === undefined) continue
+      failed++
+      first ??= scenario
+      const kind = way.replace(/\/[\w/~]+/g, '...')
+      ways.set(kind, (ways.get(kind) ?? 0) + 1)
+    }
+    return played < most
+  }
+  while (await inTask(playSome));
+  const failing = first
+  if (failing === undefined) return
+  const kinds = [...ways].map(([way, count]) => `${count} x '${way}'`).join(', ')
+  const words = await inTask(() => inWords(shrink(failing)))
+  throw new Error(`${failed} of ${played} schedules went wrong: ${kinds}. The first, shrunk:\n${words}`)
+}
+
+/** All of them, but in such an order that those at the beginning are of all sorts. */
+export function* shuffled<T>(all: readonly T[]): Generator<T> {
+  // Coprime to the length, and so it comes by each.
+  let stride = Math.floor(all.length * 0.618) || 1
+  while (commonDivisor(stride, all.length) > 1) stride++
+  for (let i = 0, at = 0; i < all.length; i++, at = (at + stride) % all.length) yield all[at] as T
+}
+
+function commonDivisor(a: number, b: number): number {
+  return b === 0 ? a : commonDivisor(b, a % b)
+}

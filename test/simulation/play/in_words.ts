@@ -1,0 +1,75 @@
+import { spoken } from './operation.ts'
+import { type Outcome, play } from './player.ts'
+import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
+
+const MOST_LINES = 20
+const LONGEST_LINE = 160
+
+/** A scenario that fails, for people, in at most 20 lines; and how it is played again. */
+export function inWords(scenario: Scenario): string {
+  const outcome = play(scenario, true)
+  const head = [
+    ...outcome.wrong.slice(0, 2).map((each) => `WRONG: ${each}`),
+    `with ${settingsInWords(scenario.settings)}: ${scenario.operations.map(spoken).join('; ')}`,
+  ]
+  const lines = storyInLines(outcome)
+  const room = MOST_LINES - head.length - 1
+  const left = lines.length - room + 1
+  const told = left > 1 ? [...lines.slice(0, room - 4), `... ${left} lines more`, ...lines.slice(-3)] : lines
+  return [...head.map(cut), ...told.map(cut), `SCHEDULE='${encode(scenario)}'`].join('\n')
+}
+
+/** All of it, whatever it takes. */
+export function wholeStory(scenario: Scenario): string {
+  const { wrong, story } = play(scenario, true)
+  return [...story.map(({ who, what }) => `${who}: ${what}`), ...wrong.map((each) => `WRONG: ${each}`)].join(
+    '\n',
+  )
+}
+
+/** To be played again, from the environment's SCHEDULE. */
+export function encode({ settings, tree, operations, choices }: Scenario): string {
+  const differing = Object.entries(settings).filter(
+    ([name, value]) => ORDINARY[name as keyof Settings] !== value,
+  )
+  return JSON.stringify({
+    settings: Object.fromEntries(differing),
+    tree,
+    operations,
+    choices,
+  })
+}
+
+export function decode(text: string): Scenario {
+  const given = JSON.parse(text) as Partial<Scenario>
+  const { settings, tree = 'small', operations = [], choices = [] } = given
+  return { settings: { ...ORDINARY, ...settings }, tree, operations, choices }
+}
+
+function settingsInWords({ source, queue, watches, ...others }: Settings): string {
+  const { followSymlinks, namesPerRead, msPerStep, isAtomic, isPatient } = others
+  return [
+    source === 'poll' ? 'polls' : `a queue of ${queue}`,
+    ...(watches > 0 ? [`${watches} watches`] : []),
+    ...(followSymlinks ? ['symlinks followed'] : []),
+    ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),
+    `${msPerStep} ms a step`,
+    ...(isAtomic ? [] : ['calls in steps']),
+    ...(isPatient ? ['sync() when all is quiet'] : []),
+  ].join(', ')
+}
+
+/** What one does in one go is a line. */
+function storyInLines({ story }: Outcome): string[] {
+  const turns: Array<{ who: string; whats: string[] }> = []
+  for (const { who, what } of story) {
+    const last = turns.at(-1)
+    if (last?.who !== who) turns.push({ who, whats: [what] })
+    else if (last.whats.at(-1) !== what) last.whats.push(what)
+  }
+  return turns.map(({ who, whats }) => `${who}: ${whats.join('; ')}`)
+}
+
+function cut(line: string): string {
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE - 3)}...` : line
+}

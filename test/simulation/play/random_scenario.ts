@@ -1,0 +1,113 @@
+import { randomFrom } from '../../watch/support.ts'
+import { FileOperations } from '../kernel/file_operations.ts'
+import { FileTree, Refused } from '../kernel/file_tree.ts'
+import { callsOf, type Operation } from './operation.ts'
+import { ROOT, type Scenario, type Settings, TREES } from './scenario.ts'
+
+type Random = (n: number) => number
+
+const MOST_OPERATIONS = 8
+const CHOICES = 300
+const NAMES = ['n', 'm', 'f', 'g', 'd'] as const
+const OUTSIDE = '/out'
+
+/** What random schedules are about. */
+export const SUBJECTS = ['events', 'polls', 'links', 'few watches'] as const
+export type Subject = (typeof SUBJECTS)[number]
+
+/** The scenario with this number. */
+export function scenarioFrom(seed: number, subject: Subject): Scenario {
+  const random = randomFrom(seed)
+  const settings = settingsFrom(random, subject)
+  const tree = subject === 'links' ? 'links' : 'small'
+  const operations = operationsFrom(random, TREES[tree], 1 + random(MOST_OPERATIONS), subject === 'links')
+  // From a choice now and then to one at nearly each step.
+  const rarity = pick(random, [2, 4, 10, 30])
+  const choices = Array.from({ length: CHOICES }, () => (random(rarity) === 0 ? 1 + random(6) : 0))
+  return { settings, tree, operations, choices }
+}
+
+function settingsFrom(random: Random, subject: Subject): Settings {
+  return {
+    source: subject === 'polls' ? 'poll' : 'inotify',
+    queue: pick(random, [2, 4, 8, 16, 64, 16384]),
+    watches: subject === 'few watches' ? 3 + random(5) : 0,
+    followSymlinks: subject === 'links',
+    namesPerRead: pick(random, [1, 2, 100, 100]),
+    msPerStep: pick(random, [0.1, 1, 5]),
+    isAtomic: random(2) === 0,
+    isPatient: random(3) === 0,
+  }
+}
+
+/** Operations that the kernel refuses none of. */
+export function operationsFrom(
+  random: Random,
+  before: readonly Operation[],
+  count: number,
+  hasLinks: boolean,
+): Operation[] {
+  const tree = new FileTree(() => 0)
+  const files = new FileOperations(tree)
+  const run = (operation: Operation) => {
+    for (const _ of callsOf(operation, files, tree));
+  }
+  for (const operation of before) run(operation)
+  const operations: Operation[] = []
+  for (let attempt = 0; operations.length < count && attempt < 20 * count; attempt++) {
+    const operation = operationFrom(random, tree, hasLinks)
+    try {
+      if (operation === undefined) continue
+      run(operation)
+      operations.push(operation)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+    }
+  }
+  return operations
+}
+
+function operationFrom(random: Random, tree: FileTree, hasLinks: boolean): Operation | undefined {
+  const all = [...tree.below('/')].map(([path, inode]) => ({ path: path.slice(1), kind: inode.kind }))
+  const inside = all.filter(({ path }) => path.startsWith(`${ROOT}/`))
+  const outside = all.filter(({ path }) => path.startsWith(`${OUTSIDE}/`))
+  const directories = [ROOT, ...inside.flatMap(({ path, kind }) => (kind === 'directory' ? [path] : []))]
+  const somewhere = () => `${pick(random, directories)}/${pick(random, NAMES)}`
+  const some = (paths: typeof all) => (paths.length === 0 ? '/none' : pick(random, paths).path)
+  const file = () => some(inside.filter(({ kind }) => kind === 'file'))
+  switch (random(hasLinks ? 16 : 14)) {
+    case 0:
+    case 1:
+      return { type: random(2) === 0 ? 'write' : 'create', path: somewhere() }
+    case 2:
+    case 3:
+    case 4:
+      return { type: random(3) === 0 ? 'append' : 'write', path: file() }
+    case 5:
+      return { type: 'mkdir', path: somewhere() }
+    case 6:
+    case 7:
+    case 8:
+      return { type: 'rename', path: some(inside), other: random(3) === 0 ? some(inside) : somewhere() }
+    case 9:
+      return { type: 'exchange', path: some(inside), other: some(random(4) === 0 ? outside : inside) }
+    case 10:
+      return { type: 'remove', path: some(inside) }
+    case 11:
+      return { type: 'rename', path: some(outside), other: random(3) === 0 ? some(inside) : somewhere() }
+    case 12:
+      return { type: 'rename', path: some(inside), other: `${OUTSIDE}/${pick(random, NAMES)}` }
+    case 13:
+      return { type: random(2) === 0 ? 'chmod' : 'touch', path: some(inside) }
+    case 14:
+      return { type: 'symlink', path: somewhere(), target: some(all) }
+    default: {
+      const links = inside.filter(({ kind }) => kind === 'symlink')
+      return { type: 'swap', path: some(links), target: some(all) }
+    }
+  }
+}
+
+function pick<T>(random: Random, values: readonly T[]): T {
+  return values[random(values.length)] as T
+}

@@ -1,0 +1,87 @@
+import { FileOperations } from '../kernel/file_operations.ts'
+import { FileTree, Refused } from '../kernel/file_tree.ts'
+import { callsOf, type Operation } from './operation.ts'
+import { play } from './player.ts'
+import { ORDINARY, type Scenario, TREES } from './scenario.ts'
+
+/**
+ * One of each kind that differs in what it does to this tree: what can be done to one file can be done to another, and one new name
+ * stands for all.
+ */
+const MENU: readonly Operation[] = [
+  { type: 'create', path: '/t/a/n' },
+  { type: 'write', path: '/t/a/f' },
+  { type: 'write', path: '/t/a/n' },
+  { type: 'write', path: '/t/b/d/h' },
+  { type: 'write', path: '/t/a/d/h' },
+  { type: 'rename', path: '/t/a/f', other: '/t/a/n' },
+  { type: 'rename', path: '/t/a/f', other: '/t/b/g' },
+  { type: 'rename', path: '/t/b/d/h', other: '/t/a/f' },
+  { type: 'rename', path: '/t/b/d', other: '/t/a/d' },
+  { type: 'rename', path: '/t/a', other: '/t/b/d/a' },
+  { type: 'rename', path: '/t/b', other: '/t/n' },
+  { type: 'exchange', path: '/t/a/f', other: '/t/b/g' },
+  { type: 'exchange', path: '/t/a', other: '/t/b' },
+  { type: 'exchange', path: '/t/a/f', other: '/t/b/d' },
+  { type: 'remove', path: '/t/a/f' },
+  { type: 'remove', path: '/t/b/d' },
+  { type: 'mkdir', path: '/t/a/n' },
+  { type: 'mkdir', path: '/t/a/n/m' },
+  { type: 'rename', path: '/out/x', other: '/t/a/f' },
+  { type: 'rename', path: '/out/o', other: '/t/b/o' },
+  { type: 'rename', path: '/t/a/f', other: '/out/n' },
+  { type: 'rename', path: '/t/b/d', other: '/out/d' },
+  { type: 'swap', path: '/t/a/n', target: 'f' },
+]
+
+const QUEUES = [2, 4, 8] as const
+
+/** Every sequence of so many operations of the menu that the kernel refuses none of. */
+export function sequencesOf(length: number): Operation[][] {
+  if (length === 0) return [[]]
+  return sequencesOf(length - 1).flatMap((sequence) =>
+    MENU.map((operation) => [...sequence, operation]).filter(isPossible),
+  )
+}
+
+/** Each with each queue. `isAtomic`: see {@link Settings}. */
+export function scenariosOf(length: number, isAtomic: boolean): Scenario[] {
+  return sequencesOf(length).flatMap((operations) =>
+    QUEUES.map((queue): Scenario => {
+      // Slow steps: a scan takes longer than what its times are trusted for.
+      const settings = { ...ORDINARY, queue, msPerStep: 5, isAtomic }
+      return { settings, tree: 'small', operations, choices: [] }
+    }),
+  )
+}
+
+/**
+ * Plays a scenario, and all that differ from it by so many preemptions at the most: of the writer, which the engine comes before; of the
+ * engine, which the writer comes before. With none the writer does all that it has to do, and then the engine. Whether the engine's own
+ * parts go in another order is left to random schedules: what they do to each other is little.
+ */
+export function* interleavings(scenario: Scenario, preemptions: number): Generator<[Scenario, string[]]> {
+  const { wrong, options } = play(scenario)
+  yield [scenario, wrong]
+  if (preemptions === 0) return
+  const start = scenario.choices.length
+  for (let step = start; step < options.length; step++) {
+    const able = options[step] ?? []
+    const choice = able[0] === 'writer' ? (able.length > 1 ? 1 : 0) : able.indexOf('writer')
+    if (choice <= 0) continue
+    const choices = [...scenario.choices, ...Array<number>(step - start).fill(0), choice]
+    yield* interleavings({ ...scenario, choices }, preemptions - 1)
+  }
+}
+
+function isPossible(operations: readonly Operation[]): boolean {
+  const tree = new FileTree(() => 0)
+  const files = new FileOperations(tree)
+  try {
+    for (const operation of [...TREES.small, ...operations]) for (const _ of callsOf(operation, files, tree));
+    return true
+  } catch (error) {
+    if (error instanceof Refused) return false
+    throw error
+  }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { campaign, type Played, shuffled } from './play/campaign.ts'
+import { decode, wholeStory } from './play/in_words.ts'
+import { inTask, play } from './play/player.ts'
+import { SUBJECTS, scenarioFrom } from './play/random_scenario.ts'
+import { interleavings, scenariosOf } from './play/sequences.ts'
+
+const { SCHEDULE, SCHEDULES = '1500', SEED = '1' } = process.env
+const most = Number(SCHEDULES)
+const timeout = 120_000 + 20 * most
+
+describe.skipIf(SCHEDULE !== undefined)('no change is lost, and each fits what was told before', () => {
+  test.each([
+    { operations: 1, preemptions: 2, isAtomic: false, count: Number.POSITIVE_INFINITY },
+    { operations: 2, preemptions: 2, isAtomic: true, count: Number.POSITIVE_INFINITY },
+    { operations: 2, preemptions: 1, isAtomic: false, count: most },
+    { operations: 3, preemptions: 2, isAtomic: true, count: most },
+    { operations: 4, preemptions: 1, isAtomic: true, count: most },
+  ])(
+    'sequences of $operations, $preemptions preemptions, calls in one step: $isAtomic',
+    { timeout },
+    async ({ operations, preemptions, isAtomic, count }) => {
+      await campaign(everyInterleaving(operations, isAtomic, preemptions), count)
+    },
+  )
+
+  test.each(SUBJECTS)('random: %s', { timeout }, async (subject) => {
+    await campaign(randomOnes(subject), Math.ceil(most / SUBJECTS.length))
+  })
+})
+
+test.runIf(SCHEDULE !== undefined)('the schedule given', async () => {
+  const scenario = decode(SCHEDULE ?? '')
+  expect(await inTask(() => play(scenario).wrong), await inTask(() => wholeStory(scenario))).toEqual([])
+})
+
+function* everyInterleaving(operations: number, isAtomic: boolean, preemptions: number): Generator<Played> {
+  for (const scenario of shuffled(scenariosOf(operations, isAtomic)))
+    yield* interleavings(scenario, preemptions)
+}
+
+function* randomOnes(subject: (typeof SUBJECTS)[number]): Generator<Played> {
+  for (let seed = Number(SEED); ; seed++) {
+    const scenario = scenarioFrom(seed, subject)
+    yield [scenario, play(scenario).wrong]
+  }
+}
