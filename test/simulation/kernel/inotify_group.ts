@@ -30,6 +30,8 @@ export class InotifyGroup {
   readonly #barrier = new Inode(-1, 'file', 0)
   readonly #reserve = new Inode(-2, 'file', 0)
   #reserved = 0
+  // As if others filled the queue all the time.
+  #isFull = false
 
   /** @param maxWatches how many it may have at once: fs.inotify.max_user_watches */
   constructor(maxEvents: number, maxWatches = Number.POSITIVE_INFINITY) {
@@ -98,6 +100,13 @@ export class InotifyGroup {
     return this.#reserved
   }
 
+  /** What happens meanwhile is lost: others fill the queue as fast as it is read. */
+  loseAll(run: () => void): void {
+    this.#isFull = true
+    run()
+    this.#isFull = false
+  }
+
   /** read(2) of all that there is. */
   read(): InotifyEvent[] {
     return this.#queue.splice(0)
@@ -106,7 +115,7 @@ export class InotifyGroup {
   // fsnotify_insert_event: that it is full is asked before what could be merged, and there is one IN_Q_OVERFLOW at a time.
   #push(event: InotifyEvent): void {
     const last = this.#queue.at(-1)
-    if (this.#queue.length >= this.#maxEvents) {
+    if (this.#isFull || this.#queue.length >= this.#maxEvents) {
       const isSaid = this.#queue.some(({ mask }) => mask === IN_Q_OVERFLOW)
       if (!isSaid) this.#queue.push({ wd: -1, mask: IN_Q_OVERFLOW, cookie: 0, name: '' })
     } else if (last === undefined || !isMerged(last, event)) this.#queue.push(event)

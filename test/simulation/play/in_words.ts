@@ -4,6 +4,8 @@ import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
 const MOST_LINES = 20
 const LONGEST_LINE = 160
+// Of one turn.
+const MOST_STEPS = 5
 
 /** A scenario that fails, for people, in at most 20 lines; and how it is played again. */
 export function inWords(scenario: Scenario): string {
@@ -46,12 +48,15 @@ export function decode(text: string): Scenario {
   return { settings: { ...ORDINARY, ...settings }, tree, operations, choices }
 }
 
-function settingsInWords({ source, queue, watches, ...others }: Settings): string {
-  const { followSymlinks, namesPerRead, msPerStep, isAtomic, isPatient } = others
+function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
+  const { followSymlinks, settle, isNested, namesPerRead, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
+    ...(lost > 0 ? [`full during the first ${lost === 1 ? 'operation' : `${lost} operations`}`] : []),
     ...(watches > 0 ? [`${watches} watches`] : []),
     ...(followSymlinks ? ['symlinks followed'] : []),
+    ...(settle > 0 ? [`settle of ${settle} ms`] : []),
+    ...(isNested ? ['nested roots'] : []),
     ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),
     `${msPerStep} ms a step`,
     ...(isAtomic ? [] : ['calls in steps']),
@@ -67,7 +72,13 @@ function storyInLines({ story }: Outcome): string[] {
     if (last?.who !== who) turns.push({ who, whats: [what] })
     else if (last.whats.at(-1) !== what) last.whats.push(what)
   }
-  return turns.map(({ who, whats }) => `${who}: ${whats.join('; ')}`)
+  return turns.map(({ who, whats }) => `${who}: ${abridged(whats).join('; ')}`)
+}
+
+// What was done last is what others come behind.
+function abridged(whats: readonly string[]): readonly string[] {
+  const left = whats.length - MOST_STEPS
+  return left > 1 ? [whats[0] ?? '', `${left} steps more`, ...whats.slice(left + 1)] : whats
 }
 
 function cut(line: string): string {

@@ -104,10 +104,9 @@ export class Judge {
         return
       }
       case 'lost':
-        this.#isLost = true
-        return
       case 'restored':
-        this.#isLost = false
+        // What a nested root covers, the other does as well.
+        if (path === ROOT) this.#isLost = change.type === 'lost'
         return
     }
   }

@@ -4,7 +4,7 @@ import { Refused } from '../kernel/file_tree.ts'
 import { World } from '../world/world.ts'
 import { inWords, Judge } from './judge.ts'
 import { callsOf, type Operation, spoken } from './operation.ts'
-import { ROOT, type Scenario, TREES } from './scenario.ts'
+import { NESTED, ROOT, type Scenario, TREES } from './scenario.ts'
 
 const MOST_STEPS = 5000
 
@@ -69,9 +69,10 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { source, followSymlinks, isPatient } = settings
+    const { source, followSymlinks, settle, isNested, isPatient } = settings
     const backend = source === 'poll' ? 'poll' : 'auto'
-    const watcher = new Watcher(ROOT, { recursive: true, backend, followSymlinks }, this.#world)
+    const options = { recursive: true, backend, followSymlinks, settle } as const
+    const watcher = new Watcher(isNested ? [ROOT, NESTED] : [ROOT], options, this.#world)
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
@@ -157,11 +158,14 @@ export class Player {
   }
 
   *#writeAll(operations: readonly Operation[]): Generator<void, void> {
+    const { settings } = this.#scenario
+    const group = this.#world.inotify?.group
     for (const [i, operation] of operations.entries()) {
       this.#doing = spoken(operation)
       const calls = callsOf(operation, this.#world.files, this.#world.tree)
       try {
-        if (this.#scenario.settings.isAtomic) for (const _ of calls);
+        if (i < settings.lost && group !== undefined) group.loseAll(() => runAll(calls))
+        else if (settings.isAtomic) runAll(calls)
         else yield* calls
       } catch (error) {
         if (!(error instanceof Refused)) throw error
@@ -171,7 +175,7 @@ export class Player {
   }
 
   #perform(operation: Operation): void {
-    for (const _ of callsOf(operation, this.#world.files, this.#world.tree));
+    runAll(callsOf(operation, this.#world.files, this.#world.tree))
     // What is there before is old.
     this.#world.clock.pass(1000)
   }
@@ -206,6 +210,10 @@ export class Player {
 /** Plays a scenario: within a task of the event loop, which all the engine's promises are settled in. See {@link inTask}. */
 export function play(scenario: Scenario, isTold = false): Outcome {
   return new Player(scenario, isTold).play()
+}
+
+function runAll(calls: Iterable<void>): void {
+  for (const _ of calls);
 }
 
 /** Runs what plays scenarios, where microtasks can be run from: in one, they wait for it to end. */

@@ -4,6 +4,16 @@ import { FileTree, Refused } from '../kernel/file_tree.ts'
 import { callsOf, type Operation } from './operation.ts'
 import { ROOT, type Scenario, type Settings, TREES } from './scenario.ts'
 
+// The root goes, and is there again: itself, or another.
+const ROOT_MOVES: readonly Operation[] = [
+  { type: 'rename', path: ROOT, other: '/s' },
+  { type: 'rename', path: '/s', other: ROOT },
+  { type: 'mkdir', path: ROOT },
+  { type: 'exchange', path: ROOT, other: '/out' },
+  { type: 'exchange', path: ROOT, other: '/s' },
+  { type: 'remove', path: ROOT },
+]
+
 type Random = (n: number) => number
 
 const MOST_OPERATIONS = 8
@@ -12,7 +22,14 @@ const NAMES = ['n', 'm', 'f', 'g', 'd'] as const
 const OUTSIDE = '/out'
 
 /** What random schedules are about. */
-export const SUBJECTS = ['events', 'polls', 'links', 'few watches'] as const
+export const SUBJECTS = [
+  'events',
+  'polls',
+  'links',
+  'few watches',
+  'nested roots',
+  'roots that move',
+] as const
 export type Subject = (typeof SUBJECTS)[number]
 
 /** The scenario with this number. */
@@ -20,7 +37,7 @@ export function scenarioFrom(seed: number, subject: Subject): Scenario {
   const random = randomFrom(seed)
   const settings = settingsFrom(random, subject)
   const tree = subject === 'links' ? 'links' : 'small'
-  const operations = operationsFrom(random, TREES[tree], 1 + random(MOST_OPERATIONS), subject === 'links')
+  const operations = operationsFrom(random, TREES[tree], 1 + random(MOST_OPERATIONS), subject)
   // From a choice now and then to one at nearly each step.
   const rarity = pick(random, [2, 4, 10, 30])
   const choices = Array.from({ length: CHOICES }, () => (random(rarity) === 0 ? 1 + random(6) : 0))
@@ -31,8 +48,11 @@ function settingsFrom(random: Random, subject: Subject): Settings {
   return {
     source: subject === 'polls' ? 'poll' : 'inotify',
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
+    lost: random(3) === 0 ? 1 + random(3) : 0,
     watches: subject === 'few watches' ? 3 + random(5) : 0,
     followSymlinks: subject === 'links',
+    settle: random(6) === 0 ? 20 : 0,
+    isNested: subject === 'nested roots',
     namesPerRead: pick(random, [1, 2, 100, 100]),
     msPerStep: pick(random, [0.1, 1, 5]),
     isAtomic: random(2) === 0,
@@ -45,7 +65,7 @@ export function operationsFrom(
   random: Random,
   before: readonly Operation[],
   count: number,
-  hasLinks: boolean,
+  subject: Subject,
 ): Operation[] {
   const tree = new FileTree(() => 0)
   const files = new FileOperations(tree)
@@ -55,9 +75,8 @@ export function operationsFrom(
   for (const operation of before) run(operation)
   const operations: Operation[] = []
   for (let attempt = 0; operations.length < count && attempt < 20 * count; attempt++) {
-    const operation = operationFrom(random, tree, hasLinks)
+    const operation = operationFrom(random, tree, subject)
     try {
-      if (operation === undefined) continue
       run(operation)
       operations.push(operation)
     } catch (error) {
@@ -67,7 +86,8 @@ export function operationsFrom(
   return operations
 }
 
-function operationFrom(random: Random, tree: FileTree, hasLinks: boolean): Operation | undefined {
+function operationFrom(random: Random, tree: FileTree, subject: Subject): Operation {
+  if (subject === 'roots that move' && random(4) === 0) return pick(random, ROOT_MOVES)
   const all = [...tree.below('/')].map(([path, inode]) => ({ path: path.slice(1), kind: inode.kind }))
   const inside = all.filter(({ path }) => path.startsWith(`${ROOT}/`))
   const outside = all.filter(({ path }) => path.startsWith(`${OUTSIDE}/`))
@@ -75,7 +95,7 @@ function operationFrom(random: Random, tree: FileTree, hasLinks: boolean): Opera
   const somewhere = () => `${pick(random, directories)}/${pick(random, NAMES)}`
   const some = (paths: typeof all) => (paths.length === 0 ? '/none' : pick(random, paths).path)
   const file = () => some(inside.filter(({ kind }) => kind === 'file'))
-  switch (random(hasLinks ? 16 : 14)) {
+  switch (random(subject === 'links' ? 16 : 14)) {
     case 0:
     case 1:
       return { type: random(2) === 0 ? 'write' : 'create', path: somewhere() }

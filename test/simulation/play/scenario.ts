@@ -3,6 +3,9 @@ import type { Operation } from './operation.ts'
 /** What is watched. */
 export const ROOT = '/t'
 
+/** What is watched as well, if roots are nested. */
+export const NESTED = '/t/b'
+
 /** All of a schedule: it plays the same each time. */
 export interface Scenario {
   settings: Settings
@@ -16,9 +19,15 @@ export interface Settings {
   source: 'inotify' | 'poll'
   /** How many events the kernel's queue holds. */
   queue: number
+  /** Of how many operations, the first ones, the queue loses all events: it is full of others. */
+  lost: number
   /** How many watches there are to be had; 0: as many as are asked for. */
   watches: number
   followSymlinks: boolean
+  /** ms that a path must be quiet for, before a modify of it is told. */
+  settle: number
+  /** A directory in the root is a root as well. */
+  isNested: boolean
   /** How many names a directory gives at once. */
   namesPerRead: number
   /** How long each step takes. */
@@ -32,8 +41,11 @@ export interface Settings {
 export const ORDINARY: Settings = {
   source: 'inotify',
   queue: 8,
+  lost: 0,
   watches: 0,
   followSymlinks: false,
+  settle: 0,
+  isNested: false,
   namesPerRead: 100,
   msPerStep: 1,
   isAtomic: true,

@@ -34,7 +34,13 @@ const MENU: readonly Operation[] = [
   { type: 'swap', path: '/t/a/n', target: 'f' },
 ]
 
-const QUEUES = [2, 4, 8] as const
+const QUEUES = [
+  { queue: 2 },
+  { queue: 4 },
+  { queue: 8 },
+  { queue: 8, lost: 1 },
+  { queue: 8, lost: 2 },
+] as const
 
 /** Every sequence of so many operations of the menu that the kernel refuses none of. */
 export function sequencesOf(length: number): Operation[][] {
@@ -47,9 +53,9 @@ export function sequencesOf(length: number): Operation[][] {
 /** Each with each queue. `isAtomic`: see {@link Settings}. */
 export function scenariosOf(length: number, isAtomic: boolean): Scenario[] {
   return sequencesOf(length).flatMap((operations) =>
-    QUEUES.map((queue): Scenario => {
+    QUEUES.filter((each) => !('lost' in each) || each.lost <= length).map((queue): Scenario => {
       // Slow steps: a scan takes longer than what its times are trusted for.
-      const settings = { ...ORDINARY, queue, msPerStep: 5, isAtomic }
+      const settings = { ...ORDINARY, ...queue, msPerStep: 5, isAtomic }
       return { settings, tree: 'small', operations, choices: [] }
     }),
   )

@@ -36,11 +36,10 @@ export class DirReader {
     request: WalkRequest,
     above: Inode | undefined,
     name: string,
+    path: string,
     watching: { group: InotifyGroup; mask: number } | undefined,
   ): Steps<Visit> {
     const spec: Visit['spec'] = { name, mountId: 1, flags: request.names === undefined ? 0 : LOOK }
-    const path = [request.root, request.rel].filter(Boolean).join('/')
-    const spoken = above === undefined ? path : `${name} in ${above.ino}`
     let directory: Inode
     try {
       directory = this.#tree.open(
@@ -49,25 +48,25 @@ export class DirReader {
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       spec.error = -error.errno
-      yield `fails to open ${spoken}`
+      yield `fails to open ${path}`
       return { spec, directory: undefined, subdirectories: [] }
     }
     spec.ino = directory.ino
     spec.mode = directory.mode
-    yield `opens ${spoken}`
+    yield `opens ${path}`
     const entries: Array<[string, Entry]> = []
     spec.entries = entries
     if (request.names !== undefined) {
-      yield* this.#look(directory, request.names, entries)
+      yield* this.#look(directory, path, request.names, entries)
       this.#tree.close(directory)
       return { spec, directory: undefined, subdirectories: [] }
     }
     if (request.watch && watching !== undefined) {
       spec.wd = watching.group.add(directory, watching.mask)
       this.awaits = directory
-      yield `watches ${spoken}`
+      yield `watches ${path}`
     }
-    yield* this.#list(directory, request, spec, entries)
+    yield* this.#list(directory, path, request, spec, entries)
     const isDirectory = ([, { kind }]: [string, Entry]) => kind === 'directory'
     const subdirectories = request.recursive ? entries.filter(isDirectory).map(([each]) => each) : []
     if (subdirectories.length > 0) return { spec, directory, subdirectories }
@@ -75,17 +74,23 @@ export class DirReader {
     return { spec, directory: undefined, subdirectories }
   }
 
-  *#look(directory: Inode, names: readonly string[], entries: Array<[string, Entry]>): Steps<void> {
+  *#look(
+    directory: Inode,
+    path: string,
+    names: readonly string[],
+    entries: Array<[string, Entry]>,
+  ): Steps<void> {
     for (const name of names) {
       const inode = directory.children.get(name)
       if (inode !== undefined) entries.push([name, entryOf(inode, true)])
-      yield `looks at ${name} in ${directory.ino}`
+      yield `looks at ${path}/${name}`
     }
   }
 
   // getdents(2) goes on behind the name that it came to last, in an order of its own.
   *#list(
     directory: Inode,
+    path: string,
     request: WalkRequest,
     spec: Visit['spec'],
     entries: Array<[string, Entry]>,
@@ -101,10 +106,10 @@ export class DirReader {
         .filter(({ at }) => at > cursor)
         .sort((a, b) => a.at - b.at)
       const read = rest.slice(0, this.#namesPerRead)
-      yield `reads ${read.length} of ${rest.length} names in ${directory.ino}`
+      yield `reads ${read.length} of ${rest.length} names in ${path}`
       for (const { name, inode } of read) {
         if (!request.stat) entries.push([name, entryOf(inode, false)])
-        else yield* this.#stat(directory, name, spec, entries)
+        else yield* this.#stat(directory, path, name, spec, entries)
       }
       if (read.length === rest.length) return
       cursor = read.at(-1)?.at ?? cursor
@@ -112,11 +117,17 @@ export class DirReader {
     }
   }
 
-  *#stat(directory: Inode, name: string, spec: Visit['spec'], entries: Array<[string, Entry]>): Steps<void> {
+  *#stat(
+    directory: Inode,
+    path: string,
+    name: string,
+    spec: Visit['spec'],
+    entries: Array<[string, Entry]>,
+  ): Steps<void> {
     const inode = directory.children.get(name)
     if (inode === undefined) spec.flags = (spec.flags ?? 0) | VANISHED
     else entries.push([name, entryOf(inode, true)])
-    yield `asks for ${name} in ${directory.ino}`
+    yield `asks for ${path}/${name}`
   }
 
   #openRequest({ root, rel, parentIno }: WalkRequest): Inode {

@@ -13,6 +13,8 @@ interface Node {
   request: number
   parent: Node | undefined
   inode: Inode
+  /** How it was come to; another may be there by now. */
+  path: string
   spec: Visit['spec']
   // undefined: it was not told.
   id: number | undefined
@@ -62,7 +64,14 @@ export class Walk {
   *#visit(index: number, parent: Node | undefined, name: string): Steps<void> {
     const { reader, requests, digests, watching } = this.#parts
     const request = requests[index] as WalkRequest
-    const { spec, directory, subdirectories } = yield* reader.visit(request, parent?.inode, name, watching)
+    const path = parent === undefined ? pathOf(request) : `${parent.path}/${name}`
+    const { spec, directory, subdirectories } = yield* reader.visit(
+      request,
+      parent?.inode,
+      name,
+      path,
+      watching,
+    )
     const above = parent?.place ?? JSON.stringify({ ...request, statOnly: false })
     const place = `${above}/${spec.ino} ${name}`
     const digest = request.compare ? `${place} ${JSON.stringify(spec)}` : undefined
@@ -73,7 +82,7 @@ export class Walk {
     if (directory === undefined) return
     if (parent !== undefined) parent.references++
     const left = subdirectories
-    this.#stack.push({ request: index, parent, inode: directory, spec, id, place, left, references: 1 })
+    this.#stack.push({ request: index, parent, inode: directory, path, spec, id, place, left, references: 1 })
   }
 
   #tell(spec: Visit['spec'], request: number, parent: Node | undefined): number {
@@ -101,4 +110,8 @@ export class Walk {
     this.#parts.tree.close(node.inode)
     if (node.parent !== undefined) this.#release(node.parent)
   }
+}
+
+function pathOf({ root, rel }: WalkRequest): string {
+  return rel === '' ? root : `${root}/${rel}`
 }
