@@ -2,15 +2,17 @@ import { constants } from 'node:os'
 import type { InotifyEvent } from '../../../src/inotify/batch.ts'
 import {
   IN_ALL_EVENTS,
-  IN_ATTRIB,
   IN_IGNORED,
   IN_MASK_ADD,
   IN_ONLYDIR,
   IN_Q_OVERFLOW,
 } from '../../../src/inotify/constants.ts'
-import { Inode } from './inode.ts'
+import type { Inode } from './inode.ts'
 
 const { EINVAL, ENOSPC, ENOTDIR } = constants.errno
+
+// Below it are the numbers of barriers.
+const NO_BARRIER = -4096
 
 /** One watch: of an inode, and so wherever that is renamed to. */
 export interface Mark {
@@ -26,10 +28,9 @@ export class InotifyGroup {
   readonly #maxEvents: number
   readonly #maxWatches: number
   #nextWd = 1
-  // What the addon has for its barriers: native/queue/queue.cc.
-  readonly #barrier = new Inode(-1, 'file', 0)
-  readonly #reserve = new Inode(-2, 'file', 0)
-  #reserved = 0
+  // The addon's: places in the stream of events.
+  #barriers: InotifyEvent[] = []
+  #lastBarrier = NO_BARRIER
   // As if others filled the queue all the time.
   #isFull = false
 
@@ -40,7 +41,7 @@ export class InotifyGroup {
   }
 
   get length(): number {
-    return this.#queue.length
+    return this.#queue.length + this.#barriers.length
   }
 
   get wds(): Set<number> {
@@ -82,22 +83,10 @@ export class InotifyGroup {
     if (asked & mask & IN_ALL_EVENTS) this.#push({ wd, mask, cookie, name })
   }
 
-  /** As the addon makes it: adds a watch and removes it, with one held back in case there are none left. A wd or -errno. */
+  /** Behind all that is queued, as native/queue/event_queue.h has it. Its number. */
   barrier(): number {
-    let wd = this.add(this.#barrier, IN_ATTRIB)
-    if (wd === -ENOSPC && this.#reserved > 0) {
-      this.remove(this.#reserved)
-      this.#reserved = 0
-      wd = this.add(this.#barrier, IN_ATTRIB)
-    }
-    if (wd < 0) return wd
-    this.remove(wd)
-    if (this.#reserved === 0) this.#reserved = Math.max(0, this.add(this.#reserve, IN_ATTRIB))
-    return wd
-  }
-
-  get reserved(): number {
-    return this.#reserved
+    this.#barriers.push({ wd: --this.#lastBarrier, mask: IN_IGNORED, cookie: 0, name: '' })
+    return this.#lastBarrier
   }
 
   /** What happens meanwhile is lost: others fill the queue as fast as it is read. */
@@ -107,9 +96,9 @@ export class InotifyGroup {
     this.#isFull = false
   }
 
-  /** read(2) of all that there is. */
+  /** read(2) of all that there is, which meets all barriers. */
   read(): InotifyEvent[] {
-    return this.#queue.splice(0)
+    return [...this.#queue.splice(0), ...this.#barriers.splice(0)]
   }
 
   // fsnotify_insert_event: that it is full is asked before what could be merged, and there is one IN_Q_OVERFLOW at a time.

@@ -10,14 +10,14 @@ import type { InotifyGroup } from '../kernel/inotify_group.ts'
 export class SimulatedInotify implements InotifyInstance {
   readonly group: InotifyGroup
   readonly #tree: FileTree
-  readonly [nativeQueue]: NativeQueue
+  // For the addon's walker alone.
+  readonly [nativeQueue] = {} as NativeQueue
   #asked: ((result: IteratorResult<EventBatch>) => void) | undefined
   #isClosed = false
 
   constructor(tree: FileTree, group: InotifyGroup) {
     this.#tree = tree
     this.group = group
-    this[nativeQueue] = { reserved: () => group.reserved } as Partial<NativeQueue> as NativeQueue
   }
 
   add(path: string | Buffer, mask: number): number {
@@ -29,7 +29,8 @@ export class SimulatedInotify implements InotifyInstance {
   }
 
   [barrier](): number {
-    return this.#orThrow('inotify_add_watch', () => this.group.barrier())
+    if (this.#isClosed) throw new InotifyError({ errno: 'EBADF', syscall: 'ioctl' })
+    return this.group.barrier()
   }
 
   close(): void {

@@ -26,6 +26,8 @@ export class World implements WatchSystem {
   /** Asynchronous calls that wait to be answered. */
   readonly calls: Array<() => void> = []
   readonly directoryMask = DIRECTORY_MASK
+  // So little that all is packed as soon as it may be.
+  readonly entryCacheSize = 1
   inotify: SimulatedInotify | undefined
   readonly #options: WorldOptions
 
