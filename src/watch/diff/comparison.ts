@@ -1,7 +1,7 @@
 import type { Translator } from '../events/translator.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import { alteration, type Entries, type Entry, mayBeSame, moved } from '../scan/entry.ts'
-import { Directory, isLinkBase, isUnwatched, isWithin } from '../tree/directory.ts'
+import { Directory, isLinkBase, isUnwatched, isWithin, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Corrections } from './corrections.ts'
 import type { DiffOptions } from './diff_options.ts'
@@ -85,10 +85,7 @@ export class Comparison {
       corrections.add(difference(old, now, (name) => path + name, source, since))
     }
     for (const name of old.keys()) if (!now.has(name)) before.delete(name)
-    const keepsStat = directory.mount.usesPolling
-    for (const [name, entry] of now) {
-      before.set(name, keepsStat ? entry : { kind: entry.kind, ino: entry.ino })
-    }
+    for (const [name, entry] of now) before.set(name, kept(directory, entry))
   }
 
   /** A look after an event is about what there is: what is written, other events tell. */

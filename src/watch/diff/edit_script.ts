@@ -1,7 +1,7 @@
 import type { Surroundings } from '../pending/work_list.ts'
 import { type Change, exchangesOf, type Kind, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { Directory, isSameEntry, isWithin, keepsStat } from '../tree/directory.ts'
+import { Directory, isSameEntry, isWithin, keepsStat, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
@@ -326,9 +326,4 @@ function originOf(incoming: SnapshotDir | Added): Removed | undefined {
   if (!(incoming instanceof SnapshotDir)) return incoming.from
   const { match } = incoming
   return match?.parent && { directory: match.parent, name: match.name, entry: match }
-}
-
-/** Times are kept where a poll must find out what has changed. */
-function kept(directory: Directory, entry: Entry): Entry {
-  return keepsStat(directory) ? entry : { kind: entry.kind, ino: entry.ino }
 }

@@ -2,8 +2,8 @@ import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
-import type { Entry } from '../scan/entry.ts'
-import { Directory, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
+import { type Entry, mayBeSame } from '../scan/entry.ts'
+import { Directory, isToEvents, isUnwatched, isWithin, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Account } from '../tree/tree_editor.ts'
 import type { WayBack } from './exchange.ts'
@@ -163,10 +163,7 @@ export class Renames {
     return last.from.directory === directory && last.from.name === name
   }
 
-  /**
-   * What was seen takes its place, unless that is of another kind. By its inode number it may well be another: an earlier look was as
-   * much ahead of its event. Nothing is lost by that, for the change is told after this look.
-   */
+  /** Where another file was seen than has moved, another event tells of it, or the recheck that this leads to. */
   #place(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
     const { tree } = this.#parts
     if (entry instanceof Directory) {
@@ -174,7 +171,7 @@ export class Renames {
       return entry
     }
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
-    const placed = seen && (isUnseen || entry.kind === seen.kind) ? seen : entry
+    const placed = kept(directory, seen && (isUnseen || mayBeSame(entry, seen)) ? seen : entry)
     tree.entriesOf(directory).set(name, placed)
     return placed
   }

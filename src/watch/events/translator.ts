@@ -13,7 +13,7 @@ import { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { alteration, sameFile } from '../scan/entry.ts'
-import { Directory, isToEvents } from '../tree/directory.ts'
+import { Directory, isToEvents, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { Account } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
@@ -153,7 +153,7 @@ export class Translator {
     if (isDirectory && this.#around.recursive) {
       const created = this.#tree.add(directory, name, 0, directory.mount)
       this.#around.list(created)
-    } else this.#tree.entriesOf(directory).set(name, fits ?? { kind, ino: 0 })
+    } else this.#tree.entriesOf(directory).set(name, fits ? kept(directory, fits) : { kind, ino: 0 })
     this.#account.tell({ type: 'create', path, kind, mask, source: 'inotify' })
   }
 
@@ -203,7 +203,7 @@ export class Translator {
       this.#around.list(known)
     } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
-      this.#tree.entriesOf(directory).set(name, seen ?? { kind: known.kind, ino: 0 })
+      this.#tree.entriesOf(directory).set(name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
       const path = this.#account.pathOf(directory, name)
       this.#account.tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
     }

@@ -143,6 +143,14 @@ export function keepsStat(directory: Directory): boolean {
   return directory.mount.usesPolling || directory.mount.leftover.has(directory)
 }
 
+/**
+ * What is believed of an entry that was seen. Where events tell what is written, its times are not: they would say that a write has been told of
+ * whose event may yet be lost.
+ */
+export function kept(directory: Directory, entry: Entry): Entry {
+  return keepsStat(directory) ? entry : { kind: entry.kind, ino: entry.ino }
+}
+
 /** Whether a watch is still to be added to it. */
 export function isUnwatched(directory: Directory): boolean {
   const { mount, wd } = directory
