@@ -1,0 +1,203 @@
+// Roots: what is removed stays removed, a path is told once however many roots cover it, and an event costs what it names.
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { WatchOptions } from '../../../src/index.ts'
+import { linux } from '../../../src/watch/linux.ts'
+import { Watcher } from '../../../src/watch/watcher.ts'
+import { scratch } from '../../support/scratch.ts'
+import { AppliedAlone } from '../applied_alone.ts'
+import { inWords, RENAME_EXCHANGE, renameWith, story, watching } from '../support.ts'
+import { namesIn } from './names.ts'
+
+const { mkdirSync, renameSync, writeFileSync } = fs
+const NEVER = 1_000_000
+const BACKENDS = ['inotify', 'poll'] as const
+
+vi.setConfig({ testTimeout: 120_000 })
+
+// How often the path of a file is looked at.
+const looks = vi.hoisted(() => ({ count: 0 }))
+vi.mock('node:fs/promises', async (original) => {
+  const module = await original<typeof import('node:fs/promises')>()
+  const stat = (...args: Parameters<typeof module.stat>) => {
+    looks.count++
+    return module.stat(...args)
+  }
+  return { ...module, stat }
+})
+
+/** Two directories, each with a file. */
+function two() {
+  const base = scratch()
+  const [one, other] = [join(base, 'one'), join(base, 'other')]
+  for (const path of [one, other]) {
+    mkdirSync(path)
+    writeFileSync(join(path, 'f'), '')
+  }
+  return { base, one, other }
+}
+
+describe.each(BACKENDS)('%s: a root that is removed is not watched any more', (backend) => {
+  test('though it is still being added', async () => {
+    const { base, one, other } = two()
+    const { watcher, told } = await watching(one, { backend, interval: NEVER })
+    const adding = watcher.add(other)
+    await watcher.remove(other)
+    await adding
+    writeFileSync(join(other, 'f'), 'more')
+    expect(story(await told(), base)).toEqual([])
+    expect(watcher.coverage().map(({ path }) => path)).toEqual([one])
+  })
+
+  test('though the watcher has not started yet', async () => {
+    const { base, one, other } = two()
+    const watcher = new Watcher([one, other], { backend, interval: NEVER }, linux)
+    onTestFinished(() => watcher.close())
+    const lines: string[] = []
+    watcher.on('changes', (changes) => lines.push(...changes.map((change) => inWords(change, base))))
+    await watcher.remove(other)
+    await watcher.ready
+    writeFileSync(join(other, 'f'), 'more')
+    await watcher.sync()
+    expect(lines).toEqual([])
+    expect(watcher.coverage().map(({ path }) => path)).toEqual([one])
+  })
+
+  test('and is, if it is added after that', async () => {
+    const { base, one, other } = two()
+    const { watcher, told } = await watching(one, { backend, interval: NEVER })
+    const done = [watcher.add(other), watcher.remove(other), watcher.add(other)]
+    await Promise.all(done)
+    mkdirSync(join(other, 'd'))
+    expect(story(await told(), base)).toEqual(['create directory other/d'])
+    expect(
+      watcher
+        .coverage()
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual([one, other])
+  })
+})
+
+/** What covers what: from the roots, of a tree a/b/c with a file in each. */
+const COVERINGS: Array<[title: string, roots: string[], recursive: boolean]> = [
+  ['one in another', ['', 'a/b'], true],
+  ['the inner one first', ['a/b', ''], true],
+  ['three within each other', ['', 'a', 'a/b'], true],
+  ['a file in a directory', ['a', 'a/f'], false],
+  ['a file in a tree', ['', 'a/b/f'], true],
+]
+
+describe.each(BACKENDS)('%s: a path is told once, however many roots cover it', (backend) => {
+  async function planted(roots: string[], recursive: boolean) {
+    const base = scratch()
+    const at = (path: string) => join(base, path)
+    mkdirSync(at('a/b/c'), { recursive: true })
+    for (const path of ['a/f', 'a/b/f', 'a/b/g', 'a/b/c/f']) writeFileSync(at(path), '')
+    const options: WatchOptions = { backend, recursive, interval: NEVER }
+    const paths = roots.map((root) => (root === '' ? base : at(root)))
+    const { told } = await watching(paths, options)
+    await told()
+    const believed = new AppliedAlone(base).adopt(namesIn(base))
+    const lines = async () => {
+      const changes = await told()
+      believed.apply(changes)
+      return changes.map((change) => inWords(change, base))
+    }
+    const agrees = () => expect([...believed.names].toSorted()).toEqual(namesIn(base).toSorted())
+    return { at, lines, agrees }
+  }
+
+  test.each(COVERINGS)('a write: %s', async (_, roots, recursive) => {
+    const { at, lines } = await planted(roots, recursive)
+    const path = roots.find((root) => root.endsWith('f')) ?? 'a/b/f'
+    writeFileSync(at(path), 'more')
+    expect(await lines()).toEqual([`modify file ${path}`])
+  })
+
+  test.each(COVERINGS.filter(([, , recursive]) => recursive))(
+    'names that come, move and go: %s',
+    async (_, roots, recursive) => {
+      const { at, lines, agrees } = await planted(roots, recursive)
+      mkdirSync(at('a/b/new'))
+      expect(await lines()).toEqual(['create directory a/b/new'])
+      renameSync(at('a/b/g'), at('a/b/h'))
+      expect(await lines()).toEqual(['rename file a/b/g a/b/h'])
+      renameSync(at('a/b/c'), at('a/b/new/c'))
+      expect(await lines()).toEqual(['rename directory a/b/c a/b/new/c'])
+      // Out of the inner one.
+      renameSync(at('a/b/new'), at('a/new'))
+      expect(await lines()).toEqual(['rename directory a/b/new a/new'])
+      renameSync(at('a/new/c/f'), at('a/b/back'))
+      expect(await lines()).toEqual(['rename file a/new/c/f a/b/back'])
+      agrees()
+    },
+  )
+
+  test('an exchange of what lies in two that lie in one', async () => {
+    const base = scratch()
+    const at = (path: string) => join(base, path)
+    for (const path of ['a', 'b']) {
+      mkdirSync(at(path))
+      writeFileSync(at(`${path}/f`), path)
+    }
+    const { told } = await watching([base, at('a'), at('b')], { backend, recursive: true, interval: NEVER })
+    renameWith(RENAME_EXCHANGE, at('a/f'), at('b/f'))
+    const changes = await told()
+    expect(changes.map((change) => inWords(change, base))).toHaveLength(1)
+    expect(changes[0]).toMatchObject({ type: 'exchange' })
+  })
+})
+
+test.each(BACKENDS)('%s: a file that is lost says by what that was found', async (backend) => {
+  const path = join(scratch(), 'f')
+  writeFileSync(path, '')
+  const { told } = await watching(path, { backend, interval: NEVER })
+  // Only a look at the path can tell, and it is a poll that looks.
+  fs.unlinkSync(path)
+  const source = backend === 'poll' ? 'poll' : 'inotify'
+  expect(await told()).toMatchObject([{ type: 'lost', path, source }])
+})
+
+test('of 4,000 files that are roots, an event of their directory has those looked at that it names', async () => {
+  const FILES = 4000
+  const directory = scratch('/dev/shm')
+  const at = (i: number) => join(directory, `f${i}`)
+  for (let i = 0; i < FILES; i++) writeFileSync(at(i), '')
+  let ways = 0
+  const followSymlinks: typeof linux.followSymlinks = (path) => {
+    ways++
+    return linux.followSymlinks(path)
+  }
+  const paths = Array.from({ length: FILES }, (_, i) => at(i))
+  const { changes } = await watching(paths, { backend: 'inotify', interval: NEVER }, { followSymlinks })
+  /** What one event after another costs, without sync(), which looks at everything. */
+  const costOf = async (act: () => void, expected: string[]) => {
+    changes.length = 0
+    ;[ways, looks.count] = [0, 0]
+    act()
+    await expect
+      .poll(() => changes.map((change) => inWords(change, directory)), { timeout: 60_000 })
+      .toEqual(expected)
+    return { ways, looks: looks.count }
+  }
+  const NEIGHBOURS = 10
+  const few = {
+    ways: expect.toSatisfy((n) => n <= NEIGHBOURS),
+    looks: expect.toSatisfy((n) => n <= NEIGHBOURS),
+  }
+  // The last, so that what it costs to look at the others has been spent by the time that it is told.
+  const last = FILES - 1
+  const replaced = () => {
+    writeFileSync(`${at(last)}-new`, 'more')
+    renameSync(`${at(last)}-new`, at(last))
+  }
+  expect(await costOf(replaced, [`modify file f${last}`])).toEqual(few)
+  // A neighbour that is no root, and then one that is, so that something is told.
+  const beside = () => {
+    writeFileSync(join(directory, 'beside'), '')
+    fs.appendFileSync(at(last), 'more')
+  }
+  expect(await costOf(beside, [`modify file f${last}`])).toEqual(few)
+})
