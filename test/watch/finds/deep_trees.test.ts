@@ -1,0 +1,108 @@
+// What is done in a deep tree costs as much a level as in a shallow one.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { WatchOptions } from '../../../src/index.ts'
+import { compile } from '../../support/compile.ts'
+import { watching } from '../support.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+const chain = (...args: string[]) => void execFileSync(compile('chain'), args, { stdio: 'pipe' })
+
+// The longer is eight times the shorter, and its paths are just short enough for the kernel.
+const [SHORT, LONG] = [200, 1600]
+// Eight times as long, and twice that for a machine that does something else as well. What is quadratic takes 64 times as long.
+const MOST_TIMES = 16
+// Below so many ms it is the machine that is measured.
+const LEAST = 40
+
+interface Scenario {
+  title: string
+  options?: WatchOptions
+  /** Whether the chain is there when the watching begins. */
+  isThere: boolean
+  act: (tree: { watched: string; outside: string; levels: number }) => void
+  /** How many changes tell of it. */
+  changes: (levels: number) => number
+}
+
+/** The directory at a level of the chain in a tree. */
+const at = (watched: string, level: number) => `${watched}/chain${'/d'.repeat(level)}`
+
+const atEachLevel = (act: (directory: string) => void) => (tree: { watched: string; levels: number }) => {
+  for (let level = 1; level <= tree.levels; level++) act(at(tree.watched, level))
+}
+
+const scenarios: Scenario[] = [
+  {
+    title: 'a file is made at each level',
+    isThere: true,
+    act: atEachLevel((directory) => writeFileSync(`${directory}/f`, '')),
+    changes: (levels) => levels,
+  },
+  {
+    title: 'a directory is made at each level',
+    isThere: true,
+    act: atEachLevel((directory) => mkdirSync(`${directory}/e`)),
+    changes: (levels) => levels,
+  },
+  {
+    title: 'each level is renamed',
+    isThere: true,
+    act: ({ watched, levels }) => {
+      for (let level = levels; level > 0; level--) {
+        renameSync(at(watched, level), `${at(watched, level - 1)}/e`)
+      }
+    },
+    changes: (levels) => levels,
+  },
+  {
+    title: 'a chain is moved in',
+    isThere: false,
+    act: ({ watched, outside, levels }) => {
+      chain('make', join(outside, 'chain'), String(levels))
+      renameSync(join(outside, 'chain/d'), join(watched, 'chain/d'))
+    },
+    changes: (levels) => levels + 1,
+  },
+  {
+    title: 'a chain is made, where something is ignored',
+    options: { ignore: ['/nowhere'] },
+    isThere: false,
+    act: ({ watched, levels }) => chain('make', join(watched, 'chain'), String(levels)),
+    changes: (levels) => levels + 1,
+  },
+]
+
+/** ms that sync() takes to tell of what is done in a chain of so many levels. */
+async function timeOf({ options, isThere, act, changes }: Scenario, levels: number): Promise<number> {
+  const base = mkdtempSync('/dev/shm/ib-')
+  const [watched, outside] = [join(base, 'w'), join(base, 'o')]
+  for (const path of [watched, outside]) mkdirSync(join(path, 'chain'), { recursive: true })
+  // Deeper than rmSync goes.
+  onTestFinished(() => void execFileSync('rm', ['-rf', base]), 60_000)
+  if (isThere) chain('make', join(watched, 'chain'), String(levels))
+  const { watcher, told } = await watching(watched, { recursive: true, backend: 'inotify', ...options })
+  await told()
+  act({ watched, outside, levels })
+  const began = performance.now()
+  const seen = (await told()).filter(({ type }) => type === 'create' || type === 'rename')
+  const took = performance.now() - began
+  expect(seen).toHaveLength(changes(levels))
+  await watcher.close()
+  return took
+}
+
+test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))(
+  '%s: that takes sync() as long for a level of many as for one of few',
+  async (_, scenario) => {
+    // Compiled only then.
+    await timeOf(scenario, SHORT)
+    const short = Math.max(LEAST, await timeOf(scenario, SHORT))
+    const long = await timeOf(scenario, LONG)
+    const figures = `${Math.round(long)} ms for ${LONG} levels, ${Math.round(short)} ms for ${SHORT}`
+    expect(long / short, figures).toBeLessThan(MOST_TIMES)
+  },
+)
