@@ -4,7 +4,11 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // They boot a virtual machine: npm run test:guest.
-    exclude: ['test/guest/**'],
+    exclude: [
+      'test/guest/**',
+      // What is promised and does not hold yet: UNSOLVED=1 runs it.
+      ...(process.env.UNSOLVED === undefined ? ['test/**/*.unsolved.test.ts'] : []),
+    ],
     // What hangs, hangs for longer; what is awaited may take ten times as long on a machine that does something else as well. A condition
     // is awaited for half of that, so that it is named when it does not come about.
     testTimeout: 120_000,
