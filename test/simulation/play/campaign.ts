@@ -1,7 +1,7 @@
 import { inWords } from './in_words.ts'
 import { inTask } from './player.ts'
 import type { Scenario } from './scenario.ts'
-import { shrink } from './shrink.ts'
+import { shrink, wayOf } from './shrink.ts'
 
 /** A scenario and what was wrong with it when it was played. */
 export type Played = [scenario: Scenario, wrong: readonly string[]]
@@ -27,7 +27,7 @@ export async function campaign(scenarios: Iterator<Played>, most: number): Promi
       if (way === undefined) continue
       failed++
       first ??= scenario
-      const kind = way.replace(/\/[\w/~]+/g, '...')
+      const kind = wayOf(way)
       ways.set(kind, (ways.get(kind) ?? 0) + 1)
     }
     return played < most

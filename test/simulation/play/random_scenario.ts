@@ -46,7 +46,7 @@ export function scenarioFrom(seed: number, subject: Subject): Scenario {
 
 function settingsFrom(random: Random, subject: Subject): Settings {
   return {
-    source: subject === 'polls' ? 'poll' : 'inotify',
+    source: subject === 'polls' || (subject === 'links' && random(4) === 0) ? 'poll' : 'inotify',
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
     lost: random(3) === 0 ? 1 + random(3) : 0,
     watches: subject === 'few watches' ? 3 + random(5) : 0,

@@ -3,12 +3,18 @@ import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
 const MOST_PLAYS = 600
 
-/** A scenario that fails as well and has less in it: fewer operations, fewer choices, settings that are ordinary. */
+/** In what way something is wrong: without the names. */
+export function wayOf(wrong: string): string {
+  return wrong.replace(/\/[\w/~]+/g, '...')
+}
+
+/** A scenario that fails in the same way and has less in it: fewer operations, fewer choices, settings that are ordinary. */
 export function shrink(failing: Scenario): Scenario {
   let best = failing
   let plays = 0
+  const ways = new Set(play(failing).wrong.map(wayOf))
   const attempt = (scenario: Scenario): boolean => {
-    if (plays++ > MOST_PLAYS || play(scenario).wrong.length === 0) return false
+    if (plays++ > MOST_PLAYS || !play(scenario).wrong.some((each) => ways.has(wayOf(each)))) return false
     best = scenario
     return true
   }

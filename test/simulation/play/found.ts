@@ -1,0 +1,138 @@
+import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
+
+function scenario(
+  settings: Partial<Settings>,
+  operations: Scenario['operations'],
+  choices: readonly number[] = [],
+  tree: Scenario['tree'] = 'small',
+): Scenario {
+  return { settings: { ...ORDINARY, ...settings }, tree, operations, choices }
+}
+
+/** Schedules by which a change was lost, or told as something else, once; each as short as it goes. */
+export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
+  {
+    what: 'a directory that moves while a rescan goes by it is looked into',
+    scenario: scenario(
+      { lost: 1 },
+      [
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'rename', path: '/t/b/d', other: '/t/a/d' },
+      ],
+      [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2],
+    ),
+  },
+  {
+    what: 'a root that moves on while it is rescanned loses nothing that was done in it before',
+    scenario: scenario(
+      { lost: 2 },
+      [
+        { type: 'write', path: '/t/a/n' },
+        { type: 'rename', path: '/t/a/f', other: '/out/m' },
+        { type: 'rename', path: '/t/a', other: '/t/d' },
+      ],
+      [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+    ),
+  },
+  {
+    what: 'a watched directory that is moved into one polled for want of a watch is told',
+    scenario: scenario({ watches: 3 }, [{ type: 'rename', path: '/t/a', other: '/t/b/d/n' }]),
+  },
+  {
+    what: 'a directory made in one polled for want of a watch is told',
+    scenario: scenario({ watches: 3 }, [{ type: 'mkdir', path: '/t/b/d/n' }]),
+  },
+  {
+    what: 'a followed link whose directory goes is a link',
+    scenario: scenario({ followSymlinks: true }, [{ type: 'remove', path: '/t/b' }], [], 'links'),
+  },
+  {
+    what: 'a followed link whose directory is renamed is a link',
+    scenario: scenario(
+      { followSymlinks: true },
+      [{ type: 'rename', path: '/t/b', other: '/t/n' }],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'a followed link to nowhere is followed when something comes',
+    scenario: scenario(
+      { followSymlinks: true },
+      [
+        { type: 'symlink', path: '/t/m', target: 'n' },
+        { type: 'mkdir', path: '/t/n' },
+      ],
+      [0, 1],
+      'links',
+    ),
+  },
+  {
+    what: 'a followed link that leads elsewhere after an overflow is told',
+    scenario: scenario(
+      { followSymlinks: true, lost: 1 },
+      [{ type: 'swap', path: '/t/k', target: '/t/a' }],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'polled, a followed link that leads to a file now is a link',
+    scenario: scenario(
+      { followSymlinks: true, source: 'poll' },
+      [{ type: 'swap', path: '/t/k', target: '/t/a/f' }],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'a link over which a followed one leads is swapped',
+    scenario: scenario(
+      { followSymlinks: true },
+      [
+        { type: 'symlink', path: '/out/current', target: '/out/o' },
+        { type: 'symlink', path: '/t/m', target: '/out/current' },
+        { type: 'swap', path: '/out/current', target: '/t/a' },
+      ],
+      [0, 0, 1],
+      'links',
+    ),
+  },
+  {
+    what: 'what settle holds back goes with both halves of an exchange',
+    scenario: scenario({ settle: 20 }, [
+      { type: 'append', path: '/t/a/f' },
+      { type: 'exchange', path: '/t/a/f', other: '/t/b/g' },
+    ]),
+  },
+  {
+    what: 'nested roots tell a change once',
+    scenario: scenario({ isNested: true }, [{ type: 'create', path: '/t/b/n' }]),
+  },
+  {
+    what: 'nested roots tell a rename from the one into the other as a rename',
+    scenario: scenario({ isNested: true }, [{ type: 'rename', path: '/t/a/f', other: '/t/b/n' }]),
+  },
+  {
+    what: 'a file renamed, then written: the write is told where an overflow has swallowed it',
+    scenario: scenario({ queue: 2 }, [
+      { type: 'rename', path: '/t/a/f', other: '/t/n' },
+      { type: 'append', path: '/t/n' },
+    ]),
+  },
+  {
+    what: 'an exchange of two files whose halves come in two reads',
+    scenario: scenario(
+      { isAtomic: false },
+      [{ type: 'exchange', path: '/t/a/f', other: '/t/b/g' }],
+      [0, 0, 0, 1],
+    ),
+  },
+  {
+    what: 'a file moved in over one that was renamed there just now: the kernel merges the two IN_MOVED_TO',
+    scenario: scenario({}, [
+      { type: 'rename', path: '/t/b/g', other: '/t/a/f' },
+      { type: 'rename', path: '/out/x', other: '/t/a/f' },
+    ]),
+  },
+]
