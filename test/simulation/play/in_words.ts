@@ -52,6 +52,7 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
   const { followSymlinks, settle, isNested, namesPerRead, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
+    ...(source === 'inotify+poll' ? ['polls as well'] : []),
     ...(lost > 0 ? [`full during the first ${lost === 1 ? 'operation' : `${lost} operations`}`] : []),
     ...(watches > 0 ? [`${watches} watches`] : []),
     ...(followSymlinks ? ['symlinks followed'] : []),

@@ -42,8 +42,8 @@ export class Player {
   constructor(scenario: Scenario, isTold = false) {
     this.#scenario = scenario
     this.#isTold = isTold
-    const { queue, watches, namesPerRead } = scenario.settings
-    const world = new World({ queue, watches: watches || Number.POSITIVE_INFINITY, namesPerRead })
+    const { source, queue, watches, namesPerRead } = scenario.settings
+    const world = new World({ source, queue, watches: watches || Number.POSITIVE_INFINITY, namesPerRead })
     this.#world = world
     for (const operation of TREES[scenario.tree]) this.#perform(operation)
     const walkers = ['walker', 'poller'].flatMap((who, i): Actor[] => [
@@ -69,9 +69,8 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { source, followSymlinks, settle, isNested, isPatient } = settings
-    const backend = source === 'poll' ? 'poll' : 'auto'
-    const options = { recursive: true, backend, followSymlinks, settle } as const
+    const { followSymlinks, settle, isNested, isPatient } = settings
+    const options = { recursive: true, backend: 'auto', followSymlinks, settle } as const
     const watcher = new Watcher(isNested ? [ROOT, NESTED] : [ROOT], options, this.#world)
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))

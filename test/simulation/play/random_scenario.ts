@@ -25,6 +25,7 @@ const OUTSIDE = '/out'
 export const SUBJECTS = [
   'events',
   'polls',
+  'events and polls',
   'links',
   'few watches',
   'nested roots',
@@ -46,7 +47,7 @@ export function scenarioFrom(seed: number, subject: Subject): Scenario {
 
 function settingsFrom(random: Random, subject: Subject): Settings {
   return {
-    source: subject === 'polls' || (subject === 'links' && random(4) === 0) ? 'poll' : 'inotify',
+    source: sourceFrom(random, subject),
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
     lost: random(3) === 0 ? 1 + random(3) : 0,
     watches: subject === 'few watches' ? 3 + random(5) : 0,
@@ -54,10 +55,16 @@ function settingsFrom(random: Random, subject: Subject): Settings {
     settle: random(6) === 0 ? 20 : 0,
     isNested: subject === 'nested roots',
     namesPerRead: pick(random, [1, 2, 100, 100]),
-    msPerStep: pick(random, [0.1, 1, 5]),
+    msPerStep: pick(random, [0.1, 1, 5, ...(subject.includes('polls') ? [50] : [])]),
     isAtomic: random(2) === 0,
     isPatient: random(3) === 0,
   }
+}
+
+function sourceFrom(random: Random, subject: Subject): Settings['source'] {
+  if (subject === 'polls') return 'poll'
+  if (subject === 'events and polls') return 'inotify+poll'
+  return subject === 'links' && random(4) === 0 ? 'poll' : 'inotify'
 }
 
 /** Operations that the kernel refuses none of. */

@@ -1,3 +1,4 @@
+import type { Backend } from '../../../src/mounts/filesystems.ts'
 import type { Operation } from './operation.ts'
 
 /** What is watched. */
@@ -16,7 +17,8 @@ export interface Scenario {
 }
 
 export interface Settings {
-  source: 'inotify' | 'poll'
+  /** 'inotify+poll': as where others can change files unseen. */
+  source: Backend
   /** How many events the kernel's queue holds. */
   queue: number
   /** Of how many operations, the first ones, the queue loses all events: it is full of others. */

@@ -22,8 +22,9 @@ export function shrink(failing: Scenario): Scenario {
     before = best
     for (let i = best.operations.length - 1; i >= 0; i--)
       attempt({ ...best, operations: best.operations.toSpliced(i, 1) })
+    // Of another source it might be another fault.
     for (const name of Object.keys(ORDINARY) as Array<keyof Settings>)
-      if (best.settings[name] !== ORDINARY[name])
+      if (name !== 'source' && best.settings[name] !== ORDINARY[name])
         attempt({ ...best, settings: { ...best.settings, [name]: ORDINARY[name] } })
     shrinkChoices(() => best, attempt)
   }

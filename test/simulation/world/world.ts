@@ -1,4 +1,5 @@
 import { InotifyError } from '../../../src/errors.ts'
+import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance, TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
 import { FileOperations } from '../kernel/file_operations.ts'
@@ -9,6 +10,8 @@ import { SimulatedInotify } from './simulated_inotify.ts'
 import { SimulatedWalker } from './simulated_walker.ts'
 
 export interface WorldOptions {
+  /** What is chosen for its one mount. */
+  source: Backend
   /** fs.inotify.max_queued_events. */
   queue: number
   /** fs.inotify.max_user_watches. */
@@ -35,8 +38,8 @@ export class World implements WatchSystem {
     this.#options = options
   }
 
-  async choose(): Promise<{ backend: 'inotify'; why: string }> {
-    return { backend: 'inotify', why: 'simulated' }
+  async choose(): Promise<Choice> {
+    return { backend: this.#options.source, why: 'simulated' }
   }
 
   async pseudoType(): Promise<undefined> {
