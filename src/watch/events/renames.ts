@@ -2,7 +2,7 @@ import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
-import { type Entry, mayBeSame } from '../scan/entry.ts'
+import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isToEvents, isUnwatched, isWithin, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Account } from '../tree/tree_editor.ts'
@@ -171,7 +171,10 @@ export class Renames {
       return entry
     }
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
-    const placed = kept(directory, seen && (isUnseen || mayBeSame(entry, seen)) ? seen : entry)
+    // Written as well: its event tells, or a poll, which compares with what it was.
+    const isWritten = seen && entry.stat !== undefined && alterationOfMoved(entry, seen) !== undefined
+    const isSeen = seen && (isUnseen || mayBeSame(entry, seen)) && !isWritten
+    const placed = kept(directory, isSeen ? seen : entry)
     tree.entriesOf(directory).set(name, placed)
     return placed
   }
