@@ -77,7 +77,7 @@ export class Watcher<Path extends string | Buffer = string>
 
   /**
    * Every change made before this call has been reported when it resolves. Iterators that are full get more than they would otherwise.
-   * @throws {InotifyError} EBADF: closed, before or meanwhile; ENOSPC: it needs one watch to spare
+   * @throws {InotifyError} EBADF: closed, before or meanwhile
    */
   async sync(): Promise<void> {
     await this.ready

@@ -1,4 +1,3 @@
-import { debuglog } from 'node:util'
 import { CoalescedTask } from '../../coalesced_task.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
@@ -30,8 +29,6 @@ const SETTLING_MS = 10
 
 // How often sync() looks again at what is in doubt.
 const MOST_LOOKS = 8
-
-const trace = debuglog('inotify-bridge')
 
 /** What events have left open is settled: a little later, or at once for sync(), with all that no event tells. */
 export class Settle {
@@ -97,19 +94,14 @@ export class Settle {
     const release = events.hold()
     const startedAt = system.clock.now()
     const overflows = inotify()?.overflows
-    // Without a watch to spare for it, the time that has passed decides.
-    await inotify()
-      ?.barrier()
-      .catch((error) => trace('no barrier: %s', error))
+    await inotify()?.barrier()
     const resolve = await queue.run(async () => {
       await release()
       return await events.lookAgain()
     })
     if (inotify()?.overflows === overflows) overflowRecovery.consistentUntil = startedAt
     if (resolve === undefined) return
-    await inotify()
-      ?.barrier()
-      .catch((error) => trace('no barrier: %s', error))
+    await inotify()?.barrier()
     await queue.run(resolve)
   }
 }
