@@ -1,11 +1,14 @@
 import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
+/** @param chosen by step; at all others it is 0 */
 function scenario(
   settings: Partial<Settings>,
   operations: Scenario['operations'],
-  choices: readonly number[] = [],
+  chosen: Record<number, number> = {},
   tree: Scenario['tree'] = 'small',
 ): Scenario {
+  const length = 1 + Math.max(-1, ...Object.keys(chosen).map(Number))
+  const choices = Array.from({ length }, (_, step) => chosen[step] ?? 0)
   return { settings: { ...ORDINARY, ...settings }, tree, operations, choices }
 }
 
@@ -19,7 +22,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
         { type: 'write', path: '/t/b/d/h' },
         { type: 'rename', path: '/t/b/d', other: '/t/a/d' },
       ],
-      [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2],
+      { 1: 1, 19: 2 },
     ),
   },
   {
@@ -31,7 +34,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
         { type: 'rename', path: '/t/a/f', other: '/out/m' },
         { type: 'rename', path: '/t/a', other: '/t/d' },
       ],
-      [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+      { 2: 1, 11: 1 },
     ),
   },
   {
@@ -51,7 +54,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
     scenario: scenario(
       { followSymlinks: true },
       [{ type: 'rename', path: '/t/b', other: '/t/n' }],
-      [],
+      {},
       'links',
     ),
   },
@@ -63,7 +66,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
         { type: 'symlink', path: '/t/m', target: 'n' },
         { type: 'mkdir', path: '/t/n' },
       ],
-      [0, 1],
+      { 1: 1 },
       'links',
     ),
   },
@@ -72,7 +75,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
     scenario: scenario(
       { followSymlinks: true, lost: 1 },
       [{ type: 'swap', path: '/t/k', target: '/t/a' }],
-      [],
+      {},
       'links',
     ),
   },
@@ -81,7 +84,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
     scenario: scenario(
       { followSymlinks: true, source: 'poll' },
       [{ type: 'swap', path: '/t/k', target: '/t/a/f' }],
-      [],
+      {},
       'links',
     ),
   },
@@ -94,7 +97,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
         { type: 'symlink', path: '/t/m', target: '/out/current' },
         { type: 'swap', path: '/out/current', target: '/t/a' },
       ],
-      [0, 0, 1],
+      { 2: 1 },
       'links',
     ),
   },
@@ -122,10 +125,23 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
   },
   {
     what: 'an exchange of two files whose halves come in two reads',
+    scenario: scenario({ isAtomic: false }, [{ type: 'exchange', path: '/t/a/f', other: '/t/b/g' }], {
+      3: 1,
+    }),
+  },
+  {
+    what: 'a directory that was dropped with what it lay in is not found to have moved',
     scenario: scenario(
-      { isAtomic: false },
-      [{ type: 'exchange', path: '/t/a/f', other: '/t/b/g' }],
-      [0, 0, 0, 1],
+      { source: 'inotify+poll', isAtomic: false },
+      [
+        { type: 'write', path: '/t/a/f' },
+        { type: 'rename', path: '/t/b', other: '/t/d' },
+        { type: 'exchange', path: '/t/a/f', other: '/out/o' },
+        { type: 'rename', path: '/out/x', other: '/t/a/d' },
+        { type: 'rename', path: '/t/a/f/p', other: '/out/f' },
+        { type: 'exchange', path: '/t/d', other: '/t/a/f' },
+      ],
+      { 4: 1, 23: 1, 46: 1 },
     ),
   },
   {

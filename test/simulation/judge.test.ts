@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import type { Change } from '../../src/index.ts'
+import { FileOperations } from './kernel/file_operations.ts'
+import { FileTree } from './kernel/file_tree.ts'
+import { Judge } from './play/judge.ts'
+import { callsOf, type Operation } from './play/operation.ts'
+import { TREES } from './play/scenario.ts'
+
+/** A judge of the small tree, and what is done to that. */
+function judging() {
+  const tree = new FileTree(() => 0)
+  const files = new FileOperations(tree)
+  const perform = (operation: Operation) => {
+    for (const _ of callsOf(operation, files, tree));
+  }
+  for (const operation of TREES.small) perform(operation)
+  return { judge: new Judge(tree, false), perform }
+}
+
+const told = { kind: 'file', mask: 0, source: 'inotify' } as const
+const rename = (from: string, path: string, replaced = false): Change => ({
+  type: 'rename',
+  from,
+  path,
+  replaced,
+  ...told,
+})
+
+test('what is told is right, or what is wrong is said', () => {
+  const { judge, perform } = judging()
+  perform({ type: 'write', path: '/t/a/f' })
+  expect(judge.judge()).toEqual(['/t/a/f was written: not told since'])
+  judge.apply([{ type: 'modify', path: '/t/a/f', ...told }])
+  perform({ type: 'write', path: '/t/a/f' })
+  expect(judge.judge()).toEqual(['/t/a/f was written: not told since'])
+  perform({ type: 'rename', path: '/t/a/f', other: '/t/n' })
+  perform({ type: 'mkdir', path: '/t/m' })
+  expect(judge.judge()).toEqual([
+    'file /t/n is there: not told',
+    'directory /t/m is there: not told',
+    '/t/a/f is gone: not told',
+  ])
+  judge.apply([rename('/t/n', '/t/o'), rename('/t/o', '/t/n')])
+  expect(judge.judge()).toEqual([])
+})
+
+test('a change must fit', () => {
+  const { judge } = judging()
+  judge.apply([{ type: 'create', path: '/t/a/f', ...told }])
+  judge.apply([{ type: 'delete', path: '/t/n', ...told }])
+  expect(judge.judge()).toEqual([
+    "told 'create /t/a/f', which is there",
+    "told 'delete /t/n', which is not there",
+  ])
+})
+
+test('a write that a rename alone was told of is lost; so is a file that has another put over it', () => {
+  const { judge, perform } = judging()
+  perform({ type: 'rename', path: '/t/a/f', other: '/t/n' })
+  perform({ type: 'write', path: '/t/n' })
+  judge.apply([rename('/t/a/f', '/t/n')])
+  expect(judge.judge()).toEqual(['/t/n was written: not told since'])
+  perform({ type: 'rename', path: '/out/x', other: '/t/n' })
+  expect(judge.judge()).toEqual(['/t/n is another file: not told'])
+})
+
+test('an exchange is one change, or two renames that replace nothing', () => {
+  const { judge, perform } = judging()
+  perform({ type: 'exchange', path: '/t/a/f', other: '/t/b/g' })
+  judge.apply([rename('/t/a/f', '/t/b/g'), rename('/t/b/g', '/t/a/f')])
+  expect(judge.judge()).toEqual([])
+  perform({ type: 'exchange', path: '/t/a', other: '/t/b/d' })
+  judge.apply([{ type: 'exchange', path: '/t/a', other: '/t/b/d' }])
+  expect(judge.judge()).toEqual([])
+  perform({ type: 'exchange', path: '/t/b/g', other: '/t/b/d/f' })
+  judge.apply([rename('/t/b/g', '/t/b/d/f')])
+  expect(judge.judge()).toContain('half an exchange is told: what was at /t/b/d/f?')
+})
