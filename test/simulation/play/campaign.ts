@@ -39,15 +39,3 @@ export async function campaign(scenarios: Iterator<Played>, most: number): Promi
   const words = await inTask(() => inWords(shrink(failing)))
   throw new Error(`${failed} of ${played} schedules went wrong: ${kinds}. The first, shrunk:\n${words}`)
 }
-
-/** All of them, but in such an order that those at the beginning are of all sorts. */
-export function* shuffled<T>(all: readonly T[]): Generator<T> {
-  // Coprime to the length, and so it comes by each.
-  let stride = Math.floor(all.length * 0.618) || 1
-  while (commonDivisor(stride, all.length) > 1) stride++
-  for (let i = 0, at = 0; i < all.length; i++, at = (at + stride) % all.length) yield all[at] as T
-}
-
-function commonDivisor(a: number, b: number): number {
-  return b === 0 ? a : commonDivisor(b, a % b)
-}

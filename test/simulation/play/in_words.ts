@@ -49,13 +49,14 @@ export function decode(text: string): Scenario {
 }
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
-  const { followSymlinks, settle, isNested, namesPerRead, msPerStep, isAtomic, isPatient } = others
+  const { followSymlinks, ignored, settle, isNested, namesPerRead, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
     ...(source === 'inotify+poll' ? ['polls as well'] : []),
     ...(lost > 0 ? [`full during the first ${lost === 1 ? 'operation' : `${lost} operations`}`] : []),
     ...(watches > 0 ? [`${watches} watches`] : []),
     ...(followSymlinks ? ['symlinks followed'] : []),
+    ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
     ...(settle > 0 ? [`settle of ${settle} ms`] : []),
     ...(isNested ? ['nested roots'] : []),
     ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),

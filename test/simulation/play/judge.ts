@@ -31,15 +31,17 @@ const isWithin = (path: string, above: string) => path === above || path.startsW
 export class Judge {
   readonly #tree: FileTree
   readonly #follow: boolean
+  readonly #ignored: string
   #names: Names = new Map()
   // Put aside by a rename with `replaced: false`: half an exchange.
   #aside = new Map<string, Names>()
   #isLost = false
   #misfits: string[] = []
 
-  constructor(tree: FileTree, follow: boolean) {
+  constructor(tree: FileTree, follow: boolean, ignored = '') {
     this.#tree = tree
     this.#follow = follow
+    this.#ignored = ignored
     this.#learn()
   }
 
@@ -176,6 +178,7 @@ export class Judge {
 
   #descend(path: string, directory: Inode, above: readonly Inode[], found: Map<string, Seen>): void {
     for (const [name, inode] of directory.children) {
+      if (name === this.#ignored) continue
       const entry = `${path}/${name}`
       const target = this.#follow && inode.kind === 'symlink' ? this.#at(entry) : inode
       // A link to a directory that it lies in leads round in a circle, and is a link.

@@ -69,15 +69,16 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, settle, isNested, isPatient } = settings
-    const options = { recursive: true, backend: 'auto', followSymlinks, settle } as const
+    const { followSymlinks, ignored, settle, isNested, isPatient } = settings
+    const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
+    const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle } as const
     const watcher = new Watcher(isNested ? [ROOT, NESTED] : [ROOT], options, this.#world)
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
       this.#until(watcher.ready, 'ready', false)
       this.#untilQuiet(false)
-      this.#judge = new Judge(this.#world.tree, followSymlinks)
+      this.#judge = new Judge(this.#world.tree, followSymlinks, ignored)
       this.#last = 'writer'
       this.#writing = this.#writeAll(operations)
       if (isPatient) this.#untilQuiet(true)

@@ -30,6 +30,7 @@ export const SUBJECTS = [
   'few watches',
   'nested roots',
   'roots that move',
+  'ignored names',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -52,6 +53,7 @@ function settingsFrom(random: Random, subject: Subject): Settings {
     lost: random(3) === 0 ? 1 + random(3) : 0,
     watches: subject === 'few watches' ? 3 + random(5) : 0,
     followSymlinks: subject === 'links',
+    ignored: subject === 'ignored names' ? 'm' : '',
     settle: random(6) === 0 ? 20 : 0,
     isNested: subject === 'nested roots',
     namesPerRead: pick(random, [1, 2, 100, 100]),

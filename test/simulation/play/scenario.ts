@@ -26,6 +26,8 @@ export interface Settings {
   /** How many watches there are to be had; 0: as many as are asked for. */
   watches: number
   followSymlinks: boolean
+  /** What has this name is ignored; '': nothing is. */
+  ignored: string
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
   /** A directory in the root is a root as well. */
@@ -46,6 +48,7 @@ export const ORDINARY: Settings = {
   lost: 0,
   watches: 0,
   followSymlinks: false,
+  ignored: '',
   settle: 0,
   isNested: false,
   namesPerRead: 100,

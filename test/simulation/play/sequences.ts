@@ -42,31 +42,49 @@ const QUEUES = [
   { queue: 8, lost: 2 },
 ] as const
 
-/** Every sequence of so many operations of the menu that the kernel refuses none of. */
-export function sequencesOf(length: number): Operation[][] {
-  if (length === 0) return [[]]
-  return sequencesOf(length - 1).flatMap((sequence) =>
-    MENU.map((operation) => [...sequence, operation]).filter(isPossible),
-  )
+/**
+ * Every sequence of so many operations of the menu that the kernel refuses none of, with each queue; in such an order that those at the
+ * beginning are of all sorts. `isAtomic`: see {@link Scenario}.
+ */
+export function* scenariosOf(length: number, isAtomic: boolean): Generator<Scenario> {
+  for (const number of shuffled(MENU.length ** length * QUEUES.length)) {
+    const queue = QUEUES[number % QUEUES.length] as (typeof QUEUES)[number]
+    const operations: Operation[] = []
+    for (let rest = Math.floor(number / QUEUES.length); operations.length < length; ) {
+      operations.push(MENU[rest % MENU.length] as Operation)
+      rest = Math.floor(rest / MENU.length)
+    }
+    if (('lost' in queue && queue.lost > length) || !isPossible(operations)) continue
+    // Slow steps: a scan takes longer than what its times are trusted for.
+    const settings = { ...ORDINARY, ...queue, msPerStep: 5, isAtomic }
+    yield { settings, tree: 'small', operations, choices: [] }
+  }
 }
 
-/** Each with each queue. `isAtomic`: see {@link Settings}. */
-export function scenariosOf(length: number, isAtomic: boolean): Scenario[] {
-  return sequencesOf(length).flatMap((operations) =>
-    QUEUES.filter((each) => !('lost' in each) || each.lost <= length).map((queue): Scenario => {
-      // Slow steps: a scan takes longer than what its times are trusted for.
-      const settings = { ...ORDINARY, ...queue, msPerStep: 5, isAtomic }
-      return { settings, tree: 'small', operations, choices: [] }
-    }),
-  )
+/** The numbers from 0 to count - 1. */
+function* shuffled(count: number): Generator<number> {
+  // Coprime to the count, and so it comes by each.
+  let stride = Math.floor(count * 0.618) || 1
+  while (commonDivisor(stride, count) > 1) stride++
+  for (let i = 0, at = 0; i < count; i++, at = (at + stride) % count) yield at
+}
+
+function commonDivisor(a: number, b: number): number {
+  return b === 0 ? a : commonDivisor(b, a % b)
 }
 
 /**
  * Plays a scenario, and all that differ from it by so many preemptions at the most: of the writer, which the engine comes before; of the
  * engine, which the writer comes before. With none the writer does all that it has to do, and then the engine. Whether the engine's own
  * parts go in another order is left to random schedules: what they do to each other is little.
+ *
+ * @param takes whether a preemption that is possible is played
  */
-export function* interleavings(scenario: Scenario, preemptions: number): Generator<[Scenario, string[]]> {
+export function* interleavings(
+  scenario: Scenario,
+  preemptions: number,
+  takes: () => boolean = () => true,
+): Generator<[Scenario, string[]]> {
   const { wrong, options } = play(scenario)
   yield [scenario, wrong]
   if (preemptions === 0) return
@@ -74,9 +92,9 @@ export function* interleavings(scenario: Scenario, preemptions: number): Generat
   for (let step = start; step < options.length; step++) {
     const able = options[step] ?? []
     const choice = able[0] === 'writer' ? (able.length > 1 ? 1 : 0) : able.indexOf('writer')
-    if (choice <= 0) continue
+    if (choice <= 0 || !takes()) continue
     const choices = [...scenario.choices, ...Array<number>(step - start).fill(0), choice]
-    yield* interleavings({ ...scenario, choices }, preemptions - 1)
+    yield* interleavings({ ...scenario, choices }, preemptions - 1, takes)
   }
 }
 
