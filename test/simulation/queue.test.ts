@@ -47,11 +47,18 @@ test('an overflow swallows IN_IGNORED', () => {
   expect(group.wds).toEqual(new Set([one.wd]))
 })
 
-test('a barrier comes back as IN_IGNORED, each with a number of its own; without a watch to spare by the one held back', () => {
-  const { group, one, other } = watching(8, 3)
+test('a barrier comes back as IN_IGNORED behind all that was queued, each with a number of its own that is no watch; an overflow swallows none', () => {
+  const { group, one, other } = watching(1)
   const first = group.barrier()
-  expect(group.reserved).toBeGreaterThan(first)
+  group.notify(one, IN_CREATE, 0, 'a')
+  group.notify(other, IN_CREATE, 0, 'a')
   const second = group.barrier()
-  expect(group.read()).toMatchObject([{ wd: first, mask: IN_IGNORED }, { mask: IN_IGNORED }, { wd: second }])
+  expect(group.read().map(({ wd, mask }) => [wd, mask])).toEqual([
+    [one.wd, IN_CREATE],
+    [-1, IN_Q_OVERFLOW],
+    [first, IN_IGNORED],
+    [second, IN_IGNORED],
+  ])
   expect(new Set([one.wd, other.wd, first, second]).size).toBe(4)
+  expect(group.length).toBe(0)
 })

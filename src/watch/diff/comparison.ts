@@ -127,6 +127,8 @@ export class Comparison {
     }
     const from = this.#byIno.get(entry.ino)
     if (from?.parent === undefined || from.mount !== mount || from.stat === undefined) return false
+    // It may have gone with what has been deleted since.
+    if (!tree.isAttached(from)) return false
     if (!moved(from, entry, 0) || isWithin(parent, from)) return false
     const old = tree.entriesOf(parent).get(name)
     if (old !== undefined && old !== from) return false
