@@ -101,6 +101,23 @@ export async function textOf(url) {
   }
 }
 
+/**
+ * Removes a directory in which what has just been killed may still make files. rmSync() lists it once, however often it tries again.
+ *
+ * @param {string} directory
+ */
+function removeForGood(directory) {
+  const patience = performance.now() + 10_000
+  while (existsSync(directory)) {
+    try {
+      rmSync(directory, { recursive: true, force: true })
+    } catch (error) {
+      if (performance.now() > patience) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
+  }
+}
+
 /** @param {Needs} needs @returns {string | undefined} what is missing */
 function missing({ programs = [], packages = [], devices = [], namespace }) {
   if (!existsSync(MAIN)) return 'it is not built (npm run build)'
@@ -155,8 +172,7 @@ export async function onStage(needs, play) {
   const lacks = missing(needs)
   if (lacks !== undefined) return say(`skipped: ${lacks}`)
   const directory = mkdtempSync(join(tmpdir(), 'inotify-bridge-example-'))
-  // What has just been killed may still make a file.
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }))
+  process.once('exit', () => removeForGood(directory))
   if (needs.namespace === undefined) {
     await play({ directory, start, command })
     process.exit()
