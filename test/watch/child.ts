@@ -9,6 +9,17 @@ import type { Change, Coverage, WatchOptions } from '../../src/index.ts'
 /** child.mjs takes what was built, as Node does not read TypeScript everywhere. */
 export const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 
+/** Stops all threads of a process, and waits until they stand still: from then on nobody reads its queue. */
+export async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGSTOP')
+  const tasks = `/proc/${child.pid}/task`
+  const states = () =>
+    readdirSync(tasks).map(
+      (task) => /^State:\s+(\S)/m.exec(readFileSync(join(tasks, task, 'status'), 'utf8'))?.[1],
+    )
+  await expect.poll(() => new Set(states())).toEqual(new Set(['T']))
+}
+
 export interface ChildOptions extends WatchOptions {
   /** Whose rights it has. */
   uid?: number
@@ -77,15 +88,8 @@ export class WatchingChild {
     return (await this.#ask('coverage')) as Coverage[]
   }
 
-  /** Stops all of its threads, and waits until they stand still. */
   async stop(): Promise<void> {
-    this.#process.kill('SIGSTOP')
-    const tasks = `/proc/${this.pid}/task`
-    const states = () =>
-      readdirSync(tasks).map(
-        (task) => /^State:\s+(\S)/m.exec(readFileSync(join(tasks, task, 'status'), 'utf8'))?.[1],
-      )
-    await expect.poll(() => new Set(states())).toEqual(new Set(['T']))
+    await stop(this.#process)
   }
 
   goOn(): void {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { compile } from '../support/compile.ts'
-import { isBuilt } from './child.ts'
+import { isBuilt, stop } from './child.ts'
 
 // 45,000 directories are a few seconds of a processor that is not shared, and were 121 s beside five busy processes on two.
 vi.setConfig({ testTimeout: 600_000 })
@@ -135,7 +135,7 @@ describe.skipIf(!isBuilt).each(['inotify', 'poll'] as const)('%s (needs dist)', 
 test.skipIf(!isBuilt)('15,000 that came while events were lost (needs dist)', async () => {
   const root = directoryFor('a')
   const { told, child } = await watchingDeep(root, 'inotify')
-  child.kill('SIGSTOP')
+  await stop(child)
   mkdirSync(join(root, 'noisy'))
   for (let i = 0; i < 20_000; i++) writeFileSync(join(root, `${i % 2}`), '')
   chain('make', join(root, 'a'), '15000')
