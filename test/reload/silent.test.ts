@@ -10,6 +10,9 @@ import { scratch } from '../support/scratch.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 
+/** Ten times as long as a thread that does not answer is waited for. */
+const SOON = 5000
+
 async function run<T extends object>(scenario: string): Promise<T & { told: string[]; changed: string[][] }> {
   const program = [process.execPath, join(import.meta.dirname, 'silent.mjs'), scenario, scratch()]
   const child = spawn('unshare', ['-rm', ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -39,7 +42,8 @@ describe.skipIf(!mayUnshare || !isBuilt)('behind a mount (needs unshare -rm and 
   test('a server that has stopped is said, and holds up neither files elsewhere nor close()', async () => {
     const { told, pool, closing } = await run<{ pool: number; closing: number }>('stopped')
     expect(told).toEqual(['ETIMEDOUT'])
-    expect(pool).toBeLessThan(500)
-    expect(closing).toBeLessThan(1000)
+    // The server goes on only afterwards: who waits for it waits for ever. The rest is the machine's.
+    expect(pool).toBeLessThan(SOON)
+    expect(closing).toBeLessThan(SOON)
   })
 })
