@@ -92,8 +92,9 @@ test('a ConfigMap: its keys are named, and nothing that lies behind them', async
   await atomicWrite(directory, { 'app.yaml': 'one', 'sub/x': 'one', gone: 'one', same: 'one' })
   const { told } = await reloading({ paths: [directory] })
   await atomicWrite(directory, { 'app.yaml': 'two', 'sub/x': 'two', new: 'one', same: 'one' })
-  await expect.poll(() => told.reloads, PATIENCE).toHaveLength(1)
-  expect(told.reloads[0]?.changed).toEqual(['app.yaml', 'gone', 'new', 'sub/x'])
+  // In two reloads where `delay` ends between the swap and the link of the new key, which comes behind it.
+  const changed = () => told.reloads.flatMap((each) => each.changed).toSorted()
+  await expect.poll(changed, PATIENCE).toEqual(['app.yaml', 'gone', 'new', 'sub/x'])
 })
 
 test('a link chain is followed wherever it is retargeted: of a key, of a path, of a file in a directory', async () => {
