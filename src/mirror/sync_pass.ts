@@ -207,13 +207,20 @@ export class SyncPass {
   }
 
   /** What the target shall have of the source. */
-  #contribution({ data }: Snapshot, { entries, generation, missing, isHeld }: Ready): Contribution {
+  #contribution({ data }: Snapshot, staged: Ready): Contribution {
     const { source } = this.#context
+    const { entries, generation, missing, failures, isHeld } = staged
     const had = this.#had()
-    if (isHeld) return heldVersion(had, { entries, generation, missing }, source.path)
+    if (isHeld)
+      return { ...heldVersion(had, { entries, generation, missing }, source.path), isLastGood: true }
+    // Where the target has failed, the source has not been asked for all.
+    const isAsked = failures.length === 0
     const isWanting = data !== undefined && generation === undefined
-    if (isWanting || needsLastKeys(entries, generation, missing)) return withLastKeys(entries, had)
-    return { source: source.path, entries, generation, isAdopted: false }
+    if (isWanting || needsLastKeys(entries, generation, missing)) {
+      return { ...withLastKeys(entries, had), isLastGood: isAsked }
+    }
+    const isLastGood = isAsked && missing.length > 0
+    return { source: source.path, entries, generation, isAdopted: false, isLastGood }
   }
 
   /** The copy of a generation that need not be made again. */

@@ -15,7 +15,7 @@ export function adopted(target: TargetTree, source: string): Contribution {
   // The draft is left by one that was killed; what is no link is a source's.
   if (current !== undefined && entries.get(DATA_DRAFT)?.kind === 'link') entries.delete(DATA_DRAFT)
   const generation = current && { from: current.name, tree: current.tree }
-  return { source, entries, generation, isAdopted: target.entries.size > 0 }
+  return { source, entries, generation, isAdopted: target.entries.size > 0, isLastGood: true }
 }
 
 /**

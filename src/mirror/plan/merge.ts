@@ -11,6 +11,8 @@ export interface Contribution {
   readonly generation: StagedGeneration | undefined
   /** Whether it is what an earlier mirror has left: of that a source has only what no other has. */
   readonly isAdopted: boolean
+  /** Whether the source can give no more of it, as far as is known: what somebody removes of it in the target is gone. */
+  readonly isLastGood: boolean
 }
 
 /** A name that two sources have: the first keeps it. */

@@ -74,6 +74,9 @@ export class Publisher {
       if (moved !== undefined) {
         this.#contributions.fill(undefined)
         this.#isUp = false
+        // What was wanting in the one before is no sign that anything is wanting of this.
+        this.#deferrals = 0
+        this.#heard.clear()
         for (const other of this.#contributions.keys()) if (other !== source) this.lookAgain(other)
         this.moved(moved)
       }
@@ -224,7 +227,8 @@ export class Publisher {
     lacking: readonly Step[],
     contributions: readonly Contribution[],
   ): Promise<InotifyError | undefined> {
-    const heard = contributions.filter((_, source) => this.#heard.has(source))
+    // What others can give was removed since they were asked for it.
+    const heard = contributions.filter(({ isLastGood }, source) => this.#heard.has(source) && isLastGood)
     const hasKeys = async ({ generation }: Contribution) =>
       generation === undefined || (await this.#isAtHand(generation.tree, true))
     return irretrievable(this.#target.shown, lacking, heard, hasKeys)
