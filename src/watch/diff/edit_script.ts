@@ -94,7 +94,7 @@ export class EditScript {
   alterDirectory(directory: Directory, after: Entry, since: number): void {
     const altered = alteration(directory, after, since)
     const knowsOwner = !directory.mount.usesPolling || directory.stat !== undefined
-    if (keepsStat(directory)) directory.stat = after.stat
+    if (keepsStat(directory.parent ?? directory)) directory.stat = after.stat
     if (altered === 'attrib' && knowsOwner) this.#tell('attrib', this.#tree.pathOf(directory), directory)
   }
 
@@ -177,7 +177,7 @@ export class EditScript {
 
   #create(found: SnapshotDir, parent: Directory, name: string): void {
     const created = this.#tree.add(parent, name, found.listing.ino, parent.mount)
-    if (parent.mount.usesPolling) created.stat = found.asEntry?.stat ?? found.listing.owner
+    if (keepsStat(parent)) created.stat = found.asEntry?.stat ?? found.listing.owner
     this.#matching.claim(created, found)
     this.#tell('create', this.#tree.pathOf(created), created)
   }
@@ -281,6 +281,7 @@ export class EditScript {
     const arrival = names?.get(name)
     if (arrival !== undefined) arrival.from = undefined
     names?.delete(name)
+    if (names?.size === 0) this.#leaving.delete(directory)
   }
 
   #delete(directory: Directory, name: string, entry: Entry): void {

@@ -56,8 +56,10 @@ export class MoveMatcher {
     if (sameIno === undefined || entry === undefined || this.#foundOf.has(sameIno)) return
     // Two that have watches, and not the same, are two.
     const isAnother = wd > 0 && sameIno.wd > 0
+    // What has a watch above it leaves by an event, which a listing may be older than.
+    const isTold = !mount.usesPolling && sameIno.parent !== undefined && sameIno.parent.wd > 0
     const since = mount.usesPolling ? 0 : this.#since
-    if (!isAnother && moved(sameIno, entry, since)) this.claim(sameIno, found)
+    if (!isAnother && !isTold && moved(sameIno, entry, since)) this.claim(sameIno, found)
   }
 
   #withIno(mount: WatchedMount, ino: number): Directory | undefined {

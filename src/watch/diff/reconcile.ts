@@ -101,7 +101,7 @@ export class Reconciliation {
     for (const found of this.#all) this.#cover(found)
     for (const found of this.#all) this.#alterDirectory(found, placing)
     for (const [directory, entry] of this.#unlisted)
-      placing.alterDirectory(directory, entry, this.#since(directory))
+      placing.alterDirectory(directory, entry, this.#since(directory.parent ?? directory))
     for (const [directory, name, before, after] of this.#altered)
       placing.alter(directory, name, before, after, this.#since(directory))
     return placing.changes
@@ -129,7 +129,7 @@ export class Reconciliation {
     const isGone = listing.isGone
     const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== mount.mountId
     if (isGone || isOther) {
-      if (parent !== undefined) this.isIncomplete = true
+      if (isGone && parent !== undefined) this.isIncomplete = true
       // An event tells, or a look: see Survey.
       if (parent !== undefined) this.#around.doubt(parent, name)
       return undefined
@@ -156,7 +156,10 @@ export class Reconciliation {
       return undefined
     }
     if (listing.isGone) {
-      if (entry !== undefined) this.#keep(entry)
+      if (entry !== undefined) {
+        this.isIncomplete = true
+        this.#keep(entry)
+      }
       return undefined
     }
     const found = new SnapshotDir(name, above, listing)
@@ -177,7 +180,6 @@ export class Reconciliation {
 
   #keep(directory: Directory): void {
     const { parent, name } = directory
-    this.isIncomplete = true
     this.#kept.add(directory)
     if (parent !== undefined) this.#around.doubt(parent, name)
   }
@@ -332,7 +334,8 @@ export class Reconciliation {
   #alterDirectory(found: SnapshotDir, placing: EditScript): void {
     const { match, asEntry } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
-    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#since(match)
+    // The directory that it lies in tells of it.
+    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#since(match.parent)
     if (asEntry !== undefined) placing.alterDirectory(match, asEntry, since)
     else if (keepsStat(match)) match.stat ??= found.listing.owner
   }

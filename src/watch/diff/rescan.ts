@@ -15,7 +15,7 @@ import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import type { WalkRequest } from '../scan/walk_request.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
-import { type Directory, isLinkBase } from '../tree/directory.ts'
+import { type Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { WatchStatus } from '../tree/watch_status.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
@@ -279,7 +279,7 @@ export class Rescan {
       // What is ignored is never opened, and only JavaScript knows what that is: so, level by level.
       recursive: recursive && !hidesSome,
       watch: mount.usesInotify,
-      stat: mount.usesPolling || statAll,
+      stat: keepsStat(directory) || statAll,
       hash: this.#hashes(directory),
     }
   }

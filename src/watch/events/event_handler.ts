@@ -7,7 +7,7 @@ import type { RecheckQueue } from '../pending/recheck_queue.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage } from '../report/watch_error.ts'
-import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
+import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { BatchView } from './batch_view.ts'
@@ -221,9 +221,8 @@ export class EventHandler {
           const believed = translator.hasLeft(directory, name) ? undefined : entries.get(name)
           const found = seen?.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
-          // A rename changes the ctime. What else is different, no event has told yet, and a poll compares with what was.
-          else if (believed && found && keepsStat(directory) && isAsItWas(believed, found))
-            believed.stat = found.stat
+          // What was told is told after this look: a poll finds what is different from now on.
+          else if (believed && found && keepsStat(directory)) believed.stat = found.stat
         }
       }
     }
@@ -255,8 +254,4 @@ export class EventHandler {
       }
     }
   }
-}
-
-function isAsItWas(believed: Entry, found: Entry): boolean {
-  return believed.stat === undefined || alterationOfMoved(believed, found) === undefined
 }

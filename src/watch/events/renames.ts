@@ -2,8 +2,8 @@ import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
-import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
-import { Directory, isToEvents, isUnwatched, isWithin, kept } from '../tree/directory.ts'
+import { type Entry, mayBeSame } from '../scan/entry.ts'
+import { Directory, isToEvents, isUnwatched, isWithin, keepsStat, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Account } from '../tree/tree_editor.ts'
 import type { WayBack } from './exchange.ts'
@@ -163,7 +163,10 @@ export class Renames {
     return last.from.directory === directory && last.from.name === name
   }
 
-  /** Where another file was seen than has moved, another event tells of it, or the recheck that this leads to. */
+  /**
+   * What was seen takes its place, unless that is of another kind. By its inode number it may well be another: where a poll looks as
+   * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
+   */
   #place(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
     const { tree } = this.#parts
     if (entry instanceof Directory) {
@@ -171,10 +174,8 @@ export class Renames {
       return entry
     }
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
-    // Written as well: its event tells, or a poll, which compares with what it was.
-    const isWritten = seen && entry.stat !== undefined && alterationOfMoved(entry, seen) !== undefined
-    const isSeen = seen && (isUnseen || mayBeSame(entry, seen)) && !isWritten
-    const placed = kept(directory, isSeen ? seen : entry)
+    const fits = seen && (keepsStat(directory) ? entry.kind === seen.kind : mayBeSame(entry, seen))
+    const placed = kept(directory, seen && (isUnseen || fits) ? seen : entry)
     tree.entriesOf(directory).set(name, placed)
     return placed
   }

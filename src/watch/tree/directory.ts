@@ -66,10 +66,12 @@ export class Directory implements Entry {
   compact(): void {
     if (this.#entries === undefined) return
     const others: Array<[string, Entry]> = []
+    const subdirectories: Directory[] = []
     for (const [name, entry] of this.#entries) {
-      if (entry instanceof Directory) this.#subdirectories = [...(this.#subdirectories ?? []), entry]
+      if (entry instanceof Directory) subdirectories.push(entry)
       else others.push([name, entry])
     }
+    this.#subdirectories = subdirectories.length > 0 ? subdirectories : undefined
     this.#packed = pack(others)
     this.#entries = undefined
   }

@@ -47,7 +47,8 @@ export class EntryCache {
     for (const [directory, { size, at }] of this.#total > this.#most ? this.#used : []) {
       if (at > this.#usesAtTrim || this.#total <= (this.#most * 3) / 4 || looks++ >= MOST_LOOKS) break
       const isYoung = this.#uses - at < size / ENTRIES_A_USE
-      if (isYoung && this.#total <= this.#most * AT_THE_WORST) continue
+      // One that is larger than that alone is not packed each time that another is used.
+      if (isYoung && this.#total - size <= this.#most * AT_THE_WORST) continue
       this.forget(directory)
       directory.compact()
     }

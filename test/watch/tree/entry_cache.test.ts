@@ -78,7 +78,7 @@ test('a large one stays while it is used in turn with others, and goes when it i
 })
 
 test('there is an end to what may be young', () => {
-  const cache = new EntryCache(802)
+  const cache = new EntryCache(500)
   const all = directories(cache, 3, 3200)
   pass(cache, 1)
   cache.trim()
