@@ -13,7 +13,7 @@ function scenario(
 }
 
 /** Schedules by which a change was lost, or told as something else, once; each as short as it goes. */
-export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
+export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved?: boolean }> = [
   {
     what: 'a directory that moves while a rescan goes by it is looked into',
     scenario: scenario(
@@ -150,5 +150,25 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
       { type: 'rename', path: '/t/b/g', other: '/t/a/f' },
       { type: 'rename', path: '/out/x', other: '/t/a/f' },
     ]),
+  },
+  {
+    what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',
+    isUnsolved: true,
+    scenario: scenario(
+      { watches: 3, msPerStep: 5, isAtomic: false },
+      [
+        { type: 'create', path: '/t/b/f' },
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'rename', path: '/t/a/f', other: '/t/a/g' },
+        { type: 'write', path: '/t/a/d' },
+        { type: 'mkdir', path: '/t/a/n' },
+        { type: 'write', path: '/t/b/d/g' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/b/d' },
+      ],
+      [
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+      ],
+    ),
   },
 ]
