@@ -35,8 +35,8 @@ export class Watcher<Path extends string | Buffer = string>
    * watcher is then closed), and if the watcher is closed before: with the signal's reason, or EBADF.
    */
   readonly ready: Promise<void>
-  readonly #roots: Engine
-  readonly #consumers = new Subscribers<Array<Change<Path>>>()
+  readonly #engine: Engine
+  readonly #subscribers = new Subscribers<Array<Change<Path>>>()
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => void this.close()
   #open = true
@@ -48,13 +48,13 @@ export class Watcher<Path extends string | Buffer = string>
     const roots = rootPaths(paths)
     const settings = settingsOf(options)
     const encode = encoderOf<Path>(settings.encoding)
-    this.#roots = new Engine(settings, system, {
+    this.#engine = new Engine(settings, system, {
       changes: (changes) => this.#report(encode(changes)),
       trouble: (error) => {
         if (this.listenerCount('error') > 0) this.#emit('error', error as Error)
       },
       broken: (error) => this.#break(error),
-      room: () => this.#consumers.room(),
+      room: () => this.#subscribers.room(),
     })
     this.#signal = settings.signal
     this.ready = this.#start(roots)
@@ -67,12 +67,12 @@ export class Watcher<Path extends string | Buffer = string>
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
     await this.ready
-    await this.#roots.add(absolute)
+    await this.#engine.add(absolute)
   }
 
   /** Ends the watching of a root: nothing is reported of it any more. Does nothing if it is none. */
   async remove(path: string): Promise<void> {
-    await this.#roots.remove(resolve(path))
+    await this.#engine.remove(resolve(path))
   }
 
   /**
@@ -81,12 +81,12 @@ export class Watcher<Path extends string | Buffer = string>
    */
   async sync(): Promise<void> {
     await this.ready
-    await this.#consumers.hurry(() => this.#roots.sync())
+    await this.#subscribers.hurry(() => this.#engine.sync())
   }
 
   /** Per root, and per mount and followed symlink below it: the source, why, and what is not watched as it should be. */
   coverage(): Coverage[] {
-    return this.#roots.coverage()
+    return this.#engine.coverage()
   }
 
   /** Ends all watching. Idempotent. No change is reported after the call. */
@@ -104,7 +104,7 @@ export class Watcher<Path extends string | Buffer = string>
    * with the error that ended the watcher, if one did.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<Array<Change<Path>>> {
-    return this.#consumers.iterate()
+    return this.#subscribers.iterate()
   }
 
   async #start(roots: string[]): Promise<void> {
@@ -113,7 +113,7 @@ export class Watcher<Path extends string | Buffer = string>
     try {
       if (this.#signal?.aborted) this.#abort()
       else this.#signal?.addEventListener('abort', this.#abort, { once: true })
-      for (const path of roots) await this.#roots.add(path)
+      for (const path of roots) await this.#engine.add(path)
       if (!this.#open) throw closedError()
     } catch (error) {
       throw this.#notReady(error)
@@ -125,7 +125,7 @@ export class Watcher<Path extends string | Buffer = string>
   #notReady(error: unknown): unknown {
     const unasked = this.#open
     if (unasked && this.listenerCount('error') > 0) this.#emit('error', error as Error)
-    if (!unasked || this.listenerCount('error') > 0 || this.#consumers.size > 0) this.ready.catch(() => {})
+    if (!unasked || this.listenerCount('error') > 0 || this.#subscribers.size > 0) this.ready.catch(() => {})
     if (!unasked) return this.#signal?.aborted ? this.#signal.reason : error
     this.#closing = this.#close({ error })
     return error
@@ -133,12 +133,12 @@ export class Watcher<Path extends string | Buffer = string>
 
   #break(error: Error): void {
     if (!this.#open) return
-    if (this.#consumers.size === 0 || this.listenerCount('error') > 0) this.#emit('error', error)
+    if (this.#subscribers.size === 0 || this.listenerCount('error') > 0) this.#emit('error', error)
     this.#closing = this.#close({ error })
   }
 
   #report(changes: Array<Change<Path>>): void {
-    this.#consumers.push(changes)
+    this.#subscribers.push(changes)
     this.#emit('changes', changes)
   }
 
@@ -152,8 +152,8 @@ export class Watcher<Path extends string | Buffer = string>
   async #close(failure?: { error: unknown }): Promise<void> {
     this.#open = false
     this.#signal?.removeEventListener('abort', this.#abort)
-    this.#consumers.end(failure)
-    await this.#roots.close()
+    this.#subscribers.end(failure)
+    await this.#engine.close()
     this.#emit('close')
   }
 }
