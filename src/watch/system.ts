@@ -15,6 +15,12 @@ export type InotifyInstance = AsyncIterable<EventBatch> &
     readonly [nativeQueue]: NativeQueue
   }
 
+/** With which instance the walker adds watches, and for which events. */
+export interface Watching {
+  inotify: InotifyInstance
+  mask: number
+}
+
 /** What is used of a {@link Walker}. */
 export type TreeWalker = Pick<Walker, keyof Walker>
 

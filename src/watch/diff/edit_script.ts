@@ -1,8 +1,8 @@
-import type { Surroundings } from '../pending/work_list.ts'
 import { type Change, exchangesOf, type Kind, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
 import { Directory, isSameEntry, isWithin, keepsStat, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
 
@@ -26,24 +26,27 @@ interface CycleStep extends Removed {
 export class EditScript {
   readonly changes: Change[] = []
   readonly #tree: Tree
-  readonly #around: Surroundings
   readonly #source: Source
   readonly #matching: MoveMatcher
   // Where what is no directory goes, by where it is now.
   readonly #leaving = new Map<Directory, Map<string, Added>>()
   readonly #beingPlaced = new Set<SnapshotDir | Added>()
+  readonly #baseline: boolean
+  /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
+  steps = 0
+  /** Mounts and links that are watched from now on, and where. */
+  readonly begun: Array<{ mount: WatchedMount; parent: Directory }> = []
 
-  constructor(
-    tree: Tree,
-    around: Surroundings,
-    source: Source,
-    matching: MoveMatcher,
-    left: ReadonlyMap<Removed, Added>,
-  ) {
+  /** @param baseline what is in a directory of which nothing was known is not told */
+  constructor(tree: Tree, source: Source, matching: MoveMatcher, baseline: boolean) {
     this.#tree = tree
-    this.#around = around
     this.#source = source
     this.#matching = matching
+    this.#baseline = baseline
+  }
+
+  /** What is no directory leaves its place for another. */
+  leave(left: ReadonlyMap<Removed, Added>): void {
     for (const [{ directory, name }, arrival] of left) {
       const names = this.#leaving.get(directory)
       if (names === undefined) this.#leaving.set(directory, new Map([[name, arrival]]))
@@ -82,9 +85,7 @@ export class EditScript {
     if (!this.#tree.isAttached(directory)) return
     const entries = this.#tree.entriesOf(directory)
     if (!isSameEntry(entries.get(name), before)) return
-    // Of a link that is not followed nothing is known but that it is one.
-    const isLeaf = before.kind === 'symlink' && before.stat === undefined && directory.mount.usesPolling
-    const altered = isLeaf ? undefined : alteration(before, after, since)
+    const altered = alteration(before, after, since)
     entries.set(name, kept(directory, after))
     if (altered !== undefined) {
       this.#tell(altered === 'replace' ? 'modify' : altered, this.#tree.pathOf(directory, name), after)
@@ -102,7 +103,10 @@ export class EditScript {
   #once(incoming: SnapshotDir | Added, place: () => boolean): void {
     if (incoming.isPlaced || this.#beingPlaced.has(incoming)) return
     this.#beingPlaced.add(incoming)
-    if (place()) incoming.isPlaced = true
+    if (place()) {
+      incoming.isPlaced = true
+      this.steps++
+    }
     this.#beingPlaced.delete(incoming)
   }
 
@@ -110,6 +114,11 @@ export class EditScript {
     const parent = this.#parentFor(above)
     if (parent === undefined) return false
     const { name } = found
+    // Nothing is in the way where nothing was known.
+    if (above.isNew && found.match === undefined) {
+      this.#create(found, parent, name)
+      return true
+    }
     if (isAt(found.match, parent, name) || this.#exchange(found, parent, name)) return true
     this.#makeWay(parent, name)
     // All may be otherwise now.
@@ -161,9 +170,9 @@ export class EditScript {
       this.#tree.entriesOf(parent).set(name, kept(parent, entry))
       this.#rename(oldPath, path, replaced, entry)
       this.#tellAltered(from.entry, entry, path)
-    } else if (entry.kind !== 'symlink' || !this.#around.follow(parent, name)) {
+    } else {
       this.#tree.entriesOf(parent).set(name, kept(parent, entry))
-      this.#tell(replaced ? 'modify' : 'create', path, entry)
+      if (!(this.#baseline && at.isNew)) this.#tell(replaced ? 'modify' : 'create', path, entry)
     }
     return true
   }
@@ -176,10 +185,22 @@ export class EditScript {
   }
 
   #create(found: SnapshotDir, parent: Directory, name: string): void {
-    const created = this.#tree.add(parent, name, found.listing.ino, parent.mount)
-    if (keepsStat(parent)) created.stat = found.asEntry?.stat ?? found.listing.owner
+    const { listing, mount, isBase } = found
+    const created = this.#tree.add(parent, name, listing?.ino ?? 0, mount)
+    if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
+    if (isBase) this.#begin(found, parent, created)
     this.#matching.claim(created, found)
-    this.#tell('create', this.#tree.pathOf(created), created)
+    const isQuiet = this.#baseline && found.parent?.isNew === true
+    if (!isQuiet) this.#tell('create', this.#tree.pathOf(created), created)
+  }
+
+  /** Another mount begins here, or a link is followed. */
+  #begin({ mount, parent: above }: SnapshotDir, parent: Directory, base: Directory): void {
+    const { name } = base
+    mount.base = base
+    if (mount.isLinked) mount.link = above?.entries.get(name)
+    parent.mount.allow(parent, name)
+    this.begun.push({ mount, parent })
   }
 
   /** What has each other's place, two or more in a circle, gets it. */
@@ -266,6 +287,7 @@ export class EditScript {
 
   /** It and all in it will be new where it was found. */
   #sunder(directory: Directory): void {
+    this.steps++
     for (const each of this.#tree.within(directory)) {
       const found = this.#matching.foundOf(each)
       if (found !== undefined) found.isPlaced = false

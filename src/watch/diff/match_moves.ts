@@ -2,21 +2,19 @@ import { moved } from '../scan/entry.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { DiffOptions } from './diff_options.ts'
 import type { Added, Removed, SnapshotDir } from './snapshot.ts'
 
 /** Which known directory a found one is; undefined: none, it is new. Each is given away once. */
 export class MoveMatcher {
   readonly #tree: Tree
-  readonly #byName: boolean
-  readonly #since: number
+  readonly #options: DiffOptions
   readonly #foundOf = new Map<Directory, SnapshotDir>()
   readonly #byIno = new Map<WatchedMount, Map<number, Directory>>()
 
-  /** @param since see {@link moved} */
-  constructor(tree: Tree, byName: boolean, since: number) {
+  constructor(tree: Tree, options: DiffOptions) {
     this.#tree = tree
-    this.#byName = byName
-    this.#since = since
+    this.#options = options
   }
 
   foundOf(directory: Directory): SnapshotDir | undefined {
@@ -35,11 +33,14 @@ export class MoveMatcher {
   }
 
   /** `known`: what is believed to be at its place. */
-  match(found: SnapshotDir, known: Directory | undefined, mount: WatchedMount): void {
-    const { listing } = found
+  match(found: SnapshotDir, known: Directory | undefined): void {
+    const { listing, mount } = found
+    if (listing === undefined) return
     const { wd } = listing
-    if (known !== undefined && (this.#byName || known.ino === listing.ino || known.ino === 0)) {
-      if (!this.#foundOf.has(known)) {
+    const { matchByName, since } = this.#options
+    const isThere = known?.mount === mount && (mount.base === known) === found.isBase
+    if (known !== undefined && isThere && !this.#foundOf.has(known)) {
+      if (matchByName || known.ino === listing.ino || known.ino === 0) {
         this.claim(known, found)
         return
       }
@@ -52,17 +53,19 @@ export class MoveMatcher {
       return
     }
     const entry = found.asEntry
-    const sameIno = this.#withIno(mount, listing.ino)
+    const sameIno = entry === undefined ? undefined : this.#withIno(mount, listing.ino)
     if (sameIno === undefined || entry === undefined || this.#foundOf.has(sameIno)) return
     // Two that have watches, and not the same, are two.
     const isAnother = wd > 0 && sameIno.wd > 0
     // What has a watch above it leaves by an event, which a listing may be older than.
     const isTold = !mount.usesPolling && sameIno.parent !== undefined && sameIno.parent.wd > 0
-    const since = mount.usesPolling ? 0 : this.#since
-    if (!isAnother && !isTold && moved(sameIno, entry, since)) this.claim(sameIno, found)
+    if (!isAnother && !isTold && moved(sameIno, entry, mount.usesPolling ? 0 : since))
+      this.claim(sameIno, found)
   }
 
+  // Where watches tell one directory from another, nobody walks through all that is believed for that.
   #withIno(mount: WatchedMount, ino: number): Directory | undefined {
+    if (!mount.usesPolling && !this.#options.statAll && mount.leftover.size === 0) return undefined
     let byIno = this.#byIno.get(mount)
     if (byIno === undefined) {
       byIno = new Map()
@@ -108,5 +111,5 @@ export function matchArrivals(
 
 /** Inode numbers are those of a filesystem. */
 function isSameMount({ mount }: Directory, { at }: Added): boolean {
-  return mount.mountId === at.listing.mountId
+  return mount.mountId === at.listing?.mountId
 }

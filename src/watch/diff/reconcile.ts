@@ -1,258 +1,205 @@
-import type { InotifyError } from '../../errors.ts'
-import type { Translator } from '../events/translator.ts'
-import type { Surroundings } from '../pending/work_list.ts'
+import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
-import { type Entry, mayBeSame } from '../scan/entry.ts'
-import type { Listing } from '../scan/listing.ts'
-import { findingOf, type RootFinding } from '../scan/root_finding.ts'
+import type { Rules } from '../rules.ts'
+import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
+import type { RootFinding } from '../scan/root_finding.ts'
 import { Directory, isLinkBase, isUnwatched, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { DiffOptions } from './diff_options.ts'
 import { EditScript } from './edit_script.ts'
+import { Identification, type Identified } from './identify.ts'
 import { MoveMatcher, matchArrivals } from './match_moves.ts'
-import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
+import type { Added, Removed, Snapshot, SnapshotDir } from './snapshot.ts'
+
+export interface DiffContext {
+  tree: Tree
+  rules: Rules
+  pending: Pending
+}
+
+export interface Reconciled {
+  /** In the order in which they are told: each can be applied alone. */
+  changes: Change[]
+  roots: Map<Directory, RootFinding>
+  status: WatchStatus
+  /** See {@link Identified.isIncomplete}. */
+  isIncomplete: boolean
+  /** The directories that were compared as a whole. */
+  compared: Directory[]
+  /** Mounts and links that are watched from now on, and where. */
+  begun: Array<{ mount: WatchedMount; parent: Directory }>
+}
 
 /**
- * Holds all that a walk has found against all that is believed, when both are whole: only then is it known what has moved from where to
- * where. The changes lead from the one to the other, in the order in which they are told.
+ * Holds what a scan has found against what is believed, when both are whole: only then is it known what has moved from where to where. The
+ * changes lead from the one to the other; within what was scanned, the tree then is what was found.
  */
-export class Reconciliation {
-  readonly options: DiffOptions
-  readonly roots = new Map<Directory, RootFinding>()
+export function reconcile(context: DiffContext, snapshot: Snapshot, options: DiffOptions): Reconciled {
+  return new Reconciliation(context, options).run(snapshot)
+}
+
+class Reconciliation {
   readonly #tree: Tree
-  readonly #translator: Translator
-  readonly #around: Surroundings
-  readonly #watchStatus: WatchStatus
+  readonly #rules: Rules
+  readonly #pending: Pending
+  readonly #options: DiffOptions
+  readonly #status: WatchStatus
   readonly #matching: MoveMatcher
-  readonly #all: SnapshotDir[] = []
-  // Those of them of which their parent's listing tells all there is to tell.
+  #all: readonly SnapshotDir[] = []
+  #kept: Identified['kept'] = new Set()
+  // Those of the kept ones of which their parent's listing tells all there is to tell.
   readonly #unlisted: Array<[directory: Directory, entry: Entry]> = []
-  #requested: readonly Directory[] = []
-  #byId: Array<SnapshotDir | undefined> = []
-  #deeper: Directory[] = []
-  // Known directories that are where they were, and were not looked into.
-  readonly #kept = new Set<Directory>()
   readonly #arrivals = new Map<SnapshotDir, Added[]>()
   readonly #gone: Removed[] = []
-  readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
-  /** What was believed to be somewhere had moved when it was looked into, so that nobody knows what has become of what is in it. */
-  isIncomplete = false
 
-  constructor(tree: Tree, translator: Translator, around: Surroundings, options: DiffOptions) {
+  constructor({ tree, rules, pending }: DiffContext, options: DiffOptions) {
     this.#tree = tree
-    this.#translator = translator
-    this.#around = around
-    this.options = options
-    this.#watchStatus = new WatchStatus(tree, around, options.fallBackToPolling)
-    this.#matching = new MoveMatcher(tree, options.matchByName, options.since)
+    this.#rules = rules
+    this.#pending = pending
+    this.#options = options
+    this.#status = new WatchStatus(tree, options.fallBackToPolling)
+    this.#matching = new MoveMatcher(tree, options)
   }
 
-  get shortage(): InotifyError | undefined {
-    return this.#watchStatus.shortage
-  }
-
-  get watchStatus(): WatchStatus {
-    return this.#watchStatus
-  }
-
-  /** See {@link WatchStatus.unlisted}. */
-  get unlisted(): InotifyError | undefined {
-    return this.#watchStatus.unlisted
-  }
-
-  begin(directories: readonly Directory[]): void {
-    this.#requested = directories
-    this.#byId = []
-  }
-
-  take(listing: Listing): void {
-    const { parent } = listing
-    const found = parent === undefined ? this.#request(listing) : this.#below(this.#byId[parent], listing)
-    this.#byId[listing.id] = found
-    if (found === undefined) this.#tree.disown(listing.wd)
-    else this.#all.push(found)
-  }
-
-  takeDeeper(): Directory[] {
-    const deeper = this.#deeper
-    this.#deeper = []
-    return deeper
-  }
-
-  /** When no more comes: the changes. */
-  finish(): Change[] {
-    if (this.options.isPartial) for (const found of this.#all) this.#keepUnlisted(found)
-    for (const found of this.#all) {
-      this.#compare(found)
+  run(snapshot: Snapshot): Reconciled {
+    const { baseline, eventNames, source, isPartial, since } = this.#options
+    const identification = new Identification(this.#tree, this.#pending, this.#matching, this.#options)
+    const { found: all, kept, roots, isIncomplete, unclaimed } = identification.identify(snapshot)
+    this.#all = all
+    this.#kept = kept
+    for (const found of all) {
+      const names = found.match && eventNames?.get(found.match)
+      if (names !== undefined) found.except = names
+      if (isPartial || found.target?.isLook) this.#keepUnlisted(found)
+    }
+    const script = new EditScript(this.#tree, source, this.#matching, baseline)
+    for (const found of all) {
+      this.#compare(found, snapshot.isResolved)
       this.#tree.trim()
     }
     const arrivals = [...this.#arrivals.values()].flat()
-    if (arrivals.length > 0) for (const found of this.#all) this.#searchLost(found)
-    const left = matchArrivals(arrivals, this.#gone, this.options.since)
-    const placing = new EditScript(this.#tree, this.#around, this.options.source, this.#matching, left)
-    // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
-    for (let pass = 0; pass <= this.#all.length && !this.#placeAll(placing); pass++);
-    for (const found of this.#all) if (found.match !== found.compared) this.#placeAnew(found, placing)
-    for (const { directory, name, entry } of this.#gone) placing.deleteEntry(directory, name, entry)
-    for (const found of this.#all) this.#deleteLost(found, placing)
-    for (const found of this.#all) this.#cover(found)
-    for (const found of this.#all) this.#alterDirectory(found, placing)
+    if (arrivals.length > 0) for (const found of all) this.#searchLost(found)
+    script.leave(matchArrivals(arrivals, this.#gone, since))
+    this.#placeAll(script)
+    for (const found of all) if (found.match !== found.compared) this.#placeAnew(found, script)
+    for (const { directory, name, entry } of this.#gone) script.deleteEntry(directory, name, entry)
+    for (const found of all) this.#deleteLost(found, script)
+    for (const found of all) this.#cover(found, script)
+    for (const wd of unclaimed) this.#tree.disown(wd)
+    for (const found of all) this.#alterDirectory(found, script)
     for (const [directory, entry] of this.#unlisted)
-      placing.alterDirectory(directory, entry, this.#since(directory.parent ?? directory))
+      script.alterDirectory(directory, entry, this.#since(directory.parent ?? directory))
     for (const [directory, name, before, after] of this.#altered)
-      placing.alter(directory, name, before, after, this.#since(directory))
-    return placing.changes
-  }
-
-  /** The directories that were compared as a whole. */
-  get compared(): Directory[] {
-    return this.#all.flatMap(({ match, listing }) =>
-      match !== undefined && listing.error === 0 ? [match] : [],
-    )
+      script.alter(directory, name, before, after, this.#since(directory))
+    const compared = all.flatMap(({ match, isRead }) => (match !== undefined && isRead ? [match] : []))
+    return {
+      changes: script.changes,
+      roots,
+      status: this.#status,
+      isIncomplete,
+      compared,
+      begun: script.begun,
+    }
   }
 
   #since(directory: Directory): number {
-    const { source, since, comparedSince } = this.options
+    const { source, since, comparedSince } = this.#options
     // What is polled lies above it: of what is written in there, its events tell.
     if (source === 'poll' && !directory.mount.usesPolling && directory.wd > 0) return Number.POSITIVE_INFINITY
     return comparedSince?.get(directory) ?? since
   }
 
-  #request(listing: Listing): SnapshotDir | undefined {
-    const directory = this.#requested[listing.id]
-    if (directory === undefined || !this.#tree.isAttached(directory)) return undefined
-    const { parent, name, mount } = directory
-    if (parent === undefined) this.roots.set(directory, findingOf(listing))
-    const isGone = listing.isGone
-    const isOther = listing.error === 0 && parent !== undefined && listing.mountId !== mount.mountId
-    if (isGone || isOther) {
-      if (isGone && parent !== undefined) this.isIncomplete = true
-      // An event tells, or a look: see Survey.
-      if (parent !== undefined) this.#around.doubt(parent, name)
-      return undefined
-    }
-    if (parent === undefined && listing.error !== 0) return undefined
-    if (listing.error === 0) {
-      directory.ino = listing.ino
-      mount.mountId = listing.mountId
-    }
-    const found = new SnapshotDir(name, undefined, listing)
-    this.#matching.claim(directory, found)
-    found.isPlaced = true
-    return found
-  }
-
-  #below(above: SnapshotDir | undefined, listing: Listing): SnapshotDir | undefined {
-    if (above === undefined) return undefined
-    const { name } = listing
-    const parent = above.match
-    if (parent !== undefined && this.#isTouched(parent, name)) return undefined
-    const entry = parent === undefined ? undefined : this.#subdirectory(parent, name, listing.ino)
-    if (listing.isBoundary) {
-      this.#meet(above, name, entry, listing.mountId)
-      return undefined
-    }
-    if (listing.isGone) {
-      if (entry !== undefined) {
-        this.isIncomplete = true
-        this.#keep(entry)
-      }
-      return undefined
-    }
-    const found = new SnapshotDir(name, above, listing)
-    this.#matching.match(found, entry, this.#mountOf(above))
-    return found
-  }
-
-  /** Another mount. If it is new, it is looked at when this is done. */
-  #meet(above: SnapshotDir, name: string, known: Directory | undefined, mountId: number): void {
-    if (known !== undefined && known.mount.base === known && known.mount.mountId === mountId) {
-      this.#kept.add(known)
-      if (this.options.source !== 'poll') this.#deeper.push(known)
-    } else if (above.match !== undefined) {
-      if (known !== undefined) this.#keep(known)
-      this.#around.doubt(above.match, name)
-    } else above.boundaries.push(name)
-  }
-
-  #keep(directory: Directory): void {
-    const { parent, name } = directory
-    this.#kept.add(directory)
-    if (parent !== undefined) this.#around.doubt(parent, name)
-  }
-
-  #mountOf(found: SnapshotDir): WatchedMount {
-    let each: SnapshotDir | undefined = found
-    while (each?.match === undefined && each?.parent !== undefined) each = each.parent
-    return (each.match as Directory).mount
-  }
-
-  // Most directories stay packed.
-  #subdirectory(parent: Directory, name: string, ino: number): Directory | undefined {
-    let children = this.#children.get(parent)
-    if (children === undefined) {
-      children = new Map()
-      for (const each of parent.subdirectories()) children.set(each.name, each)
-      this.#children.set(parent, children)
-    }
-    const known = children.get(name)
-    const isAnother = known !== undefined && known.ino !== ino && this.#translator.hasLeft(parent, name)
-    return isAnother ? undefined : known
-  }
-
-  #isTouched(directory: Directory, name: string): boolean {
-    return this.options.eventNames?.get(directory)?.has(name) ?? false
-  }
-
-  /** What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it. */
-  #keepUnlisted({ match, listing, entries }: SnapshotDir): void {
-    if (match === undefined || listing.isUnchanged) return
+  /**
+   * What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it: a poll leaves out what
+   * has not changed, and a look goes into nothing that is watched.
+   */
+  #keepUnlisted(found: SnapshotDir): void {
+    const { match, target } = found
+    if (match === undefined || !found.isRead) return
     for (const directory of match.subdirectories()) {
       if (this.#matching.foundOf(directory) !== undefined) continue
+      const entry = found.entries.get(directory.name)
+      const isSeen = entry !== undefined && mayBeSame(directory, entry) && !isLinkBase(directory)
+      if (target?.isLook && !isSeen) continue
       this.#kept.add(directory)
-      const entry = entries.get(directory.name)
       // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
-      const isOurs = directory.mount === match.mount && !this.#isTouched(match, directory.name)
+      const isOurs = directory.mount === match.mount && found.covers(directory.name)
       if (entry !== undefined && isOurs) this.#unlisted.push([directory, entry])
     }
   }
 
   /** What of a directory's entries is not where it was, and what is altered. */
-  #compare(found: SnapshotDir): void {
+  #compare(found: SnapshotDir, isResolved: boolean): void {
     const { match, listing } = found
     found.compared = match
-    if (listing.error !== 0 || listing.isUnchanged) return
-    if (match === undefined || !match.isListed) {
-      for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
+    if (listing === undefined || !found.isRead) return
+    const isListing = found.target?.names === undefined
+    if (match === undefined || (isListing && !match.isListed)) {
+      found.isNew = true
+      if (this.#isPackable(found)) this.#pack(found)
+      else for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined, isResolved)
       return
     }
-    if (listing.filesCount > 0 && match.isPackedAs(listing.packedFiles)) return
-    const { recursive } = this.#around
+    const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
+    if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles)) return
     const before = this.#tree.entriesOf(match)
     for (const [name, entry] of before) {
-      if (entry instanceof Directory || this.#isTouched(match, name)) continue
+      if (entry instanceof Directory || !found.covers(name)) continue
       const now = found.entries.get(name)
-      // A directory that is not gone into.
-      if (recursive && entry.kind === 'directory' && now?.kind === 'directory') continue
-      if (now !== undefined && mayBeSame(entry, now)) this.#altered.push([match, name, entry, now])
-      // Where what has left is, its arrival tells.
-      else if (now !== undefined || !this.#translator.hasLeft(match, name))
-        this.#gone.push({ directory: match, name, entry })
+      if (now === undefined) {
+        // Where what has left is, its arrival tells.
+        if (this.#pending.moves.from(match, name) === undefined)
+          this.#gone.push({ directory: match, name, entry })
+      } else if (this.#isDirectory(found, name, now)) {
+        // Until now it was not gone into: it makes way for what was found there, if anything was.
+        if (entry.kind !== 'directory') this.#gone.push({ directory: match, name, entry })
+      } else if (!mayBeSame(entry, now)) {
+        if (!this.#isLeftToEvents(found, match, entry, now))
+          this.#gone.push({ directory: match, name, entry })
+      } else if (!this.#isLeftToEvents(found, match, entry, now))
+        this.#altered.push([match, name, entry, now])
     }
     for (const [name, entry] of found.entries) {
-      if (!this.#isTouched(match, name)) this.#arrive(found, name, entry, before.get(name))
+      if (found.covers(name)) this.#arrive(found, name, entry, before.get(name), isResolved)
     }
   }
 
-  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
-    // Directories have listings of their own.
-    if (entry.kind === 'directory' && this.#around.recursive) return
-    if (known instanceof Directory && entry.kind === 'symlink' && isLinkBase(known)) {
-      this.#kept.add(known)
-      if (this.options.source !== 'poll') this.#deeper.push(known)
+  /** A directory of which nothing is believed, and nothing is told, is as it was found. */
+  #isPackable({ mount, refused, bases }: SnapshotDir): boolean {
+    const { baseline, statAll } = this.#options
+    const { recursive, hidesSome, followsLinks } = this.#rules
+    if (!baseline || !recursive || hidesSome || followsLinks || refused || bases) return false
+    return mount.usesPolling || !statAll
+  }
+
+  #pack({ match, listing }: SnapshotDir): void {
+    if (match !== undefined && listing !== undefined && listing.filesCount > 0)
+      match.takePacked(listing.packedFiles)
+  }
+
+  /**
+   * A look after an event is about what there is: what is written, other events tell, or a poll if there is one. (Where there is none, another
+   * file than was believed is told: what was told of the name may have been about the one before.)
+   */
+  #isLeftToEvents(found: SnapshotDir, { mount }: Directory, before: Entry, now: Entry): boolean {
+    const isLook = found.target?.isLook === true
+    const isFile = before.kind === now.kind && now.kind !== 'directory'
+    return isLook && isFile && mount.usesInotify && mount.usesPolling
+  }
+
+  /** Whether what was found at a name is gone into: then it has a listing of its own. */
+  #isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
+    if (bases?.has(name)) return true
+    return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
+  }
+
+  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined, isResolved: boolean): void {
+    if (this.#isDirectory(at, name, entry)) return
+    if (!isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
+      this.#arriveUnresolved(at, name, entry, known)
       return
     }
     if (known !== undefined && !(known instanceof Directory) && mayBeSame(known, entry)) return
@@ -262,32 +209,43 @@ export class Reconciliation {
     else others.push(arrival)
   }
 
-  #placeAll(placing: EditScript): boolean {
-    let isDone = true
-    for (const found of this.#all) {
-      placing.placeDirectory(found)
-      for (const arrival of this.#arrivals.get(found) ?? []) {
-        placing.placeArrival(arrival)
-        if (!arrival.isPlaced) isDone = false
-      }
-      if (!found.isPlaced) isDone = false
-    }
-    return isDone
+  /** Nobody has looked where a link leads. */
+  #arriveUnresolved(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
+    if (known instanceof Directory && isLinkBase(known)) {
+      this.#kept.add(known)
+      if (known.mount.isLink(entry)) return
+    } else if (known && mayBeSame(known, entry) && alteration(known, entry, 0) === undefined) return
+    at.lookAt(name)
   }
 
-  #placeAnew(found: SnapshotDir, placing: EditScript): void {
-    const { match, listing } = found
-    if (match === undefined || listing.error !== 0) return
+  #placeAll(script: EditScript): void {
+    // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
+    for (let steps = -1; steps !== script.steps; ) {
+      steps = script.steps
+      for (const found of this.#all) {
+        script.placeDirectory(found)
+        for (const arrival of this.#arrivals.get(found) ?? []) script.placeArrival(arrival)
+      }
+    }
+  }
+
+  #placeAnew(found: SnapshotDir, script: EditScript): void {
+    const { match } = found
+    if (match === undefined || !found.isRead) return
+    if (this.#isPackable(found) && !match.isWarm) {
+      this.#pack(found)
+      return
+    }
     const there = this.#tree.entriesOf(match)
     for (const [name, entry] of found.entries) {
-      if (there.has(name) || (entry.kind === 'directory' && this.#around.recursive)) continue
-      placing.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
+      if (there.has(name) || this.#isDirectory(found, name, entry) || found.toLookAt?.includes(name)) continue
+      script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
     }
   }
 
-  #deleteLost(found: SnapshotDir, placing: EditScript): void {
+  #deleteLost(found: SnapshotDir, script: EditScript): void {
     for (const directory of this.#lostIn(found)) {
-      placing.deleteEntry(found.match as Directory, directory.name, directory)
+      script.deleteEntry(found.match as Directory, directory.name, directory)
     }
   }
 
@@ -304,39 +262,74 @@ export class Reconciliation {
     }
   }
 
-  #lostIn({ match, listing }: SnapshotDir): Directory[] {
-    if (match === undefined || listing.error !== 0 || listing.isUnchanged) return []
+  #lostIn(found: SnapshotDir): Directory[] {
+    const { match } = found
+    if (match === undefined || !found.isRead || found.isNew) return []
     return [...match.subdirectories()].filter((directory) => {
-      const isKnown = this.#matching.foundOf(directory) !== undefined || this.#kept.has(directory)
       const { name } = directory
-      return !isKnown && !this.#isTouched(match, name) && !this.#translator.hasLeft(match, name)
+      const isKnown = this.#kept.has(directory) || this.#matching.foundOf(directory) !== undefined
+      return !isKnown && found.covers(name) && this.#pending.moves.from(match, name) === undefined
     })
   }
 
-  #cover({ match, listing, boundaries }: SnapshotDir): void {
-    if (listing.isUnchanged) return
+  #cover(found: SnapshotDir, script: EditScript): void {
+    const { match, listing } = found
+    if (listing === undefined || listing.isUnchanged) return
     if (match === undefined || !this.#tree.isAttached(match)) {
       this.#tree.disown(listing.wd)
       return
     }
-    this.#watchStatus.cover(match, listing)
-    if (listing.error === 0) {
+    // Names were looked at: that adds no watch.
+    const isListing = found.target?.names === undefined
+    if (isListing) {
+      const stale = this.#otherWith(listing.wd, match)
+      this.#status.cover(match, listing)
+      // There will be more of what was short in a moment.
+      if (listing.isShort) this.#pending.work.list(match)
+      if (stale !== undefined) this.#displace(stale, match, script)
+    }
+    if (found.isRead && isListing) {
       match.isListed = true
       match.ino = listing.ino
+      // A poll takes in what events have told behind its listing, and leaves out what they speak of.
+      if (this.#options.source !== 'poll' && !found.target?.isLook) this.#noteScan(found, match)
     }
     // Found by a poll, which adds no watch.
-    if (isUnwatched(match)) this.#around.list(match)
-    for (const name of boundaries) this.#around.doubt(match, name)
-    // A poll takes in what events have told behind its listing, and leaves out what they speak of.
-    if (this.options.source !== 'poll') this.#translator.listed.add(match)
+    if (isUnwatched(match)) this.#pending.work.list(match)
+    for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
+    for (const [name, error] of found.refused ?? []) match.mount.refuse(match, name, error)
   }
 
-  #alterDirectory(found: SnapshotDir, placing: EditScript): void {
-    const { match, asEntry } = found
+  /** An event may be older than what was listed: with its base, all that is new in a mount. */
+  #noteScan({ isNew }: SnapshotDir, match: Directory): void {
+    const { mount } = match
+    if (mount.base === match && isNew) this.#pending.scans.add(mount)
+    else if (!isNew || !this.#pending.scans.has(mount)) this.#pending.scans.add(match)
+  }
+
+  #otherWith(wd: number, directory: Directory): Directory | undefined {
+    if (wd <= 0) return undefined
+    return this.#tree.at(wd).find((other) => other !== directory && other.mount === directory.mount)
+  }
+
+  // One directory has one place in a mount. Where the watch says that this is another that was known elsewhere, that place is out
+  // of date: its event is on the way, or was lost.
+  #displace(stale: Directory, directory: Directory, script: EditScript): void {
+    const { parent, name } = stale
+    if (parent === undefined) return
+    // What is there in truth, no event may be left to tell.
+    this.#pending.rechecks.add(parent, name)
+    let above: Directory | undefined = directory
+    while (above !== undefined && above !== stale) above = above.parent
+    if (above === undefined) script.deleteEntry(parent, name, stale)
+  }
+
+  #alterDirectory(found: SnapshotDir, script: EditScript): void {
+    const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
     // The directory that it lies in tells of it.
     const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#since(match.parent)
-    if (asEntry !== undefined) placing.alterDirectory(match, asEntry, since)
-    else if (keepsStat(match)) match.stat ??= found.listing.owner
+    if (asEntry !== undefined) script.alterDirectory(match, asEntry, since)
+    else if (keepsStat(match)) match.stat ??= listing?.owner
   }
 }

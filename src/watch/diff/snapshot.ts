@@ -1,39 +1,217 @@
+import type { Rules } from '../rules.ts'
 import type { Entries, Entry } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { Directory } from '../tree/directory.ts'
+import type { WatchedMount } from '../tree/watched_mount.ts'
 
-/** A directory as a walk has found it. */
-export class SnapshotDir {
+/** How the walker gets to a directory: from a root, or from the link or mount point that it lies below. Keys: see name_key.ts. */
+export interface Place {
+  root: string
+  rel: string
+  parentIno?: number
+}
+
+/** What a scan asks for by itself. */
+export interface ScanTarget {
+  readonly place: Place
   readonly name: string
+  /** undefined: a root. */
   readonly parent: SnapshotDir | undefined
-  readonly listing: Listing
+  readonly mount: WatchedMount
+  /** Another mount begins here, or what a link leads to. */
+  readonly isBase: boolean
+  /** The directory that is asked for; undefined: what is at this place, whatever it is. */
+  readonly requested?: Directory | undefined
+  /** Only these are looked at. */
+  readonly names?: ReadonlySet<string> | undefined
+  /** It is listed without what lies below it. */
+  readonly isLook?: boolean
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+
+/** A directory as a scan has found it. */
+export class SnapshotDir {
+  name: string
+  /** undefined: a root. */
+  parent: SnapshotDir | undefined
+  /** undefined: it was not asked for, and is only where others are. */
+  readonly listing: Listing | undefined
+  readonly mount: WatchedMount
+  readonly target: ScanTarget | undefined
+  /** Of these names nothing is said: events speak of them. */
+  except: ReadonlySet<string> = NOTHING
   /** Which of the known directories it is. */
   match: Directory | undefined
   /** Which of them its entries were compared with. */
   compared: Directory | undefined
+  /** Nothing was believed of what is in it before. */
+  isNew = false
   /** Whether it has been given its place, or is being given it. */
   isPlaced = false
   /** It was elsewhere, and has been told as moved: that changes its ctime. */
   hasMoved = false
-  /** Names in it where another mount begins that is not known yet. */
-  readonly boundaries: string[] = []
+  /** Where another mount begins in it, or a link leads to a directory: those were scanned. */
+  bases: Map<string, SnapshotDir> | undefined
+  /** Names in it of which the scan does not say what they are: another mount, or a link that nobody has followed yet. */
+  toLookAt: string[] | undefined
+  /** Directories in it that are not gone into, and why. */
+  refused: Map<string, Error> | undefined
+  readonly #rules: Rules
   #entries: Entries | undefined
+  #path: string | undefined
 
-  constructor(name: string, parent: SnapshotDir | undefined, listing: Listing, match?: Directory) {
+  constructor(
+    rules: Rules,
+    name: string,
+    parent: SnapshotDir | undefined,
+    mount: WatchedMount,
+    listing?: Listing,
+    target?: ScanTarget,
+  ) {
+    this.#rules = rules
     this.name = name
     this.parent = parent
+    this.mount = mount
     this.listing = listing
-    this.match = match
+    this.target = target
   }
 
+  /** What was seen in it, but for what is ignored. */
   get entries(): Entries {
-    this.#entries ??= this.listing.entries()
+    this.#entries ??= this.#visible(this.listing?.entries() ?? new Map())
     return this.#entries
   }
 
   /** What its parent's listing says of it. */
   get asEntry(): Entry | undefined {
-    return this.parent?.listing.isUnchanged ? undefined : this.parent?.entries.get(this.name)
+    const { parent } = this
+    if (parent?.listing === undefined || parent.listing.isUnchanged || this.isBase) return undefined
+    return parent.entries.get(this.name)
+  }
+
+  get isBase(): boolean {
+    return this.target?.isBase ?? false
+  }
+
+  /** Nobody knows what is at this name: it is to be looked at by itself. */
+  lookAt(name: string): void {
+    this.toLookAt ??= []
+    this.toLookAt.push(name)
+  }
+
+  /** Its entries are in the snapshot. */
+  get isRead(): boolean {
+    const { listing } = this
+    return listing !== undefined && listing.error === 0 && !listing.isUnchanged && !listing.isBoundary
+  }
+
+  /** Whether the snapshot says what is at this name. */
+  covers(name: string): boolean {
+    const names = this.target?.names
+    return (names === undefined || names.has(name)) && !this.except.has(name)
+  }
+
+  get place(): Place {
+    if (this.target !== undefined) return this.target.place
+    const { parent } = this
+    if (parent === undefined) throw new Error('only a target has no parent')
+    return placeBelow(parent.place, this.name, parent.listing?.ino)
+  }
+
+  /** Where it was found, as a key. */
+  get path(): string {
+    if (this.#path === undefined) {
+      const { root, rel } = this.place
+      this.#path = rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
+    }
+    return this.#path
+  }
+
+  pathTo(name: string): string {
+    return `${this.path === '/' ? '' : this.path}/${name}`
+  }
+
+  #visible(entries: Entries): Entries {
+    if (!this.#rules.hidesSome) return entries
+    for (const [name, { kind }] of entries) {
+      if (this.#rules.hides(this.pathTo(name), kind)) entries.delete(name)
+    }
+    return entries
+  }
+}
+
+export function placeBelow({ root, rel }: Place, name: string, parentIno = 0): Place {
+  const below = rel === '' ? name : `${rel}/${name}`
+  return parentIno === 0 ? { root, rel: below } : { root, rel: below, parentIno }
+}
+
+/**
+ * What a scan has found, whole directories or some names in them; what is ignored is left out. It owns what was seen, and may not know
+ * what is believed.
+ */
+export class Snapshot {
+  readonly #rules: Rules
+  /** In the order in which they were found: a directory comes before those in it. */
+  directories: SnapshotDir[] = []
+  /** False: whoever scanned has not looked where links lead, nor what begins at a mount point. */
+  readonly isResolved: boolean
+  /** Watches that the walker has added to something that is no part of this. */
+  readonly unclaimed: number[] = []
+  readonly #known = new Map<Directory, SnapshotDir>()
+  #targets: readonly ScanTarget[] = []
+  #byId: Array<SnapshotDir | undefined> = []
+
+  constructor(rules: Rules, isResolved: boolean) {
+    this.#rules = rules
+    this.isResolved = isResolved
+  }
+
+  /** The targets that the listings to come are of. */
+  begin(targets: readonly ScanTarget[]): void {
+    this.#targets = targets
+    this.#byId = []
+  }
+
+  /** @param id of the listing, where several walks' are put together */
+  take(listing: Listing, id = listing.id): SnapshotDir | undefined {
+    const { parent: parentId } = listing
+    const target = parentId === undefined ? this.#targets[id] : undefined
+    const parent = parentId === undefined ? target?.parent : this.#byId[parentId]
+    const mount = target?.mount ?? parent?.mount
+    if (mount === undefined) {
+      if (listing.wd > 0) this.unclaimed.push(listing.wd)
+      return undefined
+    }
+    const found = new SnapshotDir(this.#rules, target?.name ?? listing.name, parent, mount, listing, target)
+    this.#byId[id] = found
+    this.directories.push(found)
+    if (target?.isBase === true && parent !== undefined) {
+      parent.bases ??= new Map()
+      parent.bases.set(found.name, found)
+    }
+    if (target?.requested !== undefined) this.#known.set(target.requested, found)
+    return found
+  }
+
+  /** A directory that was found has been taken in already: what follows may be in it. */
+  adopt(id: number, directory: SnapshotDir): void {
+    this.#byId[id] = directory
+  }
+
+  has(id: number): boolean {
+    return this.#byId[id] !== undefined
+  }
+
+  /** A known directory that others are in. */
+  wayTo(directory: Directory): SnapshotDir {
+    const known = this.#known.get(directory)
+    if (known !== undefined) return known
+    const found = new SnapshotDir(this.#rules, directory.name, undefined, directory.mount)
+    found.match = directory
+    found.isPlaced = true
+    this.#known.set(directory, found)
+    return found
   }
 }
 

@@ -9,12 +9,11 @@ import { Translator } from '../events/translator.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
-import { RecheckQueue } from '../pending/recheck_queue.ts'
+import { Pending } from '../pending/pending.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
 import { Poller } from '../poll/poller.ts'
-import type { Change, Kind } from '../report/change.ts'
-import { textOf } from '../report/name_key.ts'
+import type { Change } from '../report/change.ts'
 import { Reporter } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence, staleMountError } from '../report/watch_error.ts'
 import { Attacher } from '../roots/attach.ts'
@@ -23,6 +22,7 @@ import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
+import { rulesOf } from '../rules.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
@@ -47,19 +47,15 @@ export interface EngineListener {
 const trace = debuglog('inotify-bridge')
 
 /** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
-export class Engine implements Surroundings {
-  readonly recursive: boolean
-  readonly hidesSome: boolean
-  readonly followsLinks: boolean
+export class Engine {
   readonly #settings: Settings
   readonly #system: WatchSystem
   readonly #listener: EngineListener
   readonly #roots = new Map<string, Root>()
   readonly #tree: Tree
-  readonly #rechecks = new RecheckQueue()
-  readonly #toBeListed = new Set<Directory>()
+  readonly #pending: Pending
   readonly #translator: Translator
-  readonly #queue = new TaskQueue(() => this.#tree.trim())
+  readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #rescan: Rescan
   readonly #watches: WatchRelease
   readonly #events: EventHandler
@@ -82,11 +78,18 @@ export class Engine implements Surroundings {
     this.#settings = settings
     this.#system = system
     this.#listener = listener
-    this.recursive = settings.recursive
-    this.hidesSome = settings.ignores !== undefined
-    this.followsLinks = settings.followSymlinks
+    const rules = rulesOf(settings)
     this.#tree = new Tree(new EntryCache(system.entryCacheSize))
-    this.#translator = new Translator(this.#tree, this)
+    this.#pending = new Pending(this.#tree)
+    const { rechecks, work } = this.#pending
+    const around: Surroundings = {
+      ...rules,
+      list: (directory) => work.list(directory),
+      look: (directory, name) => work.look(directory, name),
+      doubt: (directory, name) => rechecks.add(directory, name),
+      moved: (directory) => void this.#pending.movedBetween.add(directory),
+    }
+    this.#translator = new Translator(this.#tree, around, this.#pending)
     const { persistent } = settings
     const reporter = new Reporter(settings, system.clock, (changes) => listener.changes(changes))
     this.#reporter = reporter
@@ -109,11 +112,14 @@ export class Engine implements Surroundings {
       queue,
       failed,
       persistent,
-      around: this,
+      around,
+      rules,
+      pending: this.#pending,
       translator: this.#translator,
-      rechecks: this.#rechecks,
-      toBeListed: this.#toBeListed,
+      rechecks,
+      work,
       inotify: () => this.#inotify,
+      watching: () => this.#inotify?.watching,
       openInotify: () => this.#openInotify(),
       roots: () => (this.#closed ? [] : [...this.#roots.values()]),
       options: (options: Partial<DiffOptions>) => this.#options(options),
@@ -122,7 +128,6 @@ export class Engine implements Surroundings {
       report: (changes: Change[]) => reporter.report(changes),
       trouble: (error: unknown) => listener.trouble(error),
       room: () => listener.room(),
-      arm: () => this.#arm(),
       overtaken: (directories: readonly Directory[]) => poller.overtake(directories),
     }
     const rescan = new Rescan({
@@ -130,6 +135,7 @@ export class Engine implements Surroundings {
       choose: (path) => attacher.chooseBelow(path),
       extended: (mount, parent) => attacher.rootOf(tree.topOf(parent))?.mounts.add(mount),
     })
+    const { looker } = rescan
     const files = new FileRoots({
       ...shared,
       inotify: () => this.#inotify?.inotify,
@@ -145,12 +151,13 @@ export class Engine implements Surroundings {
     })
     const mountWatch = system.watchMounts((points) => {
       const looked = queue.run(() => submounts.look(points))
-      looked.then(() => this.#arm()).catch(failed)
+      looked.catch(failed)
     })
     const attacher = new Attacher({ ...shared, rescan, files, mountWatch })
     const events = new EventHandler({
       ...shared,
       rescan,
+      looker,
       lost: (top) => {
         const root = attacher.rootOf(top)
         if (root !== undefined) rootMonitor.markLost(root, 'inotify')
@@ -165,13 +172,12 @@ export class Engine implements Surroundings {
       rescan,
       files,
       replace: (root) => rootMonitor.reattach(root, 'poll'),
-      recursive: this.recursive && !this.hidesSome,
       // What is not ignored is surveyed level by level, each time.
-      compares: !(this.recursive && this.hidesSome),
+      compares: !(rules.recursive && rules.hidesSome),
     })
     const rootMonitor = new RootMonitor({
       ...shared,
-      rescan,
+      looker,
       files,
       attacher,
       poller,
@@ -208,27 +214,6 @@ export class Engine implements Surroundings {
     this.#overflowRecovery = overflowRecovery
   }
 
-  hides(path: string, kind: Kind): boolean {
-    return this.#settings.ignores?.(textOf(path), kind) ?? false
-  }
-
-  list(directory: Directory): void {
-    this.#toBeListed.add(directory)
-  }
-
-  doubt(directory: Directory, name: string): void {
-    this.#rechecks.add(directory, name)
-  }
-
-  moved(directory: Directory): void {
-    this.#events.moved(directory)
-  }
-
-  follow(parent: Directory, name: string): boolean {
-    if (this.followsLinks) this.#rescan.follow({ parent, name })
-    return this.followsLinks
-  }
-
   /**
    * Watches one more path; one that leads nowhere is lost until it does. Rejects with InotifyError: as it cannot be opened, listed or
    * watched, or EBADF.
@@ -252,7 +237,6 @@ export class Engine implements Surroundings {
       }
       this.#assertOpen()
       this.#roots.set(path, root)
-      this.#arm()
     })
   }
 
@@ -323,13 +307,11 @@ export class Engine implements Surroundings {
     this.#inotify = new InotifySource(inotify, this.#system, {
       events: async (batch, start, end) => {
         await this.#queue.run(() => this.#onEvents(batch, start, end))
-        this.#arm()
         await this.#listener.room()
       },
       overflow: () => this.#queue.run(async () => this.#overflowRecovery.onOverflow()),
       recover: async () => {
         await this.#overflowRecovery.recover()
-        this.#arm()
       },
       failed: (error) => this.#listener.broken(error),
     })
@@ -345,7 +327,6 @@ export class Engine implements Surroundings {
   #forget(root: Root): void {
     root.isPresent = false
     this.#attacher.detach(root)
-    this.#watches.releaseUnused()
     this.#poller.discard()
   }
 
@@ -353,8 +334,11 @@ export class Engine implements Surroundings {
     return [...this.#roots.values()].filter((root) => root.file === file)
   }
 
-  /** There may be something to be polled, or to be looked at. */
-  #arm(): void {
+  /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
+  #afterEach(): void {
+    this.#tree.trim()
+    if (this.#closed) return
+    this.#watches.releaseUnused()
     this.#polls.arm()
     this.#settle.arm()
   }

@@ -19,8 +19,6 @@ export interface SettleParts {
   inotify(): InotifySource | undefined
   /** Polls what is polled, now. */
   poll(): Promise<void>
-  /** What was looked at may have brought up something to be polled. */
-  arm(): void
   failed(error: unknown): void
 }
 
@@ -45,10 +43,7 @@ export class Settle {
       clock: system.clock,
       failed,
       needed: () => events.isUnsettled,
-      run: async () => {
-        await this.#settle()
-        parts.arm()
-      },
+      run: () => this.#settle(),
     })
   }
 
@@ -67,14 +62,13 @@ export class Settle {
   }
 
   async #sync(): Promise<void> {
-    const { inotify, arm } = this.#parts
+    const { inotify } = this.#parts
     let overflows: number | undefined
     // The kernel tells that watches were removed, and of too many at once by an overflow.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && inotify()?.overflows !== overflows); i++) {
       overflows = inotify()?.overflows
       await this.#catchUp()
     }
-    arm()
   }
 
   async #catchUp(): Promise<void> {

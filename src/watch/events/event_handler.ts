@@ -1,10 +1,12 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
-import type { Look, Rescan, StatResults } from '../diff/rescan.ts'
+import type { Looker, StatResults } from '../diff/looker.ts'
+import type { Look, Rescan } from '../diff/rescan.ts'
+import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
-import type { Surroundings } from '../pending/work_list.ts'
+import type { Surroundings, WorkList } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage } from '../report/watch_error.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
@@ -13,17 +15,16 @@ import type { Tree } from '../tree/tree.ts'
 import { BatchView } from './batch_view.ts'
 import type { Translator } from './translator.ts'
 import { GONE } from './watch_mask.ts'
-import type { WatchRelease } from './watch_release.ts'
 
 export interface EventHandlerParts {
   tree: Tree
   translator: Translator
-  rescan: Rescan
-  watches: Pick<WatchRelease, 'releaseUnused'>
+  rescan: Pick<Rescan, 'list' | 'takeIn'>
+  looker: Pick<Looker, 'look' | 'lookAt'>
   around: Surroundings
+  pending: Pick<Pending, 'movedBetween'>
   rechecks: RecheckQueue
-  /** Directories that are to be listed when the events have been told. */
-  toBeListed: Set<Directory>
+  work: WorkList
   options(options: Partial<DiffOptions>): DiffOptions
   report(changes: Change[]): void
   /** The top of a root is gone, moved or unmounted. */
@@ -41,8 +42,6 @@ export class EventHandler {
   readonly #parts: EventHandlerParts
   /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
   eventNames: Map<Directory, Set<string>> | undefined
-  // Between which directories have moved.
-  #moved = new Set<Directory>()
   // That something is short has been said.
   #isShort = false
   /** Whether there have been any since the last {@link settle}. */
@@ -65,14 +64,14 @@ export class EventHandler {
   }
 
   async #take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { tree, translator, rescan, watches, report, overtaken } = this.#parts
+    const { tree, translator, report, overtaken } = this.#parts
     const index = new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       if (polled.length > 0) overtaken(polled)
       return polled.length > 0
     })
     const open = index.open()
-    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => rescan.look(open))
+    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => this.#parts.looker.look(open))
     const looks: StatResults = seen ?? new Map()
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.eventNames !== undefined) this.#touch(index, this.eventNames)
@@ -83,23 +82,22 @@ export class EventHandler {
     }
     this.#weigh(open, looks)
     await this.list()
-    watches.releaseUnused()
   }
 
   /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
   hold(): () => Promise<void> {
-    const { translator, rechecks } = this.#parts
+    const { translator, rechecks, pending } = this.#parts
+    const { movedBetween } = pending
     const pendingMoves: PendingMove[] = translator.pending
     const releaseListed = translator.listed.hold()
-    const moved = this.#moved
-    this.#moved = new Set()
+    const moved = [...movedBetween]
+    movedBetween.clear()
     this.isActive = false
     return async () => {
-      if (!rechecks.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...this.#moved])
+      if (!rechecks.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
       releaseListed()
       this.#parts.report(translator.giveUp(pendingMoves))
       await this.list()
-      this.#parts.watches.releaseUnused()
     }
   }
 
@@ -108,10 +106,10 @@ export class EventHandler {
    * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { rechecks, rescan, tree, translator, options } = this.#parts
+    const { rechecks, rescan, looker, tree, translator, options } = this.#parts
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
-    const seen = await this.#unlessShort(() => rescan.lookAt(questions))
+    const seen = await this.#unlessShort(() => looker.lookAt(questions))
     if (seen === undefined) {
       rechecks.abort(questions)
       return undefined
@@ -134,20 +132,28 @@ export class EventHandler {
           // What cannot be read for other reasons is not covered, and is listed when its mode changes.
         } else if (listing.isShort) rechecks.renew(directory, names)
       }
+      for (const look of found) this.#keepWhatIsBack(look)
       await rescan.takeIn(found, options({}))
       await this.list()
     }
   }
 
-  get isUnsettled(): boolean {
-    const { translator, rechecks, toBeListed } = this.#parts
-    const isOpen = translator.isPending || !translator.listed.isEmpty || !rechecks.isEmpty
-    return this.isActive || isOpen || toBeListed.size > 0
+  /** All that was queued before the look has been told, and what has left was there: it had not left. */
+  #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
+    const { tree, translator, report } = this.#parts
+    if (!translator.isPending || !tree.isAttached(directory)) return
+    const seen = listing.entries()
+    for (const name of names ?? seen.keys()) {
+      const ino = seen.get(name)?.ino
+      const isBack = ino !== undefined && tree.entriesOf(directory).get(name)?.ino === ino
+      if (isBack && !spoken.has(name)) report(translator.keep(directory, name))
+    }
   }
 
-  /** A directory has come into this one, or has left it. */
-  moved(directory: Directory): void {
-    this.#moved.add(directory)
+  get isUnsettled(): boolean {
+    const { translator, rechecks, work } = this.#parts
+    const isOpen = translator.isPending || !translator.listed.isEmpty || !rechecks.isEmpty
+    return this.isActive || isOpen || !work.isEmpty
   }
 
   /**
@@ -178,17 +184,20 @@ export class EventHandler {
 
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, toBeListed, rescan, options, translator } = this.#parts
-    const directories = [...toBeListed].filter(
-      (directory) => tree.isAttached(directory) && !translator.isOnItsWay(directory),
-    )
-    for (const directory of toBeListed) {
-      // What is on its way is listed where it arrives.
-      if (!translator.isOnItsWay(directory)) toBeListed.delete(directory)
-    }
-    if (directories.length === 0 && !rescan.hasLinks) return
-    const found = await this.#unlessShort(() => rescan.survey(directories, options({})))
-    if (found === undefined) for (const directory of directories) toBeListed.add(directory)
+    const { tree, work, rescan, options, translator } = this.#parts
+    if (work.isEmpty) return
+    // What is on its way is listed where it arrives.
+    const { directories, names } = work.take((directory) => translator.isOnItsWay(directory))
+    for (const directory of directories) if (!tree.isAttached(directory)) directories.delete(directory)
+    for (const directory of names.keys()) if (!tree.isAttached(directory)) names.delete(directory)
+    if (directories.size === 0 && names.size === 0) return
+    const done = await this.#unlessShort(async () => {
+      await rescan.list([...directories], names, options({}))
+      return true
+    })
+    if (done) return
+    for (const directory of directories) work.list(directory)
+    for (const [directory, some] of names) for (const name of some) work.look(directory, name)
   }
 
   #onSelf(wd: number, mask: number): void {

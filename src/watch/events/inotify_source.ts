@@ -1,7 +1,7 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import { barrier } from '../../inotify/inotify.ts'
-import type { InotifyInstance, WatchSystem } from '../system.ts'
+import type { InotifyInstance, Watching, WatchSystem } from '../system.ts'
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
 export interface InotifyListener {
@@ -19,7 +19,7 @@ export interface InotifyListener {
 export class InotifySource {
   readonly inotify: InotifyInstance
   /** For the walker, which adds the watches of directories. */
-  readonly watching: { inotify: InotifyInstance; mask: number }
+  readonly watching: Watching
   readonly #system: Pick<WatchSystem, 'directoryMask' | 'kernelWatches'>
   readonly #listener: InotifyListener
   // In the order in which they were set. Several may have one mark.

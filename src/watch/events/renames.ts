@@ -3,7 +3,15 @@ import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
-import { Directory, isToEvents, isUnwatched, isWithin, keepsStat, kept } from '../tree/directory.ts'
+import {
+  Directory,
+  isLinkBase,
+  isToEvents,
+  isUnwatched,
+  isWithin,
+  keepsStat,
+  kept,
+} from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Account } from '../tree/tree_editor.ts'
 import type { WayBack } from './exchange.ts'
@@ -134,7 +142,9 @@ export class Renames {
     }
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
     this.#hasMoved(placed)
-    if (kind === 'symlink') around.follow(directory, name)
+    // A relative link may lead elsewhere from here.
+    const isLink = kind === 'symlink' || (placed instanceof Directory && isLinkBase(placed))
+    if (isLink && around.followsLinks) around.look(directory, name)
     this.#release(pendingMove)
   }
 

@@ -8,8 +8,9 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
-import { type PendingMove, PendingMoves } from '../pending/pending_moves.ts'
-import { RecentScans } from '../pending/recent_scans.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
+import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { alteration, sameFile } from '../scan/entry.ts'
@@ -30,12 +31,13 @@ export class Translator {
   readonly #account: Account
   readonly #renames: Renames
   readonly #reading = new Reading()
-  readonly listed = new RecentScans()
+  readonly listed: RecentScans
 
-  constructor(tree: Tree, around: Surroundings) {
+  constructor(tree: Tree, around: Surroundings, { moves, scans }: Pick<Pending, 'moves' | 'scans'>) {
     this.#tree = tree
     this.#around = around
-    this.#pendingMoves = new PendingMoves(tree)
+    this.#pendingMoves = moves
+    this.listed = scans
     this.#account = new Account(tree)
     this.#renames = new Renames({
       tree,
@@ -149,7 +151,10 @@ export class Translator {
     const path = this.#account.pathOf(directory, name)
     if (this.#around.hides(path, kind)) return
     // What a link is told as depends on what it leads to.
-    if (kind === 'symlink' && this.#around.follow(directory, name)) return
+    if (kind === 'symlink' && this.#around.followsLinks) {
+      this.#around.look(directory, name)
+      return
+    }
     if (isDirectory && this.#around.recursive) {
       const created = this.#tree.add(directory, name, 0, directory.mount)
       this.#around.list(created)
@@ -206,6 +211,7 @@ export class Translator {
       this.#tree.entriesOf(directory).set(name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
       const path = this.#account.pathOf(directory, name)
       this.#account.tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
+      if (known.kind === 'symlink' && this.#around.followsLinks) this.#around.look(directory, name)
     }
   }
 }

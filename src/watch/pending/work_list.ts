@@ -1,21 +1,55 @@
-import type { Kind } from '../report/change.ts'
+import type { Rules } from '../rules.ts'
 import type { Directory } from '../tree/directory.ts'
 
 /** What the translation asks of its surroundings. */
-export interface Surroundings {
-  /** Whether what would have this path is not to be reported. Paths are keys. */
-  hides(path: string, kind: Kind): boolean
-  readonly hidesSome: boolean
+export interface Surroundings extends Rules {
   /** A directory whose entries are to be listed, for the first time or again. */
   list(directory: Directory): void
-  /** A symlink has come up. True: where it leads is looked at, and it is told then. */
-  follow(directory: Directory, name: string): boolean
+  /** What is at this name is to be looked at by itself, and told then: a symlink, which may lead to a directory. */
+  look(directory: Directory, name: string): void
   /** What an event said of this name does not fit what is believed: to be looked at when things have settled. */
   doubt(directory: Directory, name: string): void
   /** A directory has come into this one, or has left it. */
   moved(directory: Directory): void
-  /** Whether directories within directories are watched. */
-  readonly recursive: boolean
-  /** Whether symlinks to directories are taken for them. */
-  readonly followsLinks: boolean
+}
+
+/** What is to be listed and looked at when the events at hand have been told. */
+export class WorkList {
+  #directories = new Set<Directory>()
+  #names = new Map<Directory, Set<string>>()
+
+  get isEmpty(): boolean {
+    return this.#directories.size === 0 && this.#names.size === 0
+  }
+
+  list(directory: Directory): void {
+    this.#directories.add(directory)
+  }
+
+  look(directory: Directory, name: string): void {
+    const names = this.#names.get(directory)
+    if (names === undefined) this.#names.set(directory, new Set([name]))
+    else names.add(name)
+  }
+
+  /** What there is to be done now; what has to wait stays. */
+  take(waits: (directory: Directory) => boolean): {
+    directories: Set<Directory>
+    names: Map<Directory, Set<string>>
+  } {
+    const taken = { directories: this.#directories, names: this.#names }
+    this.#directories = new Set()
+    this.#names = new Map()
+    for (const directory of taken.directories) {
+      if (!waits(directory)) continue
+      taken.directories.delete(directory)
+      this.list(directory)
+    }
+    for (const [directory, names] of taken.names) {
+      if (!waits(directory)) continue
+      taken.names.delete(directory)
+      for (const name of names) this.look(directory, name)
+    }
+    return taken
+  }
 }

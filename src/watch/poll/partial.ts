@@ -1,3 +1,4 @@
+import type { Snapshot, SnapshotDir } from '../diff/snapshot.ts'
 import type { Listing } from '../scan/listing.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -7,21 +8,16 @@ import type { Tree } from '../tree/tree.ts'
  * moved, each that was not listed is where it is believed to be and as it is believed to be, and what has moved from one to
  * another has changed both: so what was listed can be held against what is believed by itself. Otherwise all must be listed, to know what
  * has become of what.
- *
- * @param bases what was asked for; the id of a listing that has no parent is the place of its directory here
  */
-export function keepsDirectories(
-  listings: readonly Listing[],
-  bases: readonly Directory[],
-  tree: Tree,
-): boolean {
-  const byId: Array<Directory | undefined> = []
-  return listings.every((listing) => {
-    const { id, parent } = listing
-    const above = parent === undefined ? undefined : byId[parent]
-    const known = parent === undefined ? bases[id] : above && tree.entriesOf(above).get(listing.name)
-    if (!(known instanceof Directory) || known.ino !== listing.ino || !tree.isAttached(known)) return false
-    byId[id] = known
+export function keepsDirectories({ directories }: Snapshot, tree: Tree): boolean {
+  const knownAs = new Map<SnapshotDir, Directory>()
+  return directories.every((found) => {
+    const { name, listing, parent, target } = found
+    const above = target === undefined && parent !== undefined ? knownAs.get(parent) : undefined
+    const known = target?.requested ?? (above && tree.entriesOf(above).get(name))
+    if (listing === undefined || !(known instanceof Directory)) return false
+    if (known.ino !== listing.ino || !tree.isAttached(known)) return false
+    knownAs.set(found, known)
     return listing.isUnchanged || (isWhole(listing) && hasSameDirectories(listing, known, tree))
   })
 }

@@ -1,13 +1,14 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
-import type { Rescan } from '../diff/rescan.ts'
+import { type Rescan, topmost } from '../diff/rescan.ts'
+import type { Scanner } from '../diff/scanner.ts'
+import type { Snapshot } from '../diff/snapshot.ts'
 import type { TaskQueue } from '../engine/task_queue.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
 import type { Root } from '../roots/root.ts'
 import type { Listing } from '../scan/listing.ts'
-import type { WalkRequest } from '../scan/walk_request.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -34,10 +35,11 @@ export interface PollerParts {
   /** ms */
   interval: number
   persistent: boolean
-  recursive: boolean
   /** Whether what a walk does not tell again is as it was. */
   compares: boolean
 }
+
+const POLL = { isPoll: true } as const
 
 // A listing during which names went is made again: what was renamed meanwhile may be in it twice, or not at all.
 const ATTEMPTS = 3
@@ -49,6 +51,7 @@ const ATTEMPTS = 3
 export class Poller {
   readonly #parts: PollerParts
   readonly #walker: TreeWalker
+  readonly #scanner: Scanner
   #lingering: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
   // What has ended it, and of what: the first listing of the next poll.
   #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
@@ -63,6 +66,7 @@ export class Poller {
   constructor(parts: PollerParts) {
     this.#parts = parts
     this.#walker = parts.system.openWalker()
+    this.#scanner = parts.rescan.scannerWith(this.#walker)
     this.#lastAt = parts.system.clock.now()
   }
 
@@ -112,11 +116,11 @@ export class Poller {
   }
 
   async #linger(lingering: { isInterrupted: boolean }): Promise<boolean> {
-    const { rescan, recursive, pace, interval, persistent } = this.#parts
+    const { pace, interval, persistent } = this.#parts
     try {
       const directories = this.#polled().bases
       const requests = directories.map((base) => ({
-        ...rescan.pollRequest(base, recursive),
+        ...this.#scanner.requestFor(base, POLL),
         statOnly: this.statsOnly(base),
       }))
       const listings = await this.#walker.pollIdle(requests, pace.rest, interval, persistent)
@@ -143,8 +147,8 @@ export class Poller {
 
   /** Whether in most polls a directory's own stat is enough, while that is the same. `hash` is for those whose times do not tell. */
   statsOnly(base: Directory): boolean {
-    const { rescan, recursive, tree, files, compares } = this.#parts
-    if (!compares || files.arePolled || rescan.pollRequest(base, recursive).hash) return false
+    const { tree, files, compares } = this.#parts
+    if (!compares || files.arePolled || this.#scanner.requestFor(base, POLL).hash) return false
     return isAtomicLayout(base, tree)
   }
 
@@ -210,21 +214,18 @@ export class Poller {
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { queue, events, rescan, inotify, recursive, tree, pace } = this.#parts
+    const { queue, events, rescan, inotify, tree, pace } = this.#parts
     const generation = this.#generation
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = this.#parts.system.clock.now()
     const { mounts, bases, leftover } = this.#polled()
-    const requests = [
-      ...bases.map((base) => rescan.pollRequest(base, recursive)),
-      // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
-      ...leftover.map((directory) => rescan.pollRequest(directory, recursive)),
-    ]
+    // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
+    const asked = [...bases, ...leftover]
     // Of what is polled for want of a watch no stat is kept: the time of the last poll tells what has changed since, and no digest.
     const compares = this.#parts.compares && leftover.length === 0
     let isPartial = compares && !this.#isOvertaken
-    let listings = (isPartial && this.#takeFound(bases)) || (await this.#list(requests, isPartial))
-    const isQuiet = isPartial && listings.length === 0
+    let snapshot = (isPartial && this.#takeFound(bases)) || (await this.#scan(asked, isPartial))
+    const isQuiet = isPartial && snapshot.directories.length === 0
     if (isQuiet && !this.#isOvertaken && generation === this.#generation) {
       this.#lastAt = startedAt
       pace.note(false, this.#walker.took)
@@ -232,11 +233,11 @@ export class Poller {
       this.#walker.commit()
       return true
     }
-    if (isPartial && (isQuiet || !keepsDirectories(listings, bases, tree))) {
+    if (isPartial && (isQuiet || !keepsDirectories(snapshot, tree))) {
       isPartial = false
-      listings = await this.#list(requests, false)
+      snapshot = await this.#scan(asked, false)
     }
-    if (!isLastAttempt && listings.some(({ isMoving }) => isMoving)) return false
+    if (!isLastAttempt && snapshot.directories.some(({ listing }) => listing?.isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
     // where it has one.
     await inotify()
@@ -246,11 +247,11 @@ export class Poller {
       events.eventNames = undefined
       if (generation !== this.#generation) return false
       // A root that is another directory by now is lost, and not compared with what it was.
-      const replaced = this.#replaced(roots, bases, listings)
+      const replaced = this.#replaced(roots, snapshot)
       for (const root of replaced) await this.#parts.replace(root)
       if (replaced.length > 0) return false
       // What was left out is believed no more: all of it is needed.
-      if (isPartial && (this.#isOvertaken || !keepsDirectories(listings, bases, tree))) return false
+      if (isPartial && (this.#isOvertaken || !keepsDirectories(snapshot, tree))) return false
       const isWatched = mounts.some(({ usesPolling, usesInotify }) => usesPolling && usesInotify)
       // Its filesystem has this machine's clock.
       const options = {
@@ -259,11 +260,7 @@ export class Poller {
         eventNames,
         isPartial,
       } as const
-      const hasChanges = await rescan.takeListings(
-        [...bases, ...leftover],
-        listings,
-        this.#parts.options(options),
-      )
+      const hasChanges = rescan.takePoll(snapshot, this.#parts.options(options))
       await events.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && events.isUnsettled)
       if (isBelieved && !this.#isOvertaken) this.#walker.commit()
@@ -275,44 +272,32 @@ export class Poller {
   }
 
   /** What has ended the lingering, if it was of these. */
-  #takeFound(directories: readonly Directory[]): Listing[] | undefined {
+  #takeFound(directories: readonly Directory[]): Snapshot | undefined {
     const found = this.#found
     this.#found = undefined
     const isSame = found?.directories.length === directories.length
     return isSame && directories.every((each, i) => each === found.directories[i])
-      ? found.listings
+      ? this.#scanner.snapshotOf(directories, found.listings, POLL)
       : undefined
   }
 
   /** `isPartial`: without what is as it was when a poll was last taken in. */
-  async #list(requests: readonly WalkRequest[], isPartial: boolean): Promise<Listing[]> {
-    const listings: Listing[] = []
+  async #scan(directories: readonly Directory[], isPartial: boolean): Promise<Snapshot> {
     if (!isPartial) {
       this.#walker.forget()
       // From here on: what is overtaken while it is listed is not what has been listed.
       this.#isOvertaken = false
     }
-    await this.#walker.walk(requests, (listing) => listings.push(listing))
-    return listings
+    return await this.#scanner.scan(directories, POLL)
   }
 
-  #replaced(roots: readonly Root[], bases: readonly Directory[], listings: readonly Listing[]): Root[] {
-    return roots.filter((root) => {
-      const id = root.top === undefined ? -1 : bases.indexOf(root.top)
-      const listing = listings.find((each) => each.id === id)
-      return listing !== undefined && (listing.error !== 0 || listing.identity !== root.identity)
+  #replaced(roots: readonly Root[], { directories }: Snapshot): Root[] {
+    return roots.filter(({ top, identity }) => {
+      const found = directories.find(({ target }) => top !== undefined && target?.requested === top)
+      const listing = found?.listing
+      return listing !== undefined && (listing.error !== 0 || listing.identity !== identity)
     })
   }
-}
-
-/** Those that lie below no other. */
-function topmost(directories: ReadonlySet<Directory>): Directory[] {
-  return [...directories].filter((directory) => {
-    for (let each = directory.parent; each !== undefined; each = each.parent) {
-      if (directories.has(each)) return false
-    }
-    return true
-  })
 }
 
 /** Whether something of a root is polled. */

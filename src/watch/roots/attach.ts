@@ -58,7 +58,7 @@ export class Attacher {
 
   /** What the path leads to now. Rejects as it cannot be opened, listed or watched. */
   async attach(root: Root): Promise<void> {
-    const { settings, system, tree, mountWatch, options: termsOf, report, trouble } = this.#parts
+    const { settings, system, tree, mountWatch, options: optionsOf, trouble } = this.#parts
     const choice = await this.#choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
@@ -70,15 +70,14 @@ export class Attacher {
     }
     mount.base = root.top
     const options = isRestored
-      ? termsOf({ since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true })
-      : termsOf({ baseline: !settings.initial && root.absence === undefined })
-    const told = options.baseline || isRestored ? undefined : report
-    let finding = await this.#survey(root, options, told)
+      ? optionsOf({ since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true })
+      : optionsOf({ baseline: !settings.initial && root.absence === undefined })
+    let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(root.top)
     if (finding.error === 0 && refused !== undefined) {
       if (!isLimit(refused) || settings.backend !== 'auto') throw refused
       this.#pollFor(mount, root, refused)
-      finding = await this.#survey(root, termsOf({ baseline: options.baseline }))
+      finding = await this.#scan(root, options)
     }
     // What was a directory is not restored by a file.
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
@@ -115,13 +114,13 @@ export class Attacher {
     return { backend, why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})` }
   }
 
-  async #survey(root: Root, options: DiffOptions, told?: (changes: Change[]) => void): Promise<RootFinding> {
+  async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {
     const { rescan } = this.#parts
     const top = root.top as Directory
-    const findings = options.matchByName
-      ? (await rescan.reconcile([top], options)).roots
-      : await rescan.survey([top], options, told)
-    return findings.get(top) ?? { error: -constants.errno.ESTALE, isShort: false, identity: '' }
+    const finding = options.matchByName
+      ? (await rescan.reconcile([top], options)).roots.get(top)
+      : await rescan.load(top, options)
+    return finding ?? { error: -constants.errno.ESTALE, isShort: false, identity: '' }
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */

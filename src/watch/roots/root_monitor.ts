@@ -1,7 +1,6 @@
 import { debuglog } from 'node:util'
-import type { Rescan } from '../diff/rescan.ts'
+import type { Looker } from '../diff/looker.ts'
 import type { Translator } from '../events/translator.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
 import type { Poller } from '../poll/poller.ts'
 import type { Source } from '../report/change.ts'
@@ -17,8 +16,7 @@ export interface RootMonitorParts {
   tree: Tree
   translator: Translator
   rechecks: RecheckQueue
-  rescan: Rescan
-  watches: WatchRelease
+  looker: Pick<Looker, 'identify'>
   files: FileRoots
   attacher: Attacher
   poller: Poller
@@ -27,8 +25,6 @@ export interface RootMonitorParts {
   roots(): Root[]
   /** ms since the epoch: all that was done before has been told. */
   consistentUntil(): number
-  /** There may be something to be polled, or to be looked at. */
-  arm(): void
 }
 
 const trace = debuglog('inotify-bridge')
@@ -42,7 +38,7 @@ export class RootMonitor {
   }
 
   markLost(root: Root, source: Source): void {
-    const { tree, translator, rechecks, watches, poller, reporter, consistentUntil, arm } = this.#parts
+    const { tree, translator, rechecks, poller, reporter, consistentUntil } = this.#parts
     if (!root.isPresent) return
     reporter.report(translator.giveUp(translator.pending))
     root.isPresent = false
@@ -51,14 +47,12 @@ export class RootMonitor {
     reporter.report([aboutRoot('lost', root, source)])
     rechecks.forget((directory) => tree.topOf(directory) === root.top)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
-    watches.releaseUnused()
     poller.discard()
-    arm()
   }
 
   /** The path is not what it was: says so, and watches what is there now, if something is. */
   async reattach(root: Root, source: Source): Promise<void> {
-    const { attacher, reporter, roots, arm } = this.#parts
+    const { attacher, reporter, roots } = this.#parts
     this.markLost(root, source)
     if (!roots().includes(root)) return
     reporter.withhold()
@@ -71,16 +65,15 @@ export class RootMonitor {
     )
     const found = reporter.takeWithheld()
     if (isRestored) reporter.report([aboutRoot('restored', root, 'rescan'), ...found])
-    arm()
   }
 
   /** Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known. */
   async checkIdentity(): Promise<unknown> {
-    const { rescan, files } = this.#parts
+    const { looker, files } = this.#parts
     const roots = this.#parts.roots().filter(({ isPresent, top }) => isPresent && top !== undefined)
     const tops = roots.map(({ top }) => top as Directory)
     let shortage: unknown
-    const found = await rescan.identify(tops).catch((error) => {
+    const found = await looker.identify(tops).catch((error) => {
       if (!isShortage(error)) throw error
       trace('%s', error)
       shortage = error

@@ -5,7 +5,7 @@ import { nativeQueue } from '../../inotify/inotify.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { textOf } from '../report/name_key.ts'
 import { closedError } from '../report/watch_error.ts'
-import type { InotifyInstance } from '../system.ts'
+import type { Watching } from '../system.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
 import { encodeRequests, type WalkRequest } from './walk_request.ts'
 
@@ -27,7 +27,7 @@ export class Walker {
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
-    watching?: { inotify: InotifyInstance; mask: number },
+    watching?: Watching,
     taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return

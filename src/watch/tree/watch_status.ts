@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../../errors.ts'
 import { addHint } from '../../inotify/limits.ts'
-import type { Surroundings } from '../pending/work_list.ts'
 import { TOO_DEEP } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { Directory } from './directory.ts'
@@ -12,7 +11,6 @@ const { ENOSPC, ENOMEM } = constants.errno
 /** Notes of each directory that was listed its watch, or why it has none. */
 export class WatchStatus {
   readonly #tree: Tree
-  readonly #around: Surroundings
   readonly #pollInstead: boolean
   /** The first error for want of something that was not known yet. */
   shortage: InotifyError | undefined
@@ -24,9 +22,8 @@ export class WatchStatus {
   unlisted: InotifyError | undefined
 
   /** @param pollInstead where no watch is to be had, a poll does */
-  constructor(tree: Tree, around: Surroundings, pollInstead: boolean) {
+  constructor(tree: Tree, pollInstead: boolean) {
     this.#tree = tree
-    this.#around = around
     this.#pollInstead = pollInstead
   }
 
@@ -52,9 +49,6 @@ export class WatchStatus {
     if (isNews && (listing.isShort || listing.isTooDeep)) this.shortage ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
     if (isOutOfWatches && this.#pollInstead) mount.leftover.add(directory)
-    if (!listing.isShort) return
-    // There will be more of it in a moment.
-    this.#around.list(directory)
-    this.unlisted ??= error
+    if (listing.isShort) this.unlisted ??= error
   }
 }

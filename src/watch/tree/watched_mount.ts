@@ -1,4 +1,5 @@
 import type { Backend } from '../../mounts/filesystems.ts'
+import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Directory } from './directory.ts'
 
 /**
@@ -14,6 +15,8 @@ export class WatchedMount {
   base: Directory | undefined
   /** Whether its base is reached by a symlink, so that opening it must follow one. */
   readonly isLinked: boolean
+  /** The symlink by which its base is reached, as it was last seen by whoever looked where it leads. */
+  link: Entry | undefined
   directories = 0
   /** Directories that are not watched as they should be, and why. */
   readonly uncovered = new Map<Directory, Error>()
@@ -44,6 +47,12 @@ export class WatchedMount {
     const wasRefused = refused?.delete(name) ?? false
     if (refused?.size === 0) this.refused.delete(parent)
     return wasRefused
+  }
+
+  /** Whether this is the symlink that leads to its base, as far as that can be seen. */
+  isLink(entry: Entry): boolean {
+    const { link } = this
+    return link !== undefined && mayBeSame(link, entry) && alteration(link, entry, 0) === undefined
   }
 
   get usesInotify(): boolean {

@@ -61,7 +61,7 @@ const before = planOf({ 'd/': 1, 'd/a': 2, b: 3 })
 function walked(isPolled = false): Walked {
   const it = new Walked(isPolled)
   it.find(before)
-  it.around.doubted.length = 0
+  it.takeDoubts()
   return it
 }
 
@@ -88,14 +88,14 @@ test('one that went while it was looked at is doubted', () => {
   const it = walked()
   const [root] = walkOf(before, 1000) as [never]
   expect(it.take([root, { id: 1, parent: 0, name: 'd', error: -ENOENT }], [it.root])).toEqual([])
-  expect([it.around.doubted, it.believed]).toEqual([['d'], ['b', 'd/', 'd/a']])
+  expect([it.takeDoubts(), it.believed]).toEqual([['d'], ['b', 'd/', 'd/a']])
 })
 
 test('so is one where another mount begins, of which nobody knew', () => {
   const it = walked()
   const [root] = walkOf(before, 1000) as [never]
   expect(it.take([root, { id: 1, parent: 0, name: 'd', flags: BOUNDARY, mountId: 2 }], [it.root])).toEqual([])
-  expect([new Set(it.around.doubted), it.believed]).toEqual([new Set(['d']), ['b', 'd/', 'd/a']])
+  expect([new Set(it.takeDoubts()), it.believed]).toEqual([new Set(['d']), ['b', 'd/', 'd/a']])
 })
 
 test('a root that is not there tells nothing but that', () => {
@@ -169,15 +169,21 @@ test('what left a name is gone when another is found there', () => {
   expect(it.words(it.translator.giveUp(it.translator.pending))).toEqual([])
 })
 
-test('a link that is followed is told by whoever looks where it leads', () => {
-  const it = walked()
-  it.around.followed.add('l')
-  const now = planOf({ 'd/': 1, 'd/a': 2, b: 3, l: seen('symlink', 4), m: seen('symlink', 5) })
-  expect(it.words(it.find(now))).toEqual(['create symlink m'])
+test('a link of which a poll does not know where it leads is looked at by itself', () => {
+  const now = planOf({ 'd/': 1, 'd/a': 2, b: 3, l: seen('symlink', 4) })
+  const it = walked(true)
+  it.around.followsLinks = true
+  expect([it.find(now), it.takeLooks()]).toEqual([[], ['l']])
+  const other = walked()
+  other.around.followsLinks = true
+  expect(other.words(other.find(now))).toEqual(['create symlink l'])
 })
 
 test('what was listed may be told by events still; what was polled is not', () => {
   const it = walked()
-  expect([it.translator.listed.has(it.root), it.translator.listed.has(it.at('d'))]).toEqual([true, true])
+  // With its base, all that was new in a mount.
+  expect([...it.translator.listed.all]).toEqual([it.mount])
+  it.find(before)
+  expect([...it.translator.listed.all]).toEqual([it.mount, it.root, it.at('d')])
   expect(walked(true).translator.listed.isEmpty).toBe(true)
 })

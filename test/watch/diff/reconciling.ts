@@ -1,9 +1,11 @@
 import { expect } from 'vitest'
 import type { DiffOptions } from '../../../src/watch/diff/diff_options.ts'
-import { Reconciliation } from '../../../src/watch/diff/reconcile.ts'
+import { reconcile } from '../../../src/watch/diff/reconcile.ts'
+import { Scanner } from '../../../src/watch/diff/scanner.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { listingsIn } from '../../../src/watch/scan/listing.ts'
+import type { TreeWalker } from '../../../src/watch/system.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
 import { Replay } from '../../scripts/replay.ts'
 import { World } from '../events/translating.ts'
@@ -16,6 +18,15 @@ export const SINCE = 1_000_000
 /** A tree at /t that is believed as walks have found it. */
 export class Walked extends World {
   readonly #isPolled: boolean
+  readonly #scanner = new Scanner({
+    // Nothing is asked of it.
+    walker: {} as TreeWalker,
+    tree: this.tree,
+    rules: this.around,
+    hash: false,
+    watching: () => undefined,
+    choose: async () => ({ refused: new Error('no mounts here') }),
+  })
 
   constructor(isPolled: boolean) {
     super()
@@ -34,7 +45,8 @@ export class Walked extends World {
     requested: readonly Directory[],
     options: Partial<DiffOptions> = {},
   ): Change[] {
-    const reconciliation = new Reconciliation(this.tree, this.translator, this.around, {
+    const { tree, around, pending } = this
+    const diff: DiffOptions = {
       source: this.#isPolled ? 'poll' : 'rescan',
       since: SINCE,
       matchByName: false,
@@ -42,10 +54,27 @@ export class Walked extends World {
       fallBackToPolling: false,
       statAll: true,
       ...options,
+    }
+    const snapshot = this.#scanner.snapshotOf(requested, listingsIn(recordsOf(records)), {
+      isPoll: this.#isPolled,
     })
-    reconciliation.begin(requested)
-    for (const listing of listingsIn(recordsOf(records))) reconciliation.take(listing)
-    return reconciliation.finish()
+    const { changes } = reconcile({ tree, rules: around, pending }, snapshot, diff)
+    return changes
+  }
+
+  /** What was to be looked at once more. */
+  takeDoubts(): string[] {
+    return [...this.pending.rechecks.begin()].flatMap(([directory, names]) =>
+      (names ?? ['*']).map((name) => this.tree.pathOf(directory, name).slice('/t/'.length)),
+    )
+  }
+
+  /** What was to be looked at by itself. */
+  takeLooks(): string[] {
+    const { names } = this.pending.work.take(() => false)
+    return [...names].flatMap(([directory, some]) =>
+      [...some].map((name) => this.tree.pathOf(directory, name).slice('/t/'.length)),
+    )
   }
 
   /** What is believed, as a plan has it: paths to inode numbers. */

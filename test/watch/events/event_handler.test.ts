@@ -1,28 +1,29 @@
 import { expect, test } from 'vitest'
-import { EventHandler, type EventHandlerParts } from '../../../src/watch/events/event_handler.ts'
+import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
-import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
+import { WorkList } from '../../../src/watch/pending/work_list.ts'
 import { World } from './translating.ts'
 
 /** Events of a believed tree, and what is asked about when they have settled. */
 function settling(w: World) {
-  const rechecks = new RecheckQueue()
+  const { rechecks } = w.pending
   let asked: Questions = new Map()
-  const rescan = {
-    hasLinks: false,
+  const looker = {
     lookAt: async (questions: Questions) => {
       asked = questions
       return new Map()
     },
-  } as unknown as EventHandlerParts['rescan']
+    look: async () => new Map(),
+  }
   const events = new EventHandler({
     tree: w.tree,
     translator: w.translator,
-    rescan,
-    watches: { releaseUnused() {} },
+    rescan: { list: async () => {}, takeIn: async () => {} },
+    looker,
     around: w.around,
     rechecks,
-    toBeListed: new Set(),
+    pending: w.pending,
+    work: new WorkList(),
     options: () => {
       throw new Error('nothing is to be listed')
     },
@@ -41,8 +42,8 @@ function settling(w: World) {
 
 test('directories between which one has moved are listed once more where anything else is in doubt', async () => {
   const w = new World({ 'd/': 1, 'e/': 2, 'f/': 3 })
-  const { events, rechecks, settle } = settling(w)
-  for (const path of ['d', 'e']) events.moved(w.at(path))
+  const { rechecks, settle } = settling(w)
+  for (const path of ['d', 'e']) w.pending.movedBetween.add(w.at(path))
   rechecks.add(w.at('f'), 'x')
   expect(await settle()).toEqual(
     new Map([
@@ -55,8 +56,8 @@ test('directories between which one has moved are listed once more where anythin
 
 test('and with them those that were listed lately, though nothing else is', async () => {
   const w = new World({ 'd/': 1, 'e/': 2 })
-  const { events, settle } = settling(w)
-  events.moved(w.at('d'))
+  const { settle } = settling(w)
+  w.pending.movedBetween.add(w.at('d'))
   w.translator.listed.add(w.at('e'))
   expect([...(await settle()).keys()]).toEqual(['/t/d', '/t/e'])
 })
@@ -64,6 +65,6 @@ test('and with them those that were listed lately, though nothing else is', asyn
 test('a rename that fits what is believed costs nothing', async () => {
   const w = new World({ 'd/': 1 })
   const { events, settle } = settling(w)
-  events.moved(w.at('d'))
+  w.pending.movedBetween.add(w.at('d'))
   expect([await settle(), events.isUnsettled]).toEqual([new Map(), false])
 })

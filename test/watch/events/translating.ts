@@ -1,6 +1,7 @@
 import { IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
 import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { Translator } from '../../../src/watch/events/translator.ts'
+import { Pending } from '../../../src/watch/pending/pending.ts'
 import type { Surroundings } from '../../../src/watch/pending/work_list.ts'
 import type { Change, Kind } from '../../../src/watch/report/change.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
@@ -16,10 +17,9 @@ export class FakeSurroundings implements Surroundings {
   readonly hidden = new Set<string>()
   readonly listed: string[] = []
   readonly doubted: string[] = []
-  /** Links that are said to be told later. */
-  readonly followed = new Set<string>()
+  readonly looked: string[] = []
   recursive = true
-  readonly followsLinks = false
+  followsLinks = false
   readonly #tree: Tree
 
   constructor(tree: Tree) {
@@ -38,8 +38,8 @@ export class FakeSurroundings implements Surroundings {
     this.listed.push(relative(this.#tree.pathOf(directory)))
   }
 
-  follow(directory: Directory, name: string): boolean {
-    return this.followed.has(relative(this.#tree.pathOf(directory, name)))
+  look(directory: Directory, name: string): void {
+    this.looked.push(relative(this.#tree.pathOf(directory, name)))
   }
 
   moved(): void {}
@@ -58,7 +58,8 @@ export type Now = Record<string, Entry | null>
 export class World {
   readonly tree = new Tree()
   readonly around = new FakeSurroundings(this.tree)
-  readonly translator = new Translator(this.tree, this.around)
+  readonly pending = new Pending(this.tree)
+  readonly translator = new Translator(this.tree, this.around, this.pending)
   readonly mount = new WatchedMount('inotify', '', 1)
   readonly root: Directory
   // wd of each directory by its first path.

@@ -119,10 +119,10 @@ describe('what is seen', () => {
 describe('links', () => {
   test('that are followed are told by whoever looks where they lead', () => {
     const w = new World()
-    w.around.followed.add('l')
+    w.around.followsLinks = true
     const events = [w.event(IN_CREATE, 'l'), w.event(IN_CREATE, 'm')]
-    expect(w.told([events], { l: entry('symlink', 1), m: entry('symlink', 2) })).toEqual(['create symlink m'])
-    expect(w.believed).toEqual(['m'])
+    expect(w.told([events], { l: entry('symlink', 1), m: file(2) })).toEqual(['create file m'])
+    expect([w.believed, w.around.looked]).toEqual([['m'], ['l']])
   })
 })
 

@@ -164,8 +164,9 @@ describe('hidden names', () => {
 
 test('a link that was renamed is followed from its new place', () => {
   const w = new World({ l: entry('symlink', 1), m: entry('symlink', 2) })
-  w.around.followed.add('n')
+  w.around.followsLinks = true
   expect(w.told([w.rename('l', 'n')], { n: entry('symlink', 1) })).toEqual(['rename symlink l n'])
+  expect(w.around.looked).toEqual(['n'])
 })
 
 test('of another kind than was seen there meanwhile: what was known counts', () => {

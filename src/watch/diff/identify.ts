@@ -1,0 +1,169 @@
+import type { Pending } from '../pending/pending.ts'
+import { findingOf, type RootFinding } from '../scan/root_finding.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { DiffOptions } from './diff_options.ts'
+import type { MoveMatcher } from './match_moves.ts'
+import { isOnOtherMount } from './scanner.ts'
+import type { Snapshot, SnapshotDir } from './snapshot.ts'
+
+/** Which known directories the directories of a snapshot are, and which of them tell nothing. */
+export interface Identified {
+  /** Those that are to be compared, parents first. */
+  found: SnapshotDir[]
+  /** Known directories that are where they were, and were not looked into. */
+  kept: Set<Directory>
+  roots: Map<Directory, RootFinding>
+  /** Something had moved when it was looked into, so that nobody knows what has become of what is in it. */
+  isIncomplete: boolean
+  /** Watches that a scan has added to something of which nothing is believed. */
+  unclaimed: number[]
+}
+
+/** Says of each directory of a snapshot which one it is. Changes nothing but inode numbers and the mount that a root lies on. */
+export class Identification {
+  readonly #tree: Tree
+  readonly #pending: Pick<Pending, 'moves' | 'rechecks'>
+  readonly #matching: MoveMatcher
+  readonly #options: DiffOptions
+  readonly #children = new Map<Directory, Map<string, Directory>>()
+  readonly #dropped = new Set<SnapshotDir>()
+  readonly #result: Identified = {
+    found: [],
+    kept: new Set(),
+    roots: new Map(),
+    isIncomplete: false,
+    unclaimed: [],
+  }
+
+  constructor(
+    tree: Tree,
+    pending: Pick<Pending, 'moves' | 'rechecks'>,
+    matching: MoveMatcher,
+    options: DiffOptions,
+  ) {
+    this.#tree = tree
+    this.#pending = pending
+    this.#matching = matching
+    this.#options = options
+  }
+
+  identify(snapshot: Snapshot): Identified {
+    for (const found of snapshot.directories) {
+      if (this.#identify(snapshot, found)) this.#result.found.push(found)
+      else {
+        this.#dropped.add(found)
+        const wd = found.listing?.wd ?? 0
+        if (wd > 0) this.#result.unclaimed.push(wd)
+      }
+    }
+    this.#result.unclaimed.push(...snapshot.unclaimed.splice(0))
+    return this.#result
+  }
+
+  /** Whether it is to be compared. */
+  #identify(snapshot: Snapshot, found: SnapshotDir): boolean {
+    const requested = found.target?.requested
+    if (requested !== undefined) {
+      if (!this.#tree.isAttached(requested)) return false
+      if (requested.parent === undefined) return this.#root(found, requested)
+      // It may have been renamed since it was scanned.
+      found.parent = snapshot.wayTo(requested.parent)
+      found.name = requested.name
+    }
+    const { parent } = found
+    if (parent === undefined || this.#dropped.has(parent)) return false
+    // Of what was adopted before, all is known.
+    if (parent.listing === undefined && parent.match !== undefined && !this.#tree.isAttached(parent.match))
+      return false
+    return found.target?.isLook === true && requested !== undefined
+      ? this.#look(found, requested)
+      : this.#below(parent, found)
+  }
+
+  /** Whether it is still the same directory, the caller decides. */
+  #root(found: SnapshotDir, top: Directory): boolean {
+    const { listing } = found
+    if (listing === undefined) return false
+    this.#result.roots.set(top, findingOf(listing))
+    if (listing.error !== 0) return false
+    found.parent = undefined
+    top.ino = listing.ino
+    top.mount.mountId = listing.mountId
+    this.#claim(top, found)
+    return true
+  }
+
+  #look(found: SnapshotDir, directory: Directory): boolean {
+    const { listing, target } = found
+    const isIt = listing?.error === 0 && (directory.ino === 0 || directory.ino === listing.ino)
+    if (isIt) this.#claim(directory, found)
+    else for (const name of target?.names ?? []) this.#pending.rechecks.add(directory, name)
+    return isIt
+  }
+
+  #below(parent: SnapshotDir, found: SnapshotDir): boolean {
+    const { name, listing } = found
+    if (listing === undefined) return false
+    const known = parent.match && this.#believedIn(parent.match, name, listing.ino)
+    if (parent.match !== undefined && this.#isTouched(parent.match, name)) return false
+    if (isOnOtherMount(found)) {
+      this.#meet(parent, found, known)
+      return false
+    }
+    if (listing.isGone) {
+      if (known !== undefined) this.#onGone(parent, found, known)
+      return false
+    }
+    this.#matching.match(found, known)
+    return true
+  }
+
+  /** It was there when what it lies in was listed, as far as that was. */
+  #onGone(parent: SnapshotDir, { name, mount }: SnapshotDir, known: Directory): void {
+    if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
+    // A link that is followed leads nowhere any more; anything else has moved.
+    if (mount.isLinked) parent.lookAt(name)
+    else this.#result.isIncomplete = true
+    this.#keep(known)
+  }
+
+  /** Another mount begins here. Where it was scanned, that tells; otherwise it is looked at when this is done. */
+  #meet(parent: SnapshotDir, found: SnapshotDir, known: Directory | undefined): void {
+    const { name, listing } = found
+    if (parent.refused?.has(name) || parent.bases?.has(name)) return
+    const isSame = known?.mount.base === known && known?.mount.mountId === listing?.mountId
+    if (known !== undefined && isSame) this.#result.kept.add(known)
+    else if (known !== undefined) this.#keep(known)
+    if (!isSame) parent.lookAt(name)
+  }
+
+  #keep(directory: Directory): void {
+    const { parent, name } = directory
+    this.#result.kept.add(directory)
+    if (parent !== undefined) this.#pending.rechecks.add(parent, name)
+  }
+
+  #claim(directory: Directory, found: SnapshotDir): void {
+    this.#matching.claim(directory, found)
+    found.isPlaced = true
+  }
+
+  // Most directories stay packed.
+  #believedIn(parent: Directory, name: string, ino: number): Directory | undefined {
+    let children = this.#children.get(parent)
+    if (children === undefined) {
+      children = new Map()
+      for (const each of parent.subdirectories()) children.set(each.name, each)
+      this.#children.set(parent, children)
+    }
+    const known = children.get(name)
+    const isAnother =
+      known !== undefined && known.ino !== ino && this.#pending.moves.from(parent, name) !== undefined
+    return isAnother ? undefined : known
+  }
+
+  #isTouched(directory: Directory, name: string): boolean {
+    return this.#options.eventNames?.get(directory)?.has(name) ?? false
+  }
+}

@@ -1,0 +1,91 @@
+import type { Questions } from '../pending/recheck_queue.ts'
+import type { Rules } from '../rules.ts'
+import type { Entry } from '../scan/entry.ts'
+import type { Listing } from '../scan/listing.ts'
+import { findingOf, type RootFinding } from '../scan/root_finding.ts'
+import type { TreeWalker, Watching } from '../system.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Scanner } from './scanner.ts'
+import { type ScanTarget, Snapshot } from './snapshot.ts'
+
+/** What a name was seen to be, by wd and name; null: nothing is there. */
+export type StatResults = Map<number, Map<string, Entry | null>>
+
+export interface LookerParts {
+  walker: TreeWalker
+  scanner: Scanner
+  tree: Tree
+  rules: Rules
+  /** undefined: there is no inotify instance yet. */
+  watching(): Watching | undefined
+}
+
+/** Looks at names and directories, and says what was seen. What becomes of that, others decide. */
+export class Looker {
+  readonly #parts: LookerParts
+
+  constructor(parts: LookerParts) {
+    this.#parts = parts
+  }
+
+  /** What is at these names now, by wd. */
+  async look(names: ReadonlyMap<number, ReadonlySet<string>>): Promise<StatResults> {
+    const { walker, scanner, tree, rules } = this.#parts
+    const results: StatResults = new Map()
+    const snapshot = new Snapshot(rules, true)
+    const targets: ScanTarget[] = []
+    const wds: number[] = []
+    for (const [wd, some] of names) {
+      const directory = tree.at(wd).find((each) => tree.isAttached(each))
+      if (directory === undefined) continue
+      wds.push(wd)
+      targets.push(scanner.target(snapshot, directory, { isLook: true, names: some }))
+    }
+    const requests = targets.map((target) => scanner.request(target, {}))
+    await walker.walk(requests, (listing) => {
+      const { requested, names = [] } = targets[listing.id] as ScanTarget
+      const isIt = requested?.ino === 0 || requested?.ino === listing.ino
+      if (listing.error !== 0 || !isIt) return
+      const seen = listing.entries()
+      const found = [...names].map((name) => [name, seen.get(name) ?? null] as const)
+      results.set(wds[listing.id] as number, new Map(found))
+    })
+    return results
+  }
+
+  /** What is there now. */
+  async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
+    const { walker, scanner, tree, watching } = this.#parts
+    const found = new Map<Directory, Listing>()
+    const targets = this.targets([...questions].filter(([directory]) => tree.isAttached(directory)))
+    const take = (listing: Listing) => {
+      const requested = targets[listing.id]?.requested
+      if (listing.parent === undefined && requested !== undefined) found.set(requested, listing)
+    }
+    const requests = targets.map((target) => scanner.request(target, {}))
+    await walker.walk(requests, take, watching())
+    return found
+  }
+
+  /** What is at the place of these roots now. */
+  async identify(roots: readonly Directory[]): Promise<Map<Directory, RootFinding>> {
+    const { walker, scanner } = this.#parts
+    const found = new Map<Directory, RootFinding>()
+    const requests = roots.map((root) => ({ ...scanner.placeOf(root), names: [] }))
+    await walker.walk(requests, (listing) => {
+      found.set(roots[listing.id] as Directory, findingOf(listing))
+    })
+    return found
+  }
+
+  /** Each directory by itself, or some names in it. */
+  targets(
+    questions: ReadonlyArray<readonly [Directory, readonly string[] | undefined]>,
+    snapshot = new Snapshot(this.#parts.rules, true),
+  ): ScanTarget[] {
+    return questions.map(([directory, names]) =>
+      this.#parts.scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),
+    )
+  }
+}

@@ -1,0 +1,20 @@
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import { PendingMoves } from './pending_moves.ts'
+import { RecentScans } from './recent_scans.ts'
+import { RecheckQueue } from './recheck_queue.ts'
+import { WorkList } from './work_list.ts'
+
+/** All that is still to be looked at, or may still be told otherwise. Data: who puts something here calls nobody. */
+export class Pending {
+  readonly moves: PendingMoves
+  readonly scans = new RecentScans()
+  readonly rechecks = new RecheckQueue()
+  readonly work = new WorkList()
+  /** Directories between which others have moved. */
+  readonly movedBetween = new Set<Directory>()
+
+  constructor(tree: Tree) {
+    this.moves = new PendingMoves(tree)
+  }
+}
