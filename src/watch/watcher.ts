@@ -70,9 +70,15 @@ export class Watcher<Path extends string | Buffer = string>
     await this.#engine.add(absolute)
   }
 
-  /** Ends the watching of a root: nothing is reported of it any more. Does nothing if it is none. */
+  /**
+   * Ends the watching of a root, one that is still being added too: nothing is reported of it any more. Does nothing if it is none. Rejects as
+   * `ready` does.
+   */
   async remove(path: string): Promise<void> {
-    await this.#engine.remove(resolve(path))
+    const absolute = resolve(path)
+    // As add() does: calls reach the engine in the order in which they were made.
+    await this.ready
+    await this.#engine.remove(absolute)
   }
 
   /**

@@ -1,13 +1,12 @@
-// Roots: what is removed stays removed, a path is told once however many roots cover it, and an event costs what it names.
+// Roots: a path is told once however many roots cover it, and an event costs what it names.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
-import { Watcher } from '../../../src/watch/watcher.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
-import { inWords, RENAME_EXCHANGE, renameWith, story, watching } from '../support.ts'
+import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../support.ts'
 import { namesIn } from './names.ts'
 
 const { mkdirSync, renameSync, writeFileSync } = fs
@@ -25,59 +24,6 @@ vi.mock('node:fs/promises', async (original) => {
     return module.stat(...args)
   }
   return { ...module, stat }
-})
-
-/** Two directories, each with a file. */
-function two() {
-  const base = scratch()
-  const [one, other] = [join(base, 'one'), join(base, 'other')]
-  for (const path of [one, other]) {
-    mkdirSync(path)
-    writeFileSync(join(path, 'f'), '')
-  }
-  return { base, one, other }
-}
-
-describe.each(BACKENDS)('%s: a root that is removed is not watched any more', (backend) => {
-  test('though it is still being added', async () => {
-    const { base, one, other } = two()
-    const { watcher, told } = await watching(one, { backend, interval: NEVER })
-    const adding = watcher.add(other)
-    await watcher.remove(other)
-    await adding
-    writeFileSync(join(other, 'f'), 'more')
-    expect(story(await told(), base)).toEqual([])
-    expect(watcher.coverage().map(({ path }) => path)).toEqual([one])
-  })
-
-  test('though the watcher has not started yet', async () => {
-    const { base, one, other } = two()
-    const watcher = new Watcher([one, other], { backend, interval: NEVER }, linux)
-    onTestFinished(() => watcher.close())
-    const lines: string[] = []
-    watcher.on('changes', (changes) => lines.push(...changes.map((change) => inWords(change, base))))
-    await watcher.remove(other)
-    await watcher.ready
-    writeFileSync(join(other, 'f'), 'more')
-    await watcher.sync()
-    expect(lines).toEqual([])
-    expect(watcher.coverage().map(({ path }) => path)).toEqual([one])
-  })
-
-  test('and is, if it is added after that', async () => {
-    const { base, one, other } = two()
-    const { watcher, told } = await watching(one, { backend, interval: NEVER })
-    const done = [watcher.add(other), watcher.remove(other), watcher.add(other)]
-    await Promise.all(done)
-    mkdirSync(join(other, 'd'))
-    expect(story(await told(), base)).toEqual(['create directory other/d'])
-    expect(
-      watcher
-        .coverage()
-        .map(({ path }) => path)
-        .toSorted(),
-    ).toEqual([one, other])
-  })
 })
 
 /** What covers what: from the roots, of a tree a/b/c with a file in each. */
@@ -148,16 +94,6 @@ describe.each(BACKENDS)('%s: a path is told once, however many roots cover it', 
     expect(changes.map((change) => inWords(change, base))).toHaveLength(1)
     expect(changes[0]).toMatchObject({ type: 'exchange' })
   })
-})
-
-test.each(BACKENDS)('%s: a file that is lost says by what that was found', async (backend) => {
-  const path = join(scratch(), 'f')
-  writeFileSync(path, '')
-  const { told } = await watching(path, { backend, interval: NEVER })
-  // Only a look at the path can tell, and it is a poll that looks.
-  fs.unlinkSync(path)
-  const source = backend === 'poll' ? 'poll' : 'inotify'
-  expect(await told()).toMatchObject([{ type: 'lost', path, source }])
 })
 
 test('of 4,000 files that are roots, an event of their directory has those looked at that it names', async () => {
