@@ -139,9 +139,9 @@ export class Engine {
     const files = new FileRoots({
       ...shared,
       inotify: () => this.#inotify?.inotify,
-      lost: (file, how) => {
+      lost: (file, how, source) => {
         for (const root of this.#rootsOf(file)) {
-          rootMonitor.markLost(root, 'inotify')
+          rootMonitor.markLost(root, source)
           if (how === 'stale') root.absence = staleMountError(root.path)
         }
       },

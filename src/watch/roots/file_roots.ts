@@ -19,7 +19,7 @@ export interface FileRootsParts {
   /** Removes watches that no file needs any more, unless a directory has them. */
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
-  lost(file: FileRoot, how: 'lost' | 'stale'): void
+  lost(file: FileRoot, how: 'lost' | 'stale', source: Source): void
   /** It is as it was, for all that could be seen. */
   trouble(error: unknown): void
   /** Something has happened on the way to one that is lost. */
@@ -96,7 +96,7 @@ export class FileRoots {
     const calls = this.#callsFor(this.#mounts.get(file))
     const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
-    if (news === 'lost' || news === 'stale') this.#parts.lost(file, news)
+    if (news === 'lost' || news === 'stale') this.#parts.lost(file, news, source)
     else if (news) this.#parts.report([{ type: news, path, kind, mask, source }])
   }
 
