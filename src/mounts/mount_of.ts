@@ -48,7 +48,7 @@ export const mountOf: MountLookup = (path) => findMount(path, linux)
 /** {@link mountOf} on a given system. */
 export function findMount(path: string, system: MountSystem): Mount {
   const id = mountIdOf(path, system)
-  const row = id > 0 ? rowById(id, system) : mountAt(readTable(system), realPathOf(path, system))
+  const row = id > 0 ? rowById(id, system) : mountAt(parseMountinfo(textOf(system)), realPathOf(path, system))
   return row === undefined
     ? mountByMagic(
         id,
@@ -62,17 +62,23 @@ export function findMount(path: string, system: MountSystem): Mount {
  * (/proc/<pid>/root/...), and the same path in this namespace's table is a different mount.
  */
 function rowById(id: number, system: MountSystem): MountRow | undefined {
-  const find = () => readTable(system).find((row) => row.id === id)
+  // To parse the whole table takes longer than to read it.
+  const find = () => {
+    const line = textOf(system)
+      .split('\n')
+      .find((each) => each.startsWith(`${id} `))
+    return line === undefined ? undefined : parseMountinfo(line)[0]
+  }
   // Not in the table at first: mounted between the two questions.
   return find() ?? find()
 }
 
 /** Empty where there is no /proc: a chroot, a sandbox. */
-function readTable(system: MountSystem): MountRow[] {
+function textOf(system: MountSystem): string {
   try {
-    return parseMountinfo(system.readMountinfo())
+    return system.readMountinfo()
   } catch {
-    return []
+    return ''
   }
 }
 

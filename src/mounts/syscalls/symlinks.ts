@@ -1,4 +1,4 @@
-import { readlink } from 'node:fs/promises'
+import { readlink, realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { MAX_LINKS } from './max_links.ts'
@@ -27,6 +27,9 @@ const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\
  * links.
  */
 export async function followSymlinks(path: string, readLink: ReadLink = linkTarget): Promise<Resolved> {
+  // As a rule there are none, and one call says so. What it fails with, the slow way tells as well.
+  if (readLink === linkTarget && (await realpath(path).catch(() => undefined)) === path)
+    return { realPath: path, linkDirectories: [], links: [] }
   const pending = components(resolve(path))
   const linkDirectories: string[] = []
   const links: Resolved['links'] = []
