@@ -320,8 +320,8 @@ export class Engine {
   async #onEvents(batch: EventBatch, start: number, end: number): Promise<void> {
     await this.#events.handle(batch, start, end)
     await this.#files.take(batch, start, end)
-    if (this.#attacher.ways.collect(batch, start, end, ABOUT_NAME | GONE).size > 0)
-      await this.#rootMonitor.checkIdentity()
+    const concerned = this.#attacher.ways.collect(batch, start, end, ABOUT_NAME | GONE)
+    if (concerned.size > 0) await this.#rootMonitor.checkIdentity(concerned)
   }
 
   #forget(root: Root): void {

@@ -301,7 +301,7 @@ export class Poller {
 }
 
 /** Whether something of a root is polled. */
-function isPolled({ mounts }: Root): boolean {
+export function isPolled({ mounts }: Root): boolean {
   for (const { usesPolling, leftover } of mounts) if (usesPolling || leftover.size > 0) return true
   return false
 }

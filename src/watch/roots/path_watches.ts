@@ -1,7 +1,14 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
 
-/** What events have told of the watches that somebody has. */
+/** A name in a watched directory that a path leads over: another may come to have it, and the directory may itself be moved. */
+export interface WatchedName {
+  wd: number
+  /** As {@link EventBatch.name} has it. */
+  name: string
+}
+
+/** What events have told of what somebody watches. */
 export interface Hint {
   /** All their masks. */
   all: number
@@ -9,55 +16,83 @@ export interface Hint {
   own: number
 }
 
-/** Watches whose events say no more than that somebody should look again. Several may have the same. */
+// No entry of a directory has this name: events that have none are about what is watched itself.
+const ITSELF = ''
+
+/**
+ * Watches whose events say no more than that somebody should look again at what a path leads to. Several owners may have the same. It knows
+ * who is concerned by an event, at the cost of those alone: a directory's neighbours may be thousands of roots.
+ */
 export class PathWatches<Owner> {
-  readonly #owners = new Map<number, Set<Owner>>()
-  readonly #wds = new Map<Owner, { ways: Set<number>; own: number }>()
+  readonly #owners = new Map<number, Map<string, Set<Owner>>>()
+  readonly #watched = new Map<Owner, readonly WatchedName[]>()
 
   has(wd: number): boolean {
     return this.#owners.has(wd)
   }
 
-  /** Gives an owner its watches, in place of those that it had. The answer: watches that nobody has any more. */
-  set(owner: Owner, ways: Iterable<number>, own = 0): number[] {
-    const before = this.#wds.get(owner)
-    const after = { ways: new Set(ways), own }
-    const all = new Set([...after.ways, ...(own > 0 ? [own] : [])])
-    if (all.size === 0) this.#wds.delete(owner)
-    else this.#wds.set(owner, after)
-    for (const wd of all) {
-      const owners = this.#owners.get(wd)
-      if (owners === undefined) this.#owners.set(wd, new Set([owner]))
-      else owners.add(owner)
-    }
+  /**
+   * Gives an owner what it watches, in place of what it had. The answer: watches that nobody has any more.
+   *
+   * @param own the watch of what is at the end of the path; 0: none
+   */
+  set(owner: Owner, ways: Iterable<WatchedName>, own = 0): number[] {
+    const before = this.#watched.get(owner) ?? []
+    const after = [...ways, ...(own > 0 ? [{ wd: own, name: ITSELF }] : [])]
+    if (after.length === 0) this.#watched.delete(owner)
+    else this.#watched.set(owner, after)
+    for (const each of after) this.#join(owner, each)
     const left: number[] = []
-    for (const wd of before === undefined ? [] : [...before.ways, before.own]) {
-      if (!all.has(wd) && this.#leave(owner, wd)) left.push(wd)
+    for (const { wd, name } of before) {
+      if (after.some((each) => each.wd === wd && each.name === name)) continue
+      if (this.#leave(owner, wd, name)) left.push(wd)
     }
     return left
   }
 
-  /** What a part of a batch has for each owner. `mask`: the events that count, but for an owner's own watch, where all do. */
+  /**
+   * What a part of a batch has for each owner that it concerns. `mask`: the events that count, but for an owner's own watch, where all do. Those of
+   * a directory itself concern all whose path leads through it.
+   */
   collect(batch: EventBatch, start: number, end: number, mask: number): Map<Owner, Hint> {
     const hints = new Map<Owner, Hint>()
     for (let i = start; i < end && this.#owners.size > 0; i++) {
-      const wd = batch.wd(i)
-      for (const owner of this.#owners.get(wd) ?? []) {
-        const own = this.#wds.get(owner)?.own === wd ? batch.mask(i) : 0
-        if (batch.mask(i) & IN_IGNORED) this.#leave(owner, wd)
-        if (own === 0 && !(batch.mask(i) & mask)) continue
-        const hint = hints.get(owner)
-        hints.set(owner, { all: (hint?.all ?? 0) | batch.mask(i), own: (hint?.own ?? 0) | own })
+      const names = this.#owners.get(batch.wd(i))
+      if (names === undefined) continue
+      const told = batch.mask(i)
+      const name = batch.name(i)
+      for (const [of, owners] of name === ITSELF ? names : [[name, names.get(name)] as const]) {
+        const own = of === ITSELF ? told : 0
+        if (own === 0 && !(told & mask)) continue
+        for (const owner of owners ?? []) {
+          const hint = hints.get(owner)
+          hints.set(owner, { all: (hint?.all ?? 0) | told, own: (hint?.own ?? 0) | own })
+        }
       }
+      // The kernel has removed the watch.
+      if (told & IN_IGNORED) this.#owners.delete(batch.wd(i))
     }
     return hints
   }
 
-  /** Whether it was the last owner. */
-  #leave(owner: Owner, wd: number): boolean {
-    const owners = this.#owners.get(wd)
-    owners?.delete(owner)
-    if (owners === undefined || owners.size > 0) return false
+  #join(owner: Owner, { wd, name }: WatchedName): void {
+    let names = this.#owners.get(wd)
+    if (names === undefined) {
+      names = new Map()
+      this.#owners.set(wd, names)
+    }
+    const owners = names.get(name)
+    if (owners === undefined) names.set(name, new Set([owner]))
+    else owners.add(owner)
+  }
+
+  /** Whether the watch was needed for nothing else. */
+  #leave(owner: Owner, wd: number, name: string): boolean {
+    const names = this.#owners.get(wd)
+    const owners = names?.get(name)
+    if (names === undefined || owners === undefined || !owners.delete(owner)) return false
+    if (owners.size === 0) names.delete(name)
+    if (names.size > 0) return false
     this.#owners.delete(wd)
     return true
   }

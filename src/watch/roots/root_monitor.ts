@@ -67,10 +67,16 @@ export class RootMonitor {
     if (isRestored) reporter.report([aboutRoot('restored', root, 'rescan'), ...found])
   }
 
-  /** Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known. */
-  async checkIdentity(): Promise<unknown> {
+  /**
+   * Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known.
+   *
+   * @param only of these roots
+   */
+  async checkIdentity(only?: ReadonlyMap<Root, unknown>): Promise<unknown> {
     const { looker, files } = this.#parts
-    const roots = this.#parts.roots().filter(({ isPresent, top }) => isPresent && top !== undefined)
+    const roots = this.#parts
+      .roots()
+      .filter((root) => root.isPresent && root.top !== undefined && (only?.has(root) ?? true))
     const tops = roots.map(({ top }) => top as Directory)
     let shortage: unknown
     const found = await looker.identify(tops).catch((error) => {
@@ -84,7 +90,7 @@ export class RootMonitor {
       if (finding?.isShort) shortage = openError(finding.error, root.path)
       else if (finding?.identity !== root.identity) await this.reattach(root, 'rescan')
     }
-    await files.lookAtAll('rescan')
+    if (only === undefined) await files.lookAtAll('rescan')
     return shortage
   }
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import type { Kind } from '../../../src/index.ts'
 import { IN_DELETE_SELF } from '../../../src/inotify/constants.ts'
+import type { Resolved } from '../../../src/mounts/syscalls/symlinks.ts'
 import { Inode } from './inode.ts'
 
 const { ELOOP, ENOENT, ENOTDIR } = constants.errno
@@ -56,10 +57,11 @@ export class FileTree {
     return this.resolve(path, followLast).inode
   }
 
-  /** The same, with the way there: the real path, and where the links lie. Throws Refused. */
-  resolve(path: string, followLast = true): { inode: Inode; realPath: string; linkDirectories: string[] } {
+  /** The same, with the way there: the real path, and the links. Throws Refused. */
+  resolve(path: string, followLast = true): Resolved & { inode: Inode } {
     const pending = components(path)
     const linkDirectories: string[] = []
+    const links: Resolved['links'] = []
     const way: Array<{ name: string; inode: Inode }> = []
     const here = () => way.at(-1)?.inode ?? this.root
     const textOf = () => `/${way.map(({ name }) => name).join('/')}`
@@ -74,10 +76,11 @@ export class FileTree {
         continue
       }
       if (linkDirectories.push(textOf()) > MAX_LINKS) throw new Refused(ELOOP, path)
+      links.push({ path: `${way.length > 0 ? textOf() : ''}/${name}`, to: inode.target })
       if (inode.target.startsWith('/')) way.length = 0
       pending.unshift(...components(inode.target))
     }
-    return { inode: here(), realPath: textOf(), linkDirectories }
+    return { inode: here(), realPath: textOf(), linkDirectories, links }
   }
 
   /** What a name in a directory stands for. Throws Refused. */

@@ -52,8 +52,8 @@ export class World implements WatchSystem {
 
   followSymlinks(path: string): ReturnType<WatchSystem['followSymlinks']> {
     return this.#call(path, () => {
-      const { realPath, linkDirectories } = this.tree.resolve(path)
-      return { realPath, linkDirectories, links: [] }
+      const { realPath, linkDirectories, links } = this.tree.resolve(path)
+      return { realPath, linkDirectories, links }
     })
   }
 

@@ -1,12 +1,24 @@
-// Roots that are files.
-import { unlinkSync, writeFileSync } from 'node:fs'
+// What the paths of roots lead over, files most of all: by what one is found to be lost, and that an event costs what it names.
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
-import { watching } from '../support.ts'
+import { inWords, watching } from '../support.ts'
 
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
+
+// How often the path of a file is looked at.
+const looks = vi.hoisted(() => ({ count: 0 }))
+vi.mock('node:fs/promises', async (original) => {
+  const module = await original<typeof import('node:fs/promises')>()
+  const stat = (...args: Parameters<typeof module.stat>) => {
+    looks.count++
+    return module.stat(...args)
+  }
+  return { ...module, stat }
+})
 
 test.each(BACKENDS)('%s: a file that is lost says by what that was found', async (backend) => {
   const path = join(scratch(), 'f')
@@ -16,4 +28,53 @@ test.each(BACKENDS)('%s: a file that is lost says by what that was found', async
   unlinkSync(path)
   const source = backend === 'poll' ? 'poll' : 'inotify'
   expect(await told()).toMatchObject([{ type: 'lost', path, source }])
+})
+
+test('of 4,000 files that are roots, an event of their directory has those looked at that it names', async () => {
+  const FILES = 4000
+  const directory = scratch('/dev/shm')
+  const at = (i: number) => join(directory, `f${i}`)
+  for (let i = 0; i < FILES; i++) writeFileSync(at(i), '')
+  let ways = 0
+  const followSymlinks: typeof linux.followSymlinks = (path) => {
+    ways++
+    return linux.followSymlinks(path)
+  }
+  const paths = Array.from({ length: FILES }, (_, i) => at(i))
+  const { changes } = await watching(paths, { backend: 'inotify', interval: NEVER }, { followSymlinks })
+  /** What one event after another costs, without sync(), which looks at everything. */
+  const costOf = async (act: () => void, expected: string[]) => {
+    changes.length = 0
+    ;[ways, looks.count] = [0, 0]
+    act()
+    await expect
+      .poll(() => changes.map((change) => inWords(change, directory)), { timeout: 60_000 })
+      .toEqual(expected)
+    return { ways, looks: looks.count }
+  }
+  const atMost = (most: number) => expect.toSatisfy((count) => count <= most)
+  // The last, so that what it costs to look at the others has been spent by the time that it is told.
+  const last = FILES - 1
+  const replaced = () => {
+    writeFileSync(`${at(last)}-new`, 'more')
+    renameSync(`${at(last)}-new`, at(last))
+  }
+  // Its name, what was at it before, and each of them may be read in a batch of its own.
+  expect(await costOf(replaced, [`modify file f${last}`])).toEqual({ ways: atMost(4), looks: atMost(4) })
+  // A neighbour that is no root, and then a write to one that is, so that something is told. The write may be read in two batches.
+  const beside = () => {
+    writeFileSync(join(directory, 'beside'), '')
+    appendFileSync(at(last), 'more')
+  }
+  expect(await costOf(beside, [`modify file f${last}`])).toEqual({ ways: 0, looks: atMost(2) })
+})
+
+test('inotify: a directory above a symlink on the way is renamed, of which no event of what it leads to tells', async () => {
+  const base = scratch()
+  for (const path of ['links', 'real']) mkdirSync(join(base, path))
+  symlinkSync('../real', join(base, 'links/link'))
+  const root = join(base, 'links/link')
+  const { changes } = await watching(root, { backend: 'inotify', interval: NEVER })
+  renameSync(join(base, 'links'), join(base, 'elsewhere'))
+  await expect.poll(() => changes.map((change) => inWords(change, root))).toEqual(['lost .'])
 })

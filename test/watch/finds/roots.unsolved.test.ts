@@ -1,9 +1,8 @@
-// Roots: a path is told once however many roots cover it, and an event costs what it names.
+// A path is told once however many roots cover it.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
-import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../support.ts'
@@ -14,17 +13,6 @@ const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
 
 vi.setConfig({ testTimeout: 120_000 })
-
-// How often the path of a file is looked at.
-const looks = vi.hoisted(() => ({ count: 0 }))
-vi.mock('node:fs/promises', async (original) => {
-  const module = await original<typeof import('node:fs/promises')>()
-  const stat = (...args: Parameters<typeof module.stat>) => {
-    looks.count++
-    return module.stat(...args)
-  }
-  return { ...module, stat }
-})
 
 /** What covers what: from the roots, of a tree a/b/c with a file in each. */
 const COVERINGS: Array<[title: string, roots: string[], recursive: boolean]> = [
@@ -94,46 +82,4 @@ describe.each(BACKENDS)('%s: a path is told once, however many roots cover it', 
     expect(changes.map((change) => inWords(change, base))).toHaveLength(1)
     expect(changes[0]).toMatchObject({ type: 'exchange' })
   })
-})
-
-test('of 4,000 files that are roots, an event of their directory has those looked at that it names', async () => {
-  const FILES = 4000
-  const directory = scratch('/dev/shm')
-  const at = (i: number) => join(directory, `f${i}`)
-  for (let i = 0; i < FILES; i++) writeFileSync(at(i), '')
-  let ways = 0
-  const followSymlinks: typeof linux.followSymlinks = (path) => {
-    ways++
-    return linux.followSymlinks(path)
-  }
-  const paths = Array.from({ length: FILES }, (_, i) => at(i))
-  const { changes } = await watching(paths, { backend: 'inotify', interval: NEVER }, { followSymlinks })
-  /** What one event after another costs, without sync(), which looks at everything. */
-  const costOf = async (act: () => void, expected: string[]) => {
-    changes.length = 0
-    ;[ways, looks.count] = [0, 0]
-    act()
-    await expect
-      .poll(() => changes.map((change) => inWords(change, directory)), { timeout: 60_000 })
-      .toEqual(expected)
-    return { ways, looks: looks.count }
-  }
-  const NEIGHBOURS = 10
-  const few = {
-    ways: expect.toSatisfy((n) => n <= NEIGHBOURS),
-    looks: expect.toSatisfy((n) => n <= NEIGHBOURS),
-  }
-  // The last, so that what it costs to look at the others has been spent by the time that it is told.
-  const last = FILES - 1
-  const replaced = () => {
-    writeFileSync(`${at(last)}-new`, 'more')
-    renameSync(`${at(last)}-new`, at(last))
-  }
-  expect(await costOf(replaced, [`modify file f${last}`])).toEqual(few)
-  // A neighbour that is no root, and then one that is, so that something is told.
-  const beside = () => {
-    writeFileSync(join(directory, 'beside'), '')
-    fs.appendFileSync(at(last), 'more')
-  }
-  expect(await costOf(beside, [`modify file f${last}`])).toEqual(few)
 })

@@ -1,34 +1,51 @@
 import { describe, expect, test } from 'vitest'
-import { IN_ATTRIB, IN_CREATE, IN_IGNORED, IN_MODIFY } from '../../../src/index.ts'
-import { PathWatches } from '../../../src/watch/roots/path_watches.ts'
+import { IN_ATTRIB, IN_CREATE, IN_IGNORED, IN_MODIFY, IN_MOVE_SELF } from '../../../src/index.ts'
+import { PathWatches, type WatchedName } from '../../../src/watch/roots/path_watches.ts'
 import { batchOf, type Event } from '../events/batches.ts'
 
-const collect = (hints: PathWatches<string>, events: Event[], mask = IN_CREATE) =>
-  Object.fromEntries(hints.collect(batchOf(events), 0, events.length, mask))
+const collect = (watches: PathWatches<string>, events: Event[], mask = IN_CREATE) =>
+  Object.fromEntries(watches.collect(batchOf(events), 0, events.length, mask))
+
+/** '1/x': the name x in the directory with the watch 1. */
+const ways = (...entries: string[]): WatchedName[] =>
+  entries.map((entry) => {
+    const [wd, name = ''] = entry.split('/')
+    return { wd: Number(wd), name }
+  })
+const present = (watches: PathWatches<string>) => [1, 2, 3, 4, 5].filter((wd) => watches.has(wd))
 
 describe('set', () => {
   test('answers the watches that nobody has any more', () => {
-    const hints = new PathWatches<string>()
-    expect(hints.set('a', [1, 2], 3)).toEqual([])
-    expect(hints.set('b', [2, 4])).toEqual([])
-    expect(hints.set('a', [1], 5)).toEqual([3])
-    expect([1, 2, 3, 4, 5].filter((wd) => hints.has(wd))).toEqual([1, 2, 4, 5])
-    expect(hints.set('b', [])).toEqual([2, 4])
-    expect(hints.set('a', [])).toEqual([1, 5])
-    expect([1, 2, 3, 4, 5].filter((wd) => hints.has(wd))).toEqual([])
+    const watches = new PathWatches<string>()
+    expect(watches.set('a', ways('1/x', '2/y'), 3)).toEqual([])
+    expect(watches.set('b', ways('2/y', '4/z'))).toEqual([])
+    expect(watches.set('a', ways('1/x'), 5)).toEqual([3])
+    expect(present(watches)).toEqual([1, 2, 4, 5])
+    expect(watches.set('b', [])).toEqual([2, 4])
+    expect(watches.set('a', [])).toEqual([1, 5])
+    expect(present(watches)).toEqual([])
+  })
+
+  test('a watch goes with the last of its names', () => {
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x', '1/y'))
+    watches.set('b', ways('1/y'))
+    expect(watches.set('a', ways('1/x'))).toEqual([])
+    expect(watches.set('a', [])).toEqual([])
+    expect(watches.set('b', [])).toEqual([1])
   })
 
   test('a way that becomes its own watch, and the other way round, stays', () => {
-    const hints = new PathWatches<string>()
-    hints.set('a', [1], 2)
-    expect(hints.set('a', [2], 1)).toEqual([])
-    expect([hints.has(1), hints.has(2)]).toEqual([true, true])
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x'), 2)
+    expect(watches.set('a', ways('2/x'), 1)).toEqual([])
+    expect(present(watches)).toEqual([1, 2])
   })
 
   test('a way that is its own watch too goes once', () => {
-    const hints = new PathWatches<string>()
-    hints.set('a', [1, 1], 1)
-    expect(hints.set('a', [])).toEqual([1])
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x', '1/x'), 1)
+    expect(watches.set('a', [])).toEqual([1])
   })
 
   test('an owner without watches that gets none', () => {
@@ -37,48 +54,62 @@ describe('set', () => {
 })
 
 describe('collect', () => {
-  test('every owner of a watch has its events, of a way those that count', () => {
-    const hints = new PathWatches<string>()
-    hints.set('a', [1, 2], 3)
-    hints.set('b', [2])
+  test('those have an event whose path leads over its name, of a way if it counts', () => {
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x', '2/y'), 3)
+    watches.set('b', ways('2/y'))
+    watches.set('c', ways('1/other', '2/other'))
     const events: Event[] = [
       [1, IN_CREATE, 'x'],
+      [1, IN_CREATE, 'neighbour'],
       [1, IN_MODIFY, 'x'],
       [2, IN_CREATE, 'y'],
       [3, IN_ATTRIB, ''],
       [4, IN_CREATE, 'z'],
     ]
-    expect(collect(hints, events)).toEqual({
+    expect(collect(watches, events)).toEqual({
       a: { all: IN_CREATE | IN_ATTRIB, own: IN_ATTRIB },
       b: { all: IN_CREATE, own: 0 },
     })
   })
 
+  test('what happens to a directory itself concerns all whose path leads through it', () => {
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x'))
+    watches.set('b', ways('1/y'))
+    watches.set('c', ways('2/x'))
+    const hint = { all: IN_MOVE_SELF, own: 0 }
+    expect(collect(watches, [[1, IN_MOVE_SELF, '']], IN_MOVE_SELF)).toEqual({ a: hint, b: hint })
+    expect(collect(watches, [[1, IN_ATTRIB, '']], IN_MOVE_SELF)).toEqual({})
+  })
+
   test('only a part of a batch', () => {
-    const hints = new PathWatches<string>()
-    hints.set('a', [1])
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x'))
     const batch = batchOf([
       [1, IN_CREATE, 'x'],
       [1, IN_ATTRIB, 'x'],
       [1, IN_MODIFY, 'x'],
     ])
-    expect(hints.collect(batch, 1, 2, -1).get('a')).toEqual({ all: IN_ATTRIB, own: 0 })
+    expect(watches.collect(batch, 1, 2, -1).get('a')).toEqual({ all: IN_ATTRIB, own: 0 })
   })
 
   test('a watch that the kernel has removed is nobody’s, and its number may be another’s', () => {
-    const hints = new PathWatches<string>()
-    hints.set('a', [1], 2)
-    hints.set('b', [1])
+    const watches = new PathWatches<string>()
+    watches.set('a', ways('1/x'), 2)
+    watches.set('b', ways('1/y'))
     expect(
-      collect(hints, [
-        [1, IN_IGNORED, ''],
-        [2, IN_IGNORED, ''],
-      ]),
-    ).toEqual({
-      a: { all: IN_IGNORED, own: IN_IGNORED },
-    })
-    expect([hints.has(1), hints.has(2)]).toEqual([false, false])
-    expect(collect(hints, [[1, IN_CREATE, 'x']])).toEqual({})
-    expect(hints.set('a', [5])).toEqual([])
+      collect(
+        watches,
+        [
+          [1, IN_IGNORED, ''],
+          [2, IN_IGNORED, ''],
+        ],
+        IN_IGNORED,
+      ),
+    ).toEqual({ a: { all: IN_IGNORED, own: IN_IGNORED }, b: { all: IN_IGNORED, own: 0 } })
+    expect(present(watches)).toEqual([])
+    expect(collect(watches, [[1, IN_CREATE, 'x']])).toEqual({})
+    expect(watches.set('a', ways('5/x'))).toEqual([])
   })
 })
