@@ -309,7 +309,14 @@ export class Engine {
         await this.#queue.run(() => this.#onEvents(batch, start, end))
         await this.#listener.room()
       },
-      overflow: () => this.#queue.run(async () => this.#overflowRecovery.onOverflow()),
+      mark: async () => {
+        if (this.#events.holdsBack) await this.#queue.run(() => this.#events.flush())
+      },
+      overflow: () =>
+        this.#queue.run(async () => {
+          this.#events.forgetUnfinished()
+          this.#overflowRecovery.onOverflow()
+        }),
       recover: async () => {
         await this.#overflowRecovery.recover()
       },

@@ -61,6 +61,11 @@ export class BatchView {
     return this.#last.get(wd)?.get(name)
   }
 
+  /** Whether anything has left a name. */
+  get hasDepartures(): boolean {
+    return this.#pendingMoves.size > 0
+  }
+
   /** The halves of the rename with this cookie, where they are among these events. */
   pendingMove(cookie: number): number | undefined {
     return this.#pendingMoves.get(cookie)

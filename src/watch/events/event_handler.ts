@@ -13,7 +13,9 @@ import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { BatchView } from './batch_view.ts'
+import { type BatchSlice, JoinedBatch } from './joined_batch.ts'
 import type { Translator } from './translator.ts'
+import { findUnfinishedExchange } from './unfinished_exchange.ts'
 import { GONE } from './watch_mask.ts'
 
 export interface EventHandlerParts {
@@ -34,6 +36,9 @@ export interface EventHandlerParts {
   overtaken(directories: readonly Directory[]): void
 }
 
+/** By wd. */
+type Names = ReadonlyMap<number, ReadonlySet<string>>
+
 /**
  * Takes in what inotify tells. Events are hints: they are held against what is believed, so that what a listing has told already is
  * not told again; and where they leave a doubt, the name is looked at.
@@ -42,6 +47,8 @@ export class EventHandler {
   readonly #parts: EventHandlerParts
   /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
   eventNames: Map<Directory, Set<string>> | undefined
+  // From the first event of an exchange on of which the rest is still to be read: as if it had not been read.
+  #unfinished: BatchSlice | undefined
   // That something is short has been said.
   #isShort = false
   /** Whether there have been any since the last {@link settle}. */
@@ -53,26 +60,83 @@ export class EventHandler {
 
   async handle(batch: EventBatch, start: number, end: number): Promise<void> {
     this.isActive = true
+    const read = { batch, start, end }
+    const held = this.#takeUnfinished()
+    await this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
+  }
+
+  /** A mark has been met: whoever waits for it believes that all that was queued before it has been told. */
+  async flush(): Promise<void> {
+    const held = this.#takeUnfinished()
+    if (held !== undefined) await this.#handle(held, false)
+  }
+
+  /** Whether some of what was read is still to be told. */
+  get holdsBack(): boolean {
+    return this.#unfinished !== undefined
+  }
+
+  /** An overflow: what was held back is lost with it, and found by the rescan. */
+  forgetUnfinished(): void {
+    this.#unfinished = undefined
+  }
+
+  #takeUnfinished(): BatchSlice | undefined {
+    const held = this.#unfinished
+    this.#unfinished = undefined
+    return held
+  }
+
+  /** @param mayWait whether an exchange at the end of these may be told to its end by the next read */
+  async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<void> {
+    const { tree } = this.#parts
     let next = start
     for (let i = start; i < end; i++) {
       // What is told behind it is not told of the root any more.
-      if (!(batch.mask(i) & GONE) || !this.#parts.tree.at(batch.wd(i)).some(({ isRoot }) => isRoot)) continue
-      await this.#take(batch, next, i + 1)
+      if (!(batch.mask(i) & GONE) || !tree.at(batch.wd(i)).some(({ isRoot }) => isRoot)) continue
+      await this.#take({ batch, start: next, end: i + 1 }, false)
       next = i + 1
     }
-    if (next < end) await this.#take(batch, next, end)
+    if (next < end) await this.#take({ batch, start: next, end }, mayWait)
   }
 
-  async #take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { tree, translator, report, overtaken } = this.#parts
-    const index = new BatchView(batch, start, end, (wd) => {
+  async #take({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<void> {
+    const index = this.#viewOf(batch, start, end)
+    const open = index.open()
+    const looks = await this.#look(open)
+    const from = mayWait && index.hasDepartures ? this.#beginOfUnfinished(index, looks) : undefined
+    if (from === undefined) return await this.#tell(index, open, looks)
+    this.#unfinished = { batch, start: from, end }
+    if (from === start) return
+    const before = this.#viewOf(batch, start, from)
+    await this.#tell(before, before.open(), looks)
+  }
+
+  #viewOf(batch: EventBatch, start: number, end: number): BatchView {
+    const { tree, overtaken } = this.#parts
+    return new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
       if (polled.length > 0) overtaken(polled)
       return polled.length > 0
     })
-    const open = index.open()
+  }
+
+  async #look(open: Names): Promise<StatResults> {
     const seen = open.size === 0 ? undefined : await this.#unlessShort(() => this.#parts.looker.look(open))
-    const looks: StatResults = seen ?? new Map()
+    return seen ?? new Map()
+  }
+
+  #beginOfUnfinished(index: BatchView, looks: StatResults): number | undefined {
+    const { tree } = this.#parts
+    return findUnfinishedExchange(index, {
+      mayBeThere: (wd, name) => tree.at(wd).length > 0 && looks.get(wd)?.get(name) !== null,
+      isBelieved: (wd, name) => tree.at(wd).some((directory) => tree.entriesOf(directory).has(name)),
+    })
+  }
+
+  async #tell(index: BatchView, open: Names, looks: StatResults): Promise<void> {
+    const { translator, report } = this.#parts
+    const { batch, start, end } = index
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.eventNames !== undefined) this.#touch(index, this.eventNames)
     this.#speakOf(index)
@@ -220,7 +284,7 @@ export class EventHandler {
   }
 
   /** Takes names into doubt by what was seen after their events were made. */
-  #weigh(open: Map<number, Set<string>>, looks: StatResults): void {
+  #weigh(open: Names, looks: StatResults): void {
     const { tree, rechecks, translator } = this.#parts
     for (const [wd, names] of open) {
       const seen = looks.get(wd)
@@ -263,4 +327,8 @@ export class EventHandler {
       }
     }
   }
+}
+
+function wholeOf(batch: EventBatch): BatchSlice {
+  return { batch, start: 0, end: batch.length }
 }

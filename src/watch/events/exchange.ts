@@ -17,7 +17,8 @@ export interface WayBack {
 
 /**
  * renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
- * events. What the first seemed to displace is then there or gone: what becomes of the names tells.
+ * events. What the first seemed to displace is then there or gone: what becomes of the names tells. All four events are of one read, or were
+ * joined: see findUnfinishedExchange.
  *
  * @param arriving the number of the event by which the first rename arrives
  * @returns the second rename, undefined if this is no exchange

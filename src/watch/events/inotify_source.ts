@@ -7,6 +7,8 @@ import type { InotifyInstance, Watching, WatchSystem } from '../system.ts'
 export interface InotifyListener {
   /** Those from `start` to `end` of a batch. */
   events(batch: EventBatch, start: number, end: number): Promise<void>
+  /** A mark has been met, which somebody waits for: see {@link InotifySource.barrier}. */
+  mark(): Promise<void>
   /** Events were lost, and more will not be told. */
   overflow(): Promise<void>
   /** What there is to be seen now is newer than all that was not told; what comes from now on is told again. */
@@ -95,6 +97,7 @@ export class InotifySource {
           this.#recoverAt = undefined
           await this.#listener.recover()
         }
+        await this.#listener.mark()
         this.#pass(batch.wd(i))
         start = i + 1
       }

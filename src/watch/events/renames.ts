@@ -134,7 +134,7 @@ export class Renames {
       account.tell({ type: 'exchange', path, other: from, kind, otherKind, mask, source: 'inotify' })
     } else account.tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
     const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(pendingMove.directory)
-    // It may have been an exchange, whose other half comes with another read, or with what lies outside: see findExchange.
+    // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
     if (isOutdated || isOver || this.#isWayBack(pendingMove, directory, name)) {
       around.doubt(directory, name)
