@@ -13,7 +13,7 @@ import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
-import { alteration, sameFile } from '../scan/entry.ts'
+import { alteration, type Entry, sameFile } from '../scan/entry.ts'
 import { Directory, isToEvents, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { Account } from '../tree/tree_editor.ts'
@@ -165,6 +165,12 @@ export class Translator {
   #delete(directory: Directory, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) return
+    // Something else has taken the name since, as a listing has shown.
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
+    else this.#remove(directory, mask, name, entry)
+  }
+
+  #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
     const path = this.#account.pathOf(directory, name)
     this.#account.remove(directory, name, entry)
     this.#account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
@@ -201,7 +207,7 @@ export class Translator {
     const isDirectory = (mask & IN_ISDIR) !== 0
     if (known === undefined) this.#put(directory, i, mask, name)
     else if (isToEvents(known) !== isDirectory || (seen && seen.kind !== known.kind)) {
-      this.#delete(directory, mask, name)
+      this.#remove(directory, mask, name, known)
       this.#put(directory, i, mask, name)
     } else if (known instanceof Directory) {
       // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.

@@ -186,6 +186,22 @@ describe('events that a listing may be ahead of', () => {
   })
 })
 
+describe('an event of another kind than what is believed to have the name', () => {
+  test.each([
+    ['is removed', IN_DELETE],
+    ['is made', IN_CREATE],
+    ['is written', IN_MODIFY],
+    ['leaves', IN_MOVED_FROM],
+  ])('that %s raises a doubt, and takes nothing away', (_, mask) => {
+    const w = new World({ 'd/': 1, 'd/x': 2, f: 3 })
+    expect(w.told([[w.event(mask, 'd', 1), w.event(mask | IN_ISDIR, 'f', 2)]])).toEqual([])
+    expect([w.believed, w.around.doubted]).toEqual([
+      ['d/', 'd/x', 'f'],
+      ['d', 'f'],
+    ])
+  })
+})
+
 describe('from outside', () => {
   test('out of the tree is a delete, into it a create', () => {
     const w = new World({ a: 1 })
