@@ -49,7 +49,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *
  * A walk keeps the loop alive, a walker without one does not. A thread that a dead mount holds is left behind by close().
  *
- * **Requests**, packed one after another, numbers little-endian:
+ * **Requests**, packed one after another, numbers little-endian. They are walked by their paths, a directory before those in it, and each goes
+ * on from where the ones before have come by, as a recursive walk does from the directories that it has open:
  *
  *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
@@ -132,6 +133,13 @@ export interface NativeWalker {
   took(): number
   /** Nothing is known: the next walk sends everything. 0, or -EBUSY during a walk. */
   forget(): number
+  /**
+   * The directories that requests come by stay open from one walk to the next until release(), 64 at the most: the next request's way may
+   * begin with one of them. Without it they do until the end of a walk.
+   */
+  hold(): void
+  /** Closes them: at once, or if there is a walk, when that is over. */
+  release(): void
   /** Ends all calls at once. Watches that were added, and not yet told of, stay with the queue. */
   close(): void
 }

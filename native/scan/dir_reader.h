@@ -32,6 +32,7 @@ class DirReader {
     int queue;
     uint32_t mask;
     const std::atomic<bool>* cancelled;
+    WayCache* ways;
     // What need not be told again (kCompare).
     const DigestCache* memory;
     // One for each request (kGlance).
@@ -39,7 +40,7 @@ class DirReader {
   };
 
   DirReader(const Plan& plan, pthread_mutex_t* lock, WalkQueue* backlog)
-      : plan_(plan), opener_(plan.requests, lock, backlog), content_(&opener_, plan.cancelled) {}
+      : plan_(plan), opener_(plan.requests, plan.ways, lock, backlog), content_(&opener_, plan.cancelled) {}
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
   Node* Visit(const Job& job);

@@ -29,6 +29,7 @@ int Opener::Open(int directory, const char* name, int flags) {
   for (;;) {
     int fd = OpenAt(directory, name, flags);
     if (!HasNoDescriptors(fd)) return fd;
+    if (ways_->GiveBack()) continue;
     Locked locked(lock_);
     if (!backlog_->GiveBack()) return fd;
   }
@@ -61,6 +62,48 @@ int Opener::OpenChild(int parent, const char* name, const Origin& origin, Statx*
 }
 
 int Opener::OpenRequest(const Request& request, Origin* origin, Statx* facts) {
+  bool looks = request.has(Request::kStat | Request::kLook) && !origin->knows_cache;
+  // A directory that is looked at again and again may have another on its way each time.
+  WayCache* ways = origin->knows_cache ? nullptr : ways_;
+  Stage stage(ways, ways != nullptr ? ways->PinDeepest(request) : nullptr);
+  size_t level = 0;
+  const char* name = request.way;
+  if (stage.kept != nullptr) {
+    *origin = stage.kept->origin;
+    *facts = stage.kept->facts;
+    level = stage.kept->names;
+    name = request.root + stage.kept->path_bytes;
+  } else {
+    stage.own.reset(OpenRoot(request, origin, facts));
+    if (!stage.own.is_open()) return stage.own.get();
+  }
+  while (level < request.way_names) {
+    int parent = stage.fd();
+    if (origin->may_be_stale()) LookUpAgain(parent, name);
+    Statx before = *facts;
+    int error;
+    bool last = ++level == request.way_names;
+    if (last && request.has(Request::kInParent)) {
+      // Another directory may have its path by now, and in it another with this name.
+      if ((error = StatAt(parent, "", facts)) < 0) return error;
+      if (Fold(facts->ino) != request.parent_ino) return -ESTALE;
+    }
+    UniqueFd next(last ? OpenChild(parent, name, *origin, facts)
+                       : Open(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
+    if (!next.is_open()) return next.get();
+    if (looks) {
+      if (!last && (error = StatAt(next.get(), "", facts)) < 0) return error;
+      if (facts->across_a_mount_from(before)) origin->cache = CacheOf(next.get());
+    }
+    name += strlen(name) + 1;
+    stage.MoveTo(&next);
+    if (!last && ways != nullptr)
+      stage.kept = ways->KeepPinned(request, level, name, &stage.own, *origin, *facts);
+  }
+  return stage.own.release();
+}
+
+int Opener::OpenRoot(const Request& request, Origin* origin, Statx* facts) {
   UniqueFd fd(Open(AT_FDCWD, request.root,
                    O_PATH | O_DIRECTORY | (request.has(Request::kNoFollowRoot) ? O_NOFOLLOW : 0)));
   if (!fd.is_open()) return fd.get();
@@ -69,24 +112,17 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Statx* facts) {
   int error = StatAt(fd.get(), "", facts, origin->may_be_stale());
   if (error < 0) return error;
   origin->root_device = facts->device;
-  const char* name = request.way;
-  for (size_t i = 0; i < request.way_names; i++, name += strlen(name) + 1) {
-    if (origin->may_be_stale()) LookUpAgain(fd.get(), name);
-    Statx before = *facts;
-    bool last = i + 1 == request.way_names;
-    if (last && request.has(Request::kInParent)) {
-      // Another directory may have its path by now, and in it another with this name.
-      if ((error = StatAt(fd.get(), "", facts)) < 0) return error;
-      if (Fold(facts->ino) != request.parent_ino) return -ESTALE;
-    }
-    fd.reset(last ? OpenChild(fd.get(), name, *origin, facts)
-                  : Open(fd.get(), name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
-    if (!fd.is_open()) return fd.get();
-    if (!looks) continue;
-    if (!last && (error = StatAt(fd.get(), "", facts)) < 0) return error;
-    if (facts->across_a_mount_from(before)) origin->cache = CacheOf(fd.get());
-  }
   return fd.release();
+}
+
+void Opener::Stage::MoveTo(UniqueFd* next) {
+  Leave();
+  own.reset(next->release());
+}
+
+void Opener::Stage::Leave() {
+  if (kept != nullptr) ways->Unpin(kept);
+  kept = nullptr;
 }
 
 // A directory whose descriptor was given back, from its nearest ancestor that has one. Either the node has

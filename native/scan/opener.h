@@ -5,23 +5,15 @@
 #include "base/unique_fd.h"
 #include "scan/requests.h"
 #include "scan/walk_queue.h"
-
-// What is known of a directory from the way to it.
-struct Origin {
-  Device root_device;
-  Cache cache = Cache::kTrue;
-  // Whether `cache` is known beforehand: the file system itself is a request to its server.
-  bool knows_cache = false;
-  bool may_be_stale() const { return cache != Cache::kTrue; }
-};
+#include "scan/way_cache.h"
 
 // Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked.
 class Opener {
  public:
-  Opener(const Requests* requests, pthread_mutex_t* lock, WalkQueue* backlog)
-      : requests_(requests), lock_(lock), backlog_(backlog) {}
+  Opener(const Requests* requests, WayCache* ways, pthread_mutex_t* lock, WalkQueue* backlog)
+      : requests_(requests), ways_(ways), lock_(lock), backlog_(backlog) {}
 
-  // All give a descriptor or -errno. A process that has none left gets back what the backlog holds.
+  // All give a descriptor or -errno. A process that has none left gets back what ways and backlog hold.
   int Open(int directory, const char* name, int flags);
   int OpenJob(const Job& job, Origin* origin, Statx* facts);
 
@@ -41,7 +33,21 @@ class Opener {
     ~Descent();
   };
 
+  // Where the opening of a request has come to.
+  struct Stage {
+    WayCache* ways;
+    // Either of the two is open.
+    WayStep* kept;
+    UniqueFd own;
+    Stage(WayCache* from, WayStep* at) : ways(from), kept(at) {}
+    ~Stage() { Leave(); }
+    int fd() const { return kept != nullptr ? kept->fd : own.get(); }
+    void MoveTo(UniqueFd* next);
+    void Leave();
+  };
+
   int OpenRequest(const Request& request, Origin* origin, Statx* facts);
+  int OpenRoot(const Request& request, Origin* origin, Statx* facts);
   int OpenChild(int parent, const char* name, const Origin& origin, Statx* facts);
   int Reopen(Node* node, UniqueFd* own);
   int GoDown(Descent* descent, Node* from);
@@ -49,6 +55,7 @@ class Opener {
   int KeepForTheirTurn(Descent* descent, UniqueFd* own);
 
   const Requests* requests_;
+  WayCache* ways_;
   pthread_mutex_t* lock_;
   WalkQueue* backlog_;
 };

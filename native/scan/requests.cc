@@ -86,6 +86,16 @@ bool ReadNames(Reader* reader, size_t count, char** text, Request* request) {
   return !reader->failed();
 }
 
+// Root and names with a NUL behind each: what begins like another and goes on lies below it.
+int ComparePaths(const void* one, const void* other) {
+  const Request& a = **static_cast<const Request* const*>(one);
+  const Request& b = **static_cast<const Request* const*>(other);
+  int order = memcmp(a.root, b.root, a.path_bytes < b.path_bytes ? a.path_bytes : b.path_bytes);
+  if (order != 0) return order;
+  if (a.path_bytes != b.path_bytes) return a.path_bytes < b.path_bytes ? -1 : 1;
+  return a.root < b.root ? -1 : a.root > b.root;
+}
+
 }  // namespace
 
 int Requests::Parse(const uint8_t* packed, size_t bytes) {
@@ -109,5 +119,9 @@ int Requests::Parse(const uint8_t* packed, size_t bytes) {
       return -EINVAL;
     request->path_bytes = root_bytes + (way_bytes == 0 ? 0 : 1 + way_bytes);
   }
+  sorted_ = static_cast<const Request**>(calloc(count_ + 1, sizeof(Request*)));
+  if (sorted_ == nullptr) return -ENOMEM;
+  for (size_t i = 0; i < count_; i++) sorted_[i] = &requests_[i];
+  qsort(sorted_, count_, sizeof(Request*), ComparePaths);
   return 0;
 }

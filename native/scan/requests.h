@@ -39,7 +39,10 @@ struct Request {
 class Requests {
  public:
   Requests() = default;
-  ~Requests() { free(requests_); }
+  ~Requests() {
+    free(requests_);
+    free(sorted_);
+  }
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
@@ -49,8 +52,13 @@ class Requests {
   size_t count() const { return count_; }
   const Request& operator[](size_t index) const { return requests_[index]; }
 
+  // The index of the nth by its path: a directory comes before those in it, so that each goes on from where
+  // the ones before have come by, in whichever order they were asked for (a tree's levels from below).
+  size_t ByPath(size_t nth) const { return static_cast<size_t>(sorted_[nth] - requests_); }
+
  private:
   Bytes text_;
   Request* requests_ = nullptr;
+  const Request** sorted_ = nullptr;
   size_t count_ = 0;
 };

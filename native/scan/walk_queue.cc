@@ -38,8 +38,8 @@ void Node::Bury(Node* dead) {
 bool WalkQueue::Take(Job* job) {
   Node* node = top_;
   if (node == nullptr) {
-    if (next_request_ == requests_) return false;
-    job->request = next_request_++;
+    if (size_ == 0) return false;
+    job->request = requests_->ByPath(next_request_++);
     job->parent = nullptr;
     job->parent_fd = -1;
     job->name[0] = '\0';
@@ -106,7 +106,6 @@ Node* WalkQueue::Clear() {
       found = next;
     }
   }
-  next_request_ = requests_;
   size_ = 0;
   return dead;
 }

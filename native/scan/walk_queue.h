@@ -5,6 +5,7 @@
 
 #include "base/statx.h"
 #include "record/record.h"
+#include "scan/requests.h"
 
 // A directory with subdirectories that are still to be walked, or that are being. Kept while any directory
 // beneath it is: its name is part of their way.
@@ -51,7 +52,7 @@ struct Job {
 };
 
 // What is still to be walked: a stack, so that few directories are begun at a time, and below it the
-// requests in their order. Not locked: its owner is.
+// requests by their paths. Not locked: its owner is.
 class WalkQueue {
  public:
   WalkQueue() = default;
@@ -59,8 +60,9 @@ class WalkQueue {
   WalkQueue(const WalkQueue&) = delete;
   WalkQueue& operator=(const WalkQueue&) = delete;
 
-  void Begin(size_t requests) {
-    requests_ = size_ = requests;
+  void Begin(const Requests* requests) {
+    requests_ = requests;
+    size_ = requests->count();
     next_request_ = 0;
   }
 
@@ -94,7 +96,7 @@ class WalkQueue {
   void Drop(Node* node);
   bool DropOldest();
 
-  size_t requests_ = 0;
+  const Requests* requests_ = nullptr;
   size_t next_request_ = 0;
   size_t size_ = 0;
   Node* top_ = nullptr;

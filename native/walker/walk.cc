@@ -30,11 +30,14 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
   if (queue >= 0) {
     // One of its own: the number may be another file's by the time the watches are added.
     queue_.reset(Duplicate(queue));
+    // What is held from the last walk may be all that this process can have.
+    if (!queue_.is_open() && ways_->GiveBack()) queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
   glances_ = static_cast<StatOnly*>(calloc(requests_.count() + 1, sizeof(StatOnly)));
   if (glances_ == nullptr) return -ENOMEM;
-  plan_ = {&requests_, queue_.get(), mask, &cancelled_, memory_, glances_};
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, ways_, memory_, glances_};
+  ways_->BeginWalk(requests_.count());
   repeat_ = repeat;
   Begin();
   started_ = 1;
@@ -71,6 +74,8 @@ void Walk::Run() {
   for (;;) {
     while (turn == Turn::kVisit) turn = HandIn(visitor, &job, visitor->Visit(job));
     if (turn == Turn::kLeave) break;
+    // Before anybody is told that the walk is over, or waits for the next pass.
+    ways_->EndPass();
     Locked locked(&lock_);
     if (!Rest()) break;
     turn = NextTurn(&job);
@@ -82,7 +87,7 @@ void Walk::Run() {
 // A pass. Under the lock, or before there are threads.
 void Walk::Begin() {
   memory_->Begin();
-  backlog_.Begin(requests_.count());
+  backlog_.Begin(&requests_);
   next_id_ = static_cast<uint32_t>(requests_.count());
   has_told_ = false;
   began_ = uv_hrtime();
@@ -253,5 +258,6 @@ Walk::~Walk() {
   uv_cond_destroy(&changed_);
   pthread_mutex_destroy(&lock_);
   memory_->Release();
+  ways_->Drop();
   free(glances_);
 }

@@ -29,8 +29,9 @@ class Walk {
   };
 
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
-  // something to be taken. `memory`: of the walks with kCompare; it is the caller's as well.
-  Walk(uv_async_t* wake, DigestCache* memory) : memory_(memory->Share()), wake_(wake) {
+  // something to be taken. `memory`: of the walks with kCompare. It and the ways are the caller's as well.
+  Walk(uv_async_t* wake, DigestCache* memory, WayCache* ways)
+      : ways_(ways->Share()), memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
     // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
     // a newer system.
@@ -76,6 +77,7 @@ class Walk {
   Requests requests_;
   UniqueFd queue_;
   StatOnly* glances_ = nullptr;
+  WayCache* ways_;
   DirReader::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
   std::atomic<int> references_{1};

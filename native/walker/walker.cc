@@ -12,6 +12,8 @@ Napi::Function Walker::Define(Napi::Env env) {
                          InstanceMethod<&Walker::Commit>("commit"),
                          InstanceMethod<&Walker::Forget>("forget"),
                          InstanceMethod<&Walker::Took>("took"),
+                         InstanceMethod<&Walker::Hold>("hold"),
+                         InstanceMethod<&Walker::Release>("release"),
                          InstanceMethod<&Walker::Close>("close"),
                      });
 }
@@ -21,6 +23,7 @@ Walker::Walker(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Walker>(info) 
 Walker::~Walker() {
   if (walk_ != nullptr) walk_->Disown();
   memory_->Release();
+  ways_->Drop();
 }
 
 Napi::Value Walker::Walk(const Napi::CallbackInfo& info) {
@@ -45,7 +48,8 @@ int Walker::Start(const Napi::CallbackInfo& info) {
     repeat.most = info[5].As<Napi::Number>().Uint32Value();
     persistent = info[6].As<Napi::Boolean>().Value();
   }
-  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, repeat, persistent);
+  int error =
+      walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, ways_, repeat, persistent);
   if (error == 0) return 0;
   walk_->Close();
   return error;
@@ -73,7 +77,17 @@ Napi::Value Walker::Took(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(memory_->took()) / 1e6);
 }
 
+// After close() nobody would release it.
+void Walker::Hold(const Napi::CallbackInfo&) {
+  if (!closed_) ways_->Hold();
+}
+
+void Walker::Release(const Napi::CallbackInfo&) {
+  ways_->Release();
+}
+
 void Walker::Close(const Napi::CallbackInfo&) {
   closed_ = true;
+  ways_->Release();
   if (walk_ != nullptr) walk_->Close();
 }

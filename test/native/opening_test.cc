@@ -47,13 +47,14 @@ class Line {
   Line(const std::string& root, size_t length) : root_(root) {
     std::vector<uint8_t> packed = PackRequest(root);
     Check(requests_.Parse(packed.data(), packed.size()) == 0, "the request is parsed", 0);
-    backlog_.Begin(1);
+    backlog_.Begin(&requests_);
     Job job;
     for (size_t depth = 0; depth < length; depth++) {
       Check(backlog_.Take(&job), "there is a directory to be taken", static_cast<long>(depth));
       nodes_.push_back(Visit(job, depth));
     }
   }
+  ~Line() { ways_->Drop(); }
 
   // The job for 'd' of the last.
   Job Last() {
@@ -113,7 +114,8 @@ class Line {
   Requests requests_;
   WalkQueue backlog_;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
-  Opener opener_{&requests_, &lock_, &backlog_};
+  WayCache* ways_ = new WayCache();
+  Opener opener_{&requests_, ways_, &lock_, &backlog_};
   std::vector<Node*> nodes_;
 };
 
