@@ -79,6 +79,17 @@ export class Scanner {
 
   /** Adds to a snapshot what is at these places, and what comes up there. */
   async extend(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
+    const { walker } = this.#parts
+    // What goes level by level takes a walk for each.
+    walker.hold()
+    try {
+      await this.#walk(snapshot, targets, options)
+    } finally {
+      walker.release()
+    }
+  }
+
+  async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
     const { walker, watching } = this.#parts
     for (let next = targets; next.length > 0; ) {
       const fresh: SnapshotDir[] = []

@@ -58,6 +58,24 @@ export class Walker {
     return found
   }
 
+  /**
+   * From now on the directories on the way to requests stay open, for the requests of the next walk: until {@link release}, which is to
+   * be called as soon as there are no more to be made, for what is open keeps a mount busy. A directory that is renamed meanwhile is gone on from
+   * where it is, as in one recursive walk.
+   *
+   * Walks that go a level deeper each would otherwise open as many directories as the square of the depth.
+   */
+  hold(): void {
+    if (this.#closed) return
+    this.#native ??= new (loadAddon().Walker)()
+    this.#native.hold()
+  }
+
+  /** See {@link hold}. */
+  release(): void {
+    this.#native?.release()
+  }
+
   /** Ends the walk under way before its time. */
   cancel(): void {
     this.#native?.cancel()

@@ -24,6 +24,8 @@ export interface Visit {
 export class DirReader {
   readonly #tree: FileTree
   readonly #namesPerRead: number
+  // Directories that requests have come by, by their paths: open, wherever they are by now (native/scan/way_cache.h).
+  readonly #ways = new Map<string, Inode>()
   /** What it waits for: the directory is not to be listed while a call holds it locked. */
   awaits: Inode | undefined
 
@@ -72,6 +74,12 @@ export class DirReader {
     if (subdirectories.length > 0) return { spec, directory, subdirectories }
     this.#tree.close(directory)
     return { spec, directory: undefined, subdirectories }
+  }
+
+  /** No more requests go on from where the last ones came by. */
+  closeWays(): void {
+    for (const inode of this.#ways.values()) this.#tree.close(inode)
+    this.#ways.clear()
   }
 
   *#look(
@@ -131,14 +139,26 @@ export class DirReader {
   }
 
   #openRequest({ root, rel, parentIno }: WalkRequest): Inode {
-    let inode = this.#tree.at(root)
-    if (!inode.isDirectory) throw new Refused(ENOTDIR, root)
     const names = rel === '' ? [] : rel.split('/')
-    for (const [i, name] of names.entries()) {
-      if (i === names.length - 1 && parentIno !== undefined && inode.ino !== parentIno)
-        throw new Refused(ESTALE, rel)
-      inode = this.#openChild(inode, name)
+    const last = names.pop()
+    const above = this.#openWay(root, names)
+    if (last === undefined) return above
+    if (parentIno !== undefined && above.ino !== parentIno) throw new Refused(ESTALE, rel)
+    return this.#openChild(above, last)
+  }
+
+  #openWay(root: string, names: readonly string[]): Inode {
+    const path = `${root}//${names.join('/')}`
+    const known = this.#ways.get(path)
+    if (known !== undefined) return known
+    const name = names.at(-1)
+    if (name === undefined) {
+      const inode = this.#tree.at(root)
+      if (!inode.isDirectory) throw new Refused(ENOTDIR, root)
+      return inode
     }
+    const inode = this.#tree.open(this.#openChild(this.#openWay(root, names.slice(0, -1)), name))
+    this.#ways.set(path, inode)
     return inode
   }
 

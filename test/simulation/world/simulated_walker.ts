@@ -39,6 +39,7 @@ export class SimulatedWalker implements TreeWalker {
   #hasTold = false
   #isOver = false
   #isClosed = false
+  #isHeld = false
   #stopResting: (() => void) | undefined
 
   constructor(tree: FileTree, clock: SimulatedClock, namesPerRead: number) {
@@ -81,8 +82,18 @@ export class SimulatedWalker implements TreeWalker {
     this.#digests.forget()
   }
 
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  release(): void {
+    this.#isHeld = false
+    if (this.#steps === undefined) this.#reader.closeWays()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
+    this.release()
     this.cancel()
     this.#job?.reject(closedError())
   }
@@ -97,6 +108,7 @@ export class SimulatedWalker implements TreeWalker {
     const next = this.#steps?.next()
     if (next?.done === false) return next.value
     this.#steps = undefined
+    if (!this.#isHeld) this.#reader.closeWays()
     const job = this.#job
     const isLast = job === undefined || job.most === 0 || this.#hasTold || this.#walk?.isCancelled
     if (isLast) this.#isOver = true

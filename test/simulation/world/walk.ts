@@ -46,7 +46,8 @@ export class Walk {
   }
 
   *run(): Steps<void> {
-    for (let request = 0; !this.isCancelled; ) {
+    const requests = byPath(this.#parts.requests)
+    while (!this.isCancelled) {
       const top = this.#stack.at(-1)
       if (top !== undefined) {
         const name = top.left.shift() ?? ''
@@ -55,8 +56,11 @@ export class Walk {
         yield* this.#visit(top.request, top, name)
         if (top.left.length === 0) this.#release(top)
         this.#release(top)
-      } else if (request < this.#parts.requests.length) yield* this.#visit(request++, undefined, '')
-      else break
+        continue
+      }
+      const request = requests.shift()
+      if (request === undefined) break
+      yield* this.#visit(request, undefined, '')
     }
     for (const node of this.#stack.splice(0)) this.#release(node)
   }
@@ -110,6 +114,13 @@ export class Walk {
     this.#parts.tree.close(node.inode)
     if (node.parent !== undefined) this.#release(node.parent)
   }
+}
+
+/** The indices of requests in the order in which they are walked: a directory comes before those in it. */
+function byPath(requests: readonly WalkRequest[]): number[] {
+  const paths = requests.map((request) => pathOf(request).replaceAll('/', '\0'))
+  const compare = (a: number, b: number) => ((paths[a] as string) < (paths[b] as string) ? -1 : 1)
+  return [...paths.keys()].sort((a, b) => (paths[a] === paths[b] ? a - b : compare(a, b)))
 }
 
 function pathOf({ root, rel }: WalkRequest): string {
