@@ -57,9 +57,12 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
  *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read),
  *                     256 GLANCE (with COMPARE, in a walk that is repeated: for as long as the request's own directory has the
- *                     same stat, that is asked for in most passes, and nothing else)
+ *                     same stat, that is asked for in most passes, and nothing else), 512 SINCE (with STAT: each entry is asked for, and
+ *                     of what was changed before a moment, by its ctime, no stat block is sent: the entry is what it is without STAT. Not with
+ *                     COMPARE, HASH or LOOK: EINVAL)
  *     u32 rootBytes, u32 relBytes, u32 nameCount
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
+ *     f64 since       with flag 512: ms since the epoch, compared with the ctime in ms of the stat block
  *     root            an absolute path; symlinks are followed
  *     rel             names separated by '/', from the root to the directory; '' for the root itself. No symlink is followed
  *     names           nameCount times u16 length, name (LOOK)
@@ -93,7 +96,7 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     inoBytes        the folded inode number
  *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
  *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
- *                     none). Missing where the stat failed, but not with ENOENT
+ *                     none). Missing where the stat failed, but not with ENOENT, and see SINCE
  *     name
  *
  * **COMPARE**: of every directory the walker keeps a digest of 128 bits: of its place (the inode numbers and names from the request's root

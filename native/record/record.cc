@@ -33,10 +33,6 @@ uint8_t* PutDouble(uint8_t* to, double value) {
   return to + sizeof bits;
 }
 
-double Milliseconds(uint64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e6;
-}
-
 uint8_t* PutStat(uint8_t* to, const Statx& stat) {
   to = Put32(to, stat.mode);
   to = Put32(to, stat.uid);

@@ -12,6 +12,11 @@ inline uint64_t Fold(uint64_t number) {
   return (number ^ (number >> 53)) & ((uint64_t{1} << 53) - 1);
 }
 
+// A time as a number of JavaScript's, since the epoch.
+inline double Milliseconds(uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e6;
+}
+
 enum class Kind : uint8_t { kFile, kSymlink, kOther, kDirectory };
 
 constexpr size_t kMaxNameBytes = 255;

@@ -263,12 +263,13 @@ void DirReader::AddListed(int directory, const ListedEntry& entry, const Request
     record_.flags |= Record::kVanished;
     return;
   }
-  // What cannot be asked for (a directory that may be read but not searched) is listed all the same.
-  if (error < 0) {
-    record_.Add(kind, ino, entry.name, nullptr);
-  } else if (stat) {
+  if (error == 0 && stat && Milliseconds(facts.ctime) >= request.since) {
     AddWhole(directory, entry.name, request, origin, facts);
-  } else {
+  } else if (error == 0 && entry.type == DT_UNKNOWN) {
     record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, nullptr);
+  } else {
+    // As if it had not been asked for. What cannot be (a directory that may be read but not searched) is
+    // listed all the same.
+    record_.Add(kind, ino, entry.name, nullptr);
   }
 }

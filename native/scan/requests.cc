@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace {
@@ -21,6 +22,11 @@ class Reader {
     uint32_t little = 0;
     if (const uint8_t* from = Take(bytes)) memcpy(&little, from, bytes);
     return le32toh(little);
+  }
+
+  uint64_t LongNumber() {
+    uint64_t low = Number(sizeof(uint32_t));
+    return low | uint64_t{Number(sizeof(uint32_t))} << 32;
   }
 
   const uint8_t* Take(size_t bytes) {
@@ -48,6 +54,16 @@ char* Copy(const void* from, size_t bytes, char* to) {
   memcpy(to, from, bytes);
   to[bytes] = '\0';
   return to + bytes + 1;
+}
+
+// What is compared with what was told before (kCompare) is told whole, and what is looked for (kLook)
+// likewise; what a file holds (kHash) is part of its stat block.
+bool ReadSince(Reader* reader, Request* request) {
+  if (!request->has(Request::kSince)) return true;
+  uint64_t bits = reader->LongNumber();
+  memcpy(&request->since, &bits, sizeof bits);
+  return request->has(Request::kStat) && !request->has(Request::kCompare | Request::kHash | Request::kLook) &&
+         !std::isnan(request->since);
 }
 
 bool ReadRoot(Reader* reader, size_t bytes, char** text, Request* request) {
@@ -110,12 +126,9 @@ int Requests::Parse(const uint8_t* packed, size_t bytes) {
     size_t root_bytes = reader.Number(sizeof(uint32_t));
     size_t way_bytes = reader.Number(sizeof(uint32_t));
     size_t names = reader.Number(sizeof(uint32_t));
-    if (request->has(Request::kInParent)) {
-      request->parent_ino = reader.Number(sizeof(uint32_t));
-      request->parent_ino |= uint64_t{reader.Number(sizeof(uint32_t))} << 32;
-    }
-    if (!ReadRoot(&reader, root_bytes, &text, request) || !ReadWay(&reader, way_bytes, &text, request) ||
-        !ReadNames(&reader, names, &text, request))
+    if (request->has(Request::kInParent)) request->parent_ino = reader.LongNumber();
+    if (!ReadSince(&reader, request) || !ReadRoot(&reader, root_bytes, &text, request) ||
+        !ReadWay(&reader, way_bytes, &text, request) || !ReadNames(&reader, names, &text, request))
       return -EINVAL;
     request->path_bytes = root_bytes + (way_bytes == 0 ? 0 : 1 + way_bytes);
   }

@@ -17,6 +17,7 @@ struct Request {
     kCompare = 64,
     kHash = 128,
     kGlance = 256,
+    kSince = 512,
   };
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
@@ -29,6 +30,8 @@ struct Request {
   size_t way_names;
   // Of the directory that the last name of the way is looked up in, folded as a Record's (kInParent).
   uint64_t parent_ino;
+  // Of what was changed before it no stat block is told (kSince): ms since the epoch, otherwise 0.
+  double since;
   // What to look for (kLook), likewise.
   const char* names;
   size_t name_count;

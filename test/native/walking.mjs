@@ -7,6 +7,7 @@ export const LOOK = 8
 export const NO_FOLLOW_ROOT = 16
 export const COMPARE = 64
 export const GLANCE = 256
+export const SINCE = 512
 
 export const BOUNDARY = 1
 export const ASCII = 4
@@ -22,6 +23,7 @@ export const KINDS = ['file', 'symlink', 'other', 'directory']
  * @property {number} flags
  * @property {string | Buffer} root
  * @property {string | Buffer} [rel]
+ * @property {number} [since]
  * @property {Array<string | Buffer>} [names]
  *
  * @typedef {{ mode: number, uid: number, gid: number, nlink: number, size: number, mtime: number, ctime: number, ctimeMs: number, btimeMs: number }} Stat
@@ -51,7 +53,7 @@ export const fold = (number) => Number((number ^ (number >> 53n)) & ((1n << 53n)
 /** @param {Request[]} requests */
 export function packRequests(requests) {
   return Buffer.concat(
-    requests.flatMap(({ flags, root, rel = '', names = [] }) => {
+    requests.flatMap(({ flags, root, rel = '', since, names = [] }) => {
       const [rootBytes, relBytes] = [Buffer.from(root), Buffer.from(rel)]
       const head = Buffer.alloc(16)
       ;[flags, rootBytes.length, relBytes.length, names.length].forEach((each, i) => {
@@ -61,7 +63,9 @@ export function packRequests(requests) {
         const bytes = Buffer.from(name)
         return [Buffer.from([bytes.length & 0xff, bytes.length >> 8]), bytes]
       })
-      return [head, rootBytes, relBytes, ...packed]
+      const moment = Buffer.alloc(since === undefined ? 0 : 8)
+      if (since !== undefined) moment.writeDoubleLE(since)
+      return [head, moment, rootBytes, relBytes, ...packed]
     }),
   )
 }

@@ -8,6 +8,7 @@ const IN_PARENT = 32
 const COMPARE = 64
 const HASH = 128
 const GLANCE = 256
+const SINCE = 512
 
 const HEAD = 16
 const LONGEST_NAME = 255
@@ -26,6 +27,12 @@ export interface WalkRequest {
   watch?: boolean
   /** Every entry is looked at, not only listed. */
   stat?: boolean
+  /**
+   * With `stat`: every entry is looked at, but only what was changed from then on, by its ctime, has its stat in the listing: ms since the
+   * epoch. All else is packed as in a listing without `stat`, so that a directory in which nothing has changed is the same byte for byte. Not with
+   * `compare`, `hash` or `names`: the walk rejects with EINVAL.
+   */
+  since?: number
   /** What is known to be as it was is not told: see {@link Walker.commit}. */
   compare?: boolean
   /** Every file is read through: what it holds is part of its stat. */
@@ -54,7 +61,8 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
     end += bytes
     return bytes
   }
-  for (const { root, rel, parentIno, recursive, watch, stat, compare, hash, statOnly, names } of requests) {
+  for (const request of requests) {
+    const { root, rel, parentIno, recursive, watch, stat, since, compare, hash, statOnly, names } = request
     reserve(HEAD)
     const head = end
     end += HEAD
@@ -63,6 +71,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       (recursive ? RECURSIVE : 0) |
       (watch ? WATCH : 0) |
       (stat ? STAT : 0) |
+      (since === undefined ? 0 : SINCE) |
       (compare ? COMPARE : 0) |
       (hash ? HASH : 0) |
       (statOnly ? GLANCE : 0) |
@@ -72,6 +81,10 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       block.writeUInt32LE(parentIno % 2 ** 32, end)
       block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), end + 4)
       end += 8
+    }
+    if (since !== undefined) {
+      reserve(8)
+      end = block.writeDoubleLE(since, end)
     }
     const rootBytes = write(root)
     const relBytes = write(rel)

@@ -116,8 +116,9 @@ export class DirReader {
       const read = rest.slice(0, this.#namesPerRead)
       yield `reads ${read.length} of ${rest.length} names in ${path}`
       for (const { name, inode } of read) {
-        if (!request.stat) entries.push([name, entryOf(inode, false)])
-        else yield* this.#stat(directory, path, name, spec, entries)
+        const listed: [string, Entry] = [name, entryOf(inode, false)]
+        if (!request.stat) entries.push(listed)
+        else yield* this.#stat(directory, path, listed, request.since ?? 0, spec, entries)
       }
       if (read.length === rest.length) return
       cursor = read.at(-1)?.at ?? cursor
@@ -128,13 +129,15 @@ export class DirReader {
   *#stat(
     directory: Inode,
     path: string,
-    name: string,
+    listed: [string, Entry],
+    since: number,
     spec: Visit['spec'],
     entries: Array<[string, Entry]>,
   ): Steps<void> {
+    const [name] = listed
     const inode = directory.children.get(name)
     if (inode === undefined) spec.flags = (spec.flags ?? 0) | VANISHED
-    else entries.push([name, entryOf(inode, true)])
+    else entries.push(inode.ctime >= since ? [name, entryOf(inode, true)] : listed)
     yield `asks for ${path}/${name}`
   }
 
