@@ -63,19 +63,22 @@ export class MoveMatcher {
       this.claim(sameIno, found)
   }
 
-  // Where watches tell one directory from another, nobody walks through all that is believed for that.
   #withIno(mount: WatchedMount, ino: number): Directory | undefined {
-    if (!mount.usesPolling && !this.#options.statAll && mount.leftover.size === 0) return undefined
     let byIno = this.#byIno.get(mount)
     if (byIno === undefined) {
       byIno = new Map()
-      for (const each of mount.base === undefined ? [] : this.#tree.within(mount.base)) {
-        byIno.set(each.ino, each)
-      }
+      for (const each of this.#unwatched(mount)) byIno.set(each.ino, each)
       this.#byIno.set(mount, byIno)
     }
     const found = byIno.get(ino)
     return found?.mount === mount ? found : undefined
+  }
+
+  /** Where watches tell one directory from another, nobody walks through all that is believed to find those that have none. */
+  #unwatched(mount: WatchedMount): Iterable<Directory> {
+    const { base, uncovered } = mount
+    if (!mount.usesPolling) return uncovered.keys()
+    return base === undefined ? [] : this.#tree.within(base)
   }
 }
 

@@ -47,6 +47,7 @@ class Reconciliation {
   readonly #options: DiffOptions
   readonly #status: WatchStatus
   readonly #matching: MoveMatcher
+  #snapshot: Snapshot | undefined
   #all: readonly SnapshotDir[] = []
   #kept: Identified['kept'] = new Set()
   // Those of the kept ones of which their parent's listing tells all there is to tell.
@@ -70,6 +71,7 @@ class Reconciliation {
     const { found: all, kept, roots, isIncomplete, unclaimed } = identification.identify(snapshot)
     this.#all = all
     this.#kept = kept
+    this.#snapshot = snapshot
     for (const found of all) {
       const names = found.match && eventNames?.get(found.match)
       if (names !== undefined) found.except = names
@@ -268,7 +270,8 @@ class Reconciliation {
     return [...match.subdirectories()].filter((directory) => {
       const { name } = directory
       const isKnown = this.#kept.has(directory) || this.#matching.foundOf(directory) !== undefined
-      return !isKnown && found.covers(name) && this.#pending.moves.from(match, name) === undefined
+      if (isKnown || this.#snapshot?.hasLeftOut(directory)) return false
+      return found.covers(name) && this.#pending.moves.from(match, name) === undefined
     })
   }
 

@@ -13,8 +13,9 @@ import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { DiffOptions } from './diff_options.ts'
 import { Looker } from './looker.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
-import { Scanner, type ScannerParts } from './scanner.ts'
+import { type LeftOut, Scanner, type ScannerParts } from './scanner.ts'
 import { type ScanTarget, Snapshot } from './snapshot.ts'
+import { UnchangedDirectories } from './unchanged_directories.ts'
 
 // Whoever moves directories without a pause is not waited for: what is left in doubt is looked at later.
 const MOST_ATTEMPTS = 64
@@ -77,9 +78,8 @@ export class Rescan {
     const pieces: Reconciled[] = []
     const take = () => pieces.push(this.#takePiece(snapshot, options))
     const found = (listing: Listing) => {
-      if (lazy === undefined) return false
-      if (listing.parent !== undefined) return isLeftOver(snapshot, lazy, listing)
-      if (listing.error !== 0 || listing.wd <= 0) return false
+      const isRoot = listing.parent === undefined && snapshot.directories.length === 0 && pieces.length === 0
+      if (lazy === undefined || !isRoot || listing.error !== 0 || listing.wd <= 0) return false
       snapshot.take(listing)
       take()
       lazy.open(listing.id, top)
@@ -90,7 +90,7 @@ export class Rescan {
     }
     try {
       const target = this.#scanner.target(snapshot, top)
-      await this.#scanner.extend(snapshot, [target], { found, taker: lazy, progress })
+      await this.#scanner.extend(snapshot, [target], { found, leftOut: lazy && untilNext(lazy), progress })
     } finally {
       lazy?.seal()
     }
@@ -116,7 +116,7 @@ export class Rescan {
     for (let attempt = 1; ; attempt++) {
       const since = options.since === Number.POSITIVE_INFINITY ? options.since : clock.now() - CLOCK_SLACK_MS
       this.#parts.overtaken(tops)
-      const snapshot = await this.#scanner.scan(tops, options)
+      const snapshot = await this.#scanner.scan(tops, { ...options, leftOut: this.#mayLeaveOut(options) })
       const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
       if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
       for (const each of compared) comparedSince.set(each, since)
@@ -169,6 +169,13 @@ export class Rescan {
     return this.#walker.close()
   }
 
+  /** What is as it was is left out where that can be told, and nobody has to go into it for another reason. */
+  #mayLeaveOut({ matchByName }: DiffOptions): UnchangedDirectories | undefined {
+    const { tree, rules } = this.#parts
+    if (matchByName || rules.hidesSome || rules.followsLinks) return undefined
+    return new UnchangedDirectories(tree)
+  }
+
   #mayBeLazy({ mount, isListed }: Directory, { baseline, statAll }: DiffOptions): boolean {
     const { recursive, hidesSome, followsLinks } = this.#parts.rules
     return baseline && !statAll && recursive && !hidesSome && !followsLinks && !mount.usesPolling && !isListed
@@ -207,11 +214,17 @@ export class Rescan {
   }
 }
 
-/** What the walker's own records are not kept of may lie below what they are kept of. False: it is to be taken into the snapshot. */
-function isLeftOver(snapshot: Snapshot, lazy: LazyDirectories, { parent = 0 }: Listing): false {
-  const known = snapshot.has(parent) ? undefined : lazy.directoryOf(parent)
-  if (known !== undefined) snapshot.adopt(parent, snapshot.wayTo(known))
-  return false
+/** Of one walk, and not of those into what it has come by. */
+function untilNext(lazy: LazyDirectories): LeftOut {
+  let walks = 0
+  return {
+    begin: () => {
+      if (++walks > 1) lazy.seal()
+    },
+    take: (chunk, at) => walks === 1 && lazy.take(chunk, at),
+    directoryOf: (id) => (walks === 1 ? lazy.directoryOf(id) : undefined),
+    has: () => false,
+  }
 }
 
 /** Those that lie below no other. */

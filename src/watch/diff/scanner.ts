@@ -25,13 +25,24 @@ export interface ScannerParts {
   choose(path: string): Promise<Choice | { refused: Error }>
 }
 
+/** What is left out of a snapshot, since all is known of it. */
+export interface LeftOut extends Taker {
+  /** Another walk begins: the ids of listings count from 0 again. */
+  begin(): void
+  /** One that was left out, by the id of its listing. */
+  directoryOf(id: number): Directory | undefined
+  /** Whether this one was. */
+  has(directory: Directory): boolean
+}
+
 export interface ScanOptions {
   /** It adds no watch, looks neither where links lead nor what begins at mount points, and may leave out what is as it was. */
   isPoll?: boolean
   /** Every entry is looked at. */
   statAll?: boolean
-  /** Takes what it can of the walker's records. */
-  taker?: Taker | undefined
+  /** ms since the epoch: where no stat is kept, what has not changed since then is told as if it had not been looked at. */
+  since?: number
+  leftOut?: LeftOut | undefined
   /** Of each directory, as soon as it is found. True: it has been seen to. */
   found?: ((listing: Listing) => boolean) | undefined
   /** Now and then. */
@@ -51,7 +62,8 @@ export class Scanner {
 
   /** What is in these directories now, and in all that lies below them. */
   async scan(directories: readonly Directory[], options: ScanOptions): Promise<Snapshot> {
-    const snapshot = new Snapshot(this.#parts.rules, options.isPoll !== true)
+    const { isPoll, leftOut } = options
+    const snapshot = new Snapshot(this.#parts.rules, isPoll !== true, leftOut)
     const targets = directories.map((directory) => this.target(snapshot, directory))
     await this.extend(snapshot, targets, options)
     return snapshot
@@ -91,17 +103,22 @@ export class Scanner {
 
   async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
     const { walker, watching } = this.#parts
+    const { leftOut } = options
     for (let next = targets; next.length > 0; ) {
       const fresh: SnapshotDir[] = []
       const take = (listing: Listing) => {
         if (options.found?.(listing)) return
+        const { parent } = listing
+        const above = parent === undefined || snapshot.has(parent) ? undefined : leftOut?.directoryOf(parent)
+        if (parent !== undefined && above !== undefined) snapshot.adopt(parent, snapshot.wayTo(above))
         const found = snapshot.take(listing)
         if (found !== undefined && this.#mayLeadOn(found)) fresh.push(found)
         options.progress?.()
       }
       snapshot.begin(next)
+      leftOut?.begin()
       const requests = next.map((target) => this.request(target, options))
-      await walker.walk(requests, take, options.isPoll ? undefined : watching(), options.taker)
+      await walker.walk(requests, take, options.isPoll ? undefined : watching(), leftOut)
       next = await this.#beyond(snapshot, fresh)
     }
   }
@@ -119,7 +136,7 @@ export class Scanner {
 
   request(
     { place, mount, requested, names, isLook }: ScanTarget,
-    { isPoll, statAll }: ScanOptions,
+    { isPoll, statAll, since = Number.POSITIVE_INFINITY }: ScanOptions,
   ): WalkRequest {
     const { recursive, hidesSome } = this.#parts.rules
     const hash = this.#parts.hash && mount.usesPolling
@@ -128,7 +145,9 @@ export class Scanner {
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
     const keeps = requested === undefined ? mount.usesPolling : keepsStat(requested)
     const stat = keeps || statAll === true || isLook === true
-    return { ...place, recursive: isWhole, watch: mount.usesInotify, stat, hash }
+    const request = { ...place, recursive: isWhole, watch: mount.usesInotify, stat, hash }
+    const isKept = keeps || isLook === true || mount.leftover.size > 0
+    return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
   }
 
   /** How to get to a directory that is believed in: from its root, or from the link that leads there. */

@@ -156,15 +156,22 @@ export class Snapshot {
   directories: SnapshotDir[] = []
   /** False: whoever scanned has not looked where links lead, nor what begins at a mount point. */
   readonly isResolved: boolean
+  /** Says of known directories whether they were found where they are believed to be, and left out since they are as they were. */
+  readonly #leftOut: { has(directory: Directory): boolean } | undefined
   /** Watches that the walker has added to something that is no part of this. */
   readonly unclaimed: number[] = []
   readonly #known = new Map<Directory, SnapshotDir>()
   #targets: readonly ScanTarget[] = []
   #byId: Array<SnapshotDir | undefined> = []
 
-  constructor(rules: Rules, isResolved: boolean) {
+  constructor(rules: Rules, isResolved: boolean, leftOut?: { has(directory: Directory): boolean }) {
     this.#rules = rules
     this.isResolved = isResolved
+    this.#leftOut = leftOut
+  }
+
+  hasLeftOut(directory: Directory): boolean {
+    return this.#leftOut?.has(directory) ?? false
   }
 
   /** The targets that the listings to come are of. */

@@ -58,6 +58,13 @@ export class Chunk {
     return this.i32[(at + WD) >> 2] as number
   }
 
+  /** Whether another record says the same of the same directory, but for the numbers of the two in their walks. */
+  isSameAt(at: number, other: Chunk, otherAt: number): boolean {
+    const size = this.i32[(at + SIZE) >> 2] as number
+    if (other.i32[(otherAt + SIZE) >> 2] !== size) return false
+    return this.bytes.compare(other.bytes, otherAt + WD, otherAt + size, at + WD, at + size) === 0
+  }
+
   /** Whether it is of a directory that is watched, was listed and is no boundary. */
   isPlainAt(at: number): boolean {
     const error = this.i32[(at + ERROR) >> 2] as number

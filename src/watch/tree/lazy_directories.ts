@@ -110,6 +110,20 @@ export class LazyDirectories {
     return id !== 0
   }
 
+  /**
+   * Whether a record says just what is kept of a directory that is unmade, and the one that it is in has the same watch as ever.
+   *
+   * @param parentWd of the directory that it was found in
+   */
+  isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
+    const id = this.#idOf(chunk.wdAt(at))
+    if (id === 0) return false
+    const [kept, keptAt] = this.#find(id)
+    const parent = kept.parentAt(keptAt)
+    const known = this.#made.get(parent)?.wd ?? this.#recordOf(parent).wd
+    return known === parentWd && kept.isSameAt(keptAt, chunk, at)
+  }
+
   /** The watches of all that are unmade. */
   *watches(): Generator<number> {
     for (const [slot, id] of this.#ids.entries()) if (id !== 0) yield slot + this.#firstWd
@@ -155,6 +169,11 @@ export class LazyDirectories {
   }
 
   #recordOf(id: number): Listing {
+    return new Listing(...this.#find(id))
+  }
+
+  /** Where its record begins. */
+  #find(id: number): [chunk: Chunk, at: number] {
     const word = (this.#places[id] as number) - 1
     let low = 0
     for (let high = this.#starts.length; high - low > 1; ) {
@@ -162,7 +181,7 @@ export class LazyDirectories {
       if ((this.#starts[middle] as number) <= word) low = middle
       else high = middle
     }
-    return new Listing(this.#chunks[low] as Chunk, (word - (this.#starts[low] as number)) << 2)
+    return [this.#chunks[low] as Chunk, (word - (this.#starts[low] as number)) << 2]
   }
 
   #keep(chunk: Chunk): void {

@@ -1,4 +1,5 @@
 import type { Entries, Entry } from '../scan/entry.ts'
+import type { Chunk } from '../scan/listing.ts'
 import { Directory } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
@@ -53,6 +54,11 @@ export class Tree {
     const unmade = new LazyDirectories(this, 1 + (this.#unmade.at(-1)?.mostWd ?? 0))
     this.#unmade.push(unmade)
     return unmade
+  }
+
+  /** See {@link LazyDirectories.isAsKept}. */
+  isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
+    return this.#unmade.some((unmade) => unmade.isAsKept(parentWd, chunk, at))
   }
 
   /** All of them are made. */
