@@ -314,8 +314,8 @@ export class Engine {
       },
       overflow: () =>
         this.#queue.run(async () => {
-          this.#events.forgetUnfinished()
           this.#overflowRecovery.onOverflow()
+          this.#events.onOverflow()
         }),
       recover: async () => {
         await this.#overflowRecovery.recover()

@@ -76,9 +76,10 @@ export class EventHandler {
     return this.#unfinished !== undefined
   }
 
-  /** An overflow: what was held back is lost with it, and found by the rescan. */
-  forgetUnfinished(): void {
+  /** An overflow: what was held back is lost with it, and what looks were ahead of may be; the rescan finds it. */
+  onOverflow(): void {
     this.#unfinished = undefined
+    this.#parts.translator.unconfirmed.revert()
   }
 
   #takeUnfinished(): BatchSlice | undefined {
@@ -156,11 +157,13 @@ export class EventHandler {
     const releaseListed = translator.listed.hold()
     const moved = [...movedBetween]
     movedBetween.clear()
+    const confirm = translator.unconfirmed.hold()
     this.isActive = false
     return async () => {
       if (!rechecks.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
       releaseListed()
       this.#parts.report(translator.giveUp(pendingMoves))
+      confirm()
       await this.list()
     }
   }
@@ -295,7 +298,10 @@ export class EventHandler {
           const found = seen?.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
           // What was told is told after this look: a poll finds what is different from now on.
-          else if (believed && found && keepsStat(directory)) believed.stat = found.stat
+          else if (believed && found && keepsStat(directory)) {
+            translator.unconfirmed.note(directory, name, believed, found)
+            believed.stat = found.stat
+          }
         }
       }
     }

@@ -1,6 +1,7 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
+import type { UnconfirmedLooks } from '../pending/unconfirmed_looks.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import {
@@ -22,6 +23,7 @@ export interface RenamesParts {
   pendingMoves: PendingMoves
   around: Surroundings
   listed: RecentScans
+  unconfirmed: UnconfirmedLooks
   reading: Reading
   account: Account
   /** Tells of an event that was held back, or whose turn comes later. */
@@ -94,7 +96,7 @@ export class Renames {
 
   /** Nothing more will come: it has left the tree. */
   giveUp(pendingMove: PendingMove): void {
-    const { tree, around, pendingMoves, account } = this.#parts
+    const { tree, around, pendingMoves, unconfirmed, account } = this.#parts
     const { directory, name, entry, mask } = pendingMove
     const counts = pendingMoves.counts(pendingMove)
     pendingMoves.delete(pendingMove)
@@ -105,13 +107,14 @@ export class Renames {
     }
     // What it is believed to have gone into is itself: that is out of date.
     if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)) around.doubt(directory, name)
+    unconfirmed.take(directory, name)
     const path = tree.pathOf(directory, name)
     account.remove(directory, name, entry)
     account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
   }
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, around, pendingMoves, listed, reading, account } = this.#parts
+    const { tree, around, pendingMoves, listed, unconfirmed, reading, account } = this.#parts
     const { entry } = pendingMove
     const path = account.pathOf(directory, name)
     const known = tree.entriesOf(directory).get(name)
@@ -122,6 +125,9 @@ export class Renames {
     const wayBack = known && reading.wayBack(i, entry, known)
     if (known instanceof Directory && wayBack !== undefined) tree.detach(known)
     else if (known !== undefined) account.remove(directory, name, known)
+    const displaced = unconfirmed.take(directory, name)
+    unconfirmed.put(directory, name, unconfirmed.take(pendingMove.directory, pendingMove.name))
+    if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     const seen = wayBack === undefined ? reading.seen(i, name) : undefined
     const placed = this.#place(entry, directory, name, seen)
     const { kind } = placed
@@ -178,7 +184,7 @@ export class Renames {
    * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
    */
   #place(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
-    const { tree } = this.#parts
+    const { tree, unconfirmed } = this.#parts
     if (entry instanceof Directory) {
       tree.attach(entry, directory, name)
       return entry
@@ -186,6 +192,7 @@ export class Renames {
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
     const fits = seen && (keepsStat(directory) ? entry.kind === seen.kind : mayBeSame(entry, seen))
     const placed = kept(directory, seen && (isUnseen || fits) ? seen : entry)
+    if (seen && fits && keepsStat(directory)) unconfirmed.note(directory, name, entry, seen)
     tree.entriesOf(directory).set(name, placed)
     return placed
   }

@@ -11,6 +11,7 @@ import {
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
+import type { UnconfirmedLooks } from '../pending/unconfirmed_looks.ts'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
@@ -32,18 +33,21 @@ export class Translator {
   readonly #renames: Renames
   readonly #reading = new Reading()
   readonly listed: RecentScans
+  readonly unconfirmed: UnconfirmedLooks
 
-  constructor(tree: Tree, around: Surroundings, { moves, scans }: Pick<Pending, 'moves' | 'scans'>) {
+  constructor(tree: Tree, around: Surroundings, { moves, scans, unconfirmed }: Pending) {
     this.#tree = tree
     this.#around = around
     this.#pendingMoves = moves
     this.listed = scans
+    this.unconfirmed = unconfirmed
     this.#account = new Account(tree)
     this.#renames = new Renames({
       tree,
       around,
       pendingMoves: this.#pendingMoves,
       listed: this.listed,
+      unconfirmed: this.unconfirmed,
       reading: this.#reading,
       account: this.#account,
       translate: (...event) => this.#translate(...event),
@@ -171,6 +175,7 @@ export class Translator {
   }
 
   #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
+    this.unconfirmed.take(directory, name)
     const path = this.#account.pathOf(directory, name)
     this.#account.remove(directory, name, entry)
     this.#account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
@@ -197,6 +202,7 @@ export class Translator {
       entry.stat = seen.stat
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
+    if (told === 'modify') this.unconfirmed.take(directory, name)
     const path = this.#account.pathOf(directory, name)
     this.#account.tell({ type: told, path, kind: entry.kind, mask, source: 'inotify' })
   }
@@ -215,6 +221,7 @@ export class Translator {
     } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
       this.#tree.entriesOf(directory).set(name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
+      this.unconfirmed.take(directory, name)
       const path = this.#account.pathOf(directory, name)
       this.#account.tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
       if (known.kind === 'symlink' && this.#around.followsLinks) this.#around.look(directory, name)

@@ -3,6 +3,7 @@ import type { Tree } from '../tree/tree.ts'
 import { PendingMoves } from './pending_moves.ts'
 import { RecentScans } from './recent_scans.ts'
 import { RecheckQueue } from './recheck_queue.ts'
+import { UnconfirmedLooks } from './unconfirmed_looks.ts'
 import { WorkList } from './work_list.ts'
 
 /** All that is still to be looked at, or may still be told otherwise. Data: who puts something here calls nobody. */
@@ -11,10 +12,12 @@ export class Pending {
   readonly scans = new RecentScans()
   readonly rechecks = new RecheckQueue()
   readonly work = new WorkList()
+  readonly unconfirmed: UnconfirmedLooks
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
 
   constructor(tree: Tree) {
     this.moves = new PendingMoves(tree)
+    this.unconfirmed = new UnconfirmedLooks(tree)
   }
 }

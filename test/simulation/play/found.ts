@@ -152,6 +152,33 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
     ]),
   },
   {
+    what: 'polled as well, a file renamed, then written: the write is told where an overflow has swallowed it',
+    scenario: scenario({ source: 'inotify+poll', queue: 2 }, [
+      { type: 'rename', path: '/t/a/f', other: '/t/n' },
+      { type: 'append', path: '/t/n' },
+    ]),
+  },
+  {
+    what: 'polled as well, a file renamed, then replaced: the other file is told where an overflow has swallowed its rename',
+    scenario: scenario({ source: 'inotify+poll', queue: 2 }, [
+      { type: 'rename', path: '/t/b/g', other: '/t/n' },
+      { type: 'rename', path: '/t/b/d/h', other: '/t/n' },
+    ]),
+  },
+  {
+    what: 'polled as well, an exchange with a mark between its halves',
+    isUnsolved: true,
+    scenario: scenario(
+      { source: 'inotify+poll', isAtomic: false },
+      [
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'touch', path: '/t/b' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/g' },
+      ],
+      { 10: 5 },
+    ),
+  },
+  {
     what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',
     isUnsolved: true,
     scenario: scenario(

@@ -116,7 +116,7 @@ describe('what was no exchange', () => {
     const w = new World({ a: 1, b: 2 })
     const { read, mark, events } = reading(w, SWAPPED)
     expect(await read(...w.rename('a', 'b'))).toEqual([])
-    events.forgetUnfinished()
+    events.onOverflow()
     expect([await mark(), w.believed]).toEqual([[], ['a', 'b']])
   })
 
