@@ -176,9 +176,10 @@ export class Rescan {
     return new UnchangedDirectories(tree)
   }
 
-  #mayBeLazy({ mount, isListed }: Directory, { baseline, statAll }: DiffOptions): boolean {
+  #mayBeLazy(top: Directory, { baseline, statAll }: DiffOptions): boolean {
     const { recursive, hidesSome, followsLinks } = this.#parts.rules
-    return baseline && !statAll && recursive && !hidesSome && !followsLinks && !mount.usesPolling && !isListed
+    const isPlain = recursive && !hidesSome && !followsLinks
+    return baseline && !statAll && isPlain && !top.mount.usesPolling && !top.isListed
   }
 
   #takePiece(snapshot: Snapshot, options: DiffOptions): Reconciled {

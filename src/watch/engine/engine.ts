@@ -20,7 +20,9 @@ import { Attacher } from '../roots/attach.ts'
 import { type Coverage, coverageOf } from '../roots/coverage.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
+import { PathWatches } from '../roots/path_watches.ts'
 import { Root } from '../roots/root.ts'
+import { RootForest } from '../roots/root_forest.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { rulesOf } from '../rules.ts'
 import type { WatchSystem } from '../system.ts'
@@ -65,6 +67,8 @@ export class Engine {
   readonly #pace: PollInterval
   readonly #settle: Settle
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
+  readonly #pathWatches = new PathWatches<Root>()
+  readonly #forest: RootForest
   readonly #attacher: Attacher
   readonly #rootMonitor: RootMonitor
   readonly #overflowRecovery: OverflowRecovery
@@ -102,7 +106,17 @@ export class Engine {
     const watches = new WatchRelease({
       tree,
       inotify: () => this.#inotify,
-      keeps: (wd) => files.has(wd) || attacher.ways.has(wd),
+      keeps: (wd) => files.has(wd) || this.#pathWatches.has(wd),
+    })
+    const forest = new RootForest({
+      tree,
+      translator: this.#translator,
+      around,
+      watches,
+      reporter,
+      byPath: this.#roots,
+      ways: this.#pathWatches,
+      regrouped: () => poller.discard(),
     })
     const shared = {
       settings,
@@ -121,7 +135,11 @@ export class Engine {
       inotify: () => this.#inotify,
       watching: () => this.#inotify?.watching,
       openInotify: () => this.#openInotify(),
-      roots: () => (this.#closed ? [] : [...this.#roots.values()]),
+      forest,
+      ways: this.#pathWatches,
+      // What a covered root covers, another looks after.
+      roots: () =>
+        this.#closed ? [] : [...this.#roots.values()].filter(({ coverer }) => coverer === undefined),
       options: (options: Partial<DiffOptions>) => this.#options(options),
       watches,
       retire: (wds: Iterable<number>) => watches.retire(wds),
@@ -133,12 +151,13 @@ export class Engine {
     const rescan = new Rescan({
       ...shared,
       choose: (path) => attacher.chooseBelow(path),
-      extended: (mount, parent) => attacher.rootOf(tree.topOf(parent))?.mounts.add(mount),
+      extended: (mount, parent) => forest.rootOf(tree.topOf(parent))?.mounts.add(mount),
     })
     const { looker } = rescan
     const files = new FileRoots({
       ...shared,
       inotify: () => this.#inotify?.inotify,
+      tellsOf: (path) => forest.tellsOf(path),
       lost: (file, how, source) => {
         for (const root of this.#rootsOf(file)) {
           rootMonitor.markLost(root, source)
@@ -159,7 +178,7 @@ export class Engine {
       rescan,
       looker,
       lost: (top) => {
-        const root = attacher.rootOf(top)
+        const root = forest.rootOf(top)
         if (root !== undefined) rootMonitor.markLost(root, 'inotify')
       },
     })
@@ -206,6 +225,7 @@ export class Engine {
     this.#watches = watches
     this.#files = files
     this.#mountWatch = mountWatch
+    this.#forest = forest
     this.#attacher = attacher
     this.#events = events
     this.#poller = poller
@@ -223,6 +243,8 @@ export class Engine {
       this.#assertOpen()
       if (this.#roots.has(path)) return
       const root = new Root(path)
+      const untold = this.#settings.initial ? this.#forest.untoldBy(root) : undefined
+      if (untold !== undefined) this.#reporter.withhold()
       this.#beginning = root
       try {
         await this.#attacher.attach(root)
@@ -234,9 +256,11 @@ export class Engine {
         root.absence = asWatchError(error, path) as Error
       } finally {
         this.#beginning = undefined
+        if (untold !== undefined) this.#reporter.report(untold(this.#reporter.takeWithheld()))
       }
       this.#assertOpen()
       this.#roots.set(path, root)
+      this.#forest.admit(root)
     })
   }
 
@@ -245,7 +269,9 @@ export class Engine {
       const root = this.#roots.get(path)
       if (root === undefined) return
       this.#reporter.report(this.#translator.giveUp(this.#translator.pending))
+      this.#forest.review()
       this.#roots.delete(path)
+      for (const each of this.#forest.dismiss(root)) await this.#attacher.stand(each)
       this.#forget(root)
     })
   }
@@ -327,7 +353,7 @@ export class Engine {
   async #onEvents(batch: EventBatch, start: number, end: number): Promise<void> {
     await this.#events.handle(batch, start, end)
     await this.#files.take(batch, start, end)
-    const concerned = this.#attacher.ways.collect(batch, start, end, ABOUT_NAME | GONE)
+    const concerned = this.#pathWatches.collect(batch, start, end, ABOUT_NAME | GONE)
     if (concerned.size > 0) await this.#rootMonitor.checkIdentity(concerned)
   }
 
@@ -343,6 +369,7 @@ export class Engine {
 
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
   #afterEach(): void {
+    this.#forest.review()
     this.#tree.trim()
     if (this.#closed) return
     this.#watches.releaseUnused()

@@ -13,18 +13,20 @@ import { asWatchError, isLimit, openError, staleMountError } from '../report/wat
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
-import { PathWatches } from './path_watches.ts'
+import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
+import type { RootForest } from './root_forest.ts'
 import { watchWays } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
   system: WatchSystem
-  tree: Tree
+  forest: RootForest
+  /** What tells that a root may be another directory: see ways.ts. */
+  ways: PathWatches<Root>
   rescan: Rescan
   files: FileRoots
   mountWatch: Pick<MountWatch, 'open'>
@@ -43,37 +45,32 @@ const trace = debuglog('inotify-bridge')
 /** What the path of a root leads to: a directory, which is surveyed, or a file; by which source each is watched; and that it is not any more. */
 export class Attacher {
   readonly #parts: AttacherParts
-  readonly #roots = new Map<Directory, Root>()
-  /** What tells that a root may be another directory: see ways.ts. */
-  readonly ways = new PathWatches<Root>()
 
   constructor(parts: AttacherParts) {
     this.#parts = parts
   }
 
-  /** The root whose directory this is. */
-  rootOf(top: Directory): Root | undefined {
-    return this.#roots.get(top)
-  }
-
   /** What the path leads to now. Rejects as it cannot be opened, listed or watched. */
   async attach(root: Root): Promise<void> {
-    const { settings, system, tree, mountWatch, options: optionsOf, trouble } = this.#parts
+    const { settings, forest, mountWatch, options: optionsOf, trouble } = this.#parts
+    if (root.file === undefined && forest.cover(root)) {
+      if (!root.isPresent) throw openError(-constants.errno.ENOENT, root.path)
+      root.absence = undefined
+      trace('%s: covered by %s', root.path, root.coverer?.path)
+      return
+    }
     const choice = await this.#choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
     if (root.file !== undefined) return await this.#attachFile(root, mount)
-    if (root.top === undefined) {
-      root.top = tree.addRoot(root.path, mount)
-      this.#roots.set(root.top, root)
-    }
-    mount.base = root.top
+    const top = root.top ?? forest.plant(root, mount)
+    mount.base = top
     const options = isRestored
       ? optionsOf({ since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true })
       : optionsOf({ baseline: !settings.initial && root.absence === undefined })
     let finding = await this.#scan(root, options)
-    const refused = mount.uncovered.get(root.top)
+    const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {
       if (!isLimit(refused) || settings.backend !== 'auto') throw refused
       this.#pollFor(mount, root, refused)
@@ -83,8 +80,7 @@ export class Attacher {
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
     if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
-    root.realPath = await system.realpath(root.path).catch(() => root.path)
-    await this.#watchWays(root)
+    await this.#follow(root)
     // What it would tell, sync() finds.
     await mountWatch.open().catch(trouble)
     root.isPresent = true
@@ -94,9 +90,21 @@ export class Attacher {
 
   /** Nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
-    if (root.file !== undefined) this.#parts.files.remove(root.file)
-    this.#parts.retire(this.ways.set(root, []))
-    this.#dropTop(root)
+    const { files, forest, retire, ways } = this.#parts
+    if (root.file !== undefined) files.remove(root.file)
+    retire(ways.set(root, []))
+    forest.drop(root)
+  }
+
+  /** A root that is present has a tree of its own now, which was another's until now: what is watched besides it. */
+  async stand(root: Root): Promise<void> {
+    const { rescan } = this.#parts
+    const top = root.top as Directory
+    const found = await rescan.looker.identify([top]).catch(() => undefined)
+    const finding = found?.get(top)
+    // Of what cannot be opened now, or is another by now, the next look finds that it is not what it was.
+    root.identity = finding?.error === 0 && finding.ino === top.ino ? finding.identity : ''
+    await this.#follow(root)
   }
 
   /** The source for what is mounted below a root, or a link there leads to; it may be no place for files. */
@@ -120,7 +128,7 @@ export class Attacher {
     const finding = options.matchByName
       ? (await rescan.reconcile([top], options)).roots.get(top)
       : await rescan.load(top, options)
-    return finding ?? { error: -constants.errno.ESTALE, isShort: false, identity: '' }
+    return finding ?? { error: -constants.errno.ESTALE, isShort: false, identity: '', ino: 0 }
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */
@@ -157,29 +165,31 @@ export class Attacher {
     this.#parts.trouble(limit)
   }
 
-  /** What there is no watch for is found by sync(), or by the next event of the root. */
-  async #watchWays(root: Root): Promise<void> {
+  /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
+  async #follow(root: Root): Promise<void> {
+    const { system } = this.#parts
+    root.realPath = await system.realpath(root.path).catch(() => root.path)
     const inotify = this.#parts.inotify()?.inotify
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    const ways = await watchWays(root.path, false, inotify, this.#parts.system).catch((error) => {
+    const ways = await watchWays(root.path, false, inotify, system).catch((error) => {
       trace('%s: %s', root.path, error)
       return []
     })
-    this.#parts.retire(this.ways.set(root, ways))
+    this.#parts.retire(this.#parts.ways.set(root, ways))
   }
 
   /** A file, which is compared with what it was before it was lost. */
   async #attachFile(root: Root, mount: WatchedMount): Promise<void> {
-    const { settings, report } = this.#parts
+    const { settings, forest, report } = this.#parts
     const isNew = root.file === undefined
-    this.#dropTop(root)
+    forest.drop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
     const news = await this.#watchFile(root, root.file, mount)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
     const { path, kind } = root.file
-    if (isTold) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+    if (isTold && !forest.tellsOf(path)) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
     root.isPresent = true
     root.absence = undefined
   }
@@ -193,13 +203,5 @@ export class Attacher {
       this.#pollFor(mount, root, error)
       return await files.attach(file, mount)
     }
-  }
-
-  #dropTop(root: Root): void {
-    const { top } = root
-    if (top === undefined) return
-    this.#parts.tree.drop(top)
-    this.#roots.delete(top)
-    root.top = undefined
   }
 }

@@ -39,6 +39,7 @@ export function coverageOf(
     return [why, statOnly, slowness].filter((each) => each !== undefined).join('; ')
   }
 
+  if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, tree)]
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
   const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
@@ -70,4 +71,23 @@ export function coverageOf(
       uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered],
     }
   })
+}
+
+/** Its directories are among those of the root whose tree it lies in. */
+function ofCovered({ path, top }: Root, coverer: Root, tree: Tree): Coverage {
+  const { backend } = (top ?? (coverer.top as Directory)).mount
+  let directories = 0
+  const uncovered: Coverage['uncovered'] = []
+  for (const each of top === undefined ? [] : tree.within(top)) {
+    directories++
+    const error = each.mount.uncovered.get(each)
+    if (error !== undefined) uncovered.push({ path: textOf(tree.pathOf(each)), error })
+  }
+  return {
+    path,
+    backend,
+    why: `it is watched with ${coverer.path}, in which it lies`,
+    directories,
+    uncovered,
+  }
 }

@@ -19,6 +19,8 @@ export interface FileRootsParts {
   /** Removes watches that no file needs any more, unless a directory has them. */
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
+  /** Whether the directory that a file lies in tells of it. */
+  tellsOf(path: string): boolean
   lost(file: FileRoot, how: 'lost' | 'stale', source: Source): void
   /** It is as it was, for all that could be seen. */
   trouble(error: unknown): void
@@ -97,7 +99,8 @@ export class FileRoots {
     const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
     if (news === 'lost' || news === 'stale') this.#parts.lost(file, news, source)
-    else if (news) this.#parts.report([{ type: news, path, kind, mask, source }])
+    else if (news && !this.#parts.tellsOf(path))
+      this.#parts.report([{ type: news, path, kind, mask, source }])
   }
 
   async #watch(file: FileRoot): Promise<void> {

@@ -10,6 +10,8 @@ export class Root {
   readonly path: string
   /** What is believed of the directory at this path. Stays while it is lost, to compare with what is there when it is restored. */
   top: Directory | undefined
+  /** The root in whose tree it lies: that one tells of all in there, and its own top is a directory of that tree. See RootForest. */
+  coverer: Root | undefined
   /** Instead of it, where the path leads to no directory. */
   file: FileRoot | undefined
   /** Of its own mount, and of those below it. */

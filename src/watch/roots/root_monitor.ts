@@ -11,6 +11,7 @@ import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
 import type { FileRoots } from './file_roots.ts'
 import { aboutRoot, type Root } from './root.ts'
+import type { RootForest } from './root_forest.ts'
 
 export interface RootMonitorParts {
   tree: Tree
@@ -19,6 +20,7 @@ export interface RootMonitorParts {
   looker: Pick<Looker, 'identify'>
   files: FileRoots
   attacher: Attacher
+  forest: RootForest
   poller: Poller
   reporter: Reporter
   /** Those that are watched, now. */
@@ -38,13 +40,14 @@ export class RootMonitor {
   }
 
   markLost(root: Root, source: Source): void {
-    const { tree, translator, rechecks, poller, reporter, consistentUntil } = this.#parts
+    const { tree, translator, rechecks, poller, reporter, forest, consistentUntil } = this.#parts
     if (!root.isPresent) return
     reporter.report(translator.giveUp(translator.pending))
     root.isPresent = false
     root.isOverflown = false
     root.consistentUntil = consistentUntil()
     reporter.report([aboutRoot('lost', root, source)])
+    for (const each of forest.coveredBy(root)) forest.lose(each, source)
     rechecks.forget((directory) => tree.topOf(directory) === root.top)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
     poller.discard()

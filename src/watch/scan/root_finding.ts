@@ -7,8 +7,9 @@ export interface RootFinding {
   /** That says nothing of it: see {@link Listing.isShort}. */
   isShort: boolean
   identity: string
+  ino: number
 }
 
-export function findingOf({ error, isShort, identity }: Listing): RootFinding {
-  return { error, isShort, identity }
+export function findingOf({ error, isShort, identity, ino }: Listing): RootFinding {
+  return { error, isShort, identity, ino }
 }

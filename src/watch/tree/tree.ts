@@ -17,6 +17,7 @@ export class Tree {
   readonly #unmade: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
+  #revision = 0
 
   constructor(cache = new EntryCache()) {
     this.#cache = cache
@@ -29,6 +30,11 @@ export class Tree {
   /** See {@link EntryCache.trim}: nobody may hold what {@link entriesOf} has given. */
   trim(): void {
     this.#cache.trim()
+  }
+
+  /** Another whenever a directory has come, moved or gone. */
+  get revision(): number {
+    return this.#revision
   }
 
   /** The directories that the events of a watch are about. */
@@ -119,6 +125,7 @@ export class Tree {
   add(parent: Directory, name: string, ino: number, mount: WatchedMount): Directory {
     const directory = new Directory(name, ino, mount)
     mount.directories++
+    this.#revision++
     parent.adopt(directory)
     return directory
   }
@@ -128,6 +135,19 @@ export class Tree {
     return new Directory(path, 0, mount)
   }
 
+  /** Takes it out of its parent, with all below it: from now on it is a root. */
+  cut(directory: Directory): void {
+    const path = this.pathOf(directory)
+    this.detach(directory)
+    directory.name = path
+  }
+
+  /** Has a directory, and all below it that is of the same mount, belong to another. */
+  regroup(directory: Directory, mount: WatchedMount): void {
+    const before = directory.mount
+    for (const each of this.within(directory)) if (each.mount === before) mount.take(each)
+  }
+
   /** Takes it out of its parent: it is on its way to another place, or to be dropped. */
   detach(directory: Directory): void {
     const { parent, name } = directory
@@ -135,11 +155,13 @@ export class Tree {
     const entries = this.entriesOf(parent)
     if (entries.get(name) === directory) entries.delete(name)
     directory.parent = undefined
+    this.#revision++
   }
 
   /** Gives it a place, which must be free. */
   attach(directory: Directory, parent: Directory, name: string): void {
     directory.name = name
+    this.#revision++
     parent.adopt(directory)
   }
 

@@ -63,6 +63,19 @@ export class WatchedMount {
     return this.backend !== 'inotify'
   }
 
+  /** Has a directory that is another's belong to it, with what is noted of it. */
+  take(directory: Directory): void {
+    const { mount } = directory
+    const error = mount.uncovered.get(directory)
+    const refused = mount.refused.get(directory)
+    if (error !== undefined) this.uncovered.set(directory, error)
+    if (mount.leftover.has(directory)) this.leftover.add(directory)
+    if (refused !== undefined) this.refused.set(directory, refused)
+    mount.forget(directory)
+    this.directories++
+    directory.mount = this
+  }
+
   forget(directory: Directory): void {
     this.directories--
     this.uncovered.delete(directory)

@@ -27,7 +27,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   const since: number[] = []
   const told: Change[] = []
   const troubles: unknown[] = []
-  const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '' }]])
+  const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '', ino: 0 }]])
   const overflowRecovery = new OverflowRecovery({
     system: { clock: systemClock },
     persistent: true,
@@ -158,9 +158,11 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   expect(first.troubles).toHaveLength(1)
   expect(first.types()).toEqual(['overflow', 'recovered'])
 
-  const findings = [{ error: -24, isShort: true, identity: '' }]
+  const findings = [{ error: -24, isShort: true, identity: '', ino: 0 }]
   const reconcile = async ([top]: readonly Directory[]) => ({
-    roots: new Map([[top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '' }]]),
+    roots: new Map([
+      [top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '', ino: 0 }],
+    ]),
     unlisted: undefined,
   })
   const second = overflown([], { rescan: { reconcile } })
