@@ -17,6 +17,8 @@ export class Tree {
   readonly #unmade: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
+  // Directories that have been dropped are still known to what was to look at them.
+  readonly #tops = new Set<Directory>()
   #revision = 0
 
   constructor(cache = new EntryCache()) {
@@ -132,7 +134,9 @@ export class Tree {
 
   addRoot(path: string, mount: WatchedMount): Directory {
     mount.directories++
-    return new Directory(path, 0, mount)
+    const top = new Directory(path, 0, mount)
+    this.#tops.add(top)
+    return top
   }
 
   /** Takes it out of its parent, with all below it: from now on it is a root. */
@@ -140,6 +144,7 @@ export class Tree {
     const path = this.pathOf(directory)
     this.detach(directory)
     directory.name = path
+    this.#tops.add(directory)
   }
 
   /** Has a directory, and all below it that is of the same mount, belong to another. */
@@ -161,6 +166,7 @@ export class Tree {
   /** Gives it a place, which must be free. */
   attach(directory: Directory, parent: Directory, name: string): void {
     directory.name = name
+    this.#tops.delete(directory)
     this.#revision++
     parent.adopt(directory)
   }
@@ -168,6 +174,7 @@ export class Tree {
   /** Forgets it and all below it, watches included. */
   drop(directory: Directory): void {
     this.detach(directory)
+    this.#tops.delete(directory)
     for (const each of this.within(directory)) {
       this.clearWatch(each)
       this.#cache.forget(each)
@@ -199,7 +206,7 @@ export class Tree {
 
   /** Whether it lies below a root. */
   isAttached(directory: Directory): boolean {
-    return this.topOf(directory).isRoot
+    return this.#tops.has(this.topOf(directory))
   }
 
   /** Absolute, as a key (see names.ts). */

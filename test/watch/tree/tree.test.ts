@@ -16,6 +16,32 @@ function small() {
   return { tree, mount, root, a, b, c }
 }
 
+describe('trees', () => {
+  test('one that is dropped has nothing that is to be looked at', () => {
+    const { tree, root, c } = small()
+    tree.drop(root)
+    expect([tree.isAttached(root), tree.isAttached(c)]).toEqual([false, false])
+  })
+
+  test('a part of one becomes one of its own, of a mount of its own, and part of another again', () => {
+    const { tree, mount, root, a, b, c } = small()
+    const [own, error] = [new WatchedMount('inotify', '', 1), new Error('EACCES')]
+    mount.uncovered.set(c, error)
+    tree.regroup(b, own)
+    tree.cut(b)
+    expect([tree.pathOf(c), tree.isAttached(c), tree.topOf(c)]).toEqual(['/r/a/b/c', true, b])
+    expect([mount.directories, own.directories, c.mount]).toEqual([2, 2, own])
+    expect([mount.uncovered.size, own.uncovered.get(c)]).toEqual([0, error])
+    tree.drop(root)
+    expect([tree.isAttached(a), tree.isAttached(c)]).toEqual([false, true])
+    const other = tree.addRoot('/s', mount)
+    tree.attach(b, other, 'n')
+    expect([tree.pathOf(c), tree.topOf(c)]).toEqual(['/s/n/c', other])
+    tree.detach(b)
+    expect(tree.isAttached(c)).toBe(false)
+  })
+})
+
 describe('paths', () => {
   test('follow renames of what is above', () => {
     const { tree, root, a, b, c } = small()
