@@ -37,7 +37,7 @@ export class EditScript {
   /** Mounts and links that are watched from now on, and where. */
   readonly begun: Array<{ mount: WatchedMount; parent: Directory }> = []
 
-  /** @param baseline what is in a directory of which nothing was known is not told */
+  /** @param baseline nothing is told: no path is made for what is new */
   constructor(tree: Tree, source: Source, matching: MoveMatcher, baseline: boolean) {
     this.#tree = tree
     this.#source = source
@@ -172,7 +172,7 @@ export class EditScript {
       this.#tellAltered(from.entry, entry, path)
     } else {
       this.#tree.entriesOf(parent).set(name, kept(parent, entry))
-      if (!(this.#baseline && at.isNew)) this.#tell(replaced ? 'modify' : 'create', path, entry)
+      if (!this.#baseline) this.#tell(replaced ? 'modify' : 'create', path, entry)
     }
     return true
   }
@@ -190,8 +190,7 @@ export class EditScript {
     if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
     if (isBase) this.#begin(found, parent, created)
     this.#matching.claim(created, found)
-    const isQuiet = this.#baseline && found.parent?.isNew === true
-    if (!isQuiet) this.#tell('create', this.#tree.pathOf(created), created)
+    if (!this.#baseline) this.#tell('create', this.#tree.pathOf(created), created)
   }
 
   /** Another mount begins here, or a link is followed. */

@@ -186,7 +186,7 @@ export class Rescan {
     const { tree, rules, pending } = this.#parts
     const reconciled = reconcile({ tree, rules, pending }, snapshot, options)
     snapshot.directories = []
-    this.#parts.report(reconciled.changes)
+    if (!options.baseline) this.#parts.report(reconciled.changes)
     return reconciled
   }
 

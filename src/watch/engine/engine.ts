@@ -18,6 +18,7 @@ import { Reporter } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence, staleMountError } from '../report/watch_error.ts'
 import { Attacher } from '../roots/attach.ts'
 import { type Coverage, coverageOf } from '../roots/coverage.ts'
+import { Coverings } from '../roots/covering.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import { PathWatches } from '../roots/path_watches.ts'
@@ -108,8 +109,10 @@ export class Engine {
       inotify: () => this.#inotify,
       keeps: (wd) => files.has(wd) || this.#pathWatches.has(wd),
     })
+    const coverings = new Coverings({ tree, around, byPath: this.#roots })
     const forest = new RootForest({
       tree,
+      coverings,
       translator: this.#translator,
       around,
       watches,
@@ -135,6 +138,7 @@ export class Engine {
       inotify: () => this.#inotify,
       watching: () => this.#inotify?.watching,
       openInotify: () => this.#openInotify(),
+      coverings,
       forest,
       ways: this.#pathWatches,
       // What a covered root covers, another looks after.
@@ -157,7 +161,6 @@ export class Engine {
     const files = new FileRoots({
       ...shared,
       inotify: () => this.#inotify?.inotify,
-      tellsOf: (path) => forest.tellsOf(path),
       lost: (file, how, source) => {
         for (const root of this.#rootsOf(file)) {
           rootMonitor.markLost(root, source)
@@ -243,11 +246,12 @@ export class Engine {
       this.#assertOpen()
       if (this.#roots.has(path)) return
       const root = new Root(path)
-      const untold = this.#settings.initial ? this.#forest.untoldBy(root) : undefined
-      if (untold !== undefined) this.#reporter.withhold()
+      this.#forest.forsakeLost(root)
+      const { initial } = this.#settings
+      const isTold = initial && !this.#forest.hasToldBelow(root)
       this.#beginning = root
       try {
-        await this.#attacher.attach(root)
+        await this.#attacher.attach(root, initial && !isTold)
       } catch (error) {
         if (!isAbsence(error)) {
           this.#forget(root)
@@ -256,11 +260,10 @@ export class Engine {
         root.absence = asWatchError(error, path) as Error
       } finally {
         this.#beginning = undefined
-        if (untold !== undefined) this.#reporter.report(untold(this.#reporter.takeWithheld()))
       }
       this.#assertOpen()
       this.#roots.set(path, root)
-      this.#forest.admit(root)
+      this.#forest.admit(root, isTold, initial)
     })
   }
 

@@ -14,6 +14,7 @@ import type { RootFinding } from '../scan/root_finding.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
+import type { Coverings } from './covering.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
 import type { PathWatches } from './path_watches.ts'
@@ -24,6 +25,7 @@ import { watchWays } from './ways.ts'
 export interface AttacherParts {
   settings: Settings
   system: WatchSystem
+  coverings: Coverings
   forest: RootForest
   /** What tells that a root may be another directory: see ways.ts. */
   ways: PathWatches<Root>
@@ -50,8 +52,12 @@ export class Attacher {
     this.#parts = parts
   }
 
-  /** What the path leads to now. Rejects as it cannot be opened, listed or watched. */
-  async attach(root: Root): Promise<void> {
+  /**
+   * What the path leads to now. Rejects as it cannot be opened, listed or watched.
+   *
+   * @param isSilent nothing is told of what is there, whatever `initial` says
+   */
+  async attach(root: Root, isSilent = false): Promise<void> {
     const { settings, forest, mountWatch, options: optionsOf, trouble } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) throw openError(-constants.errno.ENOENT, root.path)
@@ -68,7 +74,7 @@ export class Attacher {
     mount.base = top
     const options = isRestored
       ? optionsOf({ since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true })
-      : optionsOf({ baseline: !settings.initial && root.absence === undefined })
+      : optionsOf({ baseline: isSilent || (!settings.initial && root.absence === undefined) })
     let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {
@@ -180,7 +186,7 @@ export class Attacher {
 
   /** A file, which is compared with what it was before it was lost. */
   async #attachFile(root: Root, mount: WatchedMount): Promise<void> {
-    const { settings, forest, report } = this.#parts
+    const { settings, coverings, forest, report } = this.#parts
     const isNew = root.file === undefined
     forest.drop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
@@ -189,7 +195,7 @@ export class Attacher {
     if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
     const { path, kind } = root.file
-    if (isTold && !forest.tellsOf(path)) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+    if (isTold && !coverings.tellsOf(path)) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
     root.isPresent = true
     root.absence = undefined
   }

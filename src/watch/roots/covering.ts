@@ -1,7 +1,9 @@
+import { dirname } from 'node:path'
 import type { Surroundings } from '../pending/work_list.ts'
 import type { Kind } from '../report/change.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { Root } from './root.ts'
 
 /**
  * What a root's tree has at a path below it: a directory that is listed, a 'file' (what is none, and leads to none), or 'nothing' yet: what comes
@@ -11,8 +13,68 @@ export type Covering = Directory | 'file' | 'nothing' | 'elsewhere'
 
 const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
+export interface CoveringsParts {
+  tree: Tree
+  around: Pick<Surroundings, 'hides' | 'hidesSome' | 'recursive'>
+  /** By their paths, those that are watched or looked for. */
+  byPath: ReadonlyMap<string, Root>
+}
+
+/** Which root tells of a path. It reads what the trees believe, and changes nothing. */
+export class Coverings {
+  readonly #parts: CoveringsParts
+
+  constructor(parts: CoveringsParts) {
+    this.#parts = parts
+  }
+
+  /** The root whose tree a path below it belongs to, if it is in one: the nearest that has a tree. */
+  covererOf(path: string): Root | undefined {
+    if (!this.#parts.around.recursive) return undefined
+    return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
+  }
+
+  isNested(path: string): boolean {
+    return this.#above(path, () => true) !== undefined
+  }
+
+  below(root: Root): Root[] {
+    const prefix = root.path === '/' ? '/' : `${root.path}/`
+    return [...this.#parts.byPath.values()].filter(({ path }) => path !== '/' && path.startsWith(prefix))
+  }
+
+  /** What a root has at the path of another. What was there is lost with it, and what comes is found with it. */
+  of({ path }: Root, coverer: Root): Covering {
+    return this.#at(path, coverer)
+  }
+
+  /** Whether another root tells what comes to be at this path, and what is written to it, if that is a file. */
+  tellsOf(path: string): boolean {
+    const { byPath, around } = this.#parts
+    const coverer = around.recursive ? this.covererOf(path) : byPath.get(dirname(path))
+    return (
+      coverer?.isPresent === true && coverer.file === undefined && this.#at(path, coverer) !== 'elsewhere'
+    )
+  }
+
+  #at(path: string, { path: above, top }: Root): Covering {
+    if (top === undefined) return 'nothing'
+    const names = path.slice(above === '/' ? 1 : above.length + 1).split('/')
+    return coveringAt(this.#parts.tree, this.#parts.around, top, names)
+  }
+
+  #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {
+    for (let each = path; each !== '/'; ) {
+      each = dirname(each)
+      const root = this.#parts.byPath.get(each)
+      if (root !== undefined && isMeant(root)) return root
+    }
+    return undefined
+  }
+}
+
 /** @param names of the path, from the root's on */
-export function coveringAt(
+function coveringAt(
   tree: Tree,
   around: Pick<Surroundings, 'hides' | 'hidesSome'>,
   top: Directory,

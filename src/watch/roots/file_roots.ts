@@ -6,6 +6,7 @@ import type { Change, Source } from '../report/change.ts'
 import { isAbsence } from '../report/watch_error.ts'
 import type { InotifyInstance, WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { Coverings } from './covering.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import { PathWatches } from './path_watches.ts'
 import { watchWays } from './ways.ts'
@@ -19,8 +20,7 @@ export interface FileRootsParts {
   /** Removes watches that no file needs any more, unless a directory has them. */
   retire(wds: Iterable<number>): void
   report(changes: Change[]): void
-  /** Whether the directory that a file lies in tells of it. */
-  tellsOf(path: string): boolean
+  coverings: Coverings
   lost(file: FileRoot, how: 'lost' | 'stale', source: Source): void
   /** It is as it was, for all that could be seen. */
   trouble(error: unknown): void
@@ -99,7 +99,7 @@ export class FileRoots {
     const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
     if (news === 'lost' || news === 'stale') this.#parts.lost(file, news, source)
-    else if (news && !this.#parts.tellsOf(path))
+    else if (news && !this.#parts.coverings.tellsOf(path))
       this.#parts.report([{ type: news, path, kind, mask, source }])
   }
 

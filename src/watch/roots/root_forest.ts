@@ -1,16 +1,17 @@
 import { constants } from 'node:os'
-import { dirname } from 'node:path'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Surroundings } from '../pending/work_list.ts'
-import type { Change, Source } from '../report/change.ts'
+import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { asWatchError, openError } from '../report/watch_error.ts'
-import { Directory, isUnwatched, isWithin } from '../tree/directory.ts'
+import { Directory, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
-import { type Covering, coveringAt } from './covering.ts'
+import type { Covering, Coverings } from './covering.ts'
+import { cut, graft } from './graft.ts'
 import type { PathWatches } from './path_watches.ts'
+import { asGone, asNew } from './retold.ts'
 import { aboutRoot, type Root } from './root.ts'
 
 export interface RootForestParts {
@@ -21,6 +22,7 @@ export interface RootForestParts {
   reporter: Pick<Reporter, 'report'>
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
+  coverings: Coverings
   /** See ways.ts. */
   ways: PathWatches<Root>
   /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
@@ -76,8 +78,8 @@ export class RootForest {
    * until the other one has seen it.
    */
   cover(root: Root): boolean {
-    const coverer = this.#covererOf(root.path)
-    const covering = coverer && this.#coveringOf(root, coverer)
+    const coverer = this.#parts.coverings.covererOf(root.path)
+    const covering = coverer && this.#parts.coverings.of(root, coverer)
     if (coverer === undefined || covering === 'elsewhere' || covering === 'file') return false
     const { top } = root
     this.drop(root)
@@ -88,41 +90,47 @@ export class RootForest {
     return true
   }
 
-  /** Whether another root tells what comes to be at this path, and what is written to it, if that is a file. */
-  tellsOf(path: string): boolean {
-    const { recursive } = this.#parts.around
-    const coverer = recursive ? this.#covererOf(path) : this.#parts.byPath.get(dirname(path))
-    const { top, isPresent = false } = coverer ?? {}
-    return isPresent && top !== undefined && this.#at(top, coverer as Root, path) !== 'elsewhere'
-  }
-
   /**
    * A root is watched now, or looked for. The trees of those below it are grafted into its own, as they are: their watches have told what has
    * happened meanwhile, and go on.
+   *
+   * @param isTold whether what was found at its first look was told as new
+   * @param isNew whether it is to be
    */
-  admit(root: Root): void {
-    const { byPath, around } = this.#parts
+  admit(root: Root, isTold: boolean, isNew: boolean): void {
+    const { coverings, around } = this.#parts
     if (root.file !== undefined || !around.recursive) return
-    const below = [...byPath.values()].filter(({ path }) => isBelow(path, root.path))
-    const isNested = this.#above(root.path, () => true) !== undefined
-    const nested = new Set([...this.#nested, ...below, ...(isNested ? [root] : [])])
+    const below = coverings.below(root)
+    const nested = new Set([...this.#nested, ...below, ...(coverings.isNested(root.path) ? [root] : [])])
     this.#nested = [...nested].sort((a, b) => a.path.length - b.path.length)
-    for (const each of root.coverer === undefined && root.isPresent ? below : []) {
-      if (each.isPresent && each.file === undefined && each.coverer === undefined) this.#graft(each)
-    }
     this.#revision = -1
+    if (root.coverer !== undefined) return
+    for (const each of below) {
+      if (each.file !== undefined || each.coverer !== undefined) continue
+      const covering = this.#parts.coverings.of(each, root)
+      if (each.isPresent) this.#takeIn(each, root, covering)
+      // That it is there again has not been told: what is in it is new.
+      else if (covering instanceof Directory && !isTold && !isNew) this.#tellAll(covering)
+    }
+    if (isNew && !isTold && root.top !== undefined) this.#tellAll(root.top)
   }
 
-  /** Of what is told as new at the first look at a root, what no root below it has told before. undefined: all of it. */
-  untoldBy(root: Root): ((changes: Change[]) => Change[]) | undefined {
-    const told = [...this.#parts.byPath.values()].filter(
-      ({ path, isPresent, coverer }) => isPresent && coverer === undefined && isBelow(path, root.path),
-    )
-    if (told.length === 0) return undefined
-    return (changes) =>
-      changes.filter(({ path }) =>
-        told.every((each) => !(each.file === undefined ? isBelow(path, each.path) : path === each.path)),
-      )
+  /**
+   * A root is added in which others lie that are lost: from now on it tells what comes there, as new. So what they have told, and would have compared with
+   * what comes, is told to be gone.
+   */
+  forsakeLost(root: Root): void {
+    const { coverings, around } = this.#parts
+    for (const each of around.recursive ? coverings.below(root) : []) {
+      if (!each.isPresent && each.coverer === undefined) this.#forsake(each)
+    }
+  }
+
+  /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
+  hasToldBelow(root: Root): boolean {
+    return this.#parts.coverings
+      .below(root)
+      .some(({ isPresent, coverer }) => isPresent && coverer === undefined)
   }
 
   /**
@@ -130,19 +138,21 @@ export class RootForest {
    * present and whose tree is cut out of its. Their watches stay, and nothing is listed.
    */
   dismiss(root: Root): Root[] {
+    const { tree, translator, regrouped } = this.#parts
     this.#nested = this.#nested.filter((each) => each !== root)
-    const cut: Root[] = []
+    const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
-      const coverer = this.#covererOf(each.path)
-      const covering = coverer && this.#coveringOf(each, coverer)
+      const coverer = this.#parts.coverings.covererOf(each.path)
+      const covering = coverer && this.#parts.coverings.of(each, coverer)
       if (coverer !== undefined && covering !== 'elsewhere' && covering !== 'file') each.coverer = coverer
-      else if (each.top !== undefined && this.#coveringOf(each, root) === each.top) {
-        this.#cut(each, root)
-        if (each.isPresent) cut.push(each)
+      else if (each.top !== undefined && this.#parts.coverings.of(each, root) === each.top) {
+        cut(tree, translator.listed, each, root)
+        this.#byTop.set(each.top, each)
+        if (each.isPresent) standing.push(each)
       } else this.#release(each)
     }
-    if (cut.length > 0) this.#parts.regrouped()
-    return cut
+    if (standing.length > 0) regrouped()
+    return standing
   }
 
   lose(root: Root, source: Source): void {
@@ -158,11 +168,13 @@ export class RootForest {
     const hasChanged = this.#parts.tree.revision !== this.#revision
     this.#revision = this.#parts.tree.revision
     for (const root of this.#nested) {
-      const coverer = root.file === undefined ? this.#covererOf(root.path) : undefined
+      const { isPresent, isOverflown } = root
+      if (isPresent && !hasChanged && root.coverer?.isOverflown === isOverflown) continue
+      const coverer = root.file === undefined ? this.#parts.coverings.covererOf(root.path) : undefined
       if (coverer === undefined) continue
       if (root.coverer !== undefined) this.#reviewCovered(root, coverer, hasChanged)
       else if (coverer.isPresent && (hasChanged || !root.isPresent)) {
-        const covering = this.#coveringOf(root, coverer)
+        const covering = this.#parts.coverings.of(root, coverer)
         if (covering instanceof Directory) this.#absorb(root, coverer, covering)
       }
     }
@@ -184,7 +196,7 @@ export class RootForest {
   }
 
   #compare(root: Root, coverer: Root): void {
-    const covering = this.#coveringOf(root, coverer)
+    const covering = this.#parts.coverings.of(root, coverer)
     const found = covering instanceof Directory && coverer.isPresent ? covering : undefined
     if (found !== root.top) this.lose(root, sourceOf(root))
     if (found !== undefined) this.#restore(root, found)
@@ -218,50 +230,36 @@ export class RootForest {
     regrouped()
   }
 
-  /** Its own tree, which has told, takes the place of what the first listing of the other has found there. */
-  #graft(root: Root): void {
+  /** All that a root has told of itself is told to be gone. */
+  #forsake(root: Root): void {
+    const { tree, reporter } = this.#parts
+    const { top } = root
+    if (top === undefined) return
+    reporter.report(asGone(tree, top))
+    this.lose(root, 'rescan')
+    this.drop(root)
+    this.#plantAnew(root, top.mount)
+  }
+
+  /** Nothing is known of it, and what comes is told as new. */
+  #plantAnew(root: Root, { backend, why }: WatchedMount): void {
+    root.mounts.clear()
+    this.plant(root, new WatchedMount(backend, why, 0))
+  }
+
+  #takeIn(root: Root, coverer: Root, covering: Covering): void {
     const { tree, around } = this.#parts
     const { top } = root
-    const coverer = this.#covererOf(root.path)
-    const found = coverer && this.#coveringOf(root, coverer)
-    if (coverer === undefined || top === undefined || !(found instanceof Directory)) return
-    const { parent, name, mount } = found
-    if (parent === undefined) return
-    const isBase = mount.base === found
-    const mounts = [...root.mounts].filter((each) => each !== top.mount)
-    tree.drop(found)
+    // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
+    if (covering === 'nothing' || covering === 'file') this.#forsake(root)
+    if (!(covering instanceof Directory) || top === undefined) return
+    const { ino } = covering
+    graft(tree, root, coverer, covering)
     this.#byTop.delete(top)
-    tree.regroup(top, mount)
-    if (isBase) mount.base = top
-    top.stat = found.stat
-    tree.attach(top, parent, name)
-    for (const each of mounts) coverer.mounts.add(each)
     this.#enter(root, coverer)
     for (const each of tree.within(top)) if (isUnwatched(each)) around.list(each)
     // It was replaced while the other was listed: nobody has told yet.
-    if (top.ino !== found.ino) around.doubt(parent, name)
-  }
-
-  /** What another root's tree has at its path is its own tree from now on. */
-  #cut(root: Root, coverer: Root): void {
-    const { tree, translator } = this.#parts
-    const top = root.top as Directory
-    const { backend, why, mountId, limit } = top.mount
-    const mount = new WatchedMount(backend, why, mountId)
-    mount.base = top
-    mount.limit = limit
-    root.consistentUntil = coverer.consistentUntil
-    root.isOverflown = coverer.isOverflown
-    root.mounts.add(mount)
-    for (const each of coverer.mounts) {
-      if (each.base !== undefined && each.base !== top && isWithin(each.base, top)) root.mounts.add(each)
-    }
-    if (translator.listed.has(top.mount)) translator.listed.add(mount)
-    tree.regroup(top, mount)
-    tree.cut(top)
-    top.stat = undefined
-    root.coverer = undefined
-    this.#byTop.set(top, root)
+    if (top.ino !== ino && top.parent !== undefined) around.doubt(top.parent, top.name)
   }
 
   /** It is looked for by itself, as any root that is lost. All that was told of it is told to be gone, so nothing is known. */
@@ -269,40 +267,17 @@ export class RootForest {
     root.coverer = undefined
     // It has been lost, so that what comes is told as new.
     if (root.top === undefined) root.absence ??= absenceOf(root)
-    else this.plant(root, new WatchedMount(root.top.mount.backend, root.top.mount.why, 0))
+    else this.#plantAnew(root, root.top.mount)
     this.#parts.regrouped()
   }
 
-  #coveringOf({ path }: Root, coverer: Root): Covering {
-    // What was there is lost with it, and what comes is found with it.
-    if (coverer.top === undefined) return 'nothing'
-    return this.#at(coverer.top, coverer, path)
+  /** But for what was told by roots that are files, or have been grafted there. */
+  #tellAll(directory: Directory): void {
+    const { tree, reporter, byPath } = this.#parts
+    const grafted = new Set(this.#nested.flatMap(({ coverer, top }) => (coverer && top ? [top] : [])))
+    const isFileRoot = (path: string) => byPath.get(path)?.file?.isPresent === true
+    reporter.report(asNew(tree, directory, isFileRoot, (each) => grafted.has(each)))
   }
-
-  #at(top: Directory, { path: above }: Root, path: string): Covering {
-    const { tree, around } = this.#parts
-    const names = path.slice(above === '/' ? 1 : above.length + 1).split('/')
-    return coveringAt(tree, around, top, names)
-  }
-
-  /** The root whose tree a path belongs to, if it is in one: the nearest above it that has a tree. */
-  #covererOf(path: string): Root | undefined {
-    if (!this.#parts.around.recursive) return undefined
-    return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
-  }
-
-  #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {
-    for (let each = path; each !== '/'; ) {
-      each = dirname(each)
-      const root = this.#parts.byPath.get(each)
-      if (root !== undefined && isMeant(root)) return root
-    }
-    return undefined
-  }
-}
-
-function isBelow(path: string, above: string): boolean {
-  return path !== above && path.startsWith(above === '/' ? above : `${above}/`)
 }
 
 /** How it came to be known that a covered root is not what it was, for all that its tree can say. */

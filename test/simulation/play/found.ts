@@ -110,11 +110,11 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'nested roots tell a change once',
-    scenario: scenario({ isNested: true }, [{ type: 'create', path: '/t/b/n' }]),
+    scenario: scenario({ nesting: 'outer first' }, [{ type: 'create', path: '/t/b/n' }]),
   },
   {
     what: 'nested roots tell a rename from the one into the other as a rename',
-    scenario: scenario({ isNested: true }, [{ type: 'rename', path: '/t/a/f', other: '/t/b/n' }]),
+    scenario: scenario({ nesting: 'outer first' }, [{ type: 'rename', path: '/t/a/f', other: '/t/b/n' }]),
   },
   {
     what: 'a file renamed, then written: the write is told where an overflow has swallowed it',

@@ -49,7 +49,7 @@ export function decode(text: string): Scenario {
 }
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
-  const { followSymlinks, ignored, settle, isNested, namesPerRead, msPerStep, isAtomic, isPatient } = others
+  const { followSymlinks, ignored, settle, nesting, namesPerRead, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
     ...(source === 'inotify+poll' ? ['polls as well'] : []),
@@ -58,7 +58,7 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
     ...(followSymlinks ? ['symlinks followed'] : []),
     ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
     ...(settle > 0 ? [`settle of ${settle} ms`] : []),
-    ...(isNested ? ['nested roots'] : []),
+    ...(nesting === '' ? [] : [`nested roots, the ${nesting}`]),
     ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),
     `${msPerStep} ms a step`,
     ...(isAtomic ? [] : ['calls in steps']),

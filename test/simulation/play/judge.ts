@@ -2,7 +2,7 @@ import type { Change, Kind } from '../../../src/index.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
 import { Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
-import { ROOT } from './scenario.ts'
+import { NESTED, ROOT, type Settings } from './scenario.ts'
 
 /** What a consumer has of one path. */
 interface Known {
@@ -32,17 +32,22 @@ export class Judge {
   readonly #tree: FileTree
   readonly #follow: boolean
   readonly #ignored: string
+  readonly #nesting: Settings['nesting']
   #names: Names = new Map()
   // Put aside by a rename with `replaced: false`: half an exchange.
   #aside = new Map<string, Names>()
   #isLost = false
+  #isNestedLost = false
   #misfits: string[] = []
 
-  constructor(tree: FileTree, follow: boolean, ignored = '') {
+  constructor(tree: FileTree, follow: boolean, ignored = '', nesting: Settings['nesting'] = '') {
     this.#tree = tree
     this.#follow = follow
     this.#ignored = ignored
+    this.#nesting = nesting
     this.#learn()
+    // What is outside is told when the outer one is added.
+    if (nesting === 'outer added') this.#forget((path) => !path.startsWith(`${NESTED}/`))
   }
 
   apply(changes: Iterable<Change | Exchange>): void {
@@ -56,9 +61,21 @@ export class Judge {
     for (const path of this.#aside.keys()) wrong.push(`half an exchange is told: what was at ${path}?`)
     this.#aside.clear()
     const there = this.#visible()
-    if (this.#isLost !== (there === undefined))
+    const nested = there && this.#at(NESTED)
+    const isNestedLost = nested?.isDirectory !== true
+    if (!['', 'inner removed'].includes(this.#nesting) && this.#isNestedLost !== isNestedLost)
+      wrong.push(
+        isNestedLost ? 'the inner root is lost: not told' : 'lost is told of an inner root that is there',
+      )
+    if (this.#nesting === 'outer removed') {
+      if (isNestedLost || this.#isNestedLost || there === undefined) return wrong
+      const isOutside = (path: string) => !path.startsWith(`${NESTED}/`)
+      this.#forget(isOutside)
+      for (const path of there.keys()) if (isOutside(path)) there.delete(path)
+      // One that is not there when it is added is not told to be lost.
+    } else if (this.#isLost !== (there === undefined) && this.#nesting !== 'outer added')
       wrong.push(this.#isLost ? 'lost is told of a root that is there' : 'the root is lost: not told')
-    if (there === undefined || this.#isLost) return wrong
+    if (there === undefined || (this.#isLost && this.#nesting !== 'outer removed')) return wrong
     for (const [path, inode] of there) wrong.push(...this.#compare(path, inode))
     for (const path of this.#names.keys()) if (!there.has(path)) wrong.push(`${path} is gone: not told`)
     this.#learn()
@@ -80,7 +97,8 @@ export class Judge {
     switch (change.type) {
       case 'create':
         if (this.#names.has(path)) this.#refuse(change, 'is there')
-        this.#take(path)
+        // What is in the inner root was told before the outer one was added.
+        if (path !== NESTED || this.#nesting !== 'outer added') this.#take(path)
         this.#names.set(path, { kind: change.kind, ino: undefined, seen })
         this.#expectParent(path, change)
         return
@@ -109,6 +127,7 @@ export class Judge {
       case 'restored':
         // What a nested root covers, the other does as well.
         if (path === ROOT) this.#isLost = change.type === 'lost'
+        else this.#isNestedLost = change.type === 'lost'
         return
     }
   }
@@ -151,12 +170,17 @@ export class Judge {
 
   #expectParent(path: string, change: Change): void {
     const parent = path.slice(0, path.lastIndexOf('/'))
+    if (parent === NESTED && this.#nesting.startsWith('outer ')) return
     if (parent !== ROOT && this.#names.get(parent)?.kind !== 'directory')
       this.#refuse(change, 'is in nothing')
   }
 
   #refuse(change: Change | Exchange, why: string): void {
     this.#misfits.push(`told '${inWords(change)}', which ${why}`)
+  }
+
+  #forget(isForgotten: (path: string) => boolean): void {
+    for (const path of this.#names.keys()) if (isForgotten(path)) this.#names.delete(path)
   }
 
   /** All is known as it is. */

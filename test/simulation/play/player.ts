@@ -34,6 +34,8 @@ export class Player {
   readonly #outcome: Outcome = { wrong: [], steps: 0, options: [], story: [] }
   readonly #isTold: boolean
   #writing: Generator<void, void> | undefined
+  #regroup: () => Promise<void> | undefined = () => undefined
+  #regrouped: Promise<void> | undefined
   #doing = ''
   #last = 'writer'
   #judge: Judge | undefined
@@ -69,20 +71,28 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, ignored, settle, isNested, isPatient } = settings
+    const { followSymlinks, ignored, settle, nesting, isPatient } = settings
     const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
-    const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle } as const
-    const watcher = new Watcher(isNested ? [ROOT, NESTED] : [ROOT], options, this.#world)
+    // What a root that is added brings with it is told.
+    const initial = nesting === 'outer added'
+    const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle, initial } as const
+    const watcher = new Watcher(rootsOf(nesting), options, this.#world)
+    this.#regroup = () => {
+      if (nesting === 'outer added') return watcher.add(ROOT)
+      if (nesting === 'outer removed') return watcher.remove(ROOT)
+      return nesting === 'inner removed' ? watcher.remove(NESTED) : undefined
+    }
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
       this.#until(watcher.ready, 'ready', false)
       this.#untilQuiet(false)
-      this.#judge = new Judge(this.#world.tree, followSymlinks, ignored)
+      this.#judge = new Judge(this.#world.tree, followSymlinks, ignored, nesting)
       this.#last = 'writer'
       this.#writing = this.#writeAll(operations)
       if (isPatient) this.#untilQuiet(true)
       else while (this.#writing !== undefined) this.#step(true)
+      if (this.#regrouped !== undefined) this.#until(this.#regrouped, 'add() or remove()', true)
       this.#until(watcher.sync(), 'sync()', true)
       this.#outcome.wrong.push(...this.#judge.judge())
       this.#untilQuiet(false)
@@ -160,6 +170,7 @@ export class Player {
   *#writeAll(operations: readonly Operation[]): Generator<void, void> {
     const { settings } = this.#scenario
     const group = this.#world.inotify?.group
+    if (operations.length === 0) this.#regrouped = this.#regroup()
     for (const [i, operation] of operations.entries()) {
       this.#doing = spoken(operation)
       const calls = callsOf(operation, this.#world.files, this.#world.tree)
@@ -170,6 +181,7 @@ export class Player {
       } catch (error) {
         if (!(error instanceof Refused)) throw error
       }
+      if (i === (operations.length - 1) >> 1) this.#regrouped = this.#regroup()
       if (i < operations.length - 1) yield
     }
   }
@@ -210,6 +222,12 @@ export class Player {
 /** Plays a scenario: within a task of the event loop, which all the engine's promises are settled in. See {@link inTask}. */
 export function play(scenario: Scenario, isTold = false): Outcome {
   return new Player(scenario, isTold).play()
+}
+
+function rootsOf(nesting: Scenario['settings']['nesting']): string[] {
+  if (nesting === '') return [ROOT]
+  if (nesting === 'outer added') return [NESTED]
+  return nesting === 'inner first' ? [NESTED, ROOT] : [ROOT, NESTED]
 }
 
 function runAll(calls: Iterable<void>): void {

@@ -2,7 +2,7 @@ import { randomFrom } from '../../watch/support.ts'
 import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import { callsOf, type Operation } from './operation.ts'
-import { ROOT, type Scenario, type Settings, TREES } from './scenario.ts'
+import { NESTED, NESTINGS, ROOT, type Scenario, type Settings, TREES } from './scenario.ts'
 
 // The root goes, and is there again: itself, or another.
 const ROOT_MOVES: readonly Operation[] = [
@@ -12,6 +12,20 @@ const ROOT_MOVES: readonly Operation[] = [
   { type: 'exchange', path: ROOT, other: '/out' },
   { type: 'exchange', path: ROOT, other: '/s' },
   { type: 'remove', path: ROOT },
+]
+
+// The same with the one that lies in it; and now and then both.
+const NESTED_MOVES: readonly Operation[] = [
+  ...[`${ROOT}/n`, '/s'].flatMap((other): Operation[] => [
+    { type: 'rename', path: NESTED, other },
+    { type: 'rename', path: other, other: NESTED },
+  ]),
+  { type: 'mkdir', path: NESTED },
+  { type: 'exchange', path: NESTED, other: `${ROOT}/a` },
+  { type: 'exchange', path: NESTED, other: '/out' },
+  { type: 'remove', path: NESTED },
+  { type: 'rename', path: ROOT, other: '/r' },
+  { type: 'rename', path: '/r', other: ROOT },
 ]
 
 type Random = (n: number) => number
@@ -51,11 +65,11 @@ function settingsFrom(random: Random, subject: Subject): Settings {
     source: sourceFrom(random, subject),
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
     lost: random(3) === 0 ? 1 + random(3) : 0,
-    watches: subject === 'few watches' ? 3 + random(5) : 0,
+    watches: subject === 'few watches' || (subject === 'nested roots' && random(8) === 0) ? 3 + random(5) : 0,
     followSymlinks: subject === 'links',
-    ignored: subject === 'ignored names' ? 'm' : '',
+    ignored: subject === 'ignored names' || (subject === 'nested roots' && random(8) === 0) ? 'm' : '',
     settle: random(6) === 0 ? 20 : 0,
-    isNested: subject === 'nested roots',
+    nesting: subject === 'nested roots' ? pick(random, NESTINGS) : '',
     namesPerRead: pick(random, [1, 2, 100, 100]),
     msPerStep: pick(random, [0.1, 1, 5, ...(subject.includes('polls') ? [50] : [])]),
     isAtomic: random(2) === 0,
@@ -64,7 +78,7 @@ function settingsFrom(random: Random, subject: Subject): Settings {
 }
 
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
-  if (subject === 'polls') return 'poll'
+  if (subject === 'polls' || (subject === 'nested roots' && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
   return subject === 'links' && random(4) === 0 ? 'poll' : 'inotify'
 }
@@ -97,6 +111,7 @@ export function operationsFrom(
 
 function operationFrom(random: Random, tree: FileTree, subject: Subject): Operation {
   if (subject === 'roots that move' && random(4) === 0) return pick(random, ROOT_MOVES)
+  if (subject === 'nested roots' && random(4) === 0) return pick(random, NESTED_MOVES)
   const all = [...tree.below('/')].map(([path, inode]) => ({ path: path.slice(1), kind: inode.kind }))
   const inside = all.filter(({ path }) => path.startsWith(`${ROOT}/`))
   const outside = all.filter(({ path }) => path.startsWith(`${OUTSIDE}/`))

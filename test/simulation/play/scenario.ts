@@ -7,6 +7,15 @@ export const ROOT = '/t'
 /** What is watched as well, if roots are nested. */
 export const NESTED = '/t/b'
 
+/** The order in which the two are watched from the beginning; or which of them is added or removed when half of the operations have been done. */
+export const NESTINGS = [
+  'outer first',
+  'inner first',
+  'outer added',
+  'outer removed',
+  'inner removed',
+] as const
+
 /** All of a schedule: it plays the same each time. */
 export interface Scenario {
   settings: Settings
@@ -30,8 +39,8 @@ export interface Settings {
   ignored: string
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
-  /** A directory in the root is a root as well. */
-  isNested: boolean
+  /** A directory in the root is a root as well; '': it is not. */
+  nesting: (typeof NESTINGS)[number] | ''
   /** How many names a directory gives at once. */
   namesPerRead: number
   /** How long each step takes. */
@@ -50,7 +59,7 @@ export const ORDINARY: Settings = {
   followSymlinks: false,
   ignored: '',
   settle: 0,
-  isNested: false,
+  nesting: '',
   namesPerRead: 100,
   msPerStep: 1,
   isAtomic: true,
