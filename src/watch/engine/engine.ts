@@ -10,7 +10,6 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import { Pending } from '../pending/pending.ts'
-import type { Surroundings } from '../pending/work_list.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
 import { Poller } from '../poll/poller.ts'
 import type { Change } from '../report/change.ts'
@@ -87,14 +86,7 @@ export class Engine {
     this.#tree = new Tree(new EntryCache(system.entryCacheSize))
     this.#pending = new Pending(this.#tree)
     const { rechecks, work } = this.#pending
-    const around: Surroundings = {
-      ...rules,
-      list: (directory) => work.list(directory),
-      look: (directory, name) => work.look(directory, name),
-      doubt: (directory, name) => rechecks.add(directory, name),
-      moved: (directory) => void this.#pending.movedBetween.add(directory),
-    }
-    this.#translator = new Translator(this.#tree, around, this.#pending)
+    this.#translator = new Translator(this.#tree, rules, this.#pending)
     const { persistent } = settings
     const reporter = new Reporter(settings, system.clock, (changes) => listener.changes(changes))
     this.#reporter = reporter
@@ -109,12 +101,13 @@ export class Engine {
       inotify: () => this.#inotify,
       keeps: (wd) => files.has(wd) || this.#pathWatches.has(wd),
     })
-    const coverings = new Coverings({ tree, around, byPath: this.#roots })
+    const coverings = new Coverings({ tree, rules, byPath: this.#roots })
     const forest = new RootForest({
       tree,
       coverings,
       translator: this.#translator,
-      around,
+      rules,
+      pending: this.#pending,
       watches,
       reporter,
       byPath: this.#roots,
@@ -129,7 +122,6 @@ export class Engine {
       queue,
       failed,
       persistent,
-      around,
       rules,
       pending: this.#pending,
       translator: this.#translator,

@@ -1,6 +1,6 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
 import type { EventHandler } from '../events/event_handler.ts'
-import type { Surroundings } from '../pending/work_list.ts'
+import type { WorkList } from '../pending/work_list.ts'
 import type { Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import { Directory } from '../tree/directory.ts'
@@ -8,7 +8,7 @@ import type { Tree } from '../tree/tree.ts'
 
 export interface SubmountsParts {
   tree: Tree
-  around: Pick<Surroundings, 'list'>
+  work: Pick<WorkList, 'list'>
   events: Pick<EventHandler, 'list'>
   rootMonitor: Pick<RootMonitor, 'checkIdentity'>
   roots(): Root[]
@@ -32,7 +32,7 @@ export class Submounts {
   }
 
   #lookBelow({ isPresent, top, realPath }: Root, point: string): void {
-    const { tree, around } = this.#parts
+    const { tree, work } = this.#parts
     if (!isPresent || top === undefined || !isWithin(point, realPath)) return
     const names = point.slice(realPath.length).split('/').filter(Boolean)
     const name = names.pop()
@@ -41,11 +41,11 @@ export class Submounts {
     const wasRefused = parent.mount.allow(parent, name)
     const entries = tree.entriesOf(parent)
     const entry = entries.get(name)
-    if (entry instanceof Directory) around.list(entry)
+    if (entry instanceof Directory) work.list(entry)
     else if (wasRefused && entry?.kind === 'directory') {
       // Until now it was a directory that is not gone into.
       entries.delete(name)
-      around.list(tree.add(parent, name, 0, parent.mount))
+      work.list(tree.add(parent, name, 0, parent.mount))
     }
   }
 }

@@ -6,9 +6,10 @@ import type { Look, Rescan } from '../diff/rescan.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
-import type { Surroundings, WorkList } from '../pending/work_list.ts'
+import type { WorkList } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage } from '../report/watch_error.ts'
+import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -23,7 +24,7 @@ export interface EventHandlerParts {
   translator: Translator
   rescan: Pick<Rescan, 'list' | 'takeIn'>
   looker: Pick<Looker, 'look' | 'lookAt'>
-  around: Surroundings
+  rules: Rules
   pending: Pick<Pending, 'movedBetween'>
   rechecks: RecheckQueue
   work: WorkList
@@ -314,11 +315,11 @@ export class EventHandler {
     believed: Entry | undefined,
     found: Entry | null | undefined,
   ): boolean {
-    const { around, tree } = this.#parts
+    const { rules, tree } = this.#parts
     if (found === undefined) return false
     if (found === null) return believed === undefined
     if (believed === undefined)
-      return around.hidesSome && around.hides(tree.pathOf(directory, name), found.kind)
+      return rules.hidesSome && rules.hides(tree.pathOf(directory, name), found.kind)
     if (believed instanceof Directory && isLinkBase(believed)) return found.kind === 'symlink'
     return mayBeSame(believed, found)
   }

@@ -1,8 +1,9 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
+import type { Pending } from '../pending/pending.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { UnconfirmedLooks } from '../pending/unconfirmed_looks.ts'
-import type { Surroundings } from '../pending/work_list.ts'
+import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import {
   Directory,
@@ -21,7 +22,8 @@ import { READ_EARLIER, type Reading } from './reading.ts'
 export interface RenamesParts {
   tree: Tree
   pendingMoves: PendingMoves
-  around: Surroundings
+  rules: Rules
+  pending: Pending
   listed: RecentScans
   unconfirmed: UnconfirmedLooks
   reading: Reading
@@ -61,29 +63,29 @@ export class Renames {
   }
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
-    const { tree, around, pendingMoves } = this.#parts
+    const { tree, pending, pendingMoves } = this.#parts
     const entry = tree.entriesOf(directory).get(name)
     if (entry === undefined) return
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
-    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) around.doubt(directory, name)
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) pending.rechecks.add(directory, name)
     else pendingMoves.add({ cookie, directory, name, entry, mask, held: [] })
   }
 
   /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
-    const { tree, around, pendingMoves, account } = this.#parts
+    const { tree, rules, pending, pendingMoves, account } = this.#parts
     const pendingMove = pendingMoves.of(cookie)
     if (pendingMove === undefined) return false
     const known = tree.entriesOf(directory).get(name)
     // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
     const isAround = known instanceof Directory && isWithin(pendingMove.directory, known)
     if (isAround) {
-      around.doubt(directory, name)
-      around.doubt(pendingMove.directory, pendingMove.name)
+      pending.rechecks.add(directory, name)
+      pending.rechecks.add(pendingMove.directory, pendingMove.name)
       this.giveUp(pendingMove)
       return false
     }
-    if (around.hides(account.pathOf(directory, name), pendingMove.entry.kind)) this.giveUp(pendingMove)
+    if (rules.hides(account.pathOf(directory, name), pendingMove.entry.kind)) this.giveUp(pendingMove)
     else this.#pair(pendingMove, directory, i, mask, name)
     return true
   }
@@ -96,7 +98,7 @@ export class Renames {
 
   /** Nothing more will come: it has left the tree. */
   giveUp(pendingMove: PendingMove): void {
-    const { tree, around, pendingMoves, unconfirmed, account } = this.#parts
+    const { tree, pending, pendingMoves, unconfirmed, account } = this.#parts
     const { directory, name, entry, mask } = pendingMove
     const counts = pendingMoves.counts(pendingMove)
     pendingMoves.delete(pendingMove)
@@ -106,7 +108,8 @@ export class Renames {
       return
     }
     // What it is believed to have gone into is itself: that is out of date.
-    if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)) around.doubt(directory, name)
+    if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie))
+      pending.rechecks.add(directory, name)
     unconfirmed.take(directory, name)
     const path = tree.pathOf(directory, name)
     account.remove(directory, name, entry)
@@ -114,7 +117,7 @@ export class Renames {
   }
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, around, pendingMoves, listed, unconfirmed, reading, account } = this.#parts
+    const { tree, rules, pending, pendingMoves, listed, unconfirmed, reading, account } = this.#parts
     const { entry } = pendingMove
     const path = account.pathOf(directory, name)
     const known = tree.entriesOf(directory).get(name)
@@ -143,14 +146,14 @@ export class Renames {
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
     if (isOutdated || isOver || this.#isWayBack(pendingMove, directory, name)) {
-      around.doubt(directory, name)
-      around.doubt(pendingMove.directory, pendingMove.name)
+      pending.rechecks.add(directory, name)
+      pending.rechecks.add(pendingMove.directory, pendingMove.name)
     }
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
     this.#hasMoved(placed)
     // A relative link may lead elsewhere from here.
     const isLink = kind === 'symlink' || (placed instanceof Directory && isLinkBase(placed))
-    if (isLink && around.followsLinks) around.look(directory, name)
+    if (isLink && rules.followsLinks) pending.work.look(directory, name)
     this.#release(pendingMove)
   }
 
@@ -199,10 +202,10 @@ export class Renames {
 
   /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
   #hasMoved(entry: Entry): void {
-    const { tree, around, account } = this.#parts
+    const { tree, rules, pending, account } = this.#parts
     account.hasMoved()
     if (!(entry instanceof Directory)) return
-    if (around.hidesSome) for (const each of tree.within(entry)) around.list(each)
-    else if (!entry.isListed || isUnwatched(entry)) around.list(entry)
+    if (rules.hidesSome) for (const each of tree.within(entry)) pending.work.list(each)
+    else if (!entry.isListed || isUnwatched(entry)) pending.work.list(entry)
   }
 }

@@ -12,8 +12,8 @@ import type { Pending } from '../pending/pending.ts'
 import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
 import type { RecentScans } from '../pending/recent_scans.ts'
 import type { UnconfirmedLooks } from '../pending/unconfirmed_looks.ts'
-import type { Surroundings } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
+import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
 import { Directory, isToEvents, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -27,7 +27,8 @@ import { ABOUT_NAME } from './watch_mask.ts'
 /** Turns events into changes and keeps the tree. */
 export class Translator {
   readonly #tree: Tree
-  readonly #around: Surroundings
+  readonly #rules: Rules
+  readonly #pending: Pending
   readonly #pendingMoves: PendingMoves
   readonly #account: Account
   readonly #renames: Renames
@@ -35,16 +36,19 @@ export class Translator {
   readonly listed: RecentScans
   readonly unconfirmed: UnconfirmedLooks
 
-  constructor(tree: Tree, around: Surroundings, { moves, scans, unconfirmed }: Pending) {
+  constructor(tree: Tree, rules: Rules, pending: Pending) {
+    const { moves, scans, unconfirmed } = pending
     this.#tree = tree
-    this.#around = around
+    this.#rules = rules
+    this.#pending = pending
     this.#pendingMoves = moves
     this.listed = scans
     this.unconfirmed = unconfirmed
     this.#account = new Account(tree)
     this.#renames = new Renames({
       tree,
-      around,
+      rules,
+      pending,
       pendingMoves: this.#pendingMoves,
       listed: this.listed,
       unconfirmed: this.unconfirmed,
@@ -113,7 +117,7 @@ export class Translator {
     // again, which ends with an error, and what is below is believed no more.
     const beyond = this.#account.beyondDepth(directory)
     if (beyond !== undefined) {
-      this.#around.list(beyond)
+      this.#pending.work.list(beyond)
       return
     }
     if (mask & ABOUT_NAME && this.#pendingMoves.size > 0) {
@@ -121,7 +125,7 @@ export class Translator {
       // It may have gone with what has been told then.
       if (!this.#tree.isAttached(directory)) return
     }
-    if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#around.moved(directory)
+    if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
       const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
       if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, name)
@@ -132,7 +136,7 @@ export class Translator {
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
     if (mask & ABOUT_NAME && this.listed.isAheadOf(directory)) {
       // It may be older than what was listed, and have been about something else of that name.
-      this.#around.doubt(directory, name)
+      this.#pending.rechecks.add(directory, name)
       this.listed.noteEvent(directory, name)
     }
   }
@@ -141,7 +145,7 @@ export class Translator {
     const known = this.#tree.entriesOf(directory).get(name)
     if (known !== undefined) {
       // Known already: from the listing that followed the watch, or from a poll.
-      if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
+      if (isToEvents(known) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
       return
     }
     this.#put(directory, i, mask, name)
@@ -153,15 +157,15 @@ export class Translator {
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
     const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
     const path = this.#account.pathOf(directory, name)
-    if (this.#around.hides(path, kind)) return
+    if (this.#rules.hides(path, kind)) return
     // What a link is told as depends on what it leads to.
-    if (kind === 'symlink' && this.#around.followsLinks) {
-      this.#around.look(directory, name)
+    if (kind === 'symlink' && this.#rules.followsLinks) {
+      this.#pending.work.look(directory, name)
       return
     }
-    if (isDirectory && this.#around.recursive) {
+    if (isDirectory && this.#rules.recursive) {
       const created = this.#tree.add(directory, name, 0, directory.mount)
-      this.#around.list(created)
+      this.#pending.work.list(created)
     } else this.#tree.entriesOf(directory).set(name, fits ? kept(directory, fits) : { kind, ino: 0 })
     this.#account.tell({ type: 'create', path, kind, mask, source: 'inotify' })
   }
@@ -170,7 +174,7 @@ export class Translator {
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) return
     // Something else has taken the name since, as a listing has shown.
-    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#around.doubt(directory, name)
+    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
     else this.#remove(directory, mask, name, entry)
   }
 
@@ -185,15 +189,15 @@ export class Translator {
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) {
       // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
-      this.#around.doubt(directory, name)
+      this.#pending.rechecks.add(directory, name)
       return
     }
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
-      this.#around.doubt(directory, name)
+      this.#pending.rechecks.add(directory, name)
       return
     }
     // One that could not be read may be readable now.
-    if (entry instanceof Directory && entry.mount.uncovered.has(entry)) this.#around.list(entry)
+    if (entry instanceof Directory && entry.mount.uncovered.has(entry)) this.#pending.work.list(entry)
     const seen = this.#reading.seen(i, name)
     let told = type
     if (seen && seen.kind === entry.kind && directory.mount.usesPolling) {
@@ -217,14 +221,14 @@ export class Translator {
       this.#put(directory, i, mask, name)
     } else if (known instanceof Directory) {
       // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
-      this.#around.list(known)
+      this.#pending.work.list(known)
     } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
       this.#tree.entriesOf(directory).set(name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
       this.unconfirmed.take(directory, name)
       const path = this.#account.pathOf(directory, name)
       this.#account.tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
-      if (known.kind === 'symlink' && this.#around.followsLinks) this.#around.look(directory, name)
+      if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }
   }
 }

@@ -1,17 +1,4 @@
-import type { Rules } from '../rules.ts'
 import type { Directory } from '../tree/directory.ts'
-
-/** What the translation asks of its surroundings. */
-export interface Surroundings extends Rules {
-  /** A directory whose entries are to be listed, for the first time or again. */
-  list(directory: Directory): void
-  /** What is at this name is to be looked at by itself, and told then: a symlink, which may lead to a directory. */
-  look(directory: Directory, name: string): void
-  /** What an event said of this name does not fit what is believed: to be looked at when things have settled. */
-  doubt(directory: Directory, name: string): void
-  /** A directory has come into this one, or has left it. */
-  moved(directory: Directory): void
-}
 
 /** What is to be listed and looked at when the events at hand have been told. */
 export class WorkList {
@@ -22,10 +9,12 @@ export class WorkList {
     return this.#directories.size === 0 && this.#names.size === 0
   }
 
+  /** A directory, for the first time or again, with all that is to be gone into. */
   list(directory: Directory): void {
     this.#directories.add(directory)
   }
 
+  /** What is at a name is to be looked at by itself, and told then: a symlink, which may lead to a directory. */
   look(directory: Directory, name: string): void {
     const names = this.#names.get(directory)
     if (names === undefined) this.#names.set(directory, new Set([name]))

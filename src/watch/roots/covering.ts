@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
-import type { Surroundings } from '../pending/work_list.ts'
 import type { Kind } from '../report/change.ts'
+import type { Rules } from '../rules.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Root } from './root.ts'
@@ -15,7 +15,7 @@ const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
 export interface CoveringsParts {
   tree: Tree
-  around: Pick<Surroundings, 'hides' | 'hidesSome' | 'recursive'>
+  rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive'>
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
 }
@@ -30,7 +30,7 @@ export class Coverings {
 
   /** The root whose tree a path below it belongs to, if it is in one: the nearest that has a tree. */
   covererOf(path: string): Root | undefined {
-    if (!this.#parts.around.recursive) return undefined
+    if (!this.#parts.rules.recursive) return undefined
     return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
   }
 
@@ -50,8 +50,8 @@ export class Coverings {
 
   /** Whether another root tells what comes to be at this path, and what is written to it, if that is a file. */
   tellsOf(path: string): boolean {
-    const { byPath, around } = this.#parts
-    const coverer = around.recursive ? this.covererOf(path) : byPath.get(dirname(path))
+    const { byPath, rules } = this.#parts
+    const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
     return (
       coverer?.isPresent === true && coverer.file === undefined && this.#at(path, coverer) !== 'elsewhere'
     )
@@ -60,7 +60,7 @@ export class Coverings {
   #at(path: string, { path: above, top }: Root): Covering {
     if (top === undefined) return 'nothing'
     const names = path.slice(above === '/' ? 1 : above.length + 1).split('/')
-    return coveringAt(this.#parts.tree, this.#parts.around, top, names)
+    return coveringAt(this.#parts.tree, this.#parts.rules, top, names)
   }
 
   #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {
@@ -76,7 +76,7 @@ export class Coverings {
 /** @param names of the path, from the root's on */
 function coveringAt(
   tree: Tree,
-  around: Pick<Surroundings, 'hides' | 'hidesSome'>,
+  rules: Pick<Rules, 'hides' | 'hidesSome'>,
   top: Directory,
   names: readonly string[],
 ): Covering {
@@ -87,7 +87,7 @@ function coveringAt(
     const entry = tree.entriesOf(directory).get(name)
     if (entry === undefined) {
       const path = tree.pathOf(directory)
-      return hidesAny(around, path, names.slice(i)) ? 'elsewhere' : 'nothing'
+      return hidesAny(rules, path, names.slice(i)) ? 'elsewhere' : 'nothing'
     }
     if (!(entry instanceof Directory)) {
       // A link that is not followed, or a mount that is refused.
@@ -108,14 +108,14 @@ function whatIsSeenOf(directory: Directory): Covering {
 
 /** Whether something on the way, of whatever kind, is ignored. */
 function hidesAny(
-  around: Pick<Surroundings, 'hides' | 'hidesSome'>,
+  rules: Pick<Rules, 'hides' | 'hidesSome'>,
   path: string,
   names: readonly string[],
 ): boolean {
-  if (!around.hidesSome) return false
+  if (!rules.hidesSome) return false
   let entry = path === '/' ? '' : path
   return names.some((name) => {
     entry += `/${name}`
-    return KINDS.some((kind) => around.hides(entry, kind))
+    return KINDS.some((kind) => rules.hides(entry, kind))
   })
 }

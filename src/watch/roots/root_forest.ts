@@ -1,10 +1,11 @@
 import { constants } from 'node:os'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { Surroundings } from '../pending/work_list.ts'
+import type { Pending } from '../pending/pending.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { asWatchError, openError } from '../report/watch_error.ts'
+import type { Rules } from '../rules.ts'
 import { Directory, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
@@ -17,7 +18,8 @@ import { aboutRoot, type Root } from './root.ts'
 export interface RootForestParts {
   tree: Tree
   translator: Pick<Translator, 'listed'>
-  around: Surroundings
+  rules: Rules
+  pending: Pick<Pending, 'work' | 'rechecks'>
   watches: WatchRelease
   reporter: Pick<Reporter, 'report'>
   /** By their paths, those that are watched or looked for. */
@@ -98,8 +100,8 @@ export class RootForest {
    * @param isNew whether it is to be
    */
   admit(root: Root, isTold: boolean, isNew: boolean): void {
-    const { coverings, around } = this.#parts
-    if (root.file !== undefined || !around.recursive) return
+    const { coverings, rules } = this.#parts
+    if (root.file !== undefined || !rules.recursive) return
     const below = coverings.below(root)
     const nested = new Set([...this.#nested, ...below, ...(coverings.isNested(root.path) ? [root] : [])])
     this.#nested = [...nested].sort((a, b) => a.path.length - b.path.length)
@@ -120,8 +122,8 @@ export class RootForest {
    * what comes, is told to be gone.
    */
   forsakeLost(root: Root): void {
-    const { coverings, around } = this.#parts
-    for (const each of around.recursive ? coverings.below(root) : []) {
+    const { coverings, rules } = this.#parts
+    for (const each of rules.recursive ? coverings.below(root) : []) {
       if (!each.isPresent && each.coverer === undefined) this.#forsake(each)
     }
   }
@@ -248,7 +250,7 @@ export class RootForest {
   }
 
   #takeIn(root: Root, coverer: Root, covering: Covering): void {
-    const { tree, around } = this.#parts
+    const { tree, pending } = this.#parts
     const { top } = root
     // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
     if (covering === 'nothing' || covering === 'file') this.#forsake(root)
@@ -257,9 +259,9 @@ export class RootForest {
     graft(tree, root, coverer, covering)
     this.#byTop.delete(top)
     this.#enter(root, coverer)
-    for (const each of tree.within(top)) if (isUnwatched(each)) around.list(each)
+    for (const each of tree.within(top)) if (isUnwatched(each)) pending.work.list(each)
     // It was replaced while the other was listed: nobody has told yet.
-    if (top.ino !== ino && top.parent !== undefined) around.doubt(top.parent, top.name)
+    if (top.ino !== ino && top.parent !== undefined) pending.rechecks.add(top.parent, top.name)
   }
 
   /** It is looked for by itself, as any root that is lost. All that was told of it is told to be gone, so nothing is known. */

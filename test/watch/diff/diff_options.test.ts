@@ -172,10 +172,10 @@ test('what left a name is gone when another is found there', () => {
 test('a link of which a poll does not know where it leads is looked at by itself', () => {
   const now = planOf({ 'd/': 1, 'd/a': 2, b: 3, l: seen('symlink', 4) })
   const it = walked(true)
-  it.around.followsLinks = true
-  expect([it.find(now), it.takeLooks()]).toEqual([[], ['l']])
+  it.rules.followsLinks = true
+  expect([it.find(now), it.takeWork().looked]).toEqual([[], ['l']])
   const other = walked()
-  other.around.followsLinks = true
+  other.rules.followsLinks = true
   expect(other.words(other.find(now))).toEqual(['create symlink l'])
 })
 

@@ -13,7 +13,7 @@ type Names = Record<string, Entry>
 /** What leads from one listing of a directory to another, where nothing below it is watched. */
 function changesOf(before: Names, after: Names, since = 0, isPolled = true): Change[] {
   const walked = new Walked(isPolled)
-  walked.around.recursive = false
+  walked.rules.recursive = false
   const find = (names: Names, options = {}) => {
     const [listing] = walkOf(new Map(Object.entries(names)), isPolled ? 0 : 1000)
     return walked.take([listing as RecordSpec], [walked.root], options)

@@ -22,7 +22,7 @@ export class Walked extends World {
     // Nothing is asked of it.
     walker: {} as TreeWalker,
     tree: this.tree,
-    rules: this.around,
+    rules: this.rules,
     hash: false,
     watching: () => undefined,
     choose: async () => ({ refused: new Error('no mounts here') }),
@@ -45,7 +45,7 @@ export class Walked extends World {
     requested: readonly Directory[],
     options: Partial<DiffOptions> = {},
   ): Change[] {
-    const { tree, around, pending } = this
+    const { tree, rules, pending } = this
     const diff: DiffOptions = {
       source: this.#isPolled ? 'poll' : 'rescan',
       since: SINCE,
@@ -58,23 +58,8 @@ export class Walked extends World {
     const snapshot = this.#scanner.snapshotOf(requested, listingsIn(recordsOf(records)), {
       isPoll: this.#isPolled,
     })
-    const { changes } = reconcile({ tree, rules: around, pending }, snapshot, diff)
+    const { changes } = reconcile({ tree, rules, pending }, snapshot, diff)
     return changes
-  }
-
-  /** What was to be looked at once more. */
-  takeDoubts(): string[] {
-    return [...this.pending.rechecks.begin()].flatMap(([directory, names]) =>
-      (names ?? ['*']).map((name) => this.tree.pathOf(directory, name).slice('/t/'.length)),
-    )
-  }
-
-  /** What was to be looked at by itself. */
-  takeLooks(): string[] {
-    const { names } = this.pending.work.take(() => false)
-    return [...names].flatMap(([directory, some]) =>
-      [...some].map((name) => this.tree.pathOf(directory, name).slice('/t/'.length)),
-    )
   }
 
   /** What is believed, as a plan has it: paths to inode numbers. */

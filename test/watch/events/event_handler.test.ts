@@ -20,7 +20,7 @@ function settling(w: World) {
     translator: w.translator,
     rescan: { list: async () => {}, takeIn: async () => {} },
     looker,
-    around: w.around,
+    rules: w.rules,
     rechecks,
     pending: w.pending,
     work: new WorkList(),

@@ -25,7 +25,7 @@ function reading(w: World, now: Now = {}) {
     translator: w.translator,
     rescan: { list: async () => {}, takeIn: async () => {} },
     looker: { look, lookAt: async () => new Map() },
-    around: w.around,
+    rules: w.rules,
     pending: w.pending,
     rechecks: w.pending.rechecks,
     work: w.pending.work,

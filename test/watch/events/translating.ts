@@ -2,8 +2,8 @@ import { IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
 import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { Translator } from '../../../src/watch/events/translator.ts'
 import { Pending } from '../../../src/watch/pending/pending.ts'
-import type { Surroundings } from '../../../src/watch/pending/work_list.ts'
-import type { Change, Kind } from '../../../src/watch/report/change.ts'
+import type { Change } from '../../../src/watch/report/change.ts'
+import type { Rules } from '../../../src/watch/rules.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
@@ -12,40 +12,18 @@ import { inWords } from '../support.ts'
 import { file } from '../tree/believed.ts'
 import { batchOf, type Event } from './batches.ts'
 
-/** Notes what it is asked for. Paths relative to /t. */
-export class FakeSurroundings implements Surroundings {
+/** Paths relative to /t. */
+export class FakeRules implements Rules {
   readonly hidden = new Set<string>()
-  readonly listed: string[] = []
-  readonly doubted: string[] = []
-  readonly looked: string[] = []
   recursive = true
   followsLinks = false
-  readonly #tree: Tree
-
-  constructor(tree: Tree) {
-    this.#tree = tree
-  }
 
   get hidesSome(): boolean {
     return this.hidden.size > 0
   }
 
-  hides(path: string, _: Kind): boolean {
+  hides(path: string): boolean {
     return this.hidden.has(relative(path))
-  }
-
-  list(directory: Directory): void {
-    this.listed.push(relative(this.#tree.pathOf(directory)))
-  }
-
-  look(directory: Directory, name: string): void {
-    this.looked.push(relative(this.#tree.pathOf(directory, name)))
-  }
-
-  moved(): void {}
-
-  doubt(directory: Directory, name: string): void {
-    this.doubted.push(relative(this.#tree.pathOf(directory, name)))
   }
 }
 
@@ -57,9 +35,9 @@ export type Now = Record<string, Entry | null>
 /** A believed tree at /t, and a translator that keeps it. */
 export class World {
   readonly tree = new Tree()
-  readonly around = new FakeSurroundings(this.tree)
+  readonly rules = new FakeRules()
   readonly pending = new Pending(this.tree)
-  readonly translator = new Translator(this.tree, this.around, this.pending)
+  readonly translator = new Translator(this.tree, this.rules, this.pending)
   readonly mount = new WatchedMount('inotify', '', 1)
   readonly root: Directory
   // wd of each directory by its first path.
@@ -136,5 +114,25 @@ export class World {
       }
     }
     return paths.toSorted()
+  }
+
+  /** What was to be looked at once more. */
+  takeDoubts(): string[] {
+    const questions = this.pending.rechecks.begin()
+    this.pending.rechecks.clear()
+    return [...questions].flatMap(([directory, names]) =>
+      (names ?? ['*']).map((name) => relative(this.tree.pathOf(directory, name))),
+    )
+  }
+
+  /** What was to be listed, and what was to be looked at by itself. */
+  takeWork(): { listed: string[]; looked: string[] } {
+    const { directories, names } = this.pending.work.take(() => false)
+    const pathsOf = ([directory, some]: [Directory, Set<string>]) =>
+      [...some].map((name) => relative(this.tree.pathOf(directory, name)))
+    return {
+      listed: [...directories].map((directory) => relative(this.tree.pathOf(directory))),
+      looked: [...names].flatMap(pathsOf),
+    }
   }
 }

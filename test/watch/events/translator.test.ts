@@ -18,14 +18,14 @@ describe('names', () => {
     const w = new World()
     const events = [w.event(IN_MODIFY, '#123'), w.event(IN_CREATE, 'a')]
     expect(w.told([events], { a: file(1) })).toEqual(['create file a'])
-    expect([w.believed, w.around.doubted]).toEqual([['a'], ['#123']])
+    expect([w.believed, w.takeDoubts()]).toEqual([['a'], ['#123']])
   })
 
   test('what is known already is not created again', () => {
     const w = new World({ a: 1, 'd/': 2 })
     const events = [w.event(IN_CREATE, 'a'), w.event(IN_CREATE | IN_ISDIR, 'd')]
     expect(w.told([events], { a: file(1), d: folder(2) })).toEqual([])
-    expect(w.around.listed).toEqual([])
+    expect(w.takeWork().listed).toEqual([])
   })
 
   test('what is unknown is not deleted and does not depart', () => {
@@ -43,13 +43,13 @@ describe('names', () => {
   test('a new directory is to be listed; one within a root that is not recursive is a name', () => {
     const w = new World()
     expect(w.told([[w.event(IN_CREATE | IN_ISDIR, 'd')]], { d: folder(7) })).toEqual(['create directory d'])
-    expect([w.around.listed, w.at('d').isListed]).toEqual([['d'], false])
+    expect([w.takeWork().listed, w.at('d').isListed]).toEqual([['d'], false])
     const flat = new World()
-    flat.around.recursive = false
+    flat.rules.recursive = false
     expect(flat.told([[flat.event(IN_CREATE | IN_ISDIR, 'd')]], { d: folder(7) })).toEqual([
       'create directory d',
     ])
-    expect([flat.around.listed, flat.tree.entriesOf(flat.root).get('d')]).toEqual([[], folder(7)])
+    expect([flat.takeWork().listed, flat.tree.entriesOf(flat.root).get('d')]).toEqual([[], folder(7)])
   })
 
   test('the removal of a directory takes its watch and all below', () => {
@@ -119,10 +119,10 @@ describe('what is seen', () => {
 describe('links', () => {
   test('that are followed are told by whoever looks where they lead', () => {
     const w = new World()
-    w.around.followsLinks = true
+    w.rules.followsLinks = true
     const events = [w.event(IN_CREATE, 'l'), w.event(IN_CREATE, 'm')]
     expect(w.told([events], { l: entry('symlink', 1), m: file(2) })).toEqual(['create file m'])
-    expect([w.believed, w.around.looked]).toEqual([['m'], ['l']])
+    expect([w.believed, w.takeWork().looked]).toEqual([['m'], ['l']])
   })
 })
 
@@ -149,7 +149,7 @@ describe('writes', () => {
     w.mount.uncovered.set(w.at('d'), new Error('EACCES'))
     const events = ['d', 'e'].map((name) => w.event(IN_ATTRIB | IN_ISDIR, name))
     expect(w.told([events])).toEqual(['attrib directory d', 'attrib directory e'])
-    expect(w.around.listed).toEqual(['d'])
+    expect(w.takeWork().listed).toEqual(['d'])
   })
 })
 
@@ -158,13 +158,13 @@ describe('events that a listing may be ahead of', () => {
     const w = new World({ a: 1, b: 2, c: 3 })
     w.translator.listed.add(w.root)
     w.translate([w.event(IN_DELETE, 'a'), w.event(IN_MODIFY, 'b')])
-    expect(w.around.doubted.splice(0)).toEqual(['a'])
+    expect(w.takeDoubts()).toEqual(['a'])
     const release = w.translator.listed.hold()
     w.translate([w.event(IN_DELETE, 'b')])
-    expect(w.around.doubted.splice(0)).toEqual(['b'])
+    expect(w.takeDoubts()).toEqual(['b'])
     release()
     w.translate([w.event(IN_DELETE, 'c')])
-    expect([w.around.doubted, w.translator.listed.isEmpty]).toEqual([[], true])
+    expect([w.takeDoubts(), w.translator.listed.isEmpty]).toEqual([[], true])
   })
 
   test('and longer, if it was listed again meanwhile', () => {
@@ -182,7 +182,7 @@ describe('events that a listing may be ahead of', () => {
     const w = new World({ 'd/': 1, 'd/a': 2 })
     w.translator.listed.add(w.mount)
     w.translate([w.event(IN_DELETE, 'd/a')])
-    expect(w.around.doubted).toEqual(['d/a'])
+    expect(w.takeDoubts()).toEqual(['d/a'])
   })
 })
 
@@ -195,7 +195,7 @@ describe('an event of another kind than what is believed to have the name', () =
   ])('that %s raises a doubt, and takes nothing away', (_, mask) => {
     const w = new World({ 'd/': 1, 'd/x': 2, f: 3 })
     expect(w.told([[w.event(mask, 'd', 1), w.event(mask | IN_ISDIR, 'f', 2)]])).toEqual([])
-    expect([w.believed, w.around.doubted]).toEqual([
+    expect([w.believed, w.takeDoubts()]).toEqual([
       ['d/', 'd/x', 'f'],
       ['d', 'f'],
     ])
@@ -223,7 +223,7 @@ describe('from outside', () => {
   test('a directory onto one that is believed there: the listing will show', () => {
     const w = new World({ 'd/': 1 })
     expect(w.told([[w.event(IN_MOVED_TO | IN_ISDIR, 'd', 1)]], { d: folder(8) })).toEqual([])
-    expect(w.around.listed).toEqual(['d'])
+    expect(w.takeWork().listed).toEqual(['d'])
   })
 
   test('what a listing has shown already is not told again, unless an event has spoken of it since', () => {

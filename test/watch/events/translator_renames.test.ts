@@ -114,7 +114,7 @@ describe('over something', () => {
     const w = new World({ a: 1, b: 1 })
     w.translator.listed.add(w.root)
     expect(w.told([w.rename('a', 'b')], { b: file(1) })).toEqual(['rename file a b replaced'])
-    expect(new Set(w.around.doubted)).toEqual(new Set(['a', 'b']))
+    expect(new Set(w.takeDoubts())).toEqual(new Set(['a', 'b']))
   })
 
   test('and back is no exchange', () => {
@@ -133,14 +133,14 @@ describe('writes', () => {
       'modify file a',
       'rename file a b',
     ])
-    expect(w.around.doubted).toEqual([])
+    expect(w.takeDoubts()).toEqual([])
   })
 })
 
 describe('hidden names', () => {
   test('on either side of a rename', () => {
     const w = new World({ a: 1, b: 2 })
-    w.around.hidden.add('x')
+    w.rules.hidden.add('x')
     const events = [...w.rename('x', 'c', 1), ...w.rename('a', 'x', 2)]
     expect(w.told([events], { c: file(3), x: file(1) })).toEqual(['create file c', 'delete file a'])
     expect(w.told([[w.event(IN_CREATE, 'x'), w.event(IN_MODIFY, 'x')]], { x: file(1) })).toEqual([])
@@ -149,14 +149,14 @@ describe('hidden names', () => {
 
   test('a directory below which others may be hidden now is listed again, with all below', () => {
     const w = new World({ 'd/': 1, 'd/e/': 2 })
-    w.around.hidden.add('n/e/x')
+    w.rules.hidden.add('n/e/x')
     expect(w.told([w.rename('d', 'n', 1, IN_ISDIR)])).toEqual(['rename directory d n'])
-    expect(w.around.listed).toEqual(['n', 'n/e'])
+    expect(w.takeWork().listed).toEqual(['n', 'n/e'])
   })
 
   test('a directory to a hidden name goes with its watches', () => {
     const w = new World({ 'd/': 1, 'd/f': 2 })
-    w.around.hidden.add('x')
+    w.rules.hidden.add('x')
     expect(w.told([w.rename('d', 'x', 1, IN_ISDIR)])).toEqual(['delete directory d'])
     expect([w.believed, [...w.tree.retired]]).toEqual([[], [2]])
   })
@@ -164,9 +164,9 @@ describe('hidden names', () => {
 
 test('a link that was renamed is followed from its new place', () => {
   const w = new World({ l: entry('symlink', 1), m: entry('symlink', 2) })
-  w.around.followsLinks = true
+  w.rules.followsLinks = true
   expect(w.told([w.rename('l', 'n')], { n: entry('symlink', 1) })).toEqual(['rename symlink l n'])
-  expect(w.around.looked).toEqual(['n'])
+  expect(w.takeWork().looked).toEqual(['n'])
 })
 
 test('of another kind than was seen there meanwhile: what was known counts', () => {

@@ -45,7 +45,7 @@ const mutations: Mutation[] = [
   {
     name: 'a directory that comes up is watched, and what is in it already is not listed',
     file: 'watch/events/translator.ts',
-    find: '      this.#around.list(created)\n',
+    find: '      this.#pending.work.list(created)\n',
     replace: '',
     tests: WIDE,
     says: DIVERGED,
