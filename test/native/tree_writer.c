@@ -4,23 +4,24 @@
 // same filesystem) and back. Reads operations, a line each, fields separated by tabs, paths relative to TREE;
 // at the line "run" it does them all and says "done SUCCEEDED". Meanwhile it says "mark" at each operation of
 // that name, "linked INODE" of each file that got a second name: a write by one name is not told of the
-// other; and "renamed", the old name and the new one without their directories, separated by tabs, of each
-// rename within TREE. It ends with its input.
+// other; "wrote INODE MS" of each write; and "renamed", the old name and the new one without their
+// directories, separated by tabs, of each rename within TREE. It ends with its input.
+//
+// Targets of links that begin with @ lie in OUTSIDE.
 //
 // An operation may find that another writer was quicker; that is no failure. The contents of all files
 // written are different.
 #define _GNU_SOURCE
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/resource.h>
 
 #include "tree_walk.h"
 
 enum { MAX_OPERATIONS = 200000 };
 
 static int tree, outside;
-static const char* id;
+static const char *id, *outside_path;
 static unsigned long serial;  // of contents, and of names that no other writer takes
 
 static char* unique(char* buffer) {
@@ -32,7 +33,7 @@ static char* unique(char* buffer) {
 static int put_content(int fd) {
   char line[64];
   int length = sprintf(line, "writer %s %08lu\n", id, ++serial);
-  return write(fd, line, (size_t)length) < 0 ? -1 : 0;
+  return write_and_say(fd, line, (size_t)length);
 }
 
 static int write_at(int directory, const char* path, int flags, long pause_us) {
@@ -95,6 +96,24 @@ static int link_file(const char* from, const char* to) {
   return result;
 }
 
+static int make_link(const char* target, int directory, const char* path) {
+  char expanded[PATH_MAX];
+  snprintf(expanded, sizeof expanded, "%s%s", *target == '@' ? outside_path : "", target + (*target == '@'));
+  return symlinkat(expanded, directory, path);
+}
+
+// As a deployment does it: a link is put in the place of another.
+static int point_link(const char* target, const char* path) {
+  char temporary[PATH_MAX];
+  snprintf(temporary, sizeof temporary, "%s.%s", path, id);
+  if (make_link(target, tree, temporary) != 0) return -1;
+  if (rename_within(temporary, path, 0) == 0) return 0;
+  int error = errno;
+  unlinkat(tree, temporary, 0);
+  errno = error;
+  return -1;
+}
+
 static int make_chain(const char* path) {
   static const char* const levels[] = {"", "/a", "/a/b", "/a/b/c"};
   char deep[PATH_MAX];
@@ -145,14 +164,14 @@ static int move_back(const char* path) {
 // Half of the exchange happens where nobody watches.
 static int trade(const char* target, const char* path) {
   char name[32];
-  if (symlinkat(target, outside, unique(name)) != 0) return -1;
+  if (make_link(target, outside, unique(name)) != 0) return -1;
   if (renameat2(outside, name, tree, path, RENAME_EXCHANGE) != 0) return -1;
   strcpy(last_out, name);
   return 0;
 }
 
 static int swap_for_link(const char* target, const char* path) {
-  return move_out(path) != 0 ? -1 : symlinkat(target, tree, path);
+  return move_out(path) != 0 ? -1 : make_link(target, tree, path);
 }
 
 // Many empty files in one directory.
@@ -165,6 +184,17 @@ static int fill(const char* path, long count) {
     if (fd < 0 || close(fd) != 0) return -1;
   }
   return 0;
+}
+
+// Directories in each other, all named "d", in that directory.
+static int dig(const char* path, long count) {
+  int at = openat(tree, path, O_PATH | O_DIRECTORY);
+  while (at >= 0 && count-- > 0) {
+    int below = mkdirat(at, "d", 0700) == 0 ? openat(at, "d", O_PATH | O_DIRECTORY) : -1;
+    close(at);
+    at = below;
+  }
+  return at < 0 ? -1 : close(at);
 }
 
 static int operate(char** field) {
@@ -184,7 +214,8 @@ static int operate(char** field) {
   if (IS("rename")) return rename_within(a, b, 0);
   if (IS("exchange")) return rename_within(a, b, RENAME_EXCHANGE);
   if (IS("link")) return link_file(a, b);
-  if (IS("symlink")) return symlinkat(a, tree, b);
+  if (IS("symlink")) return make_link(a, tree, b);
+  if (IS("point")) return point_link(a, b);
   if (IS("mkfifo")) return mkfifoat(tree, a, 0600);
   if (IS("chmod")) return fchmodat(tree, b, (mode_t)strtol(a, NULL, 8), 0);
   if (IS("utimes")) return utimensat(tree, a, NULL, AT_SYMLINK_NOFOLLOW);
@@ -196,6 +227,7 @@ static int operate(char** field) {
   if (IS("remove")) return remove_tree(tree, a);
   if (IS("copy")) return copy_tree(tree, a, tree, b, 0, &budget);
   if (IS("fill")) return fill(b, atol(a));
+  if (IS("dig")) return dig(b, atol(a));
   if (IS("pause")) return usleep((useconds_t)atol(a));
   if (IS("mark")) return printf("mark\n") < 0 || fflush(stdout) != 0;
 #undef IS
@@ -258,7 +290,14 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   tree = open(argv[1], O_PATH | O_DIRECTORY);
   outside = open(argv[2], O_PATH | O_DIRECTORY);
+  outside_path = argv[2];
   id = argv[3];
+  // One descriptor for each level of what is removed.
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   if (tree < 0 || outside < 0) {
     perror("tree_writer");
     return 1;

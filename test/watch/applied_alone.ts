@@ -1,8 +1,16 @@
 import type { Change, Kind } from '../../src/index.ts'
 
-/** A name, and those below it. */
-interface Place {
+/** What is believed of an entry. */
+export interface Belief {
   kind: Kind
+  /** What a file holds, or where a link leads; undefined: a change has named it since, so that it may be anything. */
+  held: string | undefined
+  /** When it was last told to be there or to hold something else, in ms of Date.now(). */
+  told: number
+}
+
+/** A name, and those below it. */
+interface Place extends Belief {
   readonly below: Map<string, Place>
 }
 
@@ -14,7 +22,7 @@ type AnyChange = Change | Change<Buffer>
  */
 export class AppliedAlone {
   readonly #roots: readonly string[]
-  readonly #top: Place = place('directory')
+  readonly #top: Place = place('directory', 0)
 
   /** `roots`: absolute, as the watcher was given them. */
   constructor(...roots: string[]) {
@@ -23,49 +31,62 @@ export class AppliedAlone {
   }
 
   /** What was there before the first change; parents before what is in them. */
-  adopt(names: Iterable<readonly [path: string, kind: Kind]>): this {
-    for (const [path, kind] of names) this.#put(path, place(kind))
+  adopt(names: Iterable<readonly [path: string, kind: Kind, held?: string]>, at = Date.now()): this {
+    for (const [path, kind, held] of names) this.#put(path, place(kind, at, held))
     return this
   }
 
   /** Throws with the first that does not fit, in words. Those before it have been applied. */
   apply(changes: Iterable<AnyChange>): this {
     for (const change of changes) {
-      const fault = this.#apply(change)
-      if (fault !== undefined) throw new Error(`${sentence(change)}: ${fault}`)
+      const misfit = this.misfit(change)
+      if (misfit !== undefined) throw new Error(misfit)
     }
     return this
   }
 
-  /** All that is believed, without the roots; parents before what is in them. */
-  get names(): Map<string, Kind> {
-    const names = new Map<string, Kind>()
+  /** Applies a change that was told at that time. Returns in words why it does not fit, if so. */
+  misfit(change: AnyChange, at = Date.now()): string | undefined {
+    const fault = this.#apply(change, at)
+    return fault === undefined ? undefined : `${sentence(change)}: ${fault}`
+  }
+
+  /** All that is believed to be there, without the roots; parents before what is in them. */
+  get entries(): Map<string, Belief> {
+    const entries = new Map<string, Belief>()
     const collect = (path: string, { below }: Place) => {
       for (const [name, each] of below) {
-        names.set(`${path}/${name}`, each.kind)
+        entries.set(`${path}/${name}`, each)
         collect(`${path}/${name}`, each)
       }
     }
     for (const root of this.#roots) {
       const top = this.#at(root)
-      if (top !== undefined && top.kind !== 'directory') names.set(root, top.kind)
+      if (top !== undefined && top.kind !== 'directory') entries.set(root, top)
       if (top !== undefined) collect(root, top)
     }
-    return names
+    return entries
+  }
+
+  /** The kinds of {@link entries}. */
+  get names(): Map<string, Kind> {
+    return new Map([...this.entries].map(([path, { kind }]) => [path, kind]))
   }
 
   /** What is wrong with it. */
-  #apply(change: AnyChange): string | undefined {
+  #apply(change: AnyChange, at: number): string | undefined {
     if (!('kind' in change)) return undefined
     const path = keyOf(change.path)
     const known = this.#at(path)
     switch (change.type) {
       case 'create':
-        return this.#create(path, change.kind, known)
+        return this.#create(path, place(change.kind, at), known)
       case 'delete':
         if (known !== undefined) this.#take(path)
         return learn(known, change.kind)
       case 'modify':
+        if (known !== undefined) Object.assign(known, { held: undefined, told: at })
+        return learn(known, change.kind)
       case 'attrib':
         return learn(known, change.kind)
       case 'rename':
@@ -75,11 +96,14 @@ export class AppliedAlone {
     }
   }
 
-  #create(path: string, kind: Kind, known: Place | undefined): string | undefined {
-    // A root is taken for a directory until it is said to be a file.
-    const isFileRoot = this.#roots.includes(path) && kind !== 'directory' && known?.below.size === 0
-    if (known !== undefined && !isFileRoot) return `the name is taken, by a ${known.kind}`
-    return this.#put(path, place(kind)) ? undefined : 'it is in no directory'
+  #create(path: string, created: Place, known: Place | undefined): string | undefined {
+    // A root is taken for a directory until it is said to be there, and what it is.
+    if (known?.told === 0 && this.#roots.includes(path)) {
+      Object.assign(known, { kind: created.kind, told: created.told })
+      return undefined
+    }
+    if (known !== undefined) return `the name is taken, by a ${known.kind}`
+    return this.#put(path, created) ? undefined : 'it is in no directory'
   }
 
   #rename(from: string, path: string, change: { replaced: boolean; kind: Kind }): string | undefined {
@@ -127,7 +151,7 @@ export class AppliedAlone {
   #plant(root: string): void {
     let at = this.#top
     for (const name of namesOf(root)) {
-      const next: Place = at.below.get(name) ?? place('directory')
+      const next: Place = at.below.get(name) ?? place('directory', 0)
       at.below.set(name, next)
       at = next
     }
@@ -145,7 +169,7 @@ function sentence(change: AnyChange): string {
   return `${words.join(' ')} (${change.source})`
 }
 
-const place = (kind: Kind): Place => ({ kind, below: new Map() })
+const place = (kind: Kind, told: number, held?: string): Place => ({ kind, told, held, below: new Map() })
 const keyOf = (path: string | Buffer) => (typeof path === 'string' ? path : path.toString('latin1'))
 const namesOf = (path: string) => path.split('/').filter((name) => name !== '')
 const lastOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)

@@ -3,12 +3,13 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { Change } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
+import { AppliedAlone } from './applied_alone.ts'
 import { isBuilt, WatchingChild } from './child.ts'
-import { divergences, type Snapshot, snapshot } from './model/snapshot.ts'
-import { TreeReplay } from './model/tree_replay.ts'
-import { Writers } from './model/writers.ts'
+import { contentsOf, divergences, type Snapshot, snapshot } from './model/world/snapshot.ts'
+import { Writers } from './model/world/writers.ts'
 import { watching } from './support.ts'
 
 // What other watchers lose, in silence: here nothing is missed, nothing is a ghost and nothing is told twice.
@@ -16,23 +17,44 @@ import { watching } from './support.ts'
 const lines: string[] = []
 afterAll(() => void process.stdout.write(`\n${lines.join('\n')}\n`))
 
+/** What a consumer believes that applies each change alone. */
+class Consumer {
+  readonly misfits: string[] = []
+  overflows = 0
+  readonly #believed: AppliedAlone
+
+  constructor(tree: string, before: Snapshot = new Map()) {
+    this.#believed = new AppliedAlone(tree).adopt(contentsOf(before))
+  }
+
+  get entries() {
+    return this.#believed.entries
+  }
+
+  apply(changes: Change[]): void {
+    this.misfits.push(...changes.flatMap((change) => this.#believed.misfit(change) ?? []))
+    this.overflows += changes.filter(({ type }) => type === 'overflow').length
+  }
+}
+
 interface Observed {
   tree: string
   before: Snapshot
-  replay: TreeReplay
+  consumer: Consumer
 }
 
 /** Compares what was told with what is, all of it; `entries`: how many there are now that were not there before. */
-function judge(scenario: string, { tree, before, replay }: Observed, entries: number): void {
+function judge(scenario: string, { tree, before, consumer }: Observed, entries: number): void {
   const real = snapshot(tree)
-  const found = divergences(replay, real)
+  const found = divergences(consumer.entries, real)
   const missed = found.filter(({ what }) => what.startsWith('missed'))
   const ghosts = found.filter(({ what }) => what.startsWith('a ghost'))
-  const duplicates = replay.faults.filter(({ what }) => what.startsWith('is there already'))
-  const others = replay.faults.length - duplicates.length
+  const { misfits, overflows } = consumer
+  const duplicates = misfits.filter((what) => what.includes('the name is taken'))
+  const others = misfits.length - duplicates.length
   const fresh = [...real.keys()].filter((path) => !before.has(path))
   lines.push(
-    `${scenario}: missed ${missed.length} of ${fresh.length}, ghosts ${ghosts.length}, duplicates ${duplicates.length}, overflows ${replay.overflows}`,
+    `${scenario}: missed ${missed.length} of ${fresh.length}, ghosts ${ghosts.length}, duplicates ${duplicates.length}, overflows ${overflows}`,
   )
   expect({ missed, ghosts, duplicates }).toEqual({ missed: [], ghosts: [], duplicates: [] })
   expect({ found, others }).toEqual({ found: [], others: 0 })
@@ -44,11 +66,10 @@ async function observe(plant: (tree: string) => void = () => {}) {
   const tree = scratch()
   plant(tree)
   const before = snapshot(tree)
-  const replay = new TreeReplay(tree)
-  replay.adopt(before)
+  const consumer = new Consumer(tree, before)
   const { watcher } = await watching(tree, { recursive: true, backend: 'inotify' })
-  watcher.on('changes', (changes) => replay.apply(changes))
-  return { tree, before, replay, watcher }
+  watcher.on('changes', (changes) => consumer.apply(changes))
+  return { tree, before, consumer, watcher }
 }
 
 const fills = (directory: string, files: number) => ['fill', String(files), directory] as const
@@ -59,11 +80,11 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
     { timeout: 60_000 },
     async () => {
       const [tree, outside] = [scratch(), scratch()]
-      const replay = new TreeReplay(tree)
+      const consumer = new Consumer(tree)
       const options = { recursive: true, backend: 'inotify' } as const
       const child = await WatchingChild.start(tree, {
         ...options,
-        onChanges: (changes) => replay.apply(changes),
+        onChanges: (changes) => consumer.apply(changes),
       })
       // Watched before: else there would be nothing to lose.
       for (const name of ['a', 'b']) mkdirSync(join(tree, name))
@@ -73,7 +94,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
       await writers.run([[fills('a', 20_000), fills('b', 20_000)]])
       child.goOn()
       const told = await child.told()
-      judge('process stopped while 40k files are made', { tree, before: new Map(), replay }, 40_002)
+      judge('process stopped while 40k files are made', { tree, before: new Map(), consumer }, 40_002)
       // The queue is shorter than that.
       const roots = told.filter(({ path }) => path === tree).map(({ type }) => type)
       expect(roots).toContain('overflow')

@@ -21,7 +21,7 @@ import { describe, expect, test } from 'vitest'
 import { IN_CLOSE_WRITE, IN_MODIFY } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
-import { Writers } from './model/writers.ts'
+import { Writers } from './model/world/writers.ts'
 import { inWords, RENAME_EXCHANGE, RENAME_WHITEOUT, renameWith, story, watching } from './support.ts'
 import { watchingTree } from './tree.ts'
 

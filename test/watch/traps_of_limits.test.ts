@@ -16,7 +16,7 @@ import { mayUnshare } from '../mounts/namespace.ts'
 import { eventsUntil } from '../support/events.ts'
 import { scratch } from '../support/scratch.ts'
 import { isBuilt, WatchingChild } from './child.ts'
-import { mayLimitQueue, narrowInotify } from './model/observer.ts'
+import { mayLimitQueue, narrowInotify } from './model/watching/observer.ts'
 import { inWords, story, watching } from './support.ts'
 import { directoriesIn, kernelWatches, watchingTree } from './tree.ts'
 

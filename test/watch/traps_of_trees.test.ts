@@ -6,7 +6,7 @@ import { mayUnshare } from '../mounts/namespace.ts'
 import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
 import { isBuilt, WatchingChild } from './child.ts'
-import { Writers } from './model/writers.ts'
+import { Writers } from './model/world/writers.ts'
 import { story, watching } from './support.ts'
 import { directoriesIn, kernelWatches, watchingTree } from './tree.ts'
 

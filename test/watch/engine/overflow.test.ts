@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Inotify, InotifyOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
-import { mayLimitQueue, narrowInotify } from '../model/observer.ts'
+import { mayLimitQueue, narrowInotify } from '../model/watching/observer.ts'
 import { inWords, Replay, reality, watching } from '../support.ts'
 
 const NEVER = 1_000_000

@@ -3,8 +3,9 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scratch } from '../../support/scratch.ts'
-import { mayLimitQueue } from './observer.ts'
-import { unavailable } from './places.ts'
+import { ORDINARY, type Settings } from './settings.ts'
+import { mayLimitQueue } from './watching/observer.ts'
+import { unavailable } from './world/world.ts'
 
 // What the model test is worth: it fails when what it is there for is broken. Each mutation is made in a copy of the sources, in
 // which the same tests are run.
@@ -18,19 +19,19 @@ interface Mutation {
   replace: string
   /** vitest's arguments: which tests are to fail. */
   tests: string[]
+  /** Of the model's rounds, if they are to fail. */
+  settings?: Partial<Settings>
   /** What they are to say: not any failure will do, a syntax error for one. */
   says: RegExp
   /** Why they cannot be run here, if so. */
   whyNot?: string | undefined
 }
 
-const model = (which: string) => ['test/watch/model/model.test.ts', '-t', `4 writers on tmpfs, ${which}`]
-const WIDE = model('max_queued_events 16384')
-const NARROW = model('max_queued_events 16,')
+const MODEL = ['test/watch/model/model.test.ts']
 const DIVERGED =
-  /falsely paired: |missed: |a ghost: |not named: |believed to be |is there already|where nothing is|is not there|in no directory/
+  /falsely paired: |missed: |a ghost: |not named: |not told since: |believed to be |the name is taken|nothing has the name|nothing has this name|in no directory/
 
-const noTmpfs = unavailable('tmpfs')
+const noTmpfs = unavailable(ORDINARY)
 
 const mutations: Mutation[] = [
   {
@@ -38,7 +39,8 @@ const mutations: Mutation[] = [
     file: 'watch/engine/overflow_recovery.ts',
     find: 'await rescan.reconcile(\n      present.map(({ top }) => top as Directory)',
     replace: 'await rescan.reconcile(\n      []',
-    tests: NARROW,
+    tests: MODEL,
+    settings: { ...ORDINARY, queue: 16 },
     says: DIVERGED,
     whyNot: noTmpfs ?? (mayLimitQueue ? undefined : 'may not set max_queued_events'),
   },
@@ -47,7 +49,8 @@ const mutations: Mutation[] = [
     file: 'watch/events/translator.ts',
     find: '      this.#pending.work.list(created)\n',
     replace: '',
-    tests: WIDE,
+    tests: MODEL,
+    settings: ORDINARY,
     says: DIVERGED,
     whyNot: noTmpfs,
   },
@@ -56,7 +59,8 @@ const mutations: Mutation[] = [
     file: 'watch/pending/pending_moves.ts',
     find: 'return this.#byCookie.get(cookie)?.find(',
     replace: 'void cookie; return [...this].find(',
-    tests: WIDE,
+    tests: MODEL,
+    settings: ORDINARY,
     says: DIVERGED,
     whyNot: noTmpfs,
   },
@@ -94,7 +98,7 @@ const TRIES = 5
 
 const ROOT = join(import.meta.dirname, '../../..')
 // A seed and a time to shrink are for people; this only wants to know whether it fails.
-const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '420', NO_COLOR: '1', FORCE_COLOR: '0' }
+const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '20', NO_COLOR: '1', FORCE_COLOR: '0' }
 
 /** A copy of the sources and the tests that can be run as they are. */
 function copyOfSources(): string {
@@ -112,7 +116,7 @@ function mutate(copy: string, { file, find, replace }: Mutation): void {
   writeFileSync(path, parts.join(replace))
 }
 
-function run(copy: string, tests: string[]): Promise<{ passed: boolean; output: string }> {
+function run(copy: string, { tests, settings }: Mutation): Promise<{ passed: boolean; output: string }> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
   // Without the variables by which this vitest tells its own workers who they are.
   const inherited = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST$|NODE_ENV$)/.test(name))
@@ -123,7 +127,12 @@ function run(copy: string, tests: string[]): Promise<{ passed: boolean; output: 
       {
         cwd: copy,
         // What a failure leaves for people goes with the copy.
-        env: { ...Object.fromEntries(inherited), ...environment, TMPDIR: copy },
+        env: {
+          ...Object.fromEntries(inherited),
+          ...environment,
+          SETTINGS: JSON.stringify(settings ?? {}),
+          TMPDIR: copy,
+        },
         timeout: 100_000,
         maxBuffer: 1 << 28,
       },
@@ -133,15 +142,15 @@ function run(copy: string, tests: string[]): Promise<{ passed: boolean; output: 
 }
 
 for (const mutation of mutations) {
-  const { name, tests, says, whyNot } = mutation
+  const { name, says, whyNot } = mutation
   test.skipIf(whyNot)(
     `${name}: the tests notice${whyNot === undefined ? '' : `: ${whyNot}`}`,
     { timeout: 120_000 * TRIES },
     async () => {
       const copy = copyOfSources()
       mutate(copy, mutation)
-      let { passed, output } = await run(copy, tests)
-      for (let tries = 1; passed && tries < TRIES; tries++) ({ passed, output } = await run(copy, tests))
+      let { passed, output } = await run(copy, mutation)
+      for (let tries = 1; passed && tries < TRIES; tries++) ({ passed, output } = await run(copy, mutation))
       expect(passed, output).toBe(false)
       expect(output).toMatch(says)
     },

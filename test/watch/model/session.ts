@@ -1,56 +1,57 @@
 import { basename } from 'node:path'
-import { type Change, formatMask } from '../../../src/index.ts'
+import { type Change, formatMask, type Kind } from '../../../src/index.ts'
+import { AppliedAlone } from '../applied_alone.ts'
 import { inWords } from '../support.ts'
-import type { Observe, Observer } from './observer.ts'
-import { divergences, snapshot } from './snapshot.ts'
-import { TreeReplay } from './tree_replay.ts'
-import { count } from './writers.ts'
+import { type Settings, SHAPES } from './settings.ts'
+import { isIgnored } from './watching/ignore_rules.mjs'
+import type { Observe, Observer } from './watching/observer.ts'
+import { namesOf } from './world/plant.ts'
+import { contentsOf, divergences, type Snapshot, snapshot, snapshotOfFiles } from './world/snapshot.ts'
+import { rootsOf, type World } from './world/world.ts'
+import { count, type Writers } from './world/writers.ts'
 
 // Far longer than it takes, and shorter than a test may: a watcher that hangs is to be told from one that is slow.
 const PATIENCE_MS = 20_000
-// Of what is wrong, and of the changes that have to do with it.
-const ENOUGH = 15
+const PATIENCE_OF_LARGE_MS = 100_000
+// Of what is wrong, and of the changes told about one name of it: a failure is to be read at a glance.
+const MOST_DIFFERENCES = 5
+const MOST_CHANGES = 8
 
-export interface SessionOptions {
-  /** fs.inotify.max_queued_events. */
-  queue: number
-  observe: Observe
-}
-
-/** A watcher of a tree, and a replay of what it tells. */
+/** A watcher of a tree, and a consumer that applies each change alone. */
 export class Session implements AsyncDisposable {
   readonly changes: Change[] = []
   /** A line for each thing that is wrong. */
   readonly wrong: string[] = []
+  overflows = 0
+  readonly #settings: Settings
+  readonly #observe: Observe
   readonly #tree: string
-  readonly #options: SessionOptions
-  readonly #replay: TreeReplay
+  readonly #roots: string[]
+  readonly #patience: number
+  #believed: AppliedAlone
+  // Roots that are files, and are not there.
+  readonly #lost = new Set<string>()
+  readonly #misfits: Array<{ what: string; change: Change }> = []
   #observer: Observer | undefined
   #started: Promise<void> = Promise.resolve()
   #meanwhile: Array<Promise<void>> = []
 
-  constructor(tree: string, options: SessionOptions) {
-    this.#tree = tree
-    this.#options = options
-    this.#replay = new TreeReplay(tree)
+  constructor(world: World, settings: Settings, observe: Observe) {
+    this.#settings = settings
+    this.#observe = observe
+    this.#tree = world.tree
+    this.#roots = rootsOf(settings, world)
+    this.#believed = new AppliedAlone(...this.#roots)
+    this.#patience = Object.keys(SHAPES[settings.shape]).length > 0 ? PATIENCE_OF_LARGE_MS : PATIENCE_MS
   }
 
-  get overflows(): number {
-    return this.#replay.overflows
-  }
-
-  /** With `initial` the replay starts from nothing, and anything may be going on; without, nobody may be writing yet. */
+  /** With `initial` the consumer starts from nothing, and anything may be going on; without, nobody may be writing yet. */
   async start(initial: boolean): Promise<void> {
-    const { queue, observe } = this.#options
-    const observer = observe(this.#tree, { initial, queue })
-    this.#observer = observer
-    observer.on('changes', (changes) => {
-      this.changes.push(...changes)
-      this.#replay.apply(changes)
-    })
-    this.#started = inTime('ready', observer.ready)
+    const watched = { roots: this.#roots, initial, settings: this.#settings }
+    this.#observer = this.#observe(watched, (changes, at) => this.#take(changes, at))
+    this.#started = this.#inTime('ready', this.#observer.ready)
     await this.#started
-    if (!initial) this.#replay.adopt(snapshot(this.#tree))
+    if (!initial) this.#adopt(this.#reality())
   }
 
   /** Starts, or asks for all so far, while the writers go on. */
@@ -60,57 +61,83 @@ export class Session implements AsyncDisposable {
   }
 
   /** Nobody writes any more: compares what was told with what is, and begins anew from there. */
-  async settle(linked: ReadonlySet<bigint>, renamed: ReadonlyMap<string, number>): Promise<void> {
+  async settle({ linked, wrote, renamed }: Writers): Promise<void> {
     try {
       await Promise.all(this.#meanwhile.splice(0))
       await this.#sync()
-      const real = snapshot(this.#tree)
-      this.#judge(divergences(this.#replay, real, linked))
+      const real = this.#reality()
+      const believed = new Map([...this.#believed.entries].filter(([path]) => !this.#lost.has(path)))
+      this.#judge(divergences(believed, real, { linked, at: wrote }))
       this.#judgePairs(renamed)
       const told = this.changes.length
       await this.#sync()
-      for (const late of this.changes.slice(told, told + ENOUGH))
+      for (const late of this.changes.slice(told, told + MOST_DIFFERENCES))
         this.wrong.push(`told after sync(): ${this.#describe(late)}`)
-      this.#replay.adopt(real)
+      this.#adopt(real)
     } catch (error) {
       this.wrong.push(String(error))
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#observer !== undefined) await inTime('close()', this.#observer.close())
+    if (this.#observer !== undefined) await this.#inTime('close()', this.#observer.close())
+  }
+
+  #take(changes: Change[], at: number): void {
+    for (const change of changes) {
+      this.changes.push(change)
+      if (change.type === 'overflow') this.overflows++
+      const what = this.#go(change) ?? this.#believed.misfit(change, at)
+      if (what !== undefined) this.#misfits.push({ what, change })
+    }
+  }
+
+  /** A root that is a file may go and come; no other does. */
+  #go({ type, path }: Change): string | undefined {
+    if (type !== 'lost' && type !== 'restored') return undefined
+    if (this.#settings.roots !== 'files') return `${type} ${path}: the root never went`
+    if (this.#lost.has(path) === (type === 'lost')) return `${type} ${path}: as it was already`
+    if (type === 'lost') this.#lost.add(path)
+    else this.#lost.delete(path)
+    return undefined
+  }
+
+  #reality(): Snapshot {
+    if (this.#settings.roots === 'files') return snapshotOfFiles(this.#roots)
+    const { followSymlinks, ignore } = this.#settings
+    const ignores = (path: string, kind: Kind) => isIgnored(ignore, this.#roots[0] as string, path, kind)
+    const options = { names: namesOf(this.#settings), followSymlinks, ignores }
+    return new Map(this.#roots.flatMap((root) => [...snapshot(root, options)]))
+  }
+
+  #adopt(real: Snapshot): void {
+    // A root that is lost is still known to be a file.
+    const lost = [...this.#lost].map((path) => [path, 'file'] as const)
+    this.#believed = new AppliedAlone(...this.#roots).adopt(lost).adopt(contentsOf(real))
   }
 
   async #sync(): Promise<void> {
-    if (this.#observer !== undefined) await inTime('sync()', this.#observer.sync())
+    if (this.#observer !== undefined) await this.#inTime('sync()', this.#observer.sync())
   }
 
   #judge(found: ReturnType<typeof divergences>): void {
-    const { faults } = this.#replay
-    for (const { path, what } of found.slice(0, ENOUGH)) {
-      this.wrong.push(`${JSON.stringify(path)} ${what}`)
-    }
-    for (const { what, change, afterOverflow } of faults.slice(0, ENOUGH)) {
-      this.wrong.push(`${what}: ${this.#describe(change)}${afterOverflow ? ' (after an overflow)' : ''}`)
-    }
-    const paths = [
-      ...found.slice(0, 2).map(({ path }) => path),
-      ...faults.slice(0, 2).map(({ change }) => change.path.slice(this.#tree.length + 1)),
-    ]
-    for (const path of new Set(paths)) {
-      const about = this.changes
-        .map((change, i) => ({ change, i }))
-        .filter(({ change }) => this.#concerns(change, path))
-      this.wrong.push(
-        `-- told of ${JSON.stringify(path)} and what is above it, ${about.length} changes, the last of them:`,
-      )
-      for (const { change, i } of about.slice(-2 * ENOUGH))
-        this.wrong.push(`   ${i} ${this.#describe(change)}`)
-    }
+    for (const { what } of this.#misfits.slice(0, MOST_DIFFERENCES)) this.wrong.push(this.#short(what))
+    for (const { path, what } of found.slice(0, MOST_DIFFERENCES))
+      this.wrong.push(this.#short(`${path} ${what}`))
+    const [first] = [...this.#misfits.map(({ change }) => change.path), ...found.map(({ path }) => path)]
+    if (first === undefined) return
+    const about = this.changes
+      .map((change, i) => `   ${i} ${this.#describe(change)}`)
+      .filter((_, i) => this.#concerns(this.changes[i] as Change, first))
+    this.wrong.push(
+      this.#short(`-- of ${first} and what is above it ${about.length} changes were told, the last of them:`),
+      ...about.slice(-MOST_CHANGES),
+    )
   }
 
-  /** No rename may be told that was none: a half that is paired with another's. */
+  /** No rename may be told that was none: a half that is paired with another's. What is seen at two places is told of both. */
   #judgePairs(renamed: ReadonlyMap<string, number>): void {
+    if (this.#settings.binds || this.#settings.followSymlinks) return
     const told = new Map<string, number>()
     for (const change of this.changes) {
       if (change.type === 'rename' && change.source === 'inotify')
@@ -128,7 +155,7 @@ export class Session implements AsyncDisposable {
   }
 
   #concerns(change: Change, path: string): boolean {
-    const isAbove = (told: string) => `${this.#tree}/${path}/`.startsWith(`${told}/`)
+    const isAbove = (told: string) => `${path}/`.startsWith(`${told}/`)
     if (change.type === 'exchange' && isAbove(change.other)) return true
     return isAbove(change.path) || (change.type === 'rename' && isAbove(change.from))
   }
@@ -137,16 +164,22 @@ export class Session implements AsyncDisposable {
     const mask = 'mask' in change && change.mask !== 0 ? ` ${formatMask(change.mask)}` : ''
     return `${inWords(change, this.#tree)} (${change.source}${mask})`
   }
-}
 
-async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took more than ${PATIENCE_MS} ms`)), PATIENCE_MS)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
+  #short(line: string): string {
+    const relative = line.replaceAll(`${this.#tree}/`, '')
+    return relative.length > 400 ? `${relative.slice(0, 200)} ... ${relative.slice(-200)}` : relative
+  }
+
+  async #inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const tooLate = () => reject(new Error(`${what} took more than ${this.#patience} ms`))
+      timer = setTimeout(tooLate, this.#patience)
+    })
+    try {
+      return await Promise.race([promise, late])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 }

@@ -17,8 +17,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
-import { divergences, snapshot } from '../model/snapshot.ts'
-import { TreeReplay } from '../model/tree_replay.ts'
+import { AppliedAlone } from '../applied_alone.ts'
+import { contentsOf, divergences, snapshot } from '../model/world/snapshot.ts'
 import { RENAME_EXCHANGE, randomFrom, renameWith, story, watching } from '../support.ts'
 
 // Nothing is polled but by sync().
@@ -228,8 +228,7 @@ test.each([['recursive', true] as const, ['flat', false] as const])(
     })
     onTestFinished(() => spy.mockRestore())
     const options = { ...BY_HAND, recursive }
-    const replay = new TreeReplay(root)
-    replay.adopt(snapshot(root))
+    const believed = new AppliedAlone(root).adopt(contentsOf(snapshot(root)))
     const [some, all] = [await watching(root, options), await watching(root, options)]
     for (let round = 0; round < 150; round++) {
       const done: string[] = []
@@ -244,9 +243,9 @@ test.each([['recursive', true] as const, ['flat', false] as const])(
         changes.map(({ type, ...more }) => `${type} ${Object(more).kind}`).sort()
       expect(kinds(found), what).toEqual(kinds(expected))
       if (!recursive) continue
-      replay.apply(found)
-      expect(divergences(replay, snapshot(root)), what).toEqual([])
-      expect(replay.faults, what).toEqual([])
+      const misfits = found.flatMap((change) => believed.misfit(change) ?? [])
+      expect(misfits, what).toEqual([])
+      expect(divergences(believed.entries, snapshot(root)), what).toEqual([])
     }
   },
 )

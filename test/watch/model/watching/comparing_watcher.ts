@@ -1,22 +1,27 @@
-import { EventEmitter } from 'node:events'
-import { dirname, join } from 'node:path'
-import type { Change } from '../../../src/index.ts'
-import type { Observer } from './observer.ts'
-import { type Seen, type Snapshot, snapshot } from './snapshot.ts'
+import { dirname } from 'node:path'
+import type { Change } from '../../../../src/index.ts'
+import { type Seen, type Snapshot, snapshot } from '../world/snapshot.ts'
+import type { Observer, Tell } from './observer.ts'
 
 /**
  * The simplest watcher that keeps the contract once nobody writes any more: it compares snapshots when it is asked to. With it the
  * model test's own machinery is tested: `spoil` makes it tell something else than it should.
  */
-export class ComparingWatcher extends EventEmitter<{ changes: [Change[]] }> implements Observer {
+export class ComparingWatcher implements Observer {
   readonly ready: Promise<void>
   readonly #root: string
+  readonly #tell: Tell
   readonly #spoil: (changes: Change[]) => Change[]
   #known: Snapshot = new Map()
 
-  constructor(root: string, initial: boolean, spoil: (changes: Change[]) => Change[] = (changes) => changes) {
-    super()
+  constructor(
+    root: string,
+    initial: boolean,
+    tell: Tell,
+    spoil: (changes: Change[]) => Change[] = (changes) => changes,
+  ) {
     this.#root = root
+    this.#tell = tell
     this.#spoil = spoil
     if (!initial) this.#known = snapshot(root)
     this.ready = Promise.resolve()
@@ -31,7 +36,7 @@ export class ComparingWatcher extends EventEmitter<{ changes: [Change[]] }> impl
     }
     const changes = this.#spoil(this.#compare(now))
     this.#known = now
-    if (changes.length > 0) this.emit('changes', changes)
+    if (changes.length > 0) this.#tell(changes, Date.now())
   }
 
   async close(): Promise<void> {}
@@ -39,7 +44,7 @@ export class ComparingWatcher extends EventEmitter<{ changes: [Change[]] }> impl
   #compare(now: Snapshot): Change[] {
     const changes: Change[] = []
     const report = (type: 'create' | 'modify' | 'attrib' | 'delete', path: string, { kind }: Seen) =>
-      changes.push({ type, path: join(this.#root, path), kind, mask: 0, source: 'rescan' })
+      changes.push({ type, path, kind, mask: 0, source: 'rescan' })
     const gone = new Set<string>()
     for (const [path, before] of this.#known) {
       if (now.get(path)?.kind === before.kind) continue

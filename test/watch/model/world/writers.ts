@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
-import { compile } from '../../support/compile.ts'
+import { compile } from '../../../support/compile.ts'
 import type { Script } from './operations.ts'
 
 interface Writer {
@@ -9,20 +9,35 @@ interface Writer {
   lines: Interface
 }
 
-/** Processes that change one tree at the same time: ../../native/tree_writer.c. */
+/** Processes that change one tree at the same time: ../../../native/tree_writer.c. */
 export class Writers implements AsyncDisposable {
   /** Inodes that have or had two names: a write by one is not told of the other. */
   readonly linked = new Set<bigint>()
+  /** When a file was last written, by its inode number, in ms of Date.now(): a time before that write. */
+  readonly wrote = new Map<bigint, number>()
   /** How often something was renamed within the tree, by the old name and the new one: directories may go by other names by now. */
   readonly renamed = new Map<string, number>()
   readonly #writers: Writer[]
 
-  /** `outside`: a directory on the same filesystem that nobody watches. */
-  constructor(count: number, tree: string, outside: string) {
+  readonly #names: 'utf8' | 'latin1'
+
+  /**
+   * `outside`: a directory on the same filesystem that nobody watches. `names`: the bytes of names; with 'latin1' some are no UTF-8. `last`: a
+   * directory that the last of the writers is at work in, open in this process.
+   */
+  constructor(
+    count: number,
+    tree: string,
+    outside: string,
+    names: 'utf8' | 'latin1' = 'utf8',
+    last?: number,
+  ) {
+    this.#names = names
     const program = compile('tree_writer')
     this.#writers = Array.from({ length: count }, (_, i) => {
-      const child = spawn(program, [tree, outside, String(i)], { stdio: ['pipe', 'pipe', 'inherit'] })
-      return { process: child, lines: createInterface(child.stdout) }
+      const top = last !== undefined && i === count - 1 ? `/proc/${process.pid}/fd/${last}` : tree
+      const child = spawn(program, [top, outside, String(i)], { stdio: ['pipe', 'pipe', 'inherit'] })
+      return { process: child, lines: createInterface(child.stdout.setEncoding(names)) }
     })
   }
 
@@ -54,10 +69,11 @@ export class Writers implements AsyncDisposable {
     const done = new Promise<number>((resolve, reject) => {
       const failed = () => reject(new Error('a writer ended; it has said why'))
       const hear = (line: string) => {
-        const [word, value] = line.split(' ')
+        const [word, value, ms] = line.split(' ')
         if (line.startsWith('renamed\t')) count(this.renamed, line.slice('renamed\t'.length))
         else if (word === 'mark') marked()
         else if (word === 'linked') this.linked.add(BigInt(value as string))
+        else if (word === 'wrote') this.#write(BigInt(value as string), Number(ms))
         else if (word === 'done') {
           lines.off('line', hear)
           child.off('exit', failed)
@@ -67,8 +83,13 @@ export class Writers implements AsyncDisposable {
       lines.on('line', hear)
       child.once('exit', failed)
     })
-    child.stdin?.write(`${[...script.map((fields) => fields.join('\t')), 'run'].join('\n')}\n`)
+    child.stdin?.write(`${[...script.map((fields) => fields.join('\t')), 'run'].join('\n')}\n`, this.#names)
     return done
+  }
+
+  /** The lines of several writers come in any order. */
+  #write(ino: bigint, ms: number): void {
+    this.wrote.set(ino, Math.max(ms, this.wrote.get(ino) ?? 0))
   }
 }
 

@@ -1,0 +1,251 @@
+import { randomFrom } from '../support.ts'
+
+/** What varies from round to round. Pure data: a round is played again from these and a seed. */
+export interface Settings {
+  filesystem: 'ext4' | 'overlay' | 'tmpfs'
+  /** What is there beforehand: see {@link SHAPES}. */
+  shape: ShapeName
+  /** 'nested': one lies in the other. 'files': some of the names that are written. */
+  roots: 'one' | 'two' | 'nested' | 'files'
+  /** One directory is mounted at two places in the tree. */
+  binds: boolean
+  writers: 1 | 4
+  /** Whether names are exchanged (RENAME_EXCHANGE). */
+  exchanges: boolean
+  /** Of all writers together. */
+  operations: number
+  /** 'before' the writers begin, or 'amid' their work: then what the watcher found is what it told. */
+  start: 'before' | 'amid'
+  source: 'inotify' | 'poll' | 'inotify+poll'
+  /** ms between polls. */
+  interval: number
+  hash: boolean
+  /** fs.inotify.max_queued_events. */
+  queue: 16 | 64 | 256 | 16384
+  /** How many watches there are to be had (user.max_inotify_watches); 0: as many as are asked for. */
+  watches: number
+  /** Where the watcher runs. 'process': in a user namespace of its own. */
+  host: 'here' | 'worker' | 'process'
+  /** 'slow': an iterator that lags behind. */
+  consumer: 'listener' | 'slow'
+  /** How many entries are held unpacked; 0: as many as usual. */
+  entryCache: number
+  followSymlinks: boolean
+  /** ms. */
+  settle: number
+  /** The form of the rule. */
+  ignore: 'nothing' | 'prefix' | 'pattern' | 'function'
+  /** 'buffer': some names are no UTF-8. */
+  encoding: 'utf8' | 'buffer'
+}
+
+export type ShapeName = 'small' | 'crowded' | 'deep' | 'large' | 'million' | 'abyss'
+
+/** What there is besides three levels of directories. */
+export interface Shape {
+  /** In one directory. */
+  files?: number
+  /** Directories in each other. */
+  levels?: number
+  /** Of 100 files each. */
+  directories?: number
+}
+
+export const SHAPES: Readonly<Record<ShapeName, Shape>> = {
+  small: {},
+  crowded: { files: 20_000 },
+  deep: { levels: 300 },
+  large: { directories: 2000 },
+  // One directory of a million names, and the deepest that is promised: only if asked for.
+  million: { files: 1_000_000 },
+  abyss: { levels: 5000 },
+}
+
+/** What most users have. What of a round's settings differs from it is what it is about. */
+export const ORDINARY: Settings = {
+  filesystem: 'tmpfs',
+  shape: 'small',
+  roots: 'one',
+  binds: false,
+  writers: 4,
+  exchanges: true,
+  operations: 2000,
+  start: 'before',
+  source: 'inotify',
+  interval: 1_000_000,
+  hash: false,
+  queue: 16384,
+  watches: 0,
+  host: 'here',
+  consumer: 'listener',
+  entryCache: 0,
+  followSymlinks: false,
+  settle: 0,
+  ignore: 'nothing',
+  encoding: 'utf8',
+}
+
+/** Each value as often as it stands there. */
+type Choices = { [Name in keyof Settings]: ReadonlyArray<readonly [value: Settings[Name], weight: number]> }
+
+const CHOICES: Choices = {
+  filesystem: [
+    ['tmpfs', 3],
+    ['ext4', 2],
+    ['overlay', 1],
+  ],
+  shape: [
+    ['small', 120],
+    ['crowded', 6],
+    ['deep', 6],
+    ['large', 2],
+  ],
+  roots: [
+    ['one', 6],
+    ['two', 1],
+    ['nested', 1],
+    ['files', 1],
+  ],
+  binds: [
+    [false, 7],
+    [true, 1],
+  ],
+  writers: [
+    [4, 4],
+    [1, 1],
+  ],
+  exchanges: [
+    [true, 4],
+    [false, 1],
+  ],
+  operations: [
+    [2000, 4],
+    [200, 1],
+  ],
+  start: [
+    ['before', 2],
+    ['amid', 1],
+  ],
+  source: [
+    ['inotify', 3],
+    ['poll', 1],
+    ['inotify+poll', 1],
+  ],
+  interval: [
+    [50, 1],
+    [1_000_000, 1],
+  ],
+  hash: [
+    [false, 9],
+    [true, 1],
+  ],
+  queue: [
+    [16, 2],
+    [64, 1],
+    [256, 1],
+    [16384, 3],
+  ],
+  watches: [
+    [0, 8],
+    [12, 1],
+    [40, 1],
+  ],
+  host: [
+    ['here', 6],
+    ['worker', 2],
+    ['process', 2],
+  ],
+  consumer: [
+    ['listener', 4],
+    ['slow', 1],
+  ],
+  entryCache: [
+    [0, 2],
+    [1, 1],
+    [50, 1],
+  ],
+  followSymlinks: [
+    [false, 6],
+    [true, 1],
+  ],
+  settle: [
+    [0, 4],
+    [20, 1],
+  ],
+  ignore: [
+    ['nothing', 6],
+    ['prefix', 1],
+    ['pattern', 1],
+    ['function', 1],
+  ],
+  encoding: [
+    ['utf8', 4],
+    ['buffer', 1],
+  ],
+}
+
+/** What does not hold yet, with the finds that say why. UNSOLVED=1 draws it as well; an entry goes when it is solved. */
+const UNSOLVED: ReadonlyArray<(settings: Settings) => boolean> = [
+  ({ followSymlinks }) => followSymlinks,
+  ({ roots }) => roots === 'nested',
+  // A directory in the place of a polled file is listed, and told, before it is said that the file is lost.
+  ({ roots, source }) => roots === 'files' && source !== 'inotify',
+  // An exchange that a poll or a rescan finds.
+  ({ ignore, exchanges, source, queue }) =>
+    ignore !== 'nothing' && exchanges && (source !== 'inotify' || queue < 16384),
+]
+
+/** What cannot be together. */
+const CONTRADICTIONS: ReadonlyArray<(settings: Settings) => boolean> = [
+  // The limit is that of a user namespace, and from there no other can be reached.
+  ({ watches, host }) => watches > 0 !== (host === 'process'),
+  ({ host, filesystem, binds }) => host === 'process' && (filesystem === 'overlay' || binds),
+  ({ watches, source }) => watches > 0 && source !== 'inotify',
+  // What is planted is copied into the namespace.
+  ({ filesystem, binds, shape }) => (filesystem === 'overlay' || binds) && shape !== 'small',
+  ({ filesystem, binds }) => filesystem === 'overlay' && binds,
+  ({ roots, binds, shape, followSymlinks }) =>
+    roots !== 'one' && (binds || shape !== 'small' || followSymlinks),
+  // A root is a file or a directory for good: it has to be there at the start. No rule is about roots.
+  ({ roots, start, ignore }) => roots === 'files' && (start === 'amid' || ignore !== 'nothing'),
+  // Links lead to places outside of the tree, which cannot be copied; and the rules are about places, not links.
+  ({ followSymlinks, filesystem, binds, shape, ignore }) =>
+    followSymlinks && (filesystem === 'overlay' || binds || shape !== 'small' || ignore !== 'nothing'),
+  // Files are read whole in each pass.
+  ({ hash, source }) => hash && source === 'inotify',
+  ({ interval, source }) => interval < 1_000_000 && source === 'inotify',
+  ({ queue, source }) => queue < 16384 && source === 'poll',
+]
+
+/**
+ * The settings with this number, but for those that are given. `isPossible`: on this machine. Throws if no settings fit those given.
+ */
+export function settingsFrom(
+  seed: number,
+  given: Partial<Settings> = {},
+  isPossible: (settings: Settings) => boolean = () => true,
+): Settings {
+  const random = randomFrom(seed)
+  const unsolved = process.env.UNSOLVED === undefined ? UNSOLVED : []
+  for (let tries = 0; tries < 100_000; tries++) {
+    const drawn = { ...draw(random), ...given }
+    if ([...CONTRADICTIONS, ...unsolved].every((holds) => !holds(drawn)) && isPossible(drawn)) return drawn
+  }
+  throw new Error(`no settings are possible with ${JSON.stringify(given)}`)
+}
+
+function draw(random: (n: number) => number): Settings {
+  const pick = <T>(choices: ReadonlyArray<readonly [T, number]>): T => {
+    const all = choices.flatMap(([value, weight]) => Array<T>(weight).fill(value))
+    return all[random(all.length)] as T
+  }
+  const drawn = Object.entries(CHOICES).map(([name, choices]) => [name, pick<unknown>(choices)])
+  return { ...ORDINARY, ...Object.fromEntries(drawn) }
+}
+
+/** What differs from {@link ORDINARY}, as JSON. */
+export function brief(settings: Settings): string {
+  const ordinary = new Map<string, unknown>(Object.entries(ORDINARY))
+  const special = Object.entries(settings).filter(([name, value]) => ordinary.get(name) !== value)
+  return JSON.stringify(Object.fromEntries(special))
+}

@@ -1,0 +1,109 @@
+// A watcher with a round's settings, of whichever build of the library: in a test's own thread, in a worker, in a process of its own.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ignoreOption } from './ignore_rules.mjs'
+import { withQueueLimit } from './queue_limit.mjs'
+
+/** @typedef {import('../../../../src/index.ts').Change} Change */
+/** @typedef {import('../../../../src/index.ts').Change<Buffer>} ChangeOfBytes */
+/** @typedef {import('./observer.ts').Observer} Observer */
+/** @typedef {import('./observer.ts').WatchedRoots} WatchedRoots */
+/** @typedef {import('./observer.ts').Tell} Tell */
+/**
+ * What is used of the library.
+ *
+ * @typedef {Object} Library
+ * @property {typeof import('../../../../src/watch/watcher.ts').Watcher} Watcher
+ * @property {typeof import('../../../../src/watch/linux.ts').linux} linux
+ * @property {typeof import('../../../../src/index.ts').Inotify} Inotify
+ */
+
+// A queue that is to overflow has no guard thread, which may empty it in time or not: that would be up to the scheduler.
+const UNGUARDED = 64
+// What a slow consumer does with an array of changes takes so many ms.
+const SLOWNESS = 5
+
+/**
+ * @param {Library} library
+ * @param {WatchedRoots} watched
+ * @param {Tell} tell
+ * @returns {Observer}
+ */
+export function host({ Watcher, linux, Inotify }, { roots, initial, settings }, tell) {
+  const { queue, source, entryCache, followSymlinks, settle, interval, hash, encoding } = settings
+  const system = {
+    ...linux,
+    choose: async () => ({ backend: source, why: 'a test' }),
+    entryCacheSize: entryCache || linux.entryCacheSize,
+    openInotify: (/** @type {object} */ options) =>
+      withQueueLimit(
+        queue,
+        () => new Inotify(queue > UNGUARDED ? options : { ...options, maxQueuedBytes: 0 }),
+      ),
+  }
+  const ignore = ignoreOption(settings.ignore, /** @type {string} */ (roots[0]))
+  const options = { recursive: true, initial, followSymlinks, settle, interval, hash, encoding, ignore }
+  const watcher = new Watcher(roots, options, system)
+  // Where there is no watch left, that is said: it is no failure.
+  watcher.on('error', () => {})
+  const said = (/** @type {Change[]} */ changes) => tell(changes.map(asText), Date.now())
+  return settings.consumer === 'slow' ? slow(watcher, said) : quick(watcher, said)
+}
+
+/**
+ * @param {import('../../../../src/watch/watcher.ts').Watcher} watcher
+ * @param {(changes: Change[]) => void} said
+ * @returns {Observer}
+ */
+function quick(watcher, said) {
+  watcher.on('changes', said)
+  return { ready: watcher.ready, sync: () => watcher.sync(), close: () => watcher.close() }
+}
+
+/**
+ * An iterator that lags behind until it is asked for all.
+ *
+ * @param {import('../../../../src/watch/watcher.ts').Watcher} watcher
+ * @param {(changes: Change[]) => void} said
+ * @returns {Observer}
+ */
+function slow(watcher, said) {
+  let [reported, taken, hurried] = [0, 0, 0]
+  let caughtUp = () => {}
+  watcher.on('changes', () => void reported++)
+  const lagging = (async () => {
+    for await (const changes of watcher) {
+      said(changes)
+      taken++
+      if (hurried === 0) await sleep(SLOWNESS)
+      if (taken >= reported) caughtUp()
+    }
+  })()
+  return {
+    ready: watcher.ready,
+    async sync() {
+      hurried++
+      await watcher.sync()
+      // 'changes' are emitted behind what was queued before.
+      await new Promise((resolve) => setImmediate(resolve))
+      while (taken < reported) await new Promise((resolve) => (caughtUp = () => resolve(undefined)))
+      hurried--
+    },
+    async close() {
+      await watcher.close()
+      await lagging
+    },
+  }
+}
+
+/**
+ * Bytes of paths as latin1.
+ *
+ * @param {Change | ChangeOfBytes} change
+ * @returns {Change}
+ */
+function asText(change) {
+  if (typeof change.path === 'string') return /** @type {Change} */ (change)
+  const names = Object.entries(change).filter(([, value]) => value instanceof Uint8Array)
+  const texts = names.map(([name, value]) => [name, Buffer.from(value).toString('latin1')])
+  return { ...change, ...Object.fromEntries(texts) }
+}

@@ -1,0 +1,167 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs'
+import type { Kind } from '../../../../src/index.ts'
+import type { Belief } from '../../applied_alone.ts'
+
+/** An entry as it is. */
+export interface Seen {
+  kind: Kind
+  /** Of a link, where links are followed: what it leads to, if that is no directory. */
+  leadsTo?: Kind
+  /** A file's bytes as latin1, a link's target; '' of others. */
+  content: string
+  ino: bigint
+  ctime: bigint
+}
+
+/** A tree as it is: absolute paths, parents before what is in them. */
+export type Snapshot = Map<string, Seen>
+
+export interface SnapshotOptions {
+  /** latin1: names are known by their bytes. */
+  names?: 'utf8' | 'latin1'
+  /** A link to a directory is that directory, unless it lies in it. */
+  followSymlinks?: boolean
+  ignores?: (path: string, kind: Kind) => boolean
+}
+
+/** To be taken when nobody changes the tree. By descriptors: it may be deeper than a path can be long. */
+export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot {
+  const { names = 'utf8', followSymlinks = false, ignores = () => false } = options
+  const found: Snapshot = new Map()
+  const bytes = (path: string) => (names === 'utf8' ? path : Buffer.from(path, names))
+  const enter = (path: string, at: string, above: readonly string[]) => {
+    const fd = openSync(bytes(at), constants.O_RDONLY | constants.O_DIRECTORY)
+    try {
+      const here = identityOf(fstatSync(fd, { bigint: true }))
+      for (const name of readdirSync(`/proc/self/fd/${fd}`, names as 'utf8')) {
+        const [entry, place] = [`${path}/${name}`, `/proc/self/fd/${fd}/${name}`]
+        const stats = lstatSync(bytes(place), { bigint: true })
+        const target = followSymlinks && stats.isSymbolicLink() ? targetOf(bytes(place)) : undefined
+        const isDirectory = target?.isDirectory() && ![...above, here].includes(identityOf(target))
+        const seen = look(target !== undefined && isDirectory ? target : stats, bytes(place))
+        if (ignores(entry, seen.kind)) continue
+        found.set(entry, target === undefined || target.isDirectory() ? seen : behindLink(seen, target))
+        if (seen.kind === 'directory') enter(entry, place, [...above, here])
+      }
+    } finally {
+      closeSync(fd)
+    }
+  }
+  enter(root, root, [])
+  return found
+}
+
+/** Roots that are files, as they are; those that are none are left out. */
+export function snapshotOfFiles(roots: readonly string[]): Snapshot {
+  const found: Snapshot = new Map()
+  for (const root of roots) {
+    const stats = targetOf(root)
+    if (stats !== undefined && !stats.isDirectory()) found.set(root, look(stats, root))
+  }
+  return found
+}
+
+const identityOf = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`
+
+/** undefined: the path leads nowhere, or round in a circle. */
+function targetOf(path: string | Buffer): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true })
+  } catch {
+    return undefined
+  }
+}
+
+function kindOf(stats: BigIntStats): Kind {
+  if (stats.isDirectory()) return 'directory'
+  if (stats.isSymbolicLink()) return 'symlink'
+  return stats.isFile() ? 'file' : 'other'
+}
+
+function look(stats: BigIntStats, path: string | Buffer): Seen {
+  const kind = kindOf(stats)
+  const content =
+    kind === 'symlink'
+      ? readlinkSync(path)
+      : kind === 'file' && stats.size > 0n
+        ? readFileSync(path, 'latin1')
+        : ''
+  return { kind, content, ino: stats.ino, ctime: stats.ctimeNs }
+}
+
+/** A write to what a link leads to is one to the link. */
+function behindLink(seen: Seen, target: BigIntStats): Seen {
+  return { ...seen, ino: target.ino, leadsTo: kindOf(target) }
+}
+
+/** A path of which something else is believed than is there. */
+export interface Divergence {
+  path: string
+  what: string
+}
+
+/** What is known of files by their inode numbers. */
+export interface Written {
+  /** Those that have or had two names: a write by one name is told of that name alone. */
+  linked?: ReadonlySet<bigint>
+  /** When they were last written, in ms of Date.now(): a time before that write. */
+  at?: ReadonlyMap<bigint, number>
+}
+
+// Date.now() leaves out what is less than 1 ms.
+const TICK_MS = 1
+
+/**
+ * How what is believed differs from what is: in names, in kinds, and where a file holds something else than it did, or was written, and nothing
+ * was told of it since.
+ */
+export function divergences(
+  believed: ReadonlyMap<string, Belief>,
+  real: Snapshot,
+  { linked = new Set(), at = new Map() }: Written = {},
+): Divergence[] {
+  const found: Divergence[] = []
+  for (const [path, { kind }] of believed) {
+    if (!real.has(path)) found.push({ path, what: `a ghost: believed to be a ${kind}` })
+  }
+  for (const [path, seen] of real) {
+    const what = differenceOf(believed.get(path), seen, linked.has(seen.ino), at.get(seen.ino) ?? 0)
+    if (what !== undefined) found.push({ path, what })
+  }
+  return found
+}
+
+function differenceOf(
+  belief: Belief | undefined,
+  { kind, leadsTo, content }: Seen,
+  isLinked: boolean,
+  written: number,
+): string | undefined {
+  if (belief === undefined) return `missed: it is a ${kind}`
+  if (belief.kind !== kind && belief.kind !== leadsTo)
+    return `believed to be a ${belief.kind}, and is a ${kind}`
+  if (isLinked || (kind !== 'file' && kind !== 'symlink')) return undefined
+  if (belief.held !== undefined && belief.held !== content)
+    return `not named: it held ${quote(belief.held)}, and holds ${quote(content)}`
+  const late = written - belief.told
+  return late > TICK_MS ? `not told since: written ${late.toFixed(1)} ms after it was last told` : undefined
+}
+
+const quote = (content: string) =>
+  JSON.stringify(content.length > 60 ? `${content.slice(0, 60)}...` : content)
+
+/** As {@link AppliedAlone.adopt} takes it. */
+export function contentsOf(real: Snapshot): Array<[path: string, kind: Kind, held: string]> {
+  return [...real].map(([path, { kind, content }]) => [path, kind, content])
+}
