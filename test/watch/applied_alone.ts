@@ -54,16 +54,18 @@ export class AppliedAlone {
   /** All that is believed to be there, without the roots; parents before what is in them. */
   get entries(): Map<string, Belief> {
     const entries = new Map<string, Belief>()
-    const collect = (path: string, { below }: Place) => {
-      for (const [name, each] of below) {
-        entries.set(`${path}/${name}`, each)
-        collect(`${path}/${name}`, each)
-      }
-    }
+    const directories: Array<[path: string, place: Place]> = []
     for (const root of this.#roots) {
       const top = this.#at(root)
       if (top !== undefined && top.kind !== 'directory') entries.set(root, top)
-      if (top !== undefined) collect(root, top)
+      if (top !== undefined) directories.push([root, top])
+    }
+    // Without recursion: they may lie thousands of levels deep. What is found is gone through as well.
+    for (const [path, { below }] of directories) {
+      for (const [name, each] of below) {
+        entries.set(`${path}/${name}`, each)
+        if (each.below.size > 0) directories.push([`${path}/${name}`, each])
+      }
     }
     return entries
   }

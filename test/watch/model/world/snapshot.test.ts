@@ -13,7 +13,7 @@ function tree(...entries: string[]): Snapshot {
       const [, name, sign = '', content = name] = /^([^/@=]+)([/@]?)(?:=(.*))?$/.exec(entry) as string[]
       const kind: Kind = sign === '/' ? 'directory' : sign === '@' ? 'symlink' : 'file'
       const held = kind === 'directory' ? '' : (content as string)
-      return [`/r/${name}`, { kind, content: held, ctime: 0n, ino: BigInt(i) }]
+      return [`/r/${name}`, { kind, content: held, ino: BigInt(i), nlink: 1n, ctime: 0n, mtime: 0n }]
     }),
   )
 }

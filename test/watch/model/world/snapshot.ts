@@ -21,7 +21,9 @@ export interface Seen {
   /** A file's bytes as latin1, a link's target; '' of others. */
   content: string
   ino: bigint
+  nlink: bigint
   ctime: bigint
+  mtime: bigint
 }
 
 /** A tree as it is: absolute paths, parents before what is in them. */
@@ -35,30 +37,42 @@ export interface SnapshotOptions {
   ignores?: (path: string, kind: Kind) => boolean
 }
 
-/** To be taken when nobody changes the tree. By descriptors: it may be deeper than a path can be long. */
+/** A directory that is being gone through. */
+interface Level {
+  path: string
+  fd: number
+  identity: string
+  names: string[]
+}
+
+/** To be taken when nobody changes the tree. By descriptors, and without recursion: it may be deeper than a path can be long. */
 export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot {
   const { names = 'utf8', followSymlinks = false, ignores = () => false } = options
   const found: Snapshot = new Map()
   const bytes = (path: string) => (names === 'utf8' ? path : Buffer.from(path, names))
-  const enter = (path: string, at: string, above: readonly string[]) => {
+  const levels: Level[] = []
+  const enter = (path: string, at: string) => {
     const fd = openSync(bytes(at), constants.O_RDONLY | constants.O_DIRECTORY)
-    try {
-      const here = identityOf(fstatSync(fd, { bigint: true }))
-      for (const name of readdirSync(`/proc/self/fd/${fd}`, names as 'utf8')) {
-        const [entry, place] = [`${path}/${name}`, `/proc/self/fd/${fd}/${name}`]
-        const stats = lstatSync(bytes(place), { bigint: true })
-        const target = followSymlinks && stats.isSymbolicLink() ? targetOf(bytes(place)) : undefined
-        const isDirectory = target?.isDirectory() && ![...above, here].includes(identityOf(target))
-        const seen = look(target !== undefined && isDirectory ? target : stats, bytes(place))
-        if (ignores(entry, seen.kind)) continue
-        found.set(entry, target === undefined || target.isDirectory() ? seen : behindLink(seen, target))
-        if (seen.kind === 'directory') enter(entry, place, [...above, here])
-      }
-    } finally {
-      closeSync(fd)
-    }
+    const identity = identityOf(fstatSync(fd, { bigint: true }))
+    levels.push({ path, fd, identity, names: readdirSync(`/proc/self/fd/${fd}`, names as 'utf8') })
   }
-  enter(root, root, [])
+  enter(root, root)
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const name = level.names.pop()
+    if (name === undefined) {
+      closeSync(level.fd)
+      levels.pop()
+      continue
+    }
+    const [path, place] = [`${level.path}/${name}`, `/proc/self/fd/${level.fd}/${name}`]
+    const stats = lstatSync(bytes(place), { bigint: true })
+    const target = followSymlinks && stats.isSymbolicLink() ? targetOf(bytes(place)) : undefined
+    const isCircle = target !== undefined && levels.some(({ identity }) => identity === identityOf(target))
+    const seen = look(target?.isDirectory() && !isCircle ? target : stats, bytes(place))
+    if (ignores(path, seen.kind)) continue
+    found.set(path, target === undefined || target.isDirectory() ? seen : behindLink(seen, target))
+    if (seen.kind === 'directory') enter(path, place)
+  }
   return found
 }
 
@@ -97,7 +111,8 @@ function look(stats: BigIntStats, path: string | Buffer): Seen {
       : kind === 'file' && stats.size > 0n
         ? readFileSync(path, 'latin1')
         : ''
-  return { kind, content, ino: stats.ino, ctime: stats.ctimeNs }
+  const { ino, nlink, ctimeNs: ctime, mtimeNs: mtime } = stats
+  return { kind, content, ino, nlink, ctime, mtime }
 }
 
 /** A write to what a link leads to is one to the link. */
