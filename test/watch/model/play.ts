@@ -1,4 +1,3 @@
-import type { Change } from '../../../src/index.ts'
 import { Session } from './session.ts'
 import { ORDINARY, type Settings } from './settings.ts'
 import { type Observe, observe } from './watching/observer.ts'
@@ -10,8 +9,8 @@ import { Writers } from './world/writers.ts'
 export interface Outcome {
   /** What is wrong, a line each; the first is the worst. None: nothing is. */
   wrong: string[]
-  /** All that was told. */
-  changes: Change[]
+  /** How many changes were told. */
+  told: number
   overflows: number
   /** How many operations were possible. */
   operations: number
@@ -37,6 +36,6 @@ export async function play(
     await session.settle(writers)
     if (session.wrong.length > 0) break
   }
-  const { wrong, changes, overflows } = session
-  return { wrong, changes, overflows, operations }
+  const { wrong, told, overflows } = session
+  return { wrong, told, overflows, operations }
 }

@@ -8,7 +8,7 @@ import type { Observe, Observer } from './watching/observer.ts'
 import { namesOf } from './world/plant.ts'
 import { contentsOf, divergences, type Snapshot, snapshot, snapshotOfFiles } from './world/snapshot.ts'
 import { rootsOf, type World } from './world/world.ts'
-import { count, type Writers } from './world/writers.ts'
+import { count } from './world/writers.ts'
 
 // Far longer than it takes, and shorter than a test may: a watcher that hangs is to be told from one that is slow.
 const PATIENCE_MS = 20_000
@@ -17,12 +17,26 @@ const PATIENCE_OF_LARGE_MS = 100_000
 const MOST_DIFFERENCES = 5
 const MOST_CHANGES = 8
 
+/** What those who write say that they have done. */
+export interface Done {
+  /** See {@link Written}. */
+  linked: ReadonlySet<bigint>
+  wrote: ReadonlyMap<bigint, number>
+  /** Each rename, as in {@link Writers}; undefined: nobody counts them. */
+  renamed: ReadonlyMap<string, number> | undefined
+}
+
 /** A watcher of a tree, and a consumer that applies each change alone. */
 export class Session implements AsyncDisposable {
-  readonly changes: Change[] = []
   /** A line for each thing that is wrong. */
   readonly wrong: string[] = []
+  /** How many changes were told. */
+  told = 0
   overflows = 0
+  // Since the last time that all was compared.
+  #changes: Change[] = []
+  // How often each rename was told, by an event.
+  readonly #pairs = new Map<string, number>()
   readonly #settings: Settings
   readonly #observe: Observe
   readonly #tree: string
@@ -57,21 +71,25 @@ export class Session implements AsyncDisposable {
   /** Starts, or asks for all so far, while the writers go on. */
   meanwhile(): void {
     if (this.#observer === undefined) this.#meanwhile.push(this.start(true))
-    else this.#meanwhile.push(this.#started.then(() => this.#sync()))
+    else this.#meanwhile.push(this.#started.then(() => this.sync()))
+  }
+
+  async sync(): Promise<void> {
+    if (this.#observer !== undefined) await this.#inTime('sync()', this.#observer.sync())
   }
 
   /** Nobody writes any more: compares what was told with what is, and begins anew from there. */
-  async settle({ linked, wrote, renamed }: Writers): Promise<void> {
+  async settle({ linked, wrote, renamed }: Done): Promise<void> {
     try {
       await Promise.all(this.#meanwhile.splice(0))
-      await this.#sync()
+      await this.sync()
       const real = this.#reality()
       const believed = new Map([...this.#believed.entries].filter(([path]) => !this.#lost.has(path)))
       this.#judge(divergences(believed, real, { linked, at: wrote }))
-      this.#judgePairs(renamed)
-      const told = this.changes.length
-      await this.#sync()
-      for (const late of this.changes.slice(told, told + MOST_DIFFERENCES))
+      if (renamed !== undefined) this.#judgePairs(renamed)
+      this.#changes = []
+      await this.sync()
+      for (const late of this.#changes.slice(0, MOST_DIFFERENCES))
         this.wrong.push(`told after sync(): ${this.#describe(late)}`)
       this.#adopt(real)
     } catch (error) {
@@ -85,7 +103,8 @@ export class Session implements AsyncDisposable {
 
   #take(changes: Change[], at: number): void {
     for (const change of changes) {
-      this.changes.push(change)
+      this.told++
+      this.#changes.push(change)
       if (change.type === 'overflow') this.overflows++
       const what = this.#go(change) ?? this.#believed.misfit(change, at)
       if (what !== undefined) this.#misfits.push({ what, change })
@@ -116,38 +135,33 @@ export class Session implements AsyncDisposable {
     this.#believed = new AppliedAlone(...this.#roots).adopt(lost).adopt(contentsOf(real))
   }
 
-  async #sync(): Promise<void> {
-    if (this.#observer !== undefined) await this.#inTime('sync()', this.#observer.sync())
-  }
-
   #judge(found: ReturnType<typeof divergences>): void {
     for (const { what } of this.#misfits.slice(0, MOST_DIFFERENCES)) this.wrong.push(this.#short(what))
     for (const { path, what } of found.slice(0, MOST_DIFFERENCES))
       this.wrong.push(this.#short(`${path} ${what}`))
     const [first] = [...this.#misfits.map(({ change }) => change.path), ...found.map(({ path }) => path)]
     if (first === undefined) return
-    const about = this.changes
-      .map((change, i) => `   ${i} ${this.#describe(change)}`)
-      .filter((_, i) => this.#concerns(this.changes[i] as Change, first))
+    const about = this.#changes
+      .map((change, i) => ({ change, i }))
+      .filter(({ change }) => this.#concerns(change, first))
     this.wrong.push(
       this.#short(`-- of ${first} and what is above it ${about.length} changes were told, the last of them:`),
-      ...about.slice(-MOST_CHANGES),
+      ...about.slice(-MOST_CHANGES).map(({ change, i }) => `   ${i} ${this.#describe(change)}`),
     )
   }
 
   /** No rename may be told that was none: a half that is paired with another's. What is seen at two places is told of both. */
   #judgePairs(renamed: ReadonlyMap<string, number>): void {
     if (this.#settings.binds || this.#settings.followSymlinks) return
-    const told = new Map<string, number>()
-    for (const change of this.changes) {
+    for (const change of this.#changes) {
       if (change.type === 'rename' && change.source === 'inotify')
-        count(told, `${basename(change.from)}\t${basename(change.path)}`)
+        count(this.#pairs, `${basename(change.from)}\t${basename(change.path)}`)
       if (change.type === 'exchange' && change.source === 'inotify') {
-        count(told, `${basename(change.other)}\t${basename(change.path)}`)
-        count(told, `${basename(change.path)}\t${basename(change.other)}`)
+        count(this.#pairs, `${basename(change.other)}\t${basename(change.path)}`)
+        count(this.#pairs, `${basename(change.path)}\t${basename(change.other)}`)
       }
     }
-    for (const [pair, times] of told) {
+    for (const [pair, times] of this.#pairs) {
       const real = renamed.get(pair) ?? 0
       if (times > real)
         this.wrong.push(`falsely paired: ${pair} was told ${times} times, and done ${real} times`)

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { type Done, Session } from '../session.ts'
+import { ORDINARY, type Settings } from '../settings.ts'
+import { observe } from '../watching/observer.ts'
+import { namesOf } from '../world/plant.ts'
+import { snapshot } from '../world/snapshot.ts'
+import { makeWorld } from '../world/world.ts'
+import { hasStressNg, StressNg } from './stress_ng.ts'
+
+// stress-ng's file stressors in a tree of 200,000 entries, stopped now and then: nothing may differ then.
+//
+// In the environment:
+// MINUTES=30       for so long, and each sync() has to be quick; a quarter of one if it is not set
+// SETTINGS='{...}' see settings.ts
+
+const minutes = Number(process.env.MINUTES ?? 0.25)
+const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
+
+const BETWEEN_STOPS_MS = Math.min(10_000, (minutes * 60_000) / 3)
+const LONGEST_SYNC_MS = 2000
+const NS_PER_MS = 1e6
+
+/** Nobody says what was written: the times of the files do. */
+function doneIn(tree: string, settings: Settings): Done {
+  const files = [...snapshot(tree, { names: namesOf(settings) }).values()].filter(
+    ({ kind }) => kind === 'file',
+  )
+  return {
+    linked: new Set(files.filter(({ nlink }) => nlink > 1n).map(({ ino }) => ino)),
+    wrote: new Map(files.map(({ ino, mtime }) => [ino, Number(mtime) / NS_PER_MS])),
+    renamed: undefined,
+  }
+}
+
+test.skipIf(!hasStressNg)(
+  `${minutes} minutes of stress-ng in 200,000 entries${hasStressNg ? '' : ': needs stress-ng'}`,
+  { timeout: minutes * 60_000 * 5 + 300_000 },
+  async () => {
+    // Some of its names are no UTF-8.
+    const settings: Settings = { ...ORDINARY, shape: 'large', encoding: 'buffer', ...given }
+    await using world = await makeWorld(settings)
+    await using session = new Session(world, settings, observe)
+    await session.start(false)
+    await using stress = new StressNg(world.tree)
+    const end = Date.now() + minutes * 60_000
+    const syncs: number[] = []
+    while (Date.now() < end) {
+      await sleep(BETWEEN_STOPS_MS)
+      expect(stress.isAlive).toBe(true)
+      await stress.stop()
+      const began = performance.now()
+      await session.sync()
+      syncs.push(Math.round(performance.now() - began))
+      await session.settle(doneIn(world.tree, settings))
+      expect(session.wrong.join('\n')).toBe('')
+      stress.goOn()
+    }
+    const { told, overflows } = session
+    process.stdout.write(
+      `${JSON.stringify({ stops: syncs.length, told, overflows, syncs: syncs.slice(-20) })}\n`,
+    )
+    // Of a short run on a machine that does something else as well it would be the machine that is measured.
+    if (process.env.MINUTES !== undefined) expect(Math.max(...syncs)).toBeLessThan(LONGEST_SYNC_MS)
+  },
+)
