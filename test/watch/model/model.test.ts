@@ -25,19 +25,19 @@ const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
 
 const whyNot = (settings: Settings) => unavailable(settings) ?? unobservable(settings)
 
-describe('what cannot be played here', () => {
-  const special: Array<Partial<Settings>> = [
-    ...(['ext4', 'overlay', 'tmpfs'] as const).map((filesystem) => ({ filesystem })),
-    { binds: true },
-    { queue: 16 },
-    { host: 'worker' },
-    { host: 'process' },
-  ]
-  for (const settings of special) {
-    const why = whyNot({ ...ORDINARY, ...settings })
-    test.skipIf(why)(`${JSON.stringify(settings)}: ${why ?? 'nothing'}`, () => {})
-  }
-})
+const SPECIAL: Array<Partial<Settings>> = [
+  ...(['ext4', 'overlay', 'tmpfs'] as const).map((filesystem) => ({ filesystem })),
+  { binds: true },
+  { queue: 16 },
+  { host: 'worker' },
+  { host: 'process' },
+]
+
+// What cannot be drawn here is skipped by name.
+for (const settings of SPECIAL) {
+  const why = whyNot({ ...ORDINARY, ...settings })
+  if (why !== undefined) test.skip(`rounds with ${JSON.stringify(settings)}: ${why}`, () => {})
+}
 
 const tally = { rounds: 0, operations: 0, changes: 0, overflows: 0 }
 afterAll(() => void process.stdout.write(`${JSON.stringify(tally)}\n`))

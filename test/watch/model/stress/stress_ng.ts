@@ -38,11 +38,11 @@ export class StressNg implements AsyncDisposable {
   /** Resolves when all of its processes stand still. */
   async stop(): Promise<void> {
     // One that has not been stopped yet may start others.
-    const stop = () =>
-      this.#running().filter((pid) => {
-        signal(pid, 'SIGSTOP')
-        return true
-      })
+    const stop = () => {
+      const running = this.#running()
+      for (const pid of running) signal(pid, 'SIGSTOP')
+      return running
+    }
     await expect.poll(stop, { interval: 5 }).toEqual([])
   }
 
