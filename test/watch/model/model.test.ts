@@ -11,14 +11,14 @@ import { unavailable } from './world/world.ts'
 // each applied alone to the state before and nothing else, is what there is; and what was written was told after it was.
 //
 // In the environment:
-// ROUNDS=1000      as many rounds; 60 if it is not set
+// ROUNDS=1000      as many rounds; 40 if it is not set
 // SEED=...         the settings and operations with this number, and those that follow it
 // SETTINGS='{...}' what is not to be drawn, as JSON: see settings.ts
 // ROUND=file       the round of a failure, made smaller, up to 100 times, as a failure says
 // SHRINK_MS=...    for how long a failure is made smaller
 // UNSOLVED=1       with what is known to go wrong
 
-const total = Number(process.env.ROUNDS ?? 60)
+const total = Number(process.env.ROUNDS ?? 40)
 const first = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
