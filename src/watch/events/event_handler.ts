@@ -111,7 +111,15 @@ export class EventHandler {
     this.#unfinished = { batch, start: from, end }
     if (from === start) return
     const before = this.#viewOf(batch, start, from)
-    await this.#tell(before, before.open(), looks)
+    const openBefore = before.open()
+    // What was seen at the names of which the rest speaks is what that has made of them.
+    for (const [wd, names] of this.#viewOf(batch, from, end).named) {
+      for (const name of names.keys()) {
+        looks.get(wd)?.delete(name)
+        openBefore.get(wd)?.delete(name)
+      }
+    }
+    await this.#tell(before, openBefore, looks)
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {

@@ -69,6 +69,15 @@ describe('an exchange in two reads', () => {
     expect(told[0]).toBe(EXCHANGE)
   })
 
+  test('of one that was made just before: what is there by now is not taken for it', async () => {
+    const w = new World({ b: 2 })
+    const { read } = reading(w, SWAPPED)
+    const all = [...w.rename('a', 'b', 1), ...w.rename('b', 'a', 2)]
+    expect(await read(w.event(IN_CREATE, 'a'), ...all.slice(0, 2))).toEqual(['create file a'])
+    expect(w.tree.entriesOf(w.root).get('a')).toEqual(file(0))
+    expect(await read(...all.slice(2))).toEqual([EXCHANGE])
+  })
+
   test('of directories: what is told of them and below them meanwhile keeps its order', async () => {
     const w = new World({ 'd/': 1, 'e/': 2, 'd/x': 3 })
     const { read } = reading(w, { d: folder(2), e: folder(1) })
