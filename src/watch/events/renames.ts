@@ -131,7 +131,9 @@ export class Renames {
     const displaced = unconfirmed.take(directory, name)
     unconfirmed.put(directory, name, unconfirmed.take(pendingMove.directory, pendingMove.name))
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
-    const seen = wayBack === undefined ? reading.seen(i, name) : undefined
+    // What was displaced by the first half may be here: that was not told, and is found by the doubt.
+    const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
+    const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
     const placed = this.#place(entry, directory, name, seen)
     const { kind } = placed
     const replaced = known !== undefined && wayBack === undefined
@@ -145,7 +147,7 @@ export class Renames {
     const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
-    if (isOutdated || isOver || this.#isWayBack(pendingMove, directory, name)) {
+    if (isOutdated || isOver || isLateWayBack) {
       pending.rechecks.add(directory, name)
       pending.rechecks.add(pendingMove.directory, pendingMove.name)
     }

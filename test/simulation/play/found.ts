@@ -166,8 +166,7 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
     ]),
   },
   {
-    what: 'polled as well, an exchange with a mark between its halves',
-    isUnsolved: true,
+    what: 'polled as well, an exchange with a mark between its halves: both files are told',
     scenario: scenario(
       { source: 'inotify+poll', isAtomic: false },
       [
@@ -177,6 +176,14 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
       ],
       { 10: 5 },
     ),
+  },
+  {
+    what: 'polled as well, a file moved in over one that was renamed there just now: the kernel merges the two IN_MOVED_TO',
+    isUnsolved: true,
+    scenario: scenario({ source: 'inotify+poll' }, [
+      { type: 'rename', path: '/t/b/d/h', other: '/t/a/d' },
+      { type: 'rename', path: '/out/x', other: '/t/a/d' },
+    ]),
   },
   {
     what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',
