@@ -1,10 +1,10 @@
 // What a walk has open of the ways to its requests, and how long.
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadAddon, type NativeWalker } from '../../src/addon.ts'
+import { descriptorsBelow } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 import { packRequests, RECURSIVE, STAT, walk } from './walking.mjs'
 
@@ -12,17 +12,6 @@ function openWalker(): NativeWalker {
   const walker = new (loadAddon().Walker)()
   onTestFinished(() => walker.close())
   return walker
-}
-
-/** How many descriptors of what lies below a directory this process has. */
-function openBelow(directory: string): number {
-  return readdirSync('/proc/self/fd').filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory)
-    } catch {
-      return false // the descriptor of this very listing
-    }
-  }).length
 }
 
 const LEVELS = 150
@@ -56,7 +45,7 @@ test('when a walk is said to be over, whatever it had open is closed', async () 
   const packed = packRequests([...levels(root), { flags: RECURSIVE, root }])
   for (let round = 0; round < 50; round++) {
     const open = await new Promise<number>((resolve) => {
-      walker.walk(null, 0, packed, (_, done) => void (done && resolve(openBelow(root))))
+      walker.walk(null, 0, packed, (_, done) => void (done && resolve(descriptorsBelow(root))))
     })
     expect(open).toBe(0)
   }
@@ -72,12 +61,12 @@ describe('held', () => {
     }
     walker.hold()
     const ino = await lookAt100()
-    expect(openBelow(root)).toBeGreaterThan(0)
-    expect(openBelow(root)).toBeLessThanOrEqual(64)
+    expect(descriptorsBelow(root)).toBeGreaterThan(0)
+    expect(descriptorsBelow(root)).toBeLessThanOrEqual(64)
     renameSync(join(root, 'd'), join(root, 'e'))
     expect(await lookAt100()).toBe(ino)
     walker.release()
-    expect(openBelow(root)).toBe(0)
+    expect(descriptorsBelow(root)).toBe(0)
     expect(await lookAt100()).toBe(-constants.errno.ENOENT)
   })
 
@@ -88,27 +77,12 @@ describe('held', () => {
     const walking = walk(walker, levels(root))
     walker.release()
     await walking
-    expect(openBelow(root)).toBe(0)
+    expect(descriptorsBelow(root)).toBe(0)
     walker.hold()
     await walk(walker, levels(root))
-    expect(openBelow(root)).toBeGreaterThan(0)
+    expect(descriptorsBelow(root)).toBeGreaterThan(0)
     walker.close()
-    expect(openBelow(root)).toBe(0)
+    expect(descriptorsBelow(root)).toBe(0)
     walker.hold()
-  })
-
-  test('a watcher that is idle has nothing open, whatever it has ignored on its way', async () => {
-    const { watch } = await import('../../src/index.ts')
-    const root = makeChain()
-    await using watcher = watch(root, { recursive: true, backend: 'inotify', ignore: ['**/beside'] })
-    await watcher.ready
-    expect(openBelow(root)).toBe(0)
-    const told: string[] = []
-    watcher.on('changes', (changes) => told.push(...changes.map(({ type }) => type)))
-    execFileSync('mkdir', ['-p', join(root, 'new', at(100))])
-    for (let level = 0; level < 100; level++) writeFileSync(join(root, 'new', at(level), 'f'), '')
-    await watcher.sync()
-    expect(told.filter((type) => type === 'create')).toHaveLength(201)
-    expect(openBelow(root)).toBe(0)
   })
 })

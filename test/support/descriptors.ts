@@ -1,14 +1,23 @@
 import { fstatSync, readdirSync, readlinkSync } from 'node:fs'
 
-/** How many descriptors of what is at a path this process has open. */
-export function descriptorsOf(path: string): number {
+function linksThat(fits: (target: string) => boolean): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
-      return readlinkSync(`/proc/self/fd/${fd}`) === path
+      return fits(readlinkSync(`/proc/self/fd/${fd}`))
     } catch {
       return false // the descriptor of this very listing
     }
   }).length
+}
+
+/** How many descriptors of what is at a path this process has open. */
+export function descriptorsOf(path: string): number {
+  return linksThat((target) => target === path)
+}
+
+/** How many descriptors of a directory and of what lies below it this process has open. */
+export function descriptorsBelow(directory: string): number {
+  return linksThat((target) => target === directory || target.startsWith(`${directory}/`))
 }
 
 /** How many inotify instances this process has open. */

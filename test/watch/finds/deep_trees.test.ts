@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
 import { compile } from '../../support/compile.ts'
+import { descriptorsBelow } from '../../support/descriptors.ts'
+import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -106,3 +108,14 @@ test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))(
     expect(long / short, figures).toBeLessThan(MOST_TIMES)
   },
 )
+
+test('what is held open on the way through a deep tree is closed as soon as all is told', async () => {
+  const root = scratch('/dev/shm')
+  chain('make', root, '150')
+  const { told } = await watching(root, { recursive: true, backend: 'inotify', ignore: ['/nowhere'] })
+  expect(descriptorsBelow(root)).toBe(0)
+  mkdirSync(join(root, 'new'))
+  chain('make', join(root, 'new'), '100')
+  expect((await told()).filter(({ type }) => type === 'create')).toHaveLength(102)
+  expect(descriptorsBelow(root)).toBe(0)
+})
