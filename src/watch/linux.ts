@@ -3,7 +3,7 @@ import { Inotify, nativeQueue } from '../inotify/inotify.ts'
 import { mountOf } from '../mounts/mount_of.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
-import { followSymlinks } from '../mounts/syscalls/symlinks.ts'
+import { followSymlinks, linkTargetIfAny } from '../mounts/syscalls/symlinks.ts'
 import { systemClock } from './clock.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { isShortage } from './report/watch_error.ts'
@@ -35,7 +35,7 @@ export const linux: WatchSystem = {
     return PSEUDO.has(type) ? type : undefined
   },
   realpath: (path) => realpath(path),
-  followSymlinks: (path) => followSymlinks(path),
+  followSymlinks: (path) => followSymlinks(path, linkTargetIfAny),
   watchMounts: (changed) => new MountWatch(changed),
   directoryMask: DIRECTORY_MASK,
   openInotify: (options) => new Inotify(options),

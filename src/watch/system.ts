@@ -35,7 +35,7 @@ export interface WatchSystem {
   pseudoType(path: string): Promise<string | undefined>
   /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
   realpath(path: string): Promise<string>
-  /** Over which symlinks a path leads. Rejects where it leads nowhere. */
+  /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Rejects where links go round. */
   followSymlinks(path: string): Promise<Resolved>
   /** Tells of mount points that come and go. */
   watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'close'>

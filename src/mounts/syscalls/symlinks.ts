@@ -28,7 +28,8 @@ const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\
  */
 export async function followSymlinks(path: string, readLink: ReadLink = linkTarget): Promise<Resolved> {
   // As a rule there are none, and one call says so. What it fails with, the slow way tells as well.
-  if (readLink === linkTarget && (await realpath(path).catch(() => undefined)) === path)
+  const isOurs = readLink === linkTarget || readLink === linkTargetIfAny
+  if (isOurs && (await realpath(path).catch(() => undefined)) === path)
     return { realPath: path, linkDirectories: [], links: [] }
   const pending = components(resolve(path))
   const linkDirectories: string[] = []
@@ -56,6 +57,11 @@ export async function followSymlinks(path: string, readLink: ReadLink = linkTarg
 
 function components(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.')
+}
+
+/** Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads. */
+export async function linkTargetIfAny(entry: string): Promise<string | undefined> {
+  return await readlink(entry).catch(() => undefined)
 }
 
 async function linkTarget(entry: string, path: string): Promise<string | undefined> {

@@ -28,6 +28,7 @@ export class Identification {
   readonly #options: DiffOptions
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #dropped = new Set<SnapshotDir>()
+  readonly #taken = new Map<SnapshotDir, Set<string>>()
   readonly #result: Identified = {
     found: [],
     kept: new Set(),
@@ -50,8 +51,10 @@ export class Identification {
 
   identify(snapshot: Snapshot): Identified {
     for (const found of snapshot.directories) {
-      if (this.#identify(snapshot, found)) this.#result.found.push(found)
-      else {
+      if (this.#identify(snapshot, found)) {
+        this.#result.found.push(found)
+        this.#take(found)
+      } else {
         this.#dropped.add(found)
         const wd = found.listing?.wd ?? 0
         if (wd > 0) this.#result.unclaimed.push(wd)
@@ -76,9 +79,18 @@ export class Identification {
     // Of what was adopted before, all is known.
     if (parent.listing === undefined && parent.match !== undefined && !this.#tree.isAttached(parent.match))
       return false
+    // What was asked for in two ways was found twice, and has one place.
+    if (found.target !== undefined && this.#taken.get(parent)?.has(found.name)) return false
     return found.target?.isLook === true && requested !== undefined
       ? this.#look(found, requested)
       : this.#below(parent, found)
+  }
+
+  #take({ target, parent, name }: SnapshotDir): void {
+    if (target === undefined || parent === undefined) return
+    const names = this.#taken.get(parent)
+    if (names === undefined) this.#taken.set(parent, new Set([name]))
+    else names.add(name)
   }
 
   /** Whether it is still the same directory, the caller decides. */

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import type { Questions } from '../pending/recheck_queue.ts'
 import type { Rules } from '../rules.ts'
 import type { Entry } from '../scan/entry.ts'
@@ -75,6 +76,17 @@ export class Looker {
     const requests = roots.map((root) => ({ ...scanner.placeOf(root), names: [] }))
     await walker.walk(requests, (listing) => {
       found.set(roots[listing.id] as Directory, findingOf(listing))
+    })
+    return found
+  }
+
+  /** What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen. */
+  async stat(realPaths: readonly string[]): Promise<Array<Entry | null>> {
+    const found: Array<Entry | null> = realPaths.map(() => null)
+    const requests = realPaths.map((path) => ({ root: dirname(path), rel: '', names: [basename(path)] }))
+    await this.#parts.walker.walk(requests, (listing) => {
+      const name = basename(realPaths[listing.id] as string)
+      if (listing.error === 0) found[listing.id] = listing.entries().get(name) ?? null
     })
     return found
   }

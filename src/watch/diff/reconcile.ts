@@ -222,7 +222,7 @@ class Reconciliation {
 
   #placeAll(script: EditScript): void {
     // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
-    for (let steps = -1; steps !== script.steps; ) {
+    for (let pass = 0, steps = -1; steps !== script.steps && pass <= this.#all.length; pass++) {
       steps = script.steps
       for (const found of this.#all) {
         script.placeDirectory(found)
@@ -300,6 +300,7 @@ class Reconciliation {
     // Found by a poll, which adds no watch.
     if (isUnwatched(match)) this.#pending.work.list(match)
     for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
+    for (const name of found.links ?? []) this.#pending.work.follow(match, name)
     for (const [name, error] of found.refused ?? []) match.mount.refuse(match, name, error)
   }
 

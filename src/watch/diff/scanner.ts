@@ -177,7 +177,9 @@ export class Scanner {
         if (target !== undefined) targets.push(target)
       } else if (found.isRead) {
         targets.push(...this.#levelBelow(found))
-        if (snapshot.isResolved) for (const name of this.#linksIn(found)) links.push([found, name])
+        if (!snapshot.isResolved) continue
+        found.links = this.#linksIn(found)
+        for (const name of found.links) links.push([found, name])
       }
     }
     if (links.length > 0) targets.push(...(await this.#follow(links)))

@@ -55,6 +55,8 @@ export class SnapshotDir {
   bases: Map<string, SnapshotDir> | undefined
   /** Names in it of which the scan does not say what they are: another mount, or a link that nobody has followed yet. */
   toLookAt: string[] | undefined
+  /** Symlinks in it of which the scan has seen where they lead. */
+  links: readonly string[] | undefined
   /** Directories in it that are not gone into, and why. */
   refused: Map<string, Error> | undefined
   readonly #rules: Rules

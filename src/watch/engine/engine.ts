@@ -20,6 +20,7 @@ import { type Coverage, coverageOf } from '../roots/coverage.ts'
 import { Coverings } from '../roots/covering.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
+import { FollowedLinks } from '../roots/followed_links.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import { Root } from '../roots/root.ts'
 import { RootForest } from '../roots/root_forest.ts'
@@ -46,6 +47,9 @@ export interface EngineListener {
   room(): Promise<void>
 }
 
+// What is looked at may bring up something else. While others write there may always be more: what is left is for the next command.
+const MOST_ROUNDS = 8
+
 const trace = debuglog('inotify-bridge')
 
 /** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
@@ -62,6 +66,7 @@ export class Engine {
   readonly #watches: WatchRelease
   readonly #events: EventHandler
   readonly #files: FileRoots
+  readonly #links: FollowedLinks
   readonly #poller: Poller
   readonly #polls: RepeatingTask
   readonly #pace: PollInterval
@@ -99,7 +104,7 @@ export class Engine {
     const watches = new WatchRelease({
       tree,
       inotify: () => this.#inotify,
-      keeps: (wd) => files.has(wd) || this.#pathWatches.has(wd),
+      keeps: (wd) => files.has(wd) || links.has(wd) || this.#pathWatches.has(wd),
     })
     const coverings = new Coverings({ tree, rules, byPath: this.#roots })
     const forest = new RootForest({
@@ -163,6 +168,7 @@ export class Engine {
         for (const root of this.#rootsOf(file)) await rootMonitor.reattach(root, 'inotify')
       },
     })
+    const links = new FollowedLinks({ ...shared, looker, inotify: () => this.#inotify?.inotify })
     const mountWatch = system.watchMounts((points) => {
       const looked = queue.run(() => submounts.look(points))
       looked.catch(failed)
@@ -185,6 +191,7 @@ export class Engine {
       events,
       rescan,
       files,
+      links,
       replace: (root) => rootMonitor.reattach(root, 'poll'),
       // What is not ignored is surveyed level by level, each time.
       compares: !(rules.recursive && rules.hidesSome),
@@ -219,6 +226,7 @@ export class Engine {
     this.#rescan = rescan
     this.#watches = watches
     this.#files = files
+    this.#links = links
     this.#mountWatch = mountWatch
     this.#forest = forest
     this.#attacher = attacher
@@ -348,6 +356,7 @@ export class Engine {
   async #onEvents(batch: EventBatch, start: number, end: number): Promise<void> {
     await this.#events.handle(batch, start, end)
     await this.#files.take(batch, start, end)
+    await this.#links.take(batch, start, end)
     const concerned = this.#pathWatches.collect(batch, start, end, ABOUT_NAME | GONE)
     if (concerned.size > 0) await this.#rootMonitor.checkIdentity(concerned)
   }
@@ -362,8 +371,22 @@ export class Engine {
     return [...this.#roots.values()].filter((root) => root.file === file)
   }
 
+  /** What a command has brought up to be listed, looked at or followed. */
+  async #drain(): Promise<void> {
+    const { work } = this.#pending
+    try {
+      for (let i = 0; i < MOST_ROUNDS && !work.isEmpty; i++) {
+        await this.#events.list()
+        await this.#links.follow(work.takeLinks())
+      }
+    } catch (error) {
+      if (!this.#closed) this.#listener.trouble(error)
+    }
+  }
+
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
-  #afterEach(): void {
+  async #afterEach(): Promise<void> {
+    if (!this.#closed && !this.#pending.work.isEmpty) await this.#drain()
     this.#forest.review()
     this.#tree.trim()
     if (this.#closed) return

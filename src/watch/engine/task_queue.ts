@@ -1,9 +1,9 @@
 /** Tasks one at a time, in the order in which they were given; and after each, what is to be done then. */
 export class TaskQueue {
   #last: Promise<unknown> = Promise.resolve()
-  readonly #afterEach: () => void
+  readonly #afterEach: () => void | Promise<void>
 
-  constructor(afterEach: () => void = () => {}) {
+  constructor(afterEach: () => void | Promise<void> = () => {}) {
     this.#afterEach = afterEach
   }
 

@@ -1,12 +1,16 @@
 import type { Directory } from '../tree/directory.ts'
 
+/** Names in directories. */
+export type NamesOf = Map<Directory, Set<string>>
+
 /** What is to be listed and looked at when the events at hand have been told. */
 export class WorkList {
   #directories = new Set<Directory>()
-  #names = new Map<Directory, Set<string>>()
+  #names: NamesOf = new Map()
+  #links: NamesOf = new Map()
 
   get isEmpty(): boolean {
-    return this.#directories.size === 0 && this.#names.size === 0
+    return this.#directories.size === 0 && this.#names.size === 0 && this.#links.size === 0
   }
 
   /** A directory, for the first time or again, with all that is to be gone into. */
@@ -16,15 +20,24 @@ export class WorkList {
 
   /** What is at a name is to be looked at by itself, and told then: a symlink, which may lead to a directory. */
   look(directory: Directory, name: string): void {
-    const names = this.#names.get(directory)
-    if (names === undefined) this.#names.set(directory, new Set([name]))
-    else names.add(name)
+    put(this.#names, directory, name)
+  }
+
+  /** A symlink was seen, and where it leads: its way is to be watched. */
+  follow(directory: Directory, name: string): void {
+    put(this.#links, directory, name)
+  }
+
+  takeLinks(): NamesOf {
+    const links = this.#links
+    this.#links = new Map()
+    return links
   }
 
   /** What there is to be done now; what has to wait stays. */
   take(waits: (directory: Directory) => boolean): {
     directories: Set<Directory>
-    names: Map<Directory, Set<string>>
+    names: NamesOf
   } {
     const taken = { directories: this.#directories, names: this.#names }
     this.#directories = new Set()
@@ -41,4 +54,10 @@ export class WorkList {
     }
     return taken
   }
+}
+
+function put(names: NamesOf, directory: Directory, name: string): void {
+  const known = names.get(directory)
+  if (known === undefined) names.set(directory, new Set([name]))
+  else known.add(name)
 }

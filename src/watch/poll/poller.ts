@@ -7,6 +7,7 @@ import type { TaskQueue } from '../engine/task_queue.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
+import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { Root } from '../roots/root.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
@@ -22,6 +23,7 @@ export interface PollerParts {
   queue: TaskQueue
   tree: Tree
   files: FileRoots
+  links: Pick<FollowedLinks, 'arePolled' | 'poll'>
   events: EventHandler
   rescan: Rescan
   inotify(): InotifySource | undefined
@@ -138,9 +140,9 @@ export class Poller {
   }
 
   #mayLinger(): boolean {
-    const { roots, files, pace, compares } = this.#parts
-    if (!compares || this.#isPolling || this.#isOvertaken || pace.slowness !== undefined || files.arePolled)
-      return false
+    const { roots, files, links, pace, compares } = this.#parts
+    if (!compares || this.#isPolling || this.#isOvertaken || pace.slowness !== undefined) return false
+    if (files.arePolled || links.arePolled) return false
     const { bases, leftover } = this.#polled()
     return bases.length > 0 && leftover.length === 0 && roots().every(({ isPresent }) => isPresent)
   }
@@ -177,7 +179,7 @@ export class Poller {
   }
 
   async #pollAll(): Promise<void> {
-    const { roots, tree, queue, files, replace, room } = this.#parts
+    const { roots, tree, queue, files, links, replace, room } = this.#parts
     for (const root of roots()) {
       root.dropMounts(tree)
       if (root.isPresent) continue
@@ -186,7 +188,10 @@ export class Poller {
       })
     }
     await this.#pollDirectories()
-    await queue.run(() => files.lookAtAll('poll'))
+    await queue.run(async () => {
+      await files.lookAtAll('poll')
+      await links.poll()
+    })
     await room()
   }
 

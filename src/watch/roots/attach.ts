@@ -20,7 +20,7 @@ import type { FileRoots } from './file_roots.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
 import type { RootForest } from './root_forest.ts'
-import { watchWays } from './ways.ts'
+import { watchWays, wayOf } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
@@ -177,11 +177,12 @@ export class Attacher {
     root.realPath = await system.realpath(root.path).catch(() => root.path)
     const inotify = this.#parts.inotify()?.inotify
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    const ways = await watchWays(root.path, false, inotify, system).catch((error) => {
+    const way = await wayOf(root.path, system)
+    try {
+      this.#parts.retire(this.#parts.ways.set(root, watchWays(way, false, inotify)))
+    } catch (error) {
       trace('%s: %s', root.path, error)
-      return []
-    })
-    this.#parts.retire(this.#parts.ways.set(root, ways))
+    }
   }
 
   /** A file, which is compared with what it was before it was lost. */

@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../inotify/batch.ts'
+import { IN_MASK_ADD } from '../../inotify/constants.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
@@ -9,7 +10,7 @@ import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { Coverings } from './covering.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import { PathWatches } from './path_watches.ts'
-import { watchWays } from './ways.ts'
+import { watchWays, wayOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -106,15 +107,15 @@ export class FileRoots {
   async #watch(file: FileRoot): Promise<void> {
     const inotify = this.#parts.inotify()
     if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) return
-    const ways = await watchWays(file.path, true, inotify, this.#parts.system)
+    const ways = watchWays(await wayOf(file.path, this.#parts.system), true, inotify)
     this.#parts.retire(this.#hints.set(file, ways, watchFile(file.path, inotify)))
   }
 }
 
-/** 0: there is none. */
+/** 0: there is none. What is a directory by now may be that of a tree: its mask stays. */
 function watchFile(path: string, inotify: InotifyInstance): number {
   try {
-    return inotify.add(path, FILE_MASK)
+    return inotify.add(path, FILE_MASK | IN_MASK_ADD)
   } catch (error) {
     if (isAbsence(error)) return 0
     throw error

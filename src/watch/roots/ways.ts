@@ -7,7 +7,8 @@ import {
   IN_MOVE_SELF,
   IN_ONLYDIR,
 } from '../../inotify/constants.ts'
-import { isLimit } from '../report/watch_error.ts'
+import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
+import { isAbsence, isLimit } from '../report/watch_error.ts'
 import type { InotifyInstance, WatchSystem } from '../system.ts'
 import type { WatchedName } from './path_watches.ts'
 
@@ -20,13 +21,11 @@ const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
  * which no event of the path itself tells. `withName`: nor what is at the path. The watches, each with the name that the path leads over;
  * those of directories that may not be read are left out. Throws InotifyError only if there are no more to be had.
  */
-export async function watchWays(
-  path: string,
+export function watchWays(
+  { path, realPath, links }: Way,
   withName: boolean,
   inotify: InotifyInstance,
-  system: Pick<WatchSystem, 'followSymlinks'>,
-): Promise<WatchedName[]> {
-  const { realPath, links } = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [] }))
+): WatchedName[] {
   const ends = [realPath, ...links.map((link) => link.path)]
   const masks = new Map<string, number>()
   for (const entry of withName ? [path, ...ends] : ends.slice(1)) masks.set(entry, NAMES)
@@ -36,12 +35,29 @@ export async function watchWays(
     }
   }
   const watched: WatchedName[] = []
+  const missing = new Set<string>()
   for (const [entry, mask] of masks) {
+    const directory = dirname(entry)
     try {
-      watched.push({ wd: inotify.add(dirname(entry), mask), name: basename(entry) })
+      // What is missing on the way may come.
+      const wd = inotify.add(directory, missing.has(entry) ? NAMES : mask)
+      watched.push({ wd, name: basename(entry) })
     } catch (error) {
       if (isLimit(error)) throw error
+      if (isAbsence(error)) missing.add(directory)
     }
   }
   return watched
+}
+
+/** Where a path leads, and over which symlinks. */
+export interface Way {
+  readonly path: string
+  readonly realPath: string
+  readonly links: Resolved['links']
+}
+
+export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymlinks'>): Promise<Way> {
+  const resolved = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [] }))
+  return { path, ...resolved }
 }

@@ -1,5 +1,6 @@
 import { InotifyError } from '../../../src/errors.ts'
 import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
+import { followSymlinks } from '../../../src/mounts/syscalls/symlinks.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance, TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
 import { FileOperations } from '../kernel/file_operations.ts'
@@ -51,10 +52,15 @@ export class World implements WatchSystem {
   }
 
   followSymlinks(path: string): ReturnType<WatchSystem['followSymlinks']> {
-    return this.#call(path, () => {
-      const { realPath, linkDirectories, links } = this.tree.resolve(path)
-      return { realPath, linkDirectories, links }
-    })
+    const readLink = async (entry: string) => {
+      try {
+        const inode = this.tree.at(entry, false)
+        return inode.kind === 'symlink' ? inode.target : undefined
+      } catch {
+        return undefined
+      }
+    }
+    return this.#call(path, () => undefined).then(() => followSymlinks(path, readLink))
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {

@@ -1,0 +1,224 @@
+import type { EventBatch } from '../../inotify/batch.ts'
+import {
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_DELETE_SELF,
+  IN_IGNORED,
+  IN_MASK_ADD,
+  IN_MODIFY,
+  IN_MOVE_SELF,
+} from '../../inotify/constants.ts'
+import type { Looker } from '../diff/looker.ts'
+import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
+import type { NamesOf, WorkList } from '../pending/work_list.ts'
+import type { Change, Source } from '../report/change.ts'
+import { textOf } from '../report/name_key.ts'
+import { alteration, type Entry } from '../scan/entry.ts'
+import type { InotifyInstance, WatchSystem } from '../system.ts'
+import { Directory, isLinkBase } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import { PathWatches, type WatchedName } from './path_watches.ts'
+import { watchWays, wayOf } from './ways.ts'
+
+export interface FollowedLinksParts {
+  system: Pick<WatchSystem, 'followSymlinks'>
+  tree: Tree
+  work: Pick<WorkList, 'look'>
+  looker: Pick<Looker, 'stat'>
+  inotify(): InotifyInstance | undefined
+  /** Removes watches that no link needs any more, unless something else does. */
+  retire(wds: Iterable<number>): void
+  report(changes: Change[]): void
+  trouble(error: unknown): void
+}
+
+/** A symlink in a tree, and what was at its end when that was looked at last. */
+interface FollowedLink {
+  readonly parent: Directory
+  readonly name: string
+  /** null: nothing; undefined: nobody has looked. */
+  target: Entry | null | undefined
+  /** What is watched, to see whether that has changed. */
+  way: string
+}
+
+const AT_ONCE = 64
+
+/**
+ * The symlinks that are followed. What a link leads to can change without any event of the tree that the link is in: something on its way is renamed,
+ * removed, or is itself a link that is swapped. So the whole way of each is watched, as a root's is, and the file at its end. What lies in a
+ * directory that a link leads to, that directory's own watches tell.
+ */
+export class FollowedLinks {
+  readonly #parts: FollowedLinksParts
+  readonly #watches = new PathWatches<FollowedLink>()
+  readonly #links = new Map<Directory, Map<string, FollowedLink>>()
+  #size = 0
+  #sizeAtPrune = 0
+
+  constructor(parts: FollowedLinksParts) {
+    this.#parts = parts
+  }
+
+  has(wd: number): boolean {
+    return this.#watches.has(wd)
+  }
+
+  /** Whether there are some whose way nobody tells of. */
+  get arePolled(): boolean {
+    for (const parent of this.#links.keys()) if (this.#isPolled(parent)) return true
+    return false
+  }
+
+  /** Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more. */
+  async follow(names: NamesOf): Promise<void> {
+    this.#prune()
+    const links = [...names].flatMap(([parent, some]) => [...some].map((name) => this.#link(parent, name)))
+    for (let i = 0; i < links.length; i += AT_ONCE) {
+      await this.#look(links.slice(i, i + AT_ONCE), (parent) => (this.#isPolled(parent) ? 'poll' : 'inotify'))
+    }
+  }
+
+  /** What the events say is a hint to look. */
+  async take(batch: EventBatch, start: number, end: number): Promise<void> {
+    const { work, report } = this.#parts
+    const written: FollowedLink[] = []
+    for (const [link, { own, all }] of this.#watches.collect(batch, start, end, ABOUT_NAME | GONE)) {
+      if (!this.#isThere(link)) this.#forget(link)
+      else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
+        work.look(link.parent, link.name)
+      else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
+        const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'
+        report([this.#changeOf(link, type, own, 'inotify')])
+        written.push(link)
+      }
+    }
+    // What was told is not found again.
+    if (written.length > 0) await this.#look(written, undefined)
+  }
+
+  /** Looks at those of whose way no event tells. */
+  async poll(): Promise<void> {
+    const polled = [...this.#links].filter(([parent]) => this.#isPolled(parent))
+    const links = polled.flatMap(([, names]) => [...names.values()]).filter((link) => this.#isThere(link))
+    for (let i = 0; i < links.length; i += AT_ONCE)
+      await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
+  }
+
+  /** @param sourceOf undefined: nothing is told of what is at their ends */
+  async #look(
+    links: readonly FollowedLink[],
+    sourceOf: ((parent: Directory) => Source) | undefined,
+  ): Promise<void> {
+    const { system, tree, looker } = this.#parts
+    const ways = await Promise.all(
+      links.map(({ parent, name }) => wayOf(textOf(tree.pathOf(parent, name)), system)),
+    )
+    for (const [i, way] of ways.entries()) this.#watch(links[i] as FollowedLink, way)
+    // Behind the watches, so that nothing falls between the two.
+    const targets = await looker.stat(ways.map(({ realPath }) => realPath))
+    for (const [i, link] of links.entries()) this.#compare(link, targets[i] ?? null, sourceOf?.(link.parent))
+  }
+
+  #watch(link: FollowedLink, way: Awaited<ReturnType<typeof wayOf>>): void {
+    const inotify = this.#parts.inotify()
+    if (inotify === undefined || this.#isPolled(link.parent)) return
+    try {
+      const isDirectory = this.#believed(link) instanceof Directory
+      const own = isDirectory ? 0 : watchFile(way.realPath, inotify)
+      const watched = watchWays(way, true, inotify)
+      this.#parts.retire(this.#watches.set(link, watched, own))
+      const key = keyOf(watched)
+      if (link.way !== key) this.#parts.work.look(link.parent, link.name)
+      link.way = key
+    } catch (error) {
+      this.#parts.trouble(error)
+    }
+  }
+
+  #compare(link: FollowedLink, after: Entry | null, source: Source | undefined): void {
+    const { parent, name, target: before } = link
+    link.target = after
+    const believed = this.#believed(link)
+    if (believed === undefined) return
+    const isDirectory = after?.kind === 'directory'
+    if (believed instanceof Directory) {
+      if (!isDirectory || after.ino !== believed.ino) this.#parts.work.look(parent, name)
+    } else if (isDirectory) {
+      // It may lead back to where it lies; and then it does the next time.
+      if (before === undefined || before?.ino !== after.ino) this.#parts.work.look(parent, name)
+    } else if (before !== undefined && source !== undefined) {
+      const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
+      if (altered === undefined) return
+      this.#parts.report([this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source)])
+    }
+  }
+
+  #changeOf({ parent, name }: FollowedLink, type: 'modify' | 'attrib', mask: number, source: Source): Change {
+    return { type, path: this.#parts.tree.pathOf(parent, name), kind: 'symlink', mask, source }
+  }
+
+  #isPolled({ mount }: Directory): boolean {
+    return mount.usesPolling || this.#parts.inotify() === undefined
+  }
+
+  /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
+  #believed({ parent, name }: FollowedLink): Entry | undefined {
+    const { tree } = this.#parts
+    if (!tree.isAttached(parent)) return undefined
+    const entry = tree.entriesOf(parent).get(name)
+    const isLink = entry instanceof Directory ? isLinkBase(entry) : entry?.kind === 'symlink'
+    return isLink ? entry : undefined
+  }
+
+  #isThere(link: FollowedLink): boolean {
+    return this.#believed(link) !== undefined
+  }
+
+  #link(parent: Directory, name: string): FollowedLink {
+    let links = this.#links.get(parent)
+    if (links === undefined) {
+      links = new Map()
+      this.#links.set(parent, links)
+    }
+    let link = links.get(name)
+    if (link === undefined) {
+      link = { parent, name, target: undefined, way: '' }
+      links.set(name, link)
+      this.#size++
+    }
+    return link
+  }
+
+  #forget(link: FollowedLink): void {
+    const links = this.#links.get(link.parent)
+    if (links?.get(link.name) !== link) return
+    links.delete(link.name)
+    if (links.size === 0) this.#links.delete(link.parent)
+    this.#size--
+    this.#parts.retire(this.#watches.set(link, []))
+  }
+
+  /** Those that are gone are found when there are twice as many: until then they cost a few watches. */
+  #prune(): void {
+    if (this.#size < 2 * this.#sizeAtPrune + AT_ONCE) return
+    for (const links of [...this.#links.values()]) {
+      for (const link of [...links.values()]) if (!this.#isThere(link)) this.#forget(link)
+    }
+    this.#sizeAtPrune = this.#size
+  }
+}
+
+function keyOf(watched: readonly WatchedName[]): string {
+  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
+}
+
+/** 0: there is none. */
+function watchFile(path: string, inotify: InotifyInstance): number {
+  try {
+    return inotify.add(path, FILE_MASK | IN_MASK_ADD)
+  } catch {
+    // What cannot be watched is seen when something on its way changes.
+    return 0
+  }
+}
