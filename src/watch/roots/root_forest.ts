@@ -72,6 +72,8 @@ export class RootForest {
     const { top } = root
     root.top = undefined
     if (top === undefined || !this.#byTop.delete(top)) return
+    // Where it turns out to be a file, its mount goes on without a directory.
+    for (const mount of root.mounts) if (mount.base === top) mount.base = undefined
     this.#parts.tree.drop(top)
   }
 

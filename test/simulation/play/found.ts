@@ -117,6 +117,22 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
     scenario: scenario({ nesting: 'outer first' }, [{ type: 'rename', path: '/t/a/f', other: '/t/b/n' }]),
   },
   {
+    what: 'an inner root is exchanged with what lies outside while the outer one is added',
+    scenario: scenario({ nesting: 'outer added' }, [{ type: 'exchange', path: '/t/b', other: '/out' }]),
+  },
+  {
+    what: 'an outer root is removed while the inner one has been exchanged: what was in doubt is told of neither',
+    scenario: scenario(
+      { nesting: 'outer removed', isAtomic: false },
+      [{ type: 'exchange', path: '/t/b', other: '/out' }],
+      { 3: 1 },
+    ),
+  },
+  {
+    what: 'an inner root is renamed before the outer one that is added has seen it',
+    scenario: scenario({ nesting: 'outer added' }, [{ type: 'rename', path: '/t/b', other: '/t/n' }]),
+  },
+  {
     what: 'a file renamed, then written: the write is told where an overflow has swallowed it',
     scenario: scenario({ queue: 2 }, [
       { type: 'rename', path: '/t/a/f', other: '/t/n' },

@@ -30,6 +30,18 @@ test.each(BACKENDS)('%s: a file that is lost says by what that was found', async
   expect(await told()).toMatchObject([{ type: 'lost', path, source }])
 })
 
+test('poll: a file goes on to be polled by the timer', async () => {
+  const path = join(scratch(), 'f')
+  writeFileSync(path, '')
+  const { changes, watcher } = await watching(path, { backend: 'poll', interval: 5 })
+  for (let i = 1; i <= 5; i++) {
+    // The timer is needed still, which is asked of the root's mounts.
+    expect(watcher.coverage()).toMatchObject([{ path, backend: 'poll', uncovered: [] }])
+    writeFileSync(path, 'x'.repeat(i))
+    await expect.poll(() => changes.length).toBeGreaterThanOrEqual(i)
+  }
+})
+
 test('of 4,000 files that are roots, an event of their directory has those looked at that it names', async () => {
   const FILES = 4000
   const directory = scratch('/dev/shm')
