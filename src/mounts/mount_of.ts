@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, statfsSync } from 'node:fs'
 import { constants } from 'node:os'
+import { dirname } from 'node:path'
 import { loadAddon } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
 import { typeByMagic } from './diagnosis/magic.ts'
@@ -44,6 +45,12 @@ const linux: MountSystem = {
  * statx(2) fails.
  */
 export const mountOf: MountLookup = (path) => findMount(path, linux)
+
+/** Whether something else is mounted at a path than what it lies in, symlinks followed. False where the kernel does not say. */
+export function isMountPoint(path: string): boolean {
+  const [own, around] = [linux.mountId(path), linux.mountId(dirname(path))]
+  return own > 0 && around > 0 && own !== around
+}
 
 /** {@link mountOf} on a given system. */
 export function findMount(path: string, system: MountSystem): Mount {

@@ -1,6 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { Inotify, nativeQueue } from '../inotify/inotify.ts'
-import { mountOf } from '../mounts/mount_of.ts'
+import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { followSymlinks, linkTargetIfAny } from '../mounts/syscalls/symlinks.ts'
@@ -34,6 +34,7 @@ export const linux: WatchSystem = {
     const { type } = mountOf(path)
     return PSEUDO.has(type) ? type : undefined
   },
+  isMountPoint: async (path) => isMountPoint(path),
   realpath: (path) => realpath(path),
   followSymlinks: (path) => followSymlinks(path, linkTargetIfAny),
   watchMounts: (changed) => new MountWatch(changed),

@@ -33,6 +33,8 @@ export interface WatchSystem {
   choose(path: string): Promise<Choice>
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
+  /** Whether a file is mounted by itself: of what is written to it the directory that it lies in has no event. */
+  isMountPoint(path: string): Promise<boolean>
   /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
   realpath(path: string): Promise<string>
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Rejects where links go round. */

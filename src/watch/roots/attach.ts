@@ -196,7 +196,8 @@ export class Attacher {
     if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
     const { path, kind } = root.file
-    if (isTold && !coverings.tellsOf(path)) report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+    if (isTold && !coverings.tellsOf(root.file))
+      report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
     root.isPresent = true
     root.absence = undefined
   }

@@ -3,6 +3,7 @@ import type { Kind } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { FileRoot } from './file_root.ts'
 import type { Root } from './root.ts'
 
 /**
@@ -48,13 +49,14 @@ export class Coverings {
     return this.#at(path, coverer)
   }
 
-  /** Whether another root tells what comes to be at this path, and what is written to it, if that is a file. */
-  tellsOf(path: string): boolean {
+  /** Whether another root tells that a file comes, and what is written to it. */
+  tellsOf({ path, isMountPoint }: FileRoot): boolean {
     const { byPath, rules } = this.#parts
     const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
-    return (
-      coverer?.isPresent === true && coverer.file === undefined && this.#at(path, coverer) !== 'elsewhere'
-    )
+    if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return false
+    // Its events go to the directory that it lies in at its source; but a poll's stat(2) shows what is mounted.
+    if (isMountPoint && coverer.top?.mount.usesPolling !== true) return false
+    return this.#at(path, coverer) !== 'elsewhere'
   }
 
   #at(path: string, { path: above, top }: Root): Covering {

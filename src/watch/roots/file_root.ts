@@ -24,6 +24,8 @@ export class FileRoot {
   // What it holds is compared as well, where it is polled.
   readonly #hashes: boolean
   isPresent = false
+  /** Whether it is mounted by itself. */
+  isMountPoint = false
   // Stays while it is lost, to compare with what comes back.
   #entry: Entry | undefined
 

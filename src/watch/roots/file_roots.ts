@@ -47,6 +47,7 @@ export class FileRoots {
   /** Watches a file, and says what is new about it. Rejects as it cannot be watched. */
   async attach(file: FileRoot, mount: WatchedMount): Promise<FileNews> {
     this.#mounts.set(file, mount)
+    file.isMountPoint = await this.#parts.system.isMountPoint(file.path)
     // Before the look, so that nothing falls between the two.
     await this.#watch(file)
     return await file.attach(this.#callsFor(mount))
@@ -100,7 +101,7 @@ export class FileRoots {
     const news = await file.look(own, calls).catch(this.#parts.trouble)
     const { path, kind } = file
     if (news === 'lost' || news === 'stale') this.#parts.lost(file, news, source)
-    else if (news && !this.#parts.coverings.tellsOf(path))
+    else if (news && !this.#parts.coverings.tellsOf(file))
       this.#parts.report([{ type: news, path, kind, mask, source }])
   }
 

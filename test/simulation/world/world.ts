@@ -47,6 +47,10 @@ export class World implements WatchSystem {
     return undefined
   }
 
+  async isMountPoint(): Promise<boolean> {
+    return false
+  }
+
   realpath(path: string): Promise<string> {
     return this.#call(path, () => this.tree.resolve(path).realPath)
   }
