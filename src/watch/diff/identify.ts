@@ -23,7 +23,7 @@ export interface Identified {
 /** Says of each directory of a snapshot which one it is. Changes nothing but inode numbers and the mount that a root lies on. */
 export class Identification {
   readonly #tree: Tree
-  readonly #pending: Pick<Pending, 'moves' | 'rechecks'>
+  readonly #pending: Pick<Pending, 'moves' | 'rechecks' | 'work'>
   readonly #matching: MoveMatcher
   readonly #options: DiffOptions
   readonly #children = new Map<Directory, Map<string, Directory>>()
@@ -39,7 +39,7 @@ export class Identification {
 
   constructor(
     tree: Tree,
-    pending: Pick<Pending, 'moves' | 'rechecks'>,
+    pending: Pick<Pending, 'moves' | 'rechecks' | 'work'>,
     matching: MoveMatcher,
     options: DiffOptions,
   ) {
@@ -127,6 +127,12 @@ export class Identification {
       if (known !== undefined) this.#onGone(parent, found, known)
       return false
     }
+    // Where it leads now may be where it lies.
+    if (found.mount.isLinked && found.target?.requested !== undefined && known?.ino !== listing.ino) {
+      this.#lookAt(parent, name)
+      if (known !== undefined) this.#result.kept.add(known)
+      return false
+    }
     this.#matching.match(found, known)
     return true
   }
@@ -135,7 +141,7 @@ export class Identification {
   #onGone(parent: SnapshotDir, { name, mount }: SnapshotDir, known: Directory): void {
     if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
     // A link that is followed leads nowhere any more; anything else has moved.
-    if (mount.isLinked) parent.lookAt(name)
+    if (mount.isLinked) this.#lookAt(parent, name)
     else this.#result.isIncomplete = true
     this.#keep(known)
   }
@@ -147,7 +153,13 @@ export class Identification {
     const isSame = known?.mount.base === known && known?.mount.mountId === listing?.mountId
     if (known !== undefined && isSame) this.#result.kept.add(known)
     else if (known !== undefined) this.#keep(known)
-    if (!isSame) parent.lookAt(name)
+    if (!isSame) this.#lookAt(parent, name)
+  }
+
+  #lookAt(parent: SnapshotDir, name: string): void {
+    if (parent.listing === undefined && parent.match !== undefined)
+      this.#pending.work.look(parent.match, name)
+    else parent.lookAt(name)
   }
 
   #keep(directory: Directory): void {

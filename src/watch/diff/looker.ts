@@ -1,6 +1,5 @@
 import { basename, dirname } from 'node:path'
 import type { Questions } from '../pending/recheck_queue.ts'
-import type { Rules } from '../rules.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
@@ -8,7 +7,7 @@ import type { TreeWalker, Watching } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Scanner } from './scanner.ts'
-import { type ScanTarget, Snapshot } from './snapshot.ts'
+import type { ScanTarget } from './snapshot.ts'
 
 /** What a name was seen to be, by wd and name; null: nothing is there. */
 export type StatResults = Map<number, Map<string, Entry | null>>
@@ -17,7 +16,6 @@ export interface LookerParts {
   walker: TreeWalker
   scanner: Scanner
   tree: Tree
-  rules: Rules
   /** undefined: there is no inotify instance yet. */
   watching(): Watching | undefined
 }
@@ -32,9 +30,9 @@ export class Looker {
 
   /** What is at these names now, by wd. */
   async look(names: ReadonlyMap<number, ReadonlySet<string>>): Promise<StatResults> {
-    const { walker, scanner, tree, rules } = this.#parts
+    const { walker, scanner, tree } = this.#parts
     const results: StatResults = new Map()
-    const snapshot = new Snapshot(rules, true)
+    const snapshot = scanner.begin()
     const targets: ScanTarget[] = []
     const wds: number[] = []
     for (const [wd, some] of names) {
@@ -94,7 +92,7 @@ export class Looker {
   /** Each directory by itself, or some names in it. */
   targets(
     questions: ReadonlyArray<readonly [Directory, readonly string[] | undefined]>,
-    snapshot = new Snapshot(this.#parts.rules, true),
+    snapshot = this.#parts.scanner.begin(),
   ): ScanTarget[] {
     return questions.map(([directory, names]) =>
       this.#parts.scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),

@@ -1,3 +1,4 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
@@ -37,7 +38,7 @@ export interface Reconciled {
  * changes lead from the one to the other; within what was scanned, the tree then is what was found.
  */
 export function reconcile(context: DiffContext, snapshot: Snapshot, options: DiffOptions): Reconciled {
-  return new Reconciliation(context, options).run(snapshot)
+  return new Reconciliation(context, snapshot, options).run()
 }
 
 class Reconciliation {
@@ -47,31 +48,33 @@ class Reconciliation {
   readonly #options: DiffOptions
   readonly #status: WatchStatus
   readonly #matching: MoveMatcher
-  #snapshot: Snapshot | undefined
+  readonly #snapshot: Snapshot
   #all: readonly SnapshotDir[] = []
   #kept: Identified['kept'] = new Set()
+  // Of what is polled for want of a watch: all that was done before has been told.
+  readonly #sinces = new Map<Directory, number>()
   // Those of the kept ones of which their parent's listing tells all there is to tell.
   readonly #unlisted: Array<[directory: Directory, entry: Entry]> = []
   readonly #arrivals = new Map<SnapshotDir, Added[]>()
   readonly #gone: Removed[] = []
   readonly #altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
 
-  constructor({ tree, rules, pending }: DiffContext, options: DiffOptions) {
+  constructor({ tree, rules, pending }: DiffContext, snapshot: Snapshot, options: DiffOptions) {
+    this.#snapshot = snapshot
     this.#tree = tree
     this.#rules = rules
     this.#pending = pending
     this.#options = options
-    this.#status = new WatchStatus(tree, options.fallBackToPolling)
+    this.#status = new WatchStatus(tree, options.fallBackToPolling, snapshot.startedAt)
     this.#matching = new MoveMatcher(tree, options)
   }
 
-  run(snapshot: Snapshot): Reconciled {
+  run(): Reconciled {
     const { baseline, eventNames, source, isPartial, since } = this.#options
     const identification = new Identification(this.#tree, this.#pending, this.#matching, this.#options)
-    const { found: all, kept, roots, isIncomplete, unclaimed } = identification.identify(snapshot)
+    const { found: all, kept, roots, isIncomplete, unclaimed } = identification.identify(this.#snapshot)
     this.#all = all
     this.#kept = kept
-    this.#snapshot = snapshot
     for (const found of all) {
       const names = found.match && eventNames?.get(found.match)
       if (names !== undefined) found.except = names
@@ -79,7 +82,7 @@ class Reconciliation {
     }
     const script = new EditScript(this.#tree, source, this.#matching, baseline)
     for (const found of all) {
-      this.#compare(found, snapshot.isResolved)
+      this.#compare(found)
       this.#tree.trim()
     }
     const arrivals = [...this.#arrivals.values()].flat()
@@ -111,7 +114,7 @@ class Reconciliation {
     const { source, since, comparedSince } = this.#options
     // What is polled lies above it: of what is written in there, its events tell.
     if (source === 'poll' && !directory.mount.usesPolling && directory.wd > 0) return Number.POSITIVE_INFINITY
-    return comparedSince?.get(directory) ?? since
+    return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
   }
 
   /**
@@ -134,15 +137,17 @@ class Reconciliation {
   }
 
   /** What of a directory's entries is not where it was, and what is altered. */
-  #compare(found: SnapshotDir, isResolved: boolean): void {
+  #compare(found: SnapshotDir): void {
     const { match, listing } = found
     found.compared = match
     if (listing === undefined || !found.isRead) return
+    const toldUntil = match?.mount.leftover.get(match)
+    if (match !== undefined && toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
     const isListing = found.target?.names === undefined
     if (match === undefined || (isListing && !match.isListed)) {
       found.isNew = true
       if (this.#isPackable(found)) this.#pack(found)
-      else for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined, isResolved)
+      else for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
       return
     }
     const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
@@ -165,7 +170,7 @@ class Reconciliation {
         this.#altered.push([match, name, entry, now])
     }
     for (const [name, entry] of found.entries) {
-      if (found.covers(name)) this.#arrive(found, name, entry, before.get(name), isResolved)
+      if (found.covers(name)) this.#arrive(found, name, entry, before.get(name))
     }
   }
 
@@ -198,9 +203,9 @@ class Reconciliation {
     return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
   }
 
-  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined, isResolved: boolean): void {
+  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     if (this.#isDirectory(at, name, entry)) return
-    if (!isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
+    if (!this.#snapshot.isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
       this.#arriveUnresolved(at, name, entry, known)
       return
     }
@@ -270,7 +275,7 @@ class Reconciliation {
     return [...match.subdirectories()].filter((directory) => {
       const { name } = directory
       const isKnown = this.#kept.has(directory) || this.#matching.foundOf(directory) !== undefined
-      if (isKnown || this.#snapshot?.hasLeftOut(directory)) return false
+      if (isKnown || this.#snapshot.hasLeftOut(directory)) return false
       return found.covers(name) && this.#pending.moves.from(match, name) === undefined
     })
   }
@@ -294,6 +299,7 @@ class Reconciliation {
     if (found.isRead && isListing) {
       match.isListed = true
       match.ino = listing.ino
+      if (match.mount.leftover.has(match)) match.mount.leftover.set(match, this.#snapshot.startedAt)
       // A poll takes in what events have told behind its listing, and leaves out what they speak of.
       if (this.#options.source !== 'poll' && !found.target?.isLook) this.#noteScan(found, match)
     }

@@ -14,7 +14,7 @@ import type { DiffOptions } from './diff_options.ts'
 import { Looker } from './looker.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import { type LeftOut, Scanner, type ScannerParts } from './scanner.ts'
-import { type ScanTarget, Snapshot } from './snapshot.ts'
+import type { ScanTarget, Snapshot } from './snapshot.ts'
 import { UnchangedDirectories } from './unchanged_directories.ts'
 
 // Whoever moves directories without a pause is not waited for: what is left in doubt is looked at later.
@@ -31,7 +31,7 @@ export interface Look {
   spoken: ReadonlySet<string>
 }
 
-export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash'> {
+export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash' | 'clock'> {
   system: Pick<WatchSystem, 'openWalker' | 'clock'>
   rules: Rules
   pending: Pending
@@ -57,24 +57,24 @@ export class Rescan {
     this.#parts = parts
     this.#walker = parts.system.openWalker()
     this.#scanner = this.scannerWith(this.#walker)
-    const { tree, rules, watching } = parts
-    this.looker = new Looker({ walker: this.#walker, scanner: this.#scanner, tree, rules, watching })
+    const { tree, watching } = parts
+    this.looker = new Looker({ walker: this.#walker, scanner: this.#scanner, tree, watching })
   }
 
   /** Scans by a walker of one's own: while events go on. */
   scannerWith(walker: TreeWalker): Scanner {
-    const { tree, rules, settings, watching, choose } = this.#parts
-    return new Scanner({ walker, tree, rules, hash: settings.hash, watching, choose })
+    const { system, tree, rules, settings, watching, choose } = this.#parts
+    return new Scanner({ walker, tree, rules, hash: settings.hash, clock: system.clock, watching, choose })
   }
 
   /**
    * What there is below a root of which nothing is believed yet, as it is found: `told` gets the changes; without it there is nothing to tell.
    */
   async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
-    const { tree, rules } = this.#parts
+    const { tree } = this.#parts
     this.#parts.overtaken([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginUnmade() : undefined
-    const snapshot = new Snapshot(rules, true)
+    const snapshot = this.#scanner.begin()
     const pieces: Reconciled[] = []
     const take = () => pieces.push(this.#takePiece(snapshot, options))
     const found = (listing: Listing) => {
@@ -130,7 +130,7 @@ export class Rescan {
     options: DiffOptions,
   ): Promise<void> {
     const { rules } = this.#parts
-    const snapshot = new Snapshot(rules, true)
+    const snapshot = this.#scanner.begin()
     const whole = rules.recursive ? topmost(directories) : directories
     const targets = whole.map((directory) => this.#scanner.target(snapshot, directory))
     for (const [directory, some] of names) {
@@ -149,11 +149,11 @@ export class Rescan {
 
   /** Holds what was seen in some directories against what is believed, and tells how it differs. */
   async takeIn(looks: readonly Look[], options: DiffOptions): Promise<void> {
-    const { tree, rules } = this.#parts
+    const { tree } = this.#parts
     const current = looks.filter(({ directory }) => tree.isAttached(directory))
     if (current.length === 0) return
     this.#parts.overtaken(current.map(({ directory }) => directory))
-    const snapshot = new Snapshot(rules, true)
+    const snapshot = this.#scanner.begin()
     const questions = current.map(({ directory, names }) => [directory, names] as const)
     const targets = this.looker.targets(questions, snapshot)
     for (const [i, { listing, spoken }] of current.entries()) {

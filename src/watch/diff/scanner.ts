@@ -1,5 +1,6 @@
 import { debuglog } from 'node:util'
 import type { Choice } from '../../mounts/filesystems.ts'
+import type { Clock } from '../clock.ts'
 import { textOf } from '../report/name_key.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
@@ -19,6 +20,7 @@ export interface ScannerParts {
   rules: Rules
   /** Whether every file that is polled is read through. */
   hash: boolean
+  clock: Pick<Clock, 'now'>
   /** undefined: there is no inotify instance yet. */
   watching(): Watching | undefined
   /** The source for what is at this path; or why it is not to be watched. */
@@ -63,15 +65,21 @@ export class Scanner {
   /** What is in these directories now, and in all that lies below them. */
   async scan(directories: readonly Directory[], options: ScanOptions): Promise<Snapshot> {
     const { isPoll, leftOut } = options
-    const snapshot = new Snapshot(this.#parts.rules, isPoll !== true, leftOut)
+    const snapshot = this.begin(isPoll !== true, leftOut)
     const targets = directories.map((directory) => this.target(snapshot, directory))
     await this.extend(snapshot, targets, options)
     return snapshot
   }
 
+  /** Nothing has been scanned yet. */
+  begin(isResolved = true, leftOut?: LeftOut): Snapshot {
+    const { rules, clock } = this.#parts
+    return new Snapshot(rules, clock.now(), isResolved, leftOut)
+  }
+
   /** What a walk by these directories' requests has found. */
   snapshotOf(directories: readonly Directory[], listings: Iterable<Listing>, options: ScanOptions): Snapshot {
-    const snapshot = new Snapshot(this.#parts.rules, options.isPoll !== true)
+    const snapshot = this.begin(options.isPoll !== true)
     snapshot.begin(directories.map((directory) => this.target(snapshot, directory)))
     for (const listing of listings) snapshot.take(listing)
     return snapshot
@@ -131,7 +139,7 @@ export class Scanner {
 
   /** How a directory is asked for. */
   requestFor(directory: Directory, options: ScanOptions): WalkRequest {
-    return this.request(this.target(new Snapshot(this.#parts.rules, true), directory), options)
+    return this.request(this.target(this.begin(), directory), options)
   }
 
   request(

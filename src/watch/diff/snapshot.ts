@@ -156,6 +156,8 @@ export class Snapshot {
   readonly #rules: Rules
   /** In the order in which they were found: a directory comes before those in it. */
   directories: SnapshotDir[] = []
+  /** ms since the epoch: when it was begun. */
+  readonly startedAt: number
   /** False: whoever scanned has not looked where links lead, nor what begins at a mount point. */
   readonly isResolved: boolean
   /** Says of known directories whether they were found where they are believed to be, and left out since they are as they were. */
@@ -166,8 +168,14 @@ export class Snapshot {
   #targets: readonly ScanTarget[] = []
   #byId: Array<SnapshotDir | undefined> = []
 
-  constructor(rules: Rules, isResolved: boolean, leftOut?: { has(directory: Directory): boolean }) {
+  constructor(
+    rules: Rules,
+    startedAt: number,
+    isResolved = true,
+    leftOut?: { has(directory: Directory): boolean },
+  ) {
     this.#rules = rules
+    this.startedAt = startedAt
     this.isResolved = isResolved
     this.#leftOut = leftOut
   }

@@ -161,7 +161,7 @@ export class Poller {
     return {
       mounts,
       bases: mounts.flatMap(({ usesPolling, base }) => (usesPolling && base !== undefined ? [base] : [])),
-      leftover: mounts.flatMap(({ usesPolling, leftover }) => (usesPolling ? [] : topmost(leftover))),
+      leftover: mounts.flatMap(({ usesPolling, leftover }) => (usesPolling ? [] : topmost(leftover.keys()))),
     }
   }
 

@@ -103,6 +103,8 @@ export class FollowedLinks {
     const links = polled.flatMap(([, names]) => [...names.values()]).filter((link) => this.#isThere(link))
     for (let i = 0; i < links.length; i += AT_ONCE)
       await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
+    // One that led back to where it lay may do so no more, though it leads where it did: what is above it may have moved.
+    for (const link of links) if (this.#isUnentered(link)) this.#parts.work.look(link.parent, link.name)
   }
 
   /** @param sourceOf undefined: nothing is told of what is at their ends */
@@ -152,6 +154,10 @@ export class FollowedLinks {
       if (altered === undefined) return
       this.#parts.report([this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source)])
     }
+  }
+
+  #isUnentered(link: FollowedLink): boolean {
+    return link.target?.kind === 'directory' && !(this.#believed(link) instanceof Directory)
   }
 
   #changeOf({ parent, name }: FollowedLink, type: 'modify' | 'attrib', mask: number, source: Source): Change {

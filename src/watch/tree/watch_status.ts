@@ -12,6 +12,7 @@ const { ENOSPC, ENOMEM } = constants.errno
 export class WatchStatus {
   readonly #tree: Tree
   readonly #pollInstead: boolean
+  readonly #startedAt: number
   /** The first error for want of something that was not known yet. */
   shortage: InotifyError | undefined
   /** The first error for want of a watch. */
@@ -21,9 +22,13 @@ export class WatchStatus {
   /** Why a directory could not be listed though nothing is wrong with it: want of descriptors or memory. */
   unlisted: InotifyError | undefined
 
-  /** @param pollInstead where no watch is to be had, a poll does */
-  constructor(tree: Tree, pollInstead: boolean) {
+  /**
+   * @param pollInstead where no watch is to be had, a poll does
+   * @param startedAt ms since the epoch: when the scan began
+   */
+  constructor(tree: Tree, pollInstead: boolean, startedAt: number) {
     this.#tree = tree
+    this.#startedAt = startedAt
     this.#pollInstead = pollInstead
   }
 
@@ -48,7 +53,8 @@ export class WatchStatus {
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     if (isNews && (listing.isShort || listing.isTooDeep)) this.shortage ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
-    if (isOutOfWatches && this.#pollInstead) mount.leftover.add(directory)
+    if (isOutOfWatches && this.#pollInstead && !mount.leftover.has(directory))
+      mount.leftover.set(directory, this.#startedAt)
     if (listing.isShort) this.unlisted ??= error
   }
 }

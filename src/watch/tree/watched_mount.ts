@@ -20,8 +20,8 @@ export class WatchedMount {
   directories = 0
   /** Directories that are not watched as they should be, and why. */
   readonly uncovered = new Map<Directory, Error>()
-  /** Those of them that are polled for want of a watch. */
-  readonly leftover = new Set<Directory>()
+  /** Those of them that are polled for want of a watch; ms since the epoch: what was done in each before has been told. */
+  readonly leftover = new Map<Directory, number>()
   /** Mounts below that are not watched at all, and why: by the directory that they are in, and their name there. */
   readonly refused = new Map<Directory, Map<string, Error>>()
   /** Why all of it is polled, if not by its mount. */
@@ -69,7 +69,8 @@ export class WatchedMount {
     const error = mount.uncovered.get(directory)
     const refused = mount.refused.get(directory)
     if (error !== undefined) this.uncovered.set(directory, error)
-    if (mount.leftover.has(directory)) this.leftover.add(directory)
+    const toldUntil = mount.leftover.get(directory)
+    if (toldUntil !== undefined) this.leftover.set(directory, toldUntil)
     if (refused !== undefined) this.refused.set(directory, refused)
     mount.forget(directory)
     this.directories++

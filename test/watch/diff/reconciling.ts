@@ -24,6 +24,7 @@ export class Walked extends World {
     tree: this.tree,
     rules: this.rules,
     hash: false,
+    clock: { now: () => 0 },
     watching: () => undefined,
     choose: async () => ({ refused: new Error('no mounts here') }),
   })

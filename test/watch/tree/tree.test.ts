@@ -127,7 +127,7 @@ describe('drop', () => {
     const each: Directory[] = [root, a, b, c]
     for (const [i, directory] of each.entries()) tree.setWatch(directory, i + 1)
     mount.uncovered.set(c, new Error('x'))
-    mount.leftover.add(c)
+    mount.leftover.set(c, 0)
     expect(mount.directories).toBe(4)
     tree.drop(a)
     expect([...tree.retired].toSorted()).toEqual([2, 3, 4])
