@@ -157,9 +157,8 @@ export class Identification {
   }
 
   #lookAt(parent: SnapshotDir, name: string): void {
-    if (parent.listing === undefined && parent.match !== undefined)
-      this.#pending.work.look(parent.match, name)
-    else parent.lookAt(name)
+    if (parent.match === undefined) parent.lookAt(name)
+    else this.#pending.work.look(parent.match, name)
   }
 
   #keep(directory: Directory): void {

@@ -12,7 +12,7 @@ import type { DiffOptions } from './diff_options.ts'
 import { EditScript } from './edit_script.ts'
 import { Identification, type Identified } from './identify.ts'
 import { MoveMatcher, matchArrivals } from './match_moves.ts'
-import type { Added, Removed, Snapshot, SnapshotDir } from './snapshot.ts'
+import type { Added, Refusal, Removed, Snapshot, SnapshotDir } from './snapshot.ts'
 
 export interface DiffContext {
   tree: Tree
@@ -85,6 +85,8 @@ class Reconciliation {
       this.#compare(found)
       this.#tree.trim()
     }
+    const refusals = this.#snapshot.takeRefusals()
+    for (const refusal of refusals) this.#arriveRefused(refusal)
     const arrivals = [...this.#arrivals.values()].flat()
     if (arrivals.length > 0) for (const found of all) this.#searchLost(found)
     script.leave(matchArrivals(arrivals, this.#gone, since))
@@ -94,6 +96,10 @@ class Reconciliation {
     for (const found of all) this.#deleteLost(found, script)
     for (const found of all) this.#cover(found, script)
     for (const wd of unclaimed) this.#tree.disown(wd)
+    for (const { parent, name, error } of refusals) {
+      const { match } = parent
+      if (match !== undefined && this.#tree.isAttached(match)) match.mount.refuse(match, name, error)
+    }
     for (const found of all) this.#alterDirectory(found, script)
     for (const [directory, entry] of this.#unlisted)
       script.alterDirectory(directory, entry, this.#since(directory.parent ?? directory))
@@ -203,6 +209,13 @@ class Reconciliation {
     return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
   }
 
+  /** What it lies in may have been taken in before it was known that it is refused. */
+  #arriveRefused({ parent, name, ino }: Refusal): void {
+    if (this.#all.includes(parent) || parent.match === undefined) return
+    const known = this.#tree.entriesOf(parent.match).get(name)
+    this.#arrive(parent, name, { kind: 'directory', ino }, known)
+  }
+
   #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     if (this.#isDirectory(at, name, entry)) return
     if (!this.#snapshot.isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
@@ -233,6 +246,9 @@ class Reconciliation {
         script.placeDirectory(found)
         for (const arrival of this.#arrivals.get(found) ?? []) script.placeArrival(arrival)
       }
+      // And what lies in directories that were taken in before.
+      for (const arrivals of this.#arrivals.values())
+        for (const arrival of arrivals) script.placeArrival(arrival)
     }
   }
 
@@ -307,7 +323,6 @@ class Reconciliation {
     if (isUnwatched(match)) this.#pending.work.list(match)
     for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
     for (const name of found.links ?? []) this.#pending.work.follow(match, name)
-    for (const [name, error] of found.refused ?? []) match.mount.refuse(match, name, error)
   }
 
   /** An event may be older than what was listed: with its base, all that is new in a mount. */

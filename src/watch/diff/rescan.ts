@@ -40,8 +40,6 @@ export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash' | 'clo
   extended(mount: WatchedMount, parent: Directory): void
   report(changes: Change[]): void
   trouble(error: unknown): void
-  /** What is believed of these may be otherwise from now on: not because a poll has found it so. */
-  overtaken(directories: readonly Directory[]): void
 }
 
 /** Scans, reconciles and reports: all that is found out otherwise than by an event ends here. */
@@ -71,8 +69,8 @@ export class Rescan {
    * What there is below a root of which nothing is believed yet, as it is found: `told` gets the changes; without it there is nothing to tell.
    */
   async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
-    const { tree } = this.#parts
-    this.#parts.overtaken([top])
+    const { tree, rules } = this.#parts
+    bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginUnmade() : undefined
     const snapshot = this.#scanner.begin()
     const pieces: Reconciled[] = []
@@ -86,7 +84,8 @@ export class Rescan {
       return true
     }
     const progress = () => {
-      if (snapshot.directories.length >= PIECE) take()
+      // Where a link leads is not known before all has been walked.
+      if (snapshot.directories.length >= PIECE && !rules.followsLinks) take()
     }
     try {
       const target = this.#scanner.target(snapshot, top)
@@ -115,7 +114,7 @@ export class Rescan {
     const comparedSince = new Map<Directory, number>()
     for (let attempt = 1; ; attempt++) {
       const since = options.since === Number.POSITIVE_INFINITY ? options.since : clock.now() - CLOCK_SLACK_MS
-      this.#parts.overtaken(tops)
+      bump(tops)
       const snapshot = await this.#scanner.scan(tops, { ...options, leftOut: this.#mayLeaveOut(options) })
       const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
       if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
@@ -137,7 +136,7 @@ export class Rescan {
       if (whole.some((each) => each === directory || (rules.recursive && isWithin(directory, each)))) continue
       targets.push(this.#scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
-    this.#parts.overtaken(targets.flatMap(({ requested }) => requested ?? []))
+    bump(targets.flatMap(({ requested }) => requested ?? []))
     await this.#scanner.extend(snapshot, targets, options)
     this.#take(snapshot, options)
   }
@@ -152,7 +151,7 @@ export class Rescan {
     const { tree } = this.#parts
     const current = looks.filter(({ directory }) => tree.isAttached(directory))
     if (current.length === 0) return
-    this.#parts.overtaken(current.map(({ directory }) => directory))
+    bump(current.map(({ directory }) => directory))
     const snapshot = this.#scanner.begin()
     const questions = current.map(({ directory, names }) => [directory, names] as const)
     const targets = this.looker.targets(questions, snapshot)
@@ -226,6 +225,11 @@ function untilNext(lazy: LazyDirectories): LeftOut {
     directoryOf: (id) => (walks === 1 ? lazy.directoryOf(id) : undefined),
     has: () => false,
   }
+}
+
+/** What is believed of these may be otherwise from now on: not because a poll has found it so. */
+function bump(directories: Iterable<Directory>): void {
+  for (const { mount } of directories) mount.revision++
 }
 
 /** Those that lie below no other. */

@@ -118,7 +118,7 @@ export class Scanner {
         if (options.found?.(listing)) return
         const { parent } = listing
         const above = parent === undefined || snapshot.has(parent) ? undefined : leftOut?.directoryOf(parent)
-        if (parent !== undefined && above !== undefined) snapshot.adopt(parent, snapshot.wayTo(above))
+        if (parent !== undefined && above !== undefined) this.#adopt(snapshot, parent, above)
         const found = snapshot.take(listing)
         if (found !== undefined && this.#mayLeadOn(found)) fresh.push(found)
         options.progress?.()
@@ -129,6 +129,13 @@ export class Scanner {
       await walker.walk(requests, take, options.isPoll ? undefined : watching(), leftOut)
       next = await this.#beyond(snapshot, fresh)
     }
+  }
+
+  /** What was left out has something in it that is not. */
+  #adopt(snapshot: Snapshot, id: number, directory: Directory): void {
+    const found = snapshot.wayTo(directory)
+    found.way = this.placeOf(directory)
+    snapshot.adopt(id, found)
   }
 
   /** What comes up in what is in a snapshot already. */
@@ -181,7 +188,7 @@ export class Scanner {
     const links: Array<[at: SnapshotDir, name: string]> = []
     for (const found of fresh) {
       if (isOnOtherMount(found)) {
-        const target = snapshot.isResolved ? await this.#cross(found) : undefined
+        const target = snapshot.isResolved ? await this.#cross(snapshot, found) : undefined
         if (target !== undefined) targets.push(target)
       } else if (found.isRead) {
         targets.push(...this.#levelBelow(found))
@@ -232,7 +239,7 @@ export class Scanner {
   }
 
   /** Another mount has its own source. */
-  async #cross(found: SnapshotDir): Promise<ScanTarget | undefined> {
+  async #cross(snapshot: Snapshot, found: SnapshotDir): Promise<ScanTarget | undefined> {
     const { parent, name, place, listing } = found
     // A link that leads elsewhere than a moment ago is looked at again.
     if (parent === undefined || listing === undefined || found.mount.isLinked) return undefined
@@ -248,8 +255,7 @@ export class Scanner {
     const choice = await this.#parts.choose(textOf(found.path)).catch((error: Error) => ({ refused: error }))
     if ('refused' in choice) {
       trace('%s: not watched: %s', found.path, choice.refused)
-      parent.refused ??= new Map()
-      parent.refused.set(name, choice.refused)
+      snapshot.refuse(parent, { name, ino: listing.ino, error: choice.refused })
       return undefined
     }
     trace('%s: %s, because %s', found.path, choice.backend, choice.why)

@@ -41,6 +41,8 @@ export class SnapshotDir {
   readonly target: ScanTarget | undefined
   /** Of these names nothing is said: events speak of them. */
   except: ReadonlySet<string> = NOTHING
+  /** How to get there, where that is known and nothing was asked of it. */
+  way: Place | undefined
   /** Which of the known directories it is. */
   match: Directory | undefined
   /** Which of them its entries were compared with. */
@@ -57,8 +59,8 @@ export class SnapshotDir {
   toLookAt: string[] | undefined
   /** Symlinks in it of which the scan has seen where they lead. */
   links: readonly string[] | undefined
-  /** Directories in it that are not gone into, and why. */
-  refused: Map<string, Error> | undefined
+  /** Directories in it that are not gone into. */
+  refused: Set<string> | undefined
   readonly #rules: Rules
   #entries: Entries | undefined
   #path: string | undefined
@@ -115,9 +117,10 @@ export class SnapshotDir {
   }
 
   get place(): Place {
-    if (this.target !== undefined) return this.target.place
+    const known = this.target?.place ?? this.way
+    if (known !== undefined) return known
     const { parent } = this
-    if (parent === undefined) throw new Error('only a target has no parent')
+    if (parent === undefined) throw new Error('nobody has said how to get there')
     return placeBelow(parent.place, this.name, parent.listing?.ino)
   }
 
@@ -165,6 +168,7 @@ export class Snapshot {
   /** Watches that the walker has added to something that is no part of this. */
   readonly unclaimed: number[] = []
   readonly #known = new Map<Directory, SnapshotDir>()
+  readonly #refusals: Refusal[] = []
   #targets: readonly ScanTarget[] = []
   #byId: Array<SnapshotDir | undefined> = []
 
@@ -211,6 +215,18 @@ export class Snapshot {
     return found
   }
 
+  /** Another mount that is not gone into. */
+  refuse(parent: SnapshotDir, refusal: Omit<Refusal, 'parent'>): void {
+    parent.refused ??= new Set()
+    parent.refused.add(refusal.name)
+    this.#refusals.push({ parent, ...refusal })
+  }
+
+  /** Those since the last time. */
+  takeRefusals(): Refusal[] {
+    return this.#refusals.splice(0)
+  }
+
   /** A directory that was found has been taken in already: what follows may be in it. */
   adopt(id: number, directory: SnapshotDir): void {
     this.#byId[id] = directory
@@ -230,6 +246,14 @@ export class Snapshot {
     this.#known.set(directory, found)
     return found
   }
+}
+
+/** A mount that is not gone into, and why. */
+export interface Refusal {
+  parent: SnapshotDir
+  name: string
+  ino: number
+  error: Error
 }
 
 /** Where something was. */

@@ -1,5 +1,6 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
+import { TaskQueue } from '../../task_queue.ts'
 import { warn } from '../../warning.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import { Rescan } from '../diff/rescan.ts'
@@ -27,14 +28,12 @@ import { RootForest } from '../roots/root_forest.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { rulesOf } from '../rules.ts'
 import type { WatchSystem } from '../system.ts'
-import type { Directory } from '../tree/directory.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
-import { TaskQueue } from './task_queue.ts'
 
 export interface EngineListener {
   /** Paths are keys: see names.ts. */
@@ -117,7 +116,6 @@ export class Engine {
       reporter,
       byPath: this.#roots,
       ways: this.#pathWatches,
-      regrouped: () => poller.discard(),
     })
     const shared = {
       settings,
@@ -147,7 +145,6 @@ export class Engine {
       report: (changes: Change[]) => reporter.report(changes),
       trouble: (error: unknown) => listener.trouble(error),
       room: () => listener.room(),
-      overtaken: (directories: readonly Directory[]) => poller.overtake(directories),
     }
     const rescan = new Rescan({
       ...shared,
@@ -201,11 +198,10 @@ export class Engine {
       looker,
       files,
       attacher,
-      poller,
       consistentUntil: () => overflowRecovery.consistentUntil,
     })
     const submounts = new Submounts({ ...shared, events, rootMonitor })
-    const overflowRecovery = new OverflowRecovery({ ...shared, rescan, events, files, rootMonitor, poller })
+    const overflowRecovery = new OverflowRecovery({ ...shared, rescan, events, files, rootMonitor })
     this.#polls = new RepeatingTask({
       every: () => pace.rest,
       persistent,
@@ -364,7 +360,7 @@ export class Engine {
   #forget(root: Root): void {
     root.isPresent = false
     this.#attacher.detach(root)
-    this.#poller.discard()
+    root.outdate()
   }
 
   #rootsOf(file: FileRoot): Root[] {

@@ -1,4 +1,5 @@
 import { debuglog } from 'node:util'
+import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
@@ -7,7 +8,6 @@ import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
-import type { Poller } from '../poll/poller.ts'
 import type { Change } from '../report/change.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
@@ -17,7 +17,6 @@ import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
-import type { TaskQueue } from './task_queue.ts'
 
 export interface OverflowRecoveryParts {
   system: Pick<WatchSystem, 'clock'>
@@ -30,7 +29,6 @@ export interface OverflowRecoveryParts {
   events: Pick<EventHandler, 'list'>
   files: Pick<FileRoots, 'lookAtAll'>
   rootMonitor: Pick<RootMonitor, 'checkIdentity'>
-  poller: Pick<Poller, 'discard'>
   inotify(): Pick<InotifySource, 'kernelWatches'> | undefined
   roots(): Root[]
   watches: Pick<WatchRelease, 'retire'>
@@ -98,10 +96,10 @@ export class OverflowRecovery {
   }
 
   async #recover(): Promise<void> {
-    const { poller, rechecks, rootMonitor, rescan, events, files, options, report } = this.#parts
+    const { rechecks, rootMonitor, rescan, events, files, options, report } = this.#parts
     const roots = this.#watched()
     const startedAt = this.#parts.system.clock.now()
-    poller.discard()
+    for (const root of roots) root.outdate()
     rechecks.clear()
     const shortage = await rootMonitor.checkIdentity()
     if (shortage !== undefined) throw shortage

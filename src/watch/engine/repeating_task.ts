@@ -1,5 +1,5 @@
+import { TaskQueue } from '../../task_queue.ts'
 import type { Clock } from '../clock.ts'
-import { TaskQueue } from './task_queue.ts'
 
 export interface RepeatedWork {
   /** ms from the end of one run to the start of the next. */

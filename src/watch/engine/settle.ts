@@ -1,4 +1,5 @@
 import { CoalescedTask } from '../../coalesced_task.ts'
+import type { TaskQueue } from '../../task_queue.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
@@ -6,7 +7,6 @@ import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import type { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
-import type { TaskQueue } from './task_queue.ts'
 
 export interface SettleParts {
   system: Pick<WatchSystem, 'clock'>

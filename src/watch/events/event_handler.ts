@@ -33,8 +33,6 @@ export interface EventHandlerParts {
   /** The top of a root is gone, moved or unmounted. */
   lost(top: Directory): void
   trouble(error: unknown): void
-  /** What is believed of these is otherwise from now on: no poll has found it so. */
-  overtaken(directories: readonly Directory[]): void
 }
 
 /** By wd. */
@@ -123,10 +121,11 @@ export class EventHandler {
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {
-    const { tree, overtaken } = this.#parts
+    const { tree } = this.#parts
     return new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
-      if (polled.length > 0) overtaken(polled)
+      // What is believed of them is otherwise from now on, and no poll has found it so.
+      for (const { mount } of polled) mount.revision++
       return polled.length > 0
     })
   }

@@ -1,9 +1,9 @@
+import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import { type Rescan, topmost } from '../diff/rescan.ts'
 import type { Scanner } from '../diff/scanner.ts'
 import type { Snapshot } from '../diff/snapshot.ts'
-import type { TaskQueue } from '../engine/task_queue.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
@@ -17,6 +17,7 @@ import type { WatchedMount } from '../tree/watched_mount.ts'
 import { isAtomicLayout } from './atomic_writer.ts'
 import { keepsDirectories } from './partial.ts'
 import type { PollInterval } from './poll_interval.ts'
+import { PollStamp } from './poll_stamp.ts'
 
 export interface PollerParts {
   system: WatchSystem
@@ -57,10 +58,8 @@ export class Poller {
   #lingering: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
   // What has ended it, and of what: the first listing of the next poll.
   #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
-  // What is listed is out of date when this has changed.
-  #generation = 0
-  // What is believed is not, or may not be, what the last poll has found.
-  #isOvertaken = true
+  // What was believed when the last poll had been taken in: what the walker has seen then, it does not tell again.
+  #committed: PollStamp | undefined
   #isPolling = false
   // ms since the epoch: when the last poll began.
   #lastAt: number
@@ -75,20 +74,6 @@ export class Poller {
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
     return this.#parts.roots().some((root) => !root.isPresent || isPolled(root))
-  }
-
-  /** A listing that is under way is out of date. */
-  discard(): void {
-    this.#generation++
-    this.#isOvertaken = true
-    this.interrupt(true)
-  }
-
-  /** What is believed of these directories was found out otherwise. */
-  overtake(directories: readonly Directory[]): void {
-    if (!directories.some(({ mount }) => mount.usesPolling)) return
-    this.#isOvertaken = true
-    this.interrupt(true)
   }
 
   /**
@@ -141,10 +126,15 @@ export class Poller {
 
   #mayLinger(): boolean {
     const { roots, files, links, pace, compares } = this.#parts
-    if (!compares || this.#isPolling || this.#isOvertaken || pace.slowness !== undefined) return false
+    if (!compares || this.#isPolling || this.#isOvertaken() || pace.slowness !== undefined) return false
     if (files.arePolled || links.arePolled) return false
     const { bases, leftover } = this.#polled()
     return bases.length > 0 && leftover.length === 0 && roots().every(({ isPresent }) => isPresent)
+  }
+
+  /** What is believed is not, or may not be, what the last poll has found. */
+  #isOvertaken({ mounts } = this.#polled()): boolean {
+    return this.#committed?.isCurrent(mounts) !== true
   }
 
   /** Whether in most polls a directory's own stat is enough, while that is the same. `hash` is for those whose times do not tell. */
@@ -220,18 +210,19 @@ export class Poller {
     isLastAttempt: boolean,
   ): Promise<boolean> {
     const { queue, events, rescan, inotify, tree, pace } = this.#parts
-    const generation = this.#generation
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = this.#parts.system.clock.now()
-    const { mounts, bases, leftover } = this.#polled()
+    const polled = this.#polled()
+    const { mounts, bases, leftover } = polled
+    const begun = new PollStamp(mounts)
     // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
     const asked = [...bases, ...leftover]
-    // Of what is polled for want of a watch no stat is kept: the time of the last poll tells what has changed since, and no digest.
+    // Of what is polled for want of a watch no digest is kept: another mount may be listed with it.
     const compares = this.#parts.compares && leftover.length === 0
-    let isPartial = compares && !this.#isOvertaken
+    let isPartial = compares && !this.#isOvertaken(polled)
     let snapshot = (isPartial && this.#takeFound(bases)) || (await this.#scan(asked, isPartial))
     const isQuiet = isPartial && snapshot.directories.length === 0
-    if (isQuiet && !this.#isOvertaken && generation === this.#generation) {
+    if (isQuiet && begun.isCurrent(this.#polled().mounts)) {
       this.#lastAt = startedAt
       pace.note(false, this.#walker.took)
       // It is the same; but kept once.
@@ -250,13 +241,14 @@ export class Poller {
       .catch(() => {})
     return await queue.run(async () => {
       events.eventNames = undefined
-      if (generation !== this.#generation) return false
+      if (!begun.isValid(this.#polled().mounts)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)
       for (const root of replaced) await this.#parts.replace(root)
       if (replaced.length > 0) return false
       // What was left out is believed no more: all of it is needed.
-      if (isPartial && (this.#isOvertaken || !keepsDirectories(snapshot, tree))) return false
+      const isOvertaken = !begun.isCurrent(mounts)
+      if (isPartial && (isOvertaken || !keepsDirectories(snapshot, tree))) return false
       const isWatched = mounts.some(({ usesPolling, usesInotify }) => usesPolling && usesInotify)
       // Its filesystem has this machine's clock.
       const options = {
@@ -268,8 +260,11 @@ export class Poller {
       const hasChanges = rescan.takePoll(snapshot, this.#parts.options(options))
       await events.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && events.isUnsettled)
-      if (isBelieved && !this.#isOvertaken) this.#walker.commit()
-      else this.#isOvertaken = true
+      const now = this.#polled().mounts
+      if (isBelieved && begun.isCurrent(now)) {
+        this.#walker.commit()
+        this.#committed = new PollStamp(now)
+      } else this.#committed = undefined
       this.#lastAt = startedAt
       pace.note(hasChanges, this.#walker.took)
       return true
@@ -288,11 +283,7 @@ export class Poller {
 
   /** `isPartial`: without what is as it was when a poll was last taken in. */
   async #scan(directories: readonly Directory[], isPartial: boolean): Promise<Snapshot> {
-    if (!isPartial) {
-      this.#walker.forget()
-      // From here on: what is overtaken while it is listed is not what has been listed.
-      this.#isOvertaken = false
-    }
+    if (!isPartial) this.#walker.forget()
     return await this.#scanner.scan(directories, POLL)
   }
 

@@ -33,6 +33,11 @@ export class Root {
     this.path = path
   }
 
+  /** All that was listed of it before is out of date. */
+  outdate(): void {
+    for (const mount of this.mounts) mount.epoch++
+  }
+
   /** Forgets those of mounts and links that are gone. */
   dropMounts(tree: Tree): void {
     for (const mount of this.mounts) {

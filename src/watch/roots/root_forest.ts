@@ -27,8 +27,6 @@ export interface RootForestParts {
   coverings: Coverings
   /** See ways.ts. */
   ways: PathWatches<Root>
-  /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
-  regrouped(): void
 }
 
 /**
@@ -142,7 +140,7 @@ export class RootForest {
    * present and whose tree is cut out of its. Their watches stay, and nothing is listed.
    */
   dismiss(root: Root): Root[] {
-    const { tree, translator, regrouped } = this.#parts
+    const { tree, translator } = this.#parts
     this.#nested = this.#nested.filter((each) => each !== root)
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
@@ -155,7 +153,7 @@ export class RootForest {
         if (each.isPresent) standing.push(each)
       } else this.#release(each)
     }
-    if (standing.length > 0) regrouped()
+    if (standing.length > 0) this.#outdate()
     return standing
   }
 
@@ -226,12 +224,12 @@ export class RootForest {
   }
 
   #enter(root: Root, coverer: Root): void {
-    const { ways, watches, regrouped } = this.#parts
+    const { ways, watches } = this.#parts
     root.coverer = coverer
     root.mounts.clear()
     watches.retire(ways.set(root, []))
     watches.releaseUnused()
-    regrouped()
+    this.#outdate()
   }
 
   /** All that a root has told of itself is told to be gone. */
@@ -272,7 +270,7 @@ export class RootForest {
     // It has been lost, so that what comes is told as new.
     if (root.top === undefined) root.absence ??= absenceOf(root)
     else this.#plantAnew(root, root.top.mount)
-    this.#parts.regrouped()
+    this.#outdate()
   }
 
   /** But for what was told by roots that are files, or have been grafted there. */
@@ -281,6 +279,11 @@ export class RootForest {
     const grafted = new Set(this.#nested.flatMap(({ coverer, top }) => (coverer && top ? [top] : [])))
     const isFileRoot = (path: string) => byPath.get(path)?.file?.isPresent === true
     reporter.report(asNew(tree, directory, isFileRoot, (each) => grafted.has(each)))
+  }
+
+  /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
+  #outdate(): void {
+    for (const root of this.#parts.byPath.values()) root.outdate()
   }
 }
 

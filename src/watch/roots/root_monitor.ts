@@ -2,7 +2,6 @@ import { debuglog } from 'node:util'
 import type { Looker } from '../diff/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
-import type { Poller } from '../poll/poller.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
@@ -21,7 +20,6 @@ export interface RootMonitorParts {
   files: FileRoots
   attacher: Attacher
   forest: RootForest
-  poller: Poller
   reporter: Reporter
   /** Those that are watched, now. */
   roots(): Root[]
@@ -40,7 +38,7 @@ export class RootMonitor {
   }
 
   markLost(root: Root, source: Source): void {
-    const { tree, translator, rechecks, poller, reporter, forest, consistentUntil } = this.#parts
+    const { tree, translator, rechecks, reporter, forest, consistentUntil } = this.#parts
     if (!root.isPresent) return
     reporter.report(translator.giveUp(translator.pending))
     root.isPresent = false
@@ -50,7 +48,7 @@ export class RootMonitor {
     for (const each of forest.coveredBy(root)) forest.lose(each, source)
     rechecks.forget((directory) => tree.topOf(directory) === root.top)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
-    poller.discard()
+    root.outdate()
   }
 
   /** The path is not what it was: says so, and watches what is there now, if something is. */

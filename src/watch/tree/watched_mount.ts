@@ -17,6 +17,10 @@ export class WatchedMount {
   readonly isLinked: boolean
   /** The symlink by which its base is reached, as it was last seen by whoever looked where it leads. */
   link: Entry | undefined
+  /** Grows when something is believed of it that no poll has found: what a poll has seen last is not what is believed then. */
+  revision = 0
+  /** Grows when all that was listed of it before is out of date. */
+  epoch = 0
   directories = 0
   /** Directories that are not watched as they should be, and why. */
   readonly uncovered = new Map<Directory, Error>()

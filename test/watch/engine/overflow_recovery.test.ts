@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { InotifyError } from '../../../src/index.ts'
+import { TaskQueue } from '../../../src/task_queue.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
 import { OverflowRecovery, type OverflowRecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
-import { TaskQueue } from '../../../src/watch/engine/task_queue.ts'
 import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import { Root } from '../../../src/watch/roots/root.ts'
@@ -47,7 +47,6 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     events: { list: async () => {} },
     files: { lookAtAll: async () => {} },
     rootMonitor: { checkIdentity: async () => undefined },
-    poller: { discard: () => {} },
     inotify: () => undefined,
     roots: () => [root],
     watches: { retire: () => {} },

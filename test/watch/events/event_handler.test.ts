@@ -29,7 +29,6 @@ function settling(w: World) {
     },
     report() {},
     lost() {},
-    overtaken() {},
     trouble: () => {},
   })
   const settle = async () => {

@@ -32,7 +32,6 @@ function reading(w: World, now: Now = {}) {
     options: () => ({}) as never,
     report: (told) => changes.push(...told),
     lost: (top) => lost.push(`${changes.length} changes before ${top.name} is lost`),
-    overtaken() {},
     trouble: () => {},
   })
   /** What is told behind this read. */
