@@ -1,7 +1,7 @@
-import { type Change, exchangesOf, type Kind, type Source } from '../report/change.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
 import { Directory, isSameEntry, isWithin, keepsStat, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { TreeEditor } from '../tree/tree_editor.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
@@ -24,25 +24,21 @@ interface CycleStep extends Removed {
  * deleted, and is new where it belongs; but what has each other's place is exchanged.
  */
 export class EditScript {
-  readonly changes: Change[] = []
+  readonly #editor: TreeEditor
   readonly #tree: Tree
-  readonly #source: Source
   readonly #matching: MoveMatcher
   // Where what is no directory goes, by where it is now.
   readonly #leaving = new Map<Directory, Map<string, Added>>()
   readonly #beingPlaced = new Set<SnapshotDir | Added>()
-  readonly #baseline: boolean
   /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
   steps = 0
   /** Mounts and links that are watched from now on, and where. */
   readonly begun: Array<{ mount: WatchedMount; parent: Directory }> = []
 
-  /** @param baseline nothing is told: no path is made for what is new */
-  constructor(tree: Tree, source: Source, matching: MoveMatcher, baseline: boolean) {
+  constructor(tree: Tree, editor: TreeEditor, matching: MoveMatcher) {
     this.#tree = tree
-    this.#source = source
+    this.#editor = editor
     this.#matching = matching
-    this.#baseline = baseline
   }
 
   /** What is no directory leaves its place for another. */
@@ -86,17 +82,18 @@ export class EditScript {
     const entries = this.#tree.entriesOf(directory)
     if (!isSameEntry(entries.get(name), before)) return
     const altered = alteration(before, after, since)
-    entries.set(name, kept(directory, after))
-    if (altered !== undefined) {
-      this.#tell(altered === 'replace' ? 'modify' : altered, this.#tree.pathOf(directory, name), after)
-    }
+    this.#editor.update(directory, name, kept(directory, after))
+    if (altered !== undefined)
+      this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
   }
 
   alterDirectory(directory: Directory, after: Entry, since: number): void {
     const altered = alteration(directory, after, since)
     const knowsOwner = !directory.mount.usesPolling || directory.stat !== undefined
     if (keepsStat(directory.parent ?? directory)) directory.stat = after.stat
-    if (altered === 'attrib' && knowsOwner) this.#tell('attrib', this.#tree.pathOf(directory), directory)
+    const { parent, name } = directory
+    if (altered === 'attrib' && knowsOwner && parent !== undefined)
+      this.#editor.alter('attrib', parent, name, directory)
   }
 
   /** What is being placed already waits for this. */
@@ -132,18 +129,15 @@ export class EditScript {
     const occupant = this.#tree.entriesOf(parent).get(name)
     // rename(2) replaces an empty directory.
     const isEmpty = occupant instanceof Directory && this.#tree.entriesOf(occupant).size === 0
-    const replaced = found.match !== undefined && isEmpty
-    if (replaced) this.#forget(parent, name, occupant)
+    if (found.match !== undefined && isEmpty) this.#abandon(parent, name, occupant)
     else if (occupant !== undefined) this.#delete(parent, name, occupant)
     // It may have been in what has just gone.
     const { match } = found
     if (match === undefined) this.#create(found, parent, name)
     else {
-      const from = this.#tree.pathOf(match)
-      this.#tree.detach(match)
-      this.#tree.attach(match, parent, name)
+      const directory = match.parent as Directory
+      this.#editor.rename({ directory, name: match.name, entry: match }, parent, name, match)
       found.hasMoved = true
-      this.#rename(from, this.#tree.pathOf(match), replaced, match)
     }
     return true
   }
@@ -160,20 +154,18 @@ export class EditScript {
     // A rename or a new version replaces what is no directory.
     const isAlike = occupant !== undefined && occupant.kind !== 'directory'
     const replaced = isAlike && (arrival.from !== undefined || occupant.kind === entry.kind)
-    if (replaced) this.#forget(parent, name, occupant)
+    if (replaced) this.#abandon(parent, name, occupant)
     else if (occupant !== undefined) this.#delete(parent, name, occupant)
-    const path = this.#tree.pathOf(parent, name)
     const { from } = arrival
+    const as = kept(parent, entry)
     if (from !== undefined) {
-      const oldPath = this.#tree.pathOf(from.directory, from.name)
-      this.#forget(from.directory, from.name, from.entry)
-      this.#tree.entriesOf(parent).set(name, kept(parent, entry))
-      this.#rename(oldPath, path, replaced, entry)
-      this.#tellAltered(from.entry, entry, path)
-    } else {
-      this.#tree.entriesOf(parent).set(name, kept(parent, entry))
-      if (!this.#baseline) this.#tell(replaced ? 'modify' : 'create', path, entry)
-    }
+      this.#abandon(from.directory, from.name, from.entry)
+      this.#editor.rename(from, parent, name, as)
+      this.#tellAltered(from.entry, entry, parent, name)
+    } else if (replaced) {
+      this.#editor.update(parent, name, as)
+      this.#editor.alter('modify', parent, name, entry)
+    } else this.#editor.create(parent, name, as)
     return true
   }
 
@@ -186,11 +178,10 @@ export class EditScript {
 
   #create(found: SnapshotDir, parent: Directory, name: string): void {
     const { listing, mount, isBase } = found
-    const created = this.#tree.add(parent, name, listing?.ino ?? 0, mount)
+    const created = this.#editor.createDirectory(parent, name, listing?.ino ?? 0, mount)
     if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
     if (isBase) this.#begin(found, parent, created)
     this.#matching.claim(created, found)
-    if (!this.#baseline) this.#tell('create', this.#tree.pathOf(created), created)
   }
 
   /** Another mount begins here, or a link is followed. */
@@ -206,21 +197,22 @@ export class EditScript {
   #exchange(first: SnapshotDir | Added, parent: Directory, name: string): boolean {
     const circle = this.#circleFrom(first, parent, name)
     if (circle === undefined) return false
-    const paths = circle.map(({ directory, name }) => this.#tree.pathOf(directory, name))
-    for (const { directory, name, entry } of circle) this.#takeOut(directory, name, entry)
-    for (const [i, { incoming, entry }] of circle.entries()) {
-      const { directory, name } = circle[(i + 1) % circle.length] as CycleStep
+    const toOf = (i: number) => circle[(i + 1) % circle.length] as CycleStep
+    for (const { incoming, directory, name } of circle) {
       incoming.isPlaced = true
-      if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
       if (incoming instanceof SnapshotDir) incoming.hasMoved = true
-      else {
-        this.#tree.entriesOf(directory).set(name, kept(directory, incoming.entry))
-      }
+      else this.#leaving.get(directory)?.delete(name)
     }
-    for (const change of exchangesOf(paths, circle.map(kindInPlace), this.#source)) this.changes.push(change)
+    this.#editor.rotate(
+      circle.map((step, i) => ({
+        ...step,
+        as: step.incoming instanceof SnapshotDir ? step.entry : kept(toOf(i).directory, step.incoming.entry),
+      })),
+    )
     for (const [i, { incoming, entry }] of circle.entries()) {
       if (incoming instanceof SnapshotDir) continue
-      this.#tellAltered(entry, incoming.entry, paths[(i + 1) % paths.length] as string)
+      const { directory, name } = toOf(i)
+      this.#tellAltered(entry, incoming.entry, directory, name)
     }
     return true
   }
@@ -245,14 +237,6 @@ export class EditScript {
     const isInside = ({ directory }: CycleStep) =>
       circle.some(({ entry }) => entry instanceof Directory && isWithin(directory, entry))
     return circle.length > 1 && !circle.some(isInside) ? circle : undefined
-  }
-
-  #takeOut(directory: Directory, name: string, entry: Entry): void {
-    if (entry instanceof Directory) this.#tree.detach(entry)
-    else {
-      this.#tree.entriesOf(directory).delete(name)
-      this.#leaving.get(directory)?.delete(name)
-    }
   }
 
   #destinationOf(directory: Directory, name: string, entry: Entry): Destination | undefined {
@@ -306,42 +290,25 @@ export class EditScript {
   }
 
   #delete(directory: Directory, name: string, entry: Entry): void {
-    this.#tell('delete', this.#tree.pathOf(directory, name), entry)
     this.#part(directory, name)
-    this.#forget(directory, name, entry)
+    this.#abandon(directory, name, entry)
+    this.#editor.delete({ directory, name, entry })
   }
 
-  #forget(directory: Directory, name: string, entry: Entry): void {
-    if (entry instanceof Directory) {
-      this.#sunder(entry)
-      this.#tree.drop(entry)
-    } else {
-      this.#tree.entriesOf(directory).delete(name)
-      this.#part(directory, name)
-    }
+  /** It goes from this name: what was to leave it, or was to be found in it, is new where it is. */
+  #abandon(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) this.#sunder(entry)
+    else this.#part(directory, name)
   }
 
-  #tellAltered(before: Entry, after: Entry, path: string): void {
+  #tellAltered(before: Entry, after: Entry, directory: Directory, name: string): void {
     const altered = alterationOfMoved(before, after)
-    if (altered !== undefined) this.#tell(altered, path, after)
-  }
-
-  #rename(from: string, path: string, replaced: boolean, { kind }: Entry): void {
-    this.changes.push({ type: 'rename', from, path, replaced, kind, mask: 0, source: this.#source })
-  }
-
-  #tell(type: 'create' | 'modify' | 'attrib' | 'delete', path: string, { kind }: Entry): void {
-    this.changes.push({ type, path, kind, mask: 0, source: this.#source })
+    if (altered !== undefined) this.#editor.alter(altered, directory, name, after)
   }
 }
 
 function isAt(directory: Directory | undefined, parent: Directory, name: string): boolean {
   return directory !== undefined && directory.parent === parent && directory.name === name
-}
-
-/** What a step of a cycle is, as it was found. */
-function kindInPlace({ incoming, entry }: CycleStep): Kind {
-  return incoming instanceof SnapshotDir ? entry.kind : incoming.entry.kind
 }
 
 function originOf(incoming: SnapshotDir | Added): Removed | undefined {

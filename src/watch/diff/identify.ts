@@ -119,6 +119,9 @@ export class Identification {
     if (listing === undefined) return false
     const known = parent.match && this.#believedIn(parent.match, name, listing.ino)
     if (parent.match !== undefined && this.#isTouched(parent.match, name)) return false
+    // What the directory shows at this name is no link any more, and has a listing of its own.
+    const isShown = parent.isRead && parent.covers(name)
+    if (isLinkEnd(found) && isShown && parent.entries.get(name)?.kind !== 'symlink') return false
     if (isOnOtherMount(found)) {
       this.#meet(parent, found, known)
       return false
@@ -128,7 +131,7 @@ export class Identification {
       return false
     }
     // Where it leads now may be where it lies.
-    if (found.mount.isLinked && found.target?.requested !== undefined && known?.ino !== listing.ino) {
+    if (isLinkEnd(found) && found.target?.requested !== undefined && known?.ino !== listing.ino) {
       this.#lookAt(parent, name)
       if (known !== undefined) this.#result.kept.add(known)
       return false
@@ -138,10 +141,11 @@ export class Identification {
   }
 
   /** It was there when what it lies in was listed, as far as that was. */
-  #onGone(parent: SnapshotDir, { name, mount }: SnapshotDir, known: Directory): void {
+  #onGone(parent: SnapshotDir, found: SnapshotDir, known: Directory): void {
+    const { name } = found
     if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
     // A link that is followed leads nowhere any more; anything else has moved.
-    if (mount.isLinked) this.#lookAt(parent, name)
+    if (isLinkEnd(found)) this.#lookAt(parent, name)
     else this.#result.isIncomplete = true
     this.#keep(known)
   }
@@ -189,4 +193,9 @@ export class Identification {
   #isTouched(directory: Directory, name: string): boolean {
     return this.#options.eventNames?.get(directory)?.has(name) ?? false
   }
+}
+
+/** Whether it is what a symlink that is followed leads to. */
+function isLinkEnd({ isBase, mount }: SnapshotDir): boolean {
+  return isBase && mount.isLinked
 }

@@ -6,6 +6,7 @@ import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import { Directory, isLinkBase, isUnwatched, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import { TreeEditor } from '../tree/tree_editor.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
 import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { DiffOptions } from './diff_options.ts'
@@ -80,7 +81,8 @@ class Reconciliation {
       if (names !== undefined) found.except = names
       if (isPartial || found.target?.isLook) this.#keepUnlisted(found)
     }
-    const script = new EditScript(this.#tree, source, this.#matching, baseline)
+    const editor = new TreeEditor(this.#tree, source, baseline)
+    const script = new EditScript(this.#tree, editor, this.#matching)
     for (const found of all) {
       this.#compare(found)
       this.#tree.trim()
@@ -107,7 +109,7 @@ class Reconciliation {
       script.alter(directory, name, before, after, this.#since(directory))
     const compared = all.flatMap(({ match, isRead }) => (match !== undefined && isRead ? [match] : []))
     return {
-      changes: script.changes,
+      changes: editor.take(),
       roots,
       status: this.#status,
       isIncomplete,

@@ -15,8 +15,7 @@ import {
   kept,
 } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Account } from '../tree/tree_editor.ts'
-import type { WayBack } from './exchange.ts'
+import type { TreeEditor } from '../tree/tree_editor.ts'
 import { READ_EARLIER, type Reading } from './reading.ts'
 
 export interface RenamesParts {
@@ -27,7 +26,7 @@ export interface RenamesParts {
   listed: RecentScans
   unconfirmed: UnconfirmedLooks
   reading: Reading
-  account: Account
+  editor: TreeEditor
   /** Tells of an event that was held back, or whose turn comes later. */
   translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void
 }
@@ -73,7 +72,7 @@ export class Renames {
 
   /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
-    const { tree, rules, pending, pendingMoves, account } = this.#parts
+    const { tree, rules, pending, pendingMoves, editor } = this.#parts
     const pendingMove = pendingMoves.of(cookie)
     if (pendingMove === undefined) return false
     const known = tree.entriesOf(directory).get(name)
@@ -85,7 +84,8 @@ export class Renames {
       this.giveUp(pendingMove)
       return false
     }
-    if (rules.hides(account.pathOf(directory, name), pendingMove.entry.kind)) this.giveUp(pendingMove)
+    const { kind } = pendingMove.entry
+    if (rules.hidesSome && rules.hides(editor.pathOf(directory, name), kind)) this.giveUp(pendingMove)
     else this.#pair(pendingMove, directory, i, mask, name)
     return true
   }
@@ -98,7 +98,7 @@ export class Renames {
 
   /** Nothing more will come: it has left the tree. */
   giveUp(pendingMove: PendingMove): void {
-    const { tree, pending, pendingMoves, unconfirmed, account } = this.#parts
+    const { pending, pendingMoves, unconfirmed, editor } = this.#parts
     const { directory, name, entry, mask } = pendingMove
     const counts = pendingMoves.counts(pendingMove)
     pendingMoves.delete(pendingMove)
@@ -111,39 +111,31 @@ export class Renames {
     if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie))
       pending.rechecks.add(directory, name)
     unconfirmed.take(directory, name)
-    const path = tree.pathOf(directory, name)
-    account.remove(directory, name, entry)
-    account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
+    editor.delete({ directory, name, entry }, mask)
   }
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, rules, pending, pendingMoves, listed, unconfirmed, reading, account } = this.#parts
+    const { tree, rules, pending, pendingMoves, listed, unconfirmed, reading, editor } = this.#parts
     const { entry } = pendingMove
-    const path = account.pathOf(directory, name)
     const known = tree.entriesOf(directory).get(name)
-    const from = tree.pathOf(pendingMove.directory, pendingMove.name)
     pendingMoves.delete(pendingMove)
-    if (entry instanceof Directory) tree.detach(entry)
-    else tree.entriesOf(pendingMove.directory).delete(pendingMove.name)
     const wayBack = known && reading.wayBack(i, entry, known)
-    if (known instanceof Directory && wayBack !== undefined) tree.detach(known)
-    else if (known !== undefined) account.remove(directory, name, known)
     const displaced = unconfirmed.take(directory, name)
     unconfirmed.put(directory, name, unconfirmed.take(pendingMove.directory, pendingMove.name))
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     // What was displaced by the first half may be here: that was not told, and is found by the doubt.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
-    const placed = this.#place(entry, directory, name, seen)
+    const placed = this.#asSeen(entry, directory, name, seen)
     const { kind } = placed
-    const replaced = known !== undefined && wayBack === undefined
     const both = mask | pendingMove.mask
     if (known !== undefined && wayBack !== undefined) {
-      this.#goBack(pendingMove, known, wayBack)
-      const mask = both | wayBack.mask
-      const otherKind = known.kind
-      account.tell({ type: 'exchange', path, other: from, kind, otherKind, mask, source: 'inotify' })
-    } else account.tell({ type: 'rename', from, path, replaced, kind, mask: both, source: 'inotify' })
+      reading.done(wayBack.leaving)
+      reading.done(wayBack.arriving)
+      const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined)
+      editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
+      this.#hasMoved(back)
+    } else editor.rename(pendingMove, directory, name, placed, both)
     const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
@@ -151,6 +143,7 @@ export class Renames {
       pending.rechecks.add(directory, name)
       pending.rechecks.add(pendingMove.directory, pendingMove.name)
     }
+    const replaced = known !== undefined && wayBack === undefined
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
     this.#hasMoved(placed)
     // A relative link may lead elsewhere from here.
@@ -167,15 +160,6 @@ export class Renames {
     }
   }
 
-  /** The other half of an exchange. */
-  #goBack({ directory, name }: PendingMove, entry: Entry, wayBack: WayBack): void {
-    const { reading } = this.#parts
-    reading.done(wayBack.leaving)
-    reading.done(wayBack.arriving)
-    this.#place(entry, directory, name, undefined)
-    this.#hasMoved(entry)
-  }
-
   /** Whether what the last rename put in the place of something goes back to where it was. */
   #isWayBack(pendingMove: PendingMove, directory: Directory, name: string): boolean {
     const last = this.#lastReplacing
@@ -185,27 +169,22 @@ export class Renames {
   }
 
   /**
-   * What was seen takes its place, unless that is of another kind. By its inode number it may well be another: where a poll looks as
+   * What it is where it has arrived: what was seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
    * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
    */
-  #place(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
-    const { tree, unconfirmed } = this.#parts
-    if (entry instanceof Directory) {
-      tree.attach(entry, directory, name)
-      return entry
-    }
+  #asSeen(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
+    const { unconfirmed } = this.#parts
+    if (entry instanceof Directory) return entry
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
     const fits = seen && (keepsStat(directory) ? entry.kind === seen.kind : mayBeSame(entry, seen))
     const placed = kept(directory, seen && (isUnseen || fits) ? seen : entry)
     if (seen && fits && keepsStat(directory)) unconfirmed.note(directory, name, entry, seen)
-    tree.entriesOf(directory).set(name, placed)
     return placed
   }
 
   /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
   #hasMoved(entry: Entry): void {
-    const { tree, rules, pending, account } = this.#parts
-    account.hasMoved()
+    const { tree, rules, pending } = this.#parts
     if (!(entry instanceof Directory)) return
     if (rules.hidesSome) for (const each of tree.within(entry)) pending.work.list(each)
     else if (!entry.isListed || isUnwatched(entry)) pending.work.list(entry)

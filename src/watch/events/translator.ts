@@ -17,7 +17,7 @@ import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
 import { Directory, isToEvents, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { Account } from '../tree/tree_editor.ts'
+import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
 import type { Look } from './exchange.ts'
 import { Reading } from './reading.ts'
@@ -30,7 +30,7 @@ export class Translator {
   readonly #rules: Rules
   readonly #pending: Pending
   readonly #pendingMoves: PendingMoves
-  readonly #account: Account
+  readonly #editor: TreeEditor
   readonly #renames: Renames
   readonly #reading = new Reading()
   readonly listed: RecentScans
@@ -44,7 +44,7 @@ export class Translator {
     this.#pendingMoves = moves
     this.listed = scans
     this.unconfirmed = unconfirmed
-    this.#account = new Account(tree)
+    this.#editor = new TreeEditor(tree, 'inotify')
     this.#renames = new Renames({
       tree,
       rules,
@@ -53,7 +53,7 @@ export class Translator {
       listed: this.listed,
       unconfirmed: this.unconfirmed,
       reading: this.#reading,
-      account: this.#account,
+      editor: this.#editor,
       translate: (...event) => this.#translate(...event),
     })
   }
@@ -76,7 +76,7 @@ export class Translator {
     const pendingMove = this.#pendingMoves.from(directory, name)
     if (pendingMove === undefined) return []
     this.#renames.keep(pendingMove)
-    return this.#account.take()
+    return this.#editor.take()
   }
 
   /** Whether a directory, or what it lies in, has left and not arrived. */
@@ -97,13 +97,13 @@ export class Translator {
         for (const each of this.#tree.at(wd)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
     }
     this.#reading.end()
-    return this.#account.take()
+    return this.#editor.take()
   }
 
   /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
   giveUp(pendingMoves: Iterable<PendingMove>): Change[] {
     for (const pendingMove of pendingMoves) this.#renames.giveUp(pendingMove)
-    return this.#account.take()
+    return this.#editor.take()
   }
 
   #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
@@ -115,7 +115,7 @@ export class Translator {
     }
     // Found in its depth by way of a rename of what it lies in, of which no listing tells how deep that is. It is listed
     // again, which ends with an error, and what is below is believed no more.
-    const beyond = this.#account.beyondDepth(directory)
+    const beyond = this.#editor.beyondDepth(directory)
     if (beyond !== undefined) {
       this.#pending.work.list(beyond)
       return
@@ -156,18 +156,16 @@ export class Translator {
     const isDirectory = (mask & IN_ISDIR) !== 0
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
     const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
-    const path = this.#account.pathOf(directory, name)
-    if (this.#rules.hides(path, kind)) return
+    if (this.#rules.hidesSome && this.#rules.hides(this.#editor.pathOf(directory, name), kind)) return
     // What a link is told as depends on what it leads to.
     if (kind === 'symlink' && this.#rules.followsLinks) {
       this.#pending.work.look(directory, name)
       return
     }
     if (isDirectory && this.#rules.recursive) {
-      const created = this.#tree.add(directory, name, 0, directory.mount)
+      const created = this.#editor.createDirectory(directory, name, 0, directory.mount, mask)
       this.#pending.work.list(created)
-    } else this.#tree.entriesOf(directory).set(name, fits ? kept(directory, fits) : { kind, ino: 0 })
-    this.#account.tell({ type: 'create', path, kind, mask, source: 'inotify' })
+    } else this.#editor.create(directory, name, fits ? kept(directory, fits) : { kind, ino: 0 }, mask)
   }
 
   #delete(directory: Directory, mask: number, name: string): void {
@@ -180,9 +178,7 @@ export class Translator {
 
   #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
     this.unconfirmed.take(directory, name)
-    const path = this.#account.pathOf(directory, name)
-    this.#account.remove(directory, name, entry)
-    this.#account.tell({ type: 'delete', path, kind: entry.kind, mask, source: 'inotify' })
+    this.#editor.delete({ directory, name, entry }, mask)
   }
 
   #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
@@ -207,8 +203,7 @@ export class Translator {
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
     if (told === 'modify') this.unconfirmed.take(directory, name)
-    const path = this.#account.pathOf(directory, name)
-    this.#account.tell({ type: told, path, kind: entry.kind, mask, source: 'inotify' })
+    this.#editor.alter(told, directory, name, entry, mask)
   }
 
   #arriveFromOutside(directory: Directory, i: number, mask: number, name: string): void {
@@ -224,10 +219,9 @@ export class Translator {
       this.#pending.work.list(known)
     } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
-      this.#tree.entriesOf(directory).set(name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
+      this.#editor.update(directory, name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
       this.unconfirmed.take(directory, name)
-      const path = this.#account.pathOf(directory, name)
-      this.#account.tell({ type: 'modify', path, kind: known.kind, mask, source: 'inotify' })
+      this.#editor.alter('modify', directory, name, known, mask)
       if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }
   }

@@ -1,26 +1,38 @@
-import { append, type Change } from '../report/change.ts'
+import { append, type Change, exchangesOf, type Source } from '../report/change.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
 import { Directory } from './directory.ts'
 import type { Tree } from './tree.ts'
+import type { WatchedMount } from './watched_mount.ts'
 
-/** What is told of events, in their order; and the paths that it takes, as the tree is at that moment. */
-export class Account {
+/** An entry, and where it is. */
+export interface Located {
+  readonly directory: Directory
+  readonly name: string
+  readonly entry: Entry
+}
+
+/**
+ * The one way to change what is believed of names, and each change is told as it is made: so what was told always leads to what is believed. It
+ * owns the changes that are still to be reported, and knows nothing of how they were found out.
+ */
+export class TreeEditor {
   readonly #tree: Tree
+  readonly #source: Source
+  readonly #isSilent: boolean
   #changes: Change[] = []
   // The path that was made last: events come in runs.
   #directory: Directory | undefined
   #prefix = ''
 
-  constructor(tree: Tree) {
+  /** @param isSilent nothing is told: what is found is what there was when watching began */
+  constructor(tree: Tree, source: Source, isSilent = false) {
     this.#tree = tree
+    this.#source = source
+    this.#isSilent = isSilent
   }
 
-  tell(change: Change): void {
-    append(this.#changes, change)
-  }
-
-  /** What has been told since the last time. */
+  /** What has been changed since the last time. */
   take(): Change[] {
     const changes = this.#changes
     this.#changes = []
@@ -28,6 +40,7 @@ export class Account {
     return changes
   }
 
+  /** As the tree is at this moment. */
   pathOf(directory: Directory, name: string): string {
     if (directory !== this.#directory) {
       this.#directory = directory
@@ -46,15 +59,106 @@ export class Account {
     return top
   }
 
-  /** Something has another place in the tree. */
-  hasMoved(): void {
+  /** What is no directory, or none that is gone into. The name must be free. */
+  create(directory: Directory, name: string, entry: Entry, mask = 0): void {
+    this.update(directory, name, entry)
+    this.#tell('create', directory, name, entry, mask)
+  }
+
+  /** A directory that is still to be listed. The name must be free. */
+  createDirectory(parent: Directory, name: string, ino: number, mount: WatchedMount, mask = 0): Directory {
+    const created = this.#tree.add(parent, name, ino, mount)
+    this.#tell('create', parent, name, created, mask)
+    return created
+  }
+
+  delete({ directory, name, entry }: Located, mask = 0): void {
+    this.#tell('delete', directory, name, entry, mask)
+    this.#forget(directory, name, entry)
+  }
+
+  /** Something else is known of what has this name; nothing is told. */
+  update(directory: Directory, name: string, entry: Entry): void {
+    this.#tree.entriesOf(directory).set(name, entry)
+  }
+
+  /** What has this name was written, replaced by another of its kind, or is otherwise than it was. */
+  alter(type: 'modify' | 'attrib', directory: Directory, name: string, entry: Entry, mask = 0): void {
+    this.#tell(type, directory, name, entry, mask)
+  }
+
+  /**
+   * What has the name that it goes to is gone, as rename(2) has it: what must not be replaced is to be deleted before.
+   *
+   * @param as what it is from now on
+   */
+  rename(from: Located, directory: Directory, name: string, as: Entry, mask = 0): void {
+    const known = this.#tree.entriesOf(directory).get(name)
+    const [oldPath, path] = this.#isSilent
+      ? ['', '']
+      : [this.pathOf(from.directory, from.name), this.pathOf(directory, name)]
+    this.#takeOut(from)
+    if (known !== undefined) this.#forget(directory, name, known)
+    this.#put(directory, name, as)
+    const replaced = known !== undefined
+    const { kind } = as
+    this.#add({ type: 'rename', from: oldPath, path, replaced, kind, mask, source: this.#source })
+  }
+
+  /** Two change places, each with all below it. `as`: what they are from now on. */
+  exchange(one: Located, other: Located, as: readonly [Entry, Entry], mask = 0): void {
+    const path = this.pathOf(other.directory, other.name)
+    const otherPath = this.pathOf(one.directory, one.name)
+    this.#takeOut(one)
+    this.#takeOut(other)
+    this.#put(other.directory, other.name, as[0])
+    this.#put(one.directory, one.name, as[1])
+    const [{ kind }, { kind: otherKind }] = as
+    this.#add({ type: 'exchange', path, other: otherPath, kind, otherKind, mask, source: this.#source })
+  }
+
+  /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
+  rotate(circle: ReadonlyArray<Located & { as: Entry }>): void {
+    const paths = circle.map(({ directory, name }) => this.pathOf(directory, name))
+    for (const each of circle) this.#takeOut(each)
+    for (const [i, { as }] of circle.entries()) {
+      const { directory, name } = circle[(i + 1) % circle.length] as Located
+      this.#put(directory, name, as)
+    }
+    const kinds = circle.map(({ as }) => as.kind)
+    for (const change of exchangesOf(paths, kinds, this.#source)) this.#add(change)
+  }
+
+  #takeOut({ directory, name, entry }: Located): void {
+    if (entry instanceof Directory) this.#tree.detach(entry)
+    else this.#tree.entriesOf(directory).delete(name)
+  }
+
+  #put(directory: Directory, name: string, entry: Entry): void {
+    if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
+    else this.#tree.entriesOf(directory).set(name, entry)
+    // It may have been above what comes next.
     this.#directory = undefined
   }
 
-  /** Takes out of the tree what is told to be gone. */
-  remove(directory: Directory, name: string, entry: Entry): void {
+  #forget(directory: Directory, name: string, entry: Entry): void {
     if (entry instanceof Directory) this.#tree.drop(entry)
     else this.#tree.entriesOf(directory).delete(name)
     this.#directory = undefined
+  }
+
+  #tell(
+    type: 'create' | 'modify' | 'attrib' | 'delete',
+    directory: Directory,
+    name: string,
+    { kind }: Entry,
+    mask: number,
+  ): void {
+    if (this.#isSilent) return
+    this.#add({ type, path: this.pathOf(directory, name), kind, mask, source: this.#source })
+  }
+
+  #add(change: Change): void {
+    if (!this.#isSilent) append(this.#changes, change)
   }
 }

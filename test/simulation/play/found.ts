@@ -203,7 +203,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',
-    isUnsolved: true,
     scenario: scenario(
       { watches: 3, msPerStep: 5, isAtomic: false },
       [
@@ -219,6 +218,68 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
       ],
+    ),
+  },
+  {
+    what: 'a followed link that changes places with a file in what it leads to is told where it is',
+    isUnsolved: true,
+    scenario: scenario(
+      { followSymlinks: true },
+      [
+        { type: 'exchange', path: '/t/l', other: '/t/b/d/h' },
+        { type: 'remove', path: '/t/b/d' },
+      ],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'a link in what a swapped link leads to is followed by the rescan',
+    isUnsolved: true,
+    scenario: scenario(
+      { lost: 3, followSymlinks: true },
+      [
+        { type: 'swap', path: '/t/k', target: '/t/l' },
+        { type: 'symlink', path: '/t/b/n', target: '/out/o' },
+      ],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'a file polled for want of a watch, written, and then moved with what lies above it',
+    isUnsolved: true,
+    scenario: scenario(
+      { watches: 3, isAtomic: false },
+      [
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'mkdir', path: '/t/a/d' },
+        { type: 'mkdir', path: '/t/n' },
+        { type: 'rename', path: '/t/b', other: '/t/n/f' },
+      ],
+      { 8: 1 },
+    ),
+  },
+  {
+    what: 'a followed link that has become a directory, by polling',
+    scenario: scenario(
+      { source: 'poll', followSymlinks: true },
+      [
+        { type: 'rename', path: '/t/k', other: '/t/b/n' },
+        { type: 'exchange', path: '/t/l', other: '/t/b' },
+        { type: 'rename', path: '/t/l/n', other: '/t/l/d/f' },
+      ],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'a followed link that leads to where it lies, by polling',
+    scenario: scenario(
+      { source: 'poll', followSymlinks: true },
+      [{ type: 'swap', path: '/t/l', target: '/t' }],
+      [],
+      'links',
     ),
   },
 ]
