@@ -1,15 +1,18 @@
 import type { Clock } from '../clock.ts'
-import { append, type Change, type EntryChange } from './change.ts'
+import { append, type Change, type EntryChange, type Kind } from './change.ts'
+import { type IndexedPath, PathIndex } from './path_index.ts'
 
 /** A modify that is told when its path has been quiet until then. */
 interface Held {
   change: EntryChange
   until: number
+  at: IndexedPath<Held>
 }
 
 /**
  * Holds back a 'modify' until there has been none of its path for a while: a writer that goes on writing is told of once. Everything
- * else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written.
+ * else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written. What it costs to find that
+ * does not grow with what is held of other paths.
  */
 export class ModifyDebounce {
   readonly #time: number
@@ -17,7 +20,8 @@ export class ModifyDebounce {
   readonly #clock: Clock
   readonly #report: (changes: Change[]) => void
   // In the order of their deadlines.
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Set<Held>()
+  readonly #byPath = new PathIndex<Held>()
   #cancelTimer: (() => void) | undefined
 
   /** @param time ms */
@@ -52,46 +56,53 @@ export class ModifyDebounce {
   }
 
   #hold(change: EntryChange): void {
-    const before = this.#held.get(change.path)
-    this.#held.delete(change.path)
-    if (before !== undefined) change.mask |= before.change.mask
-    this.#held.set(change.path, { change, until: this.#clock.elapsed() + this.#time })
+    const at = this.#byPath.make(change.path)
+    const before = at.value
+    if (before !== undefined) {
+      this.#held.delete(before)
+      change.mask |= before.change.mask
+    }
+    at.value = { change, until: this.#clock.elapsed() + this.#time, at }
+    this.#held.add(at.value)
   }
 
-  /** What is held of a path goes where the path goes, and with it what is held of those below. */
+  /** What is held of a path goes where the path goes, and with it what is held of those below: a change of a directory speaks for all of them. */
   #follow(change: Change): void {
     if (this.#held.size === 0) return
-    if (change.type === 'delete') this.#take(change.path)
+    if (change.type === 'delete') this.#drop(change.path)
+    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, change.kind)
     else if (change.type === 'rename') {
-      if (change.replaced) this.#take(change.path)
-      this.#put(this.#take(change.from), change.from, change.path)
+      const taken = this.#byPath.take(change.from)
+      this.#drop(change.path)
+      this.#put(taken, change.path)
+      this.#correct(change.path, change.kind)
     } else if (change.type === 'exchange') {
-      const { path, other } = change
-      const [there, here] = [this.#take(path), this.#take(other)]
-      this.#put(there, path, other)
-      this.#put(here, other, path)
+      const { path, other, kind, otherKind } = change
+      const [there, here] = [this.#byPath.take(path), this.#byPath.take(other)]
+      this.#put(there, other)
+      this.#put(here, path)
+      this.#correct(path, kind)
+      this.#correct(other, otherKind)
     }
   }
 
-  /** A delete, a rename or an exchange of a directory speaks for all below it. */
-  #take(path: string): Held[] {
-    const taken = [...this.#held.values()].filter(
-      ({ change }) => change.path === path || change.path.startsWith(`${path}/`),
-    )
-    for (const { change } of taken) this.#held.delete(change.path)
-    return taken
+  #drop(path: string): void {
+    for (const held of this.#byPath.take(path)?.values() ?? []) this.#held.delete(held)
   }
 
-  #put(held: readonly Held[], from: string, to: string): void {
-    for (const each of held) {
-      each.change.path = to + each.change.path.slice(from.length)
-      this.#held.set(each.change.path, each)
-    }
+  #put(taken: IndexedPath<Held> | undefined, path: string): void {
+    if (taken !== undefined) this.#byPath.put(taken, path)
+  }
+
+  /** What was written may have been looked at since: of a link that came over a file, its event does not say that it is one. */
+  #correct(path: string, kind: Kind): void {
+    const held = this.#byPath.at(path)?.value
+    if (held !== undefined) held.change.kind = kind
   }
 
   #arm(): void {
     if (this.#cancelTimer !== undefined) return
-    const next = this.#held.values().next().value
+    const [next] = this.#held
     if (next === undefined) return
     const wait = Math.max(1, next.until - this.#clock.elapsed())
     this.#cancelTimer = this.#clock.after(wait, this.#persistent, () => {
@@ -102,9 +113,12 @@ export class ModifyDebounce {
 
   #release(now: number): void {
     const changes: Change[] = []
-    for (const [path, { change, until }] of this.#held) {
-      if (until > now) continue
-      this.#held.delete(path)
+    for (const held of this.#held) {
+      const { change, until, at } = held
+      if (until > now) break
+      change.path = at.path
+      this.#held.delete(held)
+      this.#byPath.clear(at)
       append(changes, change)
     }
     if (changes.length > 0) this.#report(changes)

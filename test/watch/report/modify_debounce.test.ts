@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Change, IN_CLOSE_WRITE, IN_MODIFY } from '../../../src/index.ts'
+import {
+  type Change,
+  type EntryChange,
+  type ExchangeChange,
+  IN_CLOSE_WRITE,
+  IN_MODIFY,
+  type RenameChange,
+} from '../../../src/index.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
 import { ModifyDebounce } from '../../../src/watch/report/modify_debounce.ts'
 import { inWords } from '../support.ts'
@@ -7,7 +14,7 @@ import { inWords } from '../support.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const change = (type: 'create' | 'modify' | 'attrib' | 'delete', path: string, mask = 0): Change => ({
+const change = (type: 'create' | 'modify' | 'attrib' | 'delete', path: string, mask = 0): EntryChange => ({
   type,
   path: `/r/${path}`,
   kind: 'file',
@@ -15,7 +22,7 @@ const change = (type: 'create' | 'modify' | 'attrib' | 'delete', path: string, m
   source: 'inotify',
 })
 const modify = (path: string, mask = IN_MODIFY) => change('modify', path, mask)
-const rename = (from: string, path: string, replaced = false): Change => ({
+const rename = (from: string, path: string, replaced = false): RenameChange => ({
   type: 'rename',
   from: `/r/${from}`,
   path: `/r/${path}`,
@@ -33,7 +40,7 @@ function quiet(time = 100) {
   return { it, changes, told }
 }
 
-const exchange = (path: string, other: string): Change => ({
+const exchange = (path: string, other: string): ExchangeChange => ({
   type: 'exchange',
   path: `/r/${path}`,
   other: `/r/${other}`,
@@ -116,7 +123,17 @@ describe('a rename', () => {
     it.take([modify('d/x/f'), modify('dx')])
     it.take([rename('d', 'e')])
     vi.advanceTimersByTime(101)
-    expect(told()).toEqual(['rename file d e', 'modify file dx', 'modify file e/x/f'])
+    expect(told()).toEqual(['rename file d e', 'modify file e/x/f', 'modify file dx'])
+  })
+
+  test('goes on holding back what it takes along for as long as it would have been: what was written first is told first', () => {
+    const { it, told } = quiet()
+    it.take([modify('a')])
+    vi.advanceTimersByTime(60)
+    it.take([modify('b')])
+    it.take([rename('a', 'c')])
+    vi.advanceTimersByTime(41)
+    expect(told()).toEqual(['rename file a c', 'modify file c'])
   })
 
   test('over a file drops what is held back of it', () => {
@@ -135,6 +152,44 @@ describe('a delete', () => {
     vi.advanceTimersByTime(101)
     expect(told()).toEqual(['delete file d', 'modify file d2'])
   })
+})
+
+// A link that came over a file is told as a file by its event, which does not say, and as a link when it has been looked at.
+test.each<[string, Change, string]>([
+  ['a rename', { ...rename('a', 'b'), kind: 'symlink' }, 'modify symlink b'],
+  ['an attrib', { ...change('attrib', 'a'), kind: 'symlink' }, 'modify symlink a'],
+  ['an exchange', { ...exchange('b', 'a'), kind: 'symlink' }, 'modify symlink b'],
+  ['an exchange, at its other path,', { ...exchange('a', 'b'), otherKind: 'symlink' }, 'modify symlink b'],
+])('what is held back has the kind that %s has told since', (_, later, expected) => {
+  const { it, told } = quiet()
+  it.take([modify('a')])
+  it.take([later])
+  vi.advanceTimersByTime(101)
+  expect(told().at(-1)).toBe(expected)
+})
+
+// With 100,000 files held back and 10,000 renames, looking through all that is held for each would be 1,000,000,000 looks.
+test('what happens to one path does not look at what is held back of others', () => {
+  const { it, told } = quiet()
+  let looks = 0
+  const counted = (path: string): Change => ({
+    ...modify(path),
+    get path() {
+      looks++
+      return `/r/${path}`
+    },
+    set path(_) {},
+  })
+  it.take(Array.from({ length: 1000 }, (_, i) => counted(`d${i % 10}/f${i}`)))
+  looks = 0
+  for (let i = 0; i < 1000; i++)
+    it.take([rename(`x${i}`, `x${i + 1}`), exchange(`x${i}`, `y${i}`), change('delete', `z${i}`)])
+  it.take([rename('d0', 'e')])
+  expect(looks).toBe(0)
+  it.take([change('delete', 'e'), change('delete', 'd1/f1')])
+  told()
+  vi.advanceTimersByTime(101)
+  expect(told()).toHaveLength(899)
 })
 
 test('flush tells at once, and only once', () => {
