@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
-import { inWords, watching } from '../support.ts'
+import { inWords, story, watching } from '../support.ts'
 
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
@@ -40,6 +40,17 @@ test('poll: a file goes on to be polled by the timer', async () => {
     writeFileSync(path, 'x'.repeat(i))
     await expect.poll(() => changes.length).toBeGreaterThanOrEqual(i)
   }
+})
+
+test.each(BACKENDS)('%s: of a directory in the place of a file nothing is told', async (backend) => {
+  const directory = scratch()
+  const path = join(directory, 'f')
+  writeFileSync(path, '')
+  const { told } = await watching(path, { backend, interval: NEVER })
+  unlinkSync(path)
+  mkdirSync(path)
+  writeFileSync(join(path, 'in'), '')
+  expect(story(await told(), directory)).toEqual(['lost f'])
 })
 
 test('of 4,000 files that are roots, an event of their directory has those looked at that it names', async () => {

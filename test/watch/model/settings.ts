@@ -185,17 +185,7 @@ const CHOICES: Choices = {
 }
 
 /** What does not hold yet, with the finds that say why. UNSOLVED=1 draws it as well; an entry goes when it is solved. */
-const UNSOLVED: ReadonlyArray<(settings: Settings) => boolean> = [
-  ({ followSymlinks }) => followSymlinks,
-  ({ roots }) => roots === 'nested',
-  // A directory in the place of a polled file is listed, and told, before it is said that the file is lost.
-  ({ roots, source }) => roots === 'files' && source !== 'inotify',
-  // With rules a tree is listed level by level, each by its whole path: it takes minutes.
-  ({ shape, ignore }) => shape === 'abyss' && ignore !== 'nothing',
-  // An exchange that a poll or a rescan finds.
-  ({ ignore, exchanges, source, queue }) =>
-    ignore !== 'nothing' && exchanges && (source !== 'inotify' || queue < 16384),
-]
+const UNSOLVED: ReadonlyArray<(settings: Settings) => boolean> = [({ followSymlinks }) => followSymlinks]
 
 /** What cannot be together. */
 const CONTRADICTIONS: ReadonlyArray<(settings: Settings) => boolean> = [
