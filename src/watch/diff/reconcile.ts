@@ -317,7 +317,9 @@ class Reconciliation {
     if (found.isRead && isListing) {
       match.isListed = true
       match.ino = listing.ino
-      if (match.mount.leftover.has(match)) match.mount.leftover.set(match, this.#snapshot.startedAt)
+      // Of what events speak nothing was compared.
+      if (match.mount.leftover.has(match) && found.except.size === 0)
+        match.mount.leftover.set(match, this.#snapshot.startedAt)
       // A poll takes in what events have told behind its listing, and leaves out what they speak of.
       if (this.#options.source !== 'poll' && !found.target?.isLook) this.#noteScan(found, match)
     }

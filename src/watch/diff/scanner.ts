@@ -7,7 +7,7 @@ import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing, Taker } from '../scan/listing.ts'
 import type { WalkRequest } from '../scan/walk_request.ts'
 import type { TreeWalker, Watching } from '../system.ts'
-import { Directory, isLinkBase, isUnwatched, keepsStat } from '../tree/directory.ts'
+import { Directory, isLinkBase, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { WatchedMount } from '../tree/watched_mount.ts'
 import { type Place, placeBelow, type ScanTarget, Snapshot, type SnapshotDir } from './snapshot.ts'
@@ -150,7 +150,7 @@ export class Scanner {
   }
 
   request(
-    { place, mount, requested, names, isLook }: ScanTarget,
+    { place, mount, names, isLook }: ScanTarget,
     { isPoll, statAll, since = Number.POSITIVE_INFINITY }: ScanOptions,
   ): WalkRequest {
     const { recursive, hidesSome } = this.#parts.rules
@@ -158,10 +158,10 @@ export class Scanner {
     if (names !== undefined) return { ...place, hash, names: [...names] }
     const isWhole = recursive && !hidesSome && isLook !== true
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
-    const keeps = requested === undefined ? mount.usesPolling : keepsStat(requested)
-    const stat = keeps || statAll === true || isLook === true
+    // Below a directory that has a watch, one may be polled for want of one.
+    const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
+    const stat = isKept || statAll === true
     const request = { ...place, recursive: isWhole, watch: mount.usesInotify, stat, hash }
-    const isKept = keeps || isLook === true || mount.leftover.size > 0
     return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
   }
 

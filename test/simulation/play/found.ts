@@ -282,4 +282,23 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
       'links',
     ),
   },
+  {
+    what: 'what was written in a directory that was polled for want of a watch is told when it gets one',
+    scenario: scenario({ watches: 3 }, [
+      { type: 'write', path: '/t/b/d/h' },
+      { type: 'mkdir', path: '/t/n' },
+      { type: 'rename', path: '/t/b', other: '/t/n/f' },
+    ]),
+  },
+  {
+    what: 'a poll that leaves a directory to events has not told what was written in it, where it is polled for want of a watch',
+    scenario: scenario(
+      { watches: 3, msPerStep: 50 },
+      [
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/d' },
+      ],
+      { 4: 1 },
+    ),
+  },
 ]

@@ -71,7 +71,12 @@ function settingsFrom(random: Random, subject: Subject): Settings {
     settle: random(6) === 0 ? 20 : 0,
     nesting: subject === 'nested roots' ? pick(random, NESTINGS) : '',
     namesPerRead: pick(random, [1, 2, 100, 100]),
-    msPerStep: pick(random, [0.1, 1, 5, ...(subject.includes('polls') ? [50] : [])]),
+    msPerStep: pick(random, [
+      0.1,
+      1,
+      5,
+      ...(subject.includes('polls') || subject === 'few watches' ? [50] : []),
+    ]),
     isAtomic: random(2) === 0,
     isPatient: random(3) === 0,
   }
@@ -80,6 +85,7 @@ function settingsFrom(random: Random, subject: Subject): Settings {
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'polls' || (subject === 'nested roots' && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
+  if (subject === 'ignored names') return pick(random, ['inotify', 'poll', 'inotify+poll'])
   return subject === 'links' && random(4) === 0 ? 'poll' : 'inotify'
 }
 

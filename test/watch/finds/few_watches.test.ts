@@ -1,7 +1,7 @@
 // A tree of more directories than there are watches: what has none is polled, and no less is told of it. In a user namespace, whose limit
 // is nobody else's. ROUNDS=N tries again what does not fail each time.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
@@ -107,6 +107,18 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
       'create file moved/sub/later',
       'modify file moved/sub/file',
     ])
+    agrees()
+  })
+
+  test('what was written in one that is polled is told though it gets a watch before the next poll', async () => {
+    const { polled, watched, told, agrees } = await watchingFew()
+    writeFileSync(join(polled, 'sub/file'), 'x')
+    // Two watches are there to be had, and its mode is a reason to list it again.
+    rmSync(watched, { recursive: true })
+    chmodSync(polled, 0o700)
+    expect(await told(polled)).toContain('modify file sub/file')
+    writeFileSync(join(polled, 'sub/file'), 'xx')
+    expect(await told(polled)).toEqual(['modify file sub/file'])
     agrees()
   })
 
