@@ -141,9 +141,9 @@ export class Rescan {
     this.#take(snapshot, options)
   }
 
-  /** Takes in what a poll has found. The answer: whether there was anything to tell. */
-  takePoll(snapshot: Snapshot, options: DiffOptions): boolean {
-    return this.#take(snapshot, options).changes.length > 0
+  /** Takes in what a poll has found, and says what it has told. */
+  takePoll(snapshot: Snapshot, options: DiffOptions): readonly Change[] {
+    return this.#take(snapshot, options).changes
   }
 
   /** Holds what was seen in some directories against what is believed, and tells how it differs. */

@@ -3,7 +3,7 @@ import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { DiffOptions } from '../diff/diff_options.ts'
 import { type Rescan, topmost } from '../diff/rescan.ts'
 import type { Scanner } from '../diff/scanner.ts'
-import type { Snapshot } from '../diff/snapshot.ts'
+import type { Snapshot, SnapshotDir } from '../diff/snapshot.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
@@ -44,7 +44,7 @@ export interface PollerParts {
 
 const POLL = { isPoll: true } as const
 
-// A listing during which names went is made again: what was renamed meanwhile may be in it twice, or not at all.
+// A listing during which names went, or in which a directory is gone, is made again: what was renamed meanwhile may be in it twice, or not at all.
 const ATTEMPTS = 3
 
 /**
@@ -233,7 +233,7 @@ export class Poller {
       isPartial = false
       snapshot = await this.#scan(asked, false)
     }
-    if (!isLastAttempt && snapshot.directories.some(({ listing }) => listing?.isMoving)) return false
+    if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
     // where it has one.
     await inotify()
@@ -257,7 +257,7 @@ export class Poller {
         eventNames,
         isPartial,
       } as const
-      const hasChanges = rescan.takePoll(snapshot, this.#parts.options(options))
+      const changes = rescan.takePoll(snapshot, this.#parts.options(options))
       await events.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && events.isUnsettled)
       const now = this.#polled().mounts
@@ -266,8 +266,11 @@ export class Poller {
         this.#committed = new PollStamp(now)
       } else this.#committed = undefined
       this.#lastAt = startedAt
-      pace.note(hasChanges, this.#walker.took)
-      return true
+      pace.note(changes.length > 0, this.#walker.took)
+      // Or it has moved from where the poll had not been yet to where it had: then it is somewhere that was not looked into.
+      return (
+        isLastAttempt || !changes.some((change) => change.type === 'delete' && change.kind === 'directory')
+      )
     })
   }
 
@@ -294,6 +297,11 @@ export class Poller {
       return listing !== undefined && (listing.error !== 0 || listing.identity !== identity)
     })
   }
+}
+
+/** Something went while it was listed, or was gone when the walk came to it: where it is now may have been listed before. */
+function isMoving({ listing, parent }: SnapshotDir): boolean {
+  return listing?.isMoving === true || (parent !== undefined && listing?.isGone === true)
 }
 
 /** Whether something of a root is polled. */
