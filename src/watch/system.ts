@@ -1,25 +1,10 @@
-import type { NativeQueue } from '../addon.ts'
-import type { EventBatch } from '../inotify/batch.ts'
-import type { barrier, Inotify, InotifyOptions, nativeQueue } from '../inotify/inotify.ts'
+import type { InotifyOptions } from '../inotify/inotify.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Resolved } from '../mounts/syscalls/symlinks.ts'
 import type { Clock } from './clock.ts'
+import type { InotifyInstance } from './inotify_instance.ts'
 import type { Walker } from './scan/walker.ts'
-
-/** What is used of an {@link Inotify}. */
-export type InotifyInstance = AsyncIterable<EventBatch> &
-  Pick<Inotify, 'add' | 'remove' | 'close'> & {
-    // By themselves: what is @internal of a class is not in what is published of it.
-    [barrier](): number
-    readonly [nativeQueue]: NativeQueue
-  }
-
-/** With which instance the walker adds watches, and for which events. */
-export interface Watching {
-  inotify: InotifyInstance
-  mask: number
-}
 
 /** What is used of a {@link Walker}. */
 export type TreeWalker = Pick<Walker, keyof Walker>

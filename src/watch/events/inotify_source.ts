@@ -1,7 +1,8 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import { barrier } from '../../inotify/inotify.ts'
-import type { InotifyInstance, Watching, WatchSystem } from '../system.ts'
+import type { InotifyInstance, Watching } from '../inotify_instance.ts'
+import type { WatchSystem } from '../system.ts'
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
 export interface InotifyListener {

@@ -8,8 +8,9 @@ import {
   IN_ONLYDIR,
 } from '../../inotify/constants.ts'
 import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
+import type { InotifyInstance } from '../inotify_instance.ts'
 import { isAbsence, isLimit } from '../report/watch_error.ts'
-import type { InotifyInstance, WatchSystem } from '../system.ts'
+import type { WatchSystem } from '../system.ts'
 import type { WatchedName } from './path_watches.ts'
 
 // Added to what the directory's watch asks for already: one inode has one, and it may be that of a tree.

@@ -3,9 +3,9 @@ import { loadAddon, type NativeWalker, type RecordsCallback } from '../../addon.
 import { InotifyError } from '../../errors.ts'
 import { nativeQueue } from '../../inotify/inotify.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
+import type { Watching } from '../inotify_instance.ts'
 import { textOf } from '../report/name_key.ts'
 import { closedError } from '../report/watch_error.ts'
-import type { Watching } from '../system.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
 import { encodeRequests, type WalkRequest } from './walk_request.ts'
 

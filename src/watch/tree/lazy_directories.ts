@@ -1,6 +1,5 @@
 import { type Chunk, Listing } from '../scan/listing.ts'
 import { Directory } from './directory.ts'
-import type { Tree } from './tree.ts'
 import type { WatchedMount } from './watched_mount.ts'
 
 // Of a directory, in place of the child that was found last (whose id is never 0: that is a request's).
@@ -10,13 +9,23 @@ const NO_CHILD = -1
 // By how much an earlier record may have a later watch: two threads add them.
 const SLACK = 64
 
+/** What is needed of the tree that they are made for. */
+interface Keeper {
+  /** Watches that nothing needs any more. */
+  readonly retired: Set<number>
+  hasWatch(wd: number): boolean
+  setWatch(directory: Directory, wd: number): void
+  /** All of them are made. */
+  forgetUnmade(unmade: LazyDirectories): void
+}
+
 /**
  * The directories that a walk has found in a tree of which nothing was known, just as it has found them: in its own records. A
  * {@link Directory} is made of each when an event speaks of one in its parent, or somebody asks for those in there. Of most nobody ever
  * does, and to take one in costs no object.
  */
 export class LazyDirectories {
-  readonly #tree: Tree
+  readonly #tree: Keeper
   // No watch below is looked for here.
   readonly #leastWd: number
   #mount: WatchedMount | undefined
@@ -37,7 +46,7 @@ export class LazyDirectories {
   // By id, those in which there are some unmade, or may be before the walk has ended.
   readonly #made = new Map<number, Directory>()
 
-  constructor(tree: Tree, leastWd: number) {
+  constructor(tree: Keeper, leastWd: number) {
     this.#tree = tree
     this.#leastWd = leastWd
   }
@@ -103,7 +112,7 @@ export class LazyDirectories {
     return this.#idOf(wd) !== 0
   }
 
-  /** Makes the directory that has this watch, if it is one of these; {@link Tree} then knows it. */
+  /** Makes the directory that has this watch, if it is one of these; the tree then knows it. */
   makeAt(wd: number): boolean {
     const id = this.#idOf(wd)
     if (id !== 0) this.#makeUpTo(id)

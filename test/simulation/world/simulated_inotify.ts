@@ -2,7 +2,7 @@ import type { NativeQueue } from '../../../src/addon.ts'
 import { InotifyError } from '../../../src/errors.ts'
 import type { EventBatch, InotifyEvent } from '../../../src/inotify/batch.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
-import type { InotifyInstance } from '../../../src/watch/system.ts'
+import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { type FileTree, Refused } from '../kernel/file_tree.ts'
 import type { InotifyGroup } from '../kernel/inotify_group.ts'
 

@@ -3,8 +3,9 @@ import { expect } from 'vitest'
 import { IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
-import type { InotifyInstance, WatchSystem } from '../../../src/watch/system.ts'
+import type { WatchSystem } from '../../../src/watch/system.ts'
 import { batchOf } from '../events/batches.ts'
 
 /**
