@@ -1,8 +1,7 @@
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { Directory, isSameEntry, isWithin, keepsStat, kept } from '../tree/directory.ts'
+import { Directory, isSameEntry, isWithin, keepsStat, kept, type WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
 

@@ -1,7 +1,6 @@
 import { moved } from '../scan/entry.ts'
-import type { Directory } from '../tree/directory.ts'
+import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { DiffOptions } from './diff_options.ts'
 import type { Added, Removed, SnapshotDir } from './snapshot.ts'
 

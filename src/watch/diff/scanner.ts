@@ -8,9 +8,8 @@ import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing, Taker } from '../scan/listing.ts'
 import type { WalkRequest } from '../scan/walk_request.ts'
 import type { TreeWalker } from '../system.ts'
-import { Directory, isLinkBase, isUnwatched } from '../tree/directory.ts'
+import { Directory, isLinkBase, isUnwatched, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { WatchedMount } from '../tree/watched_mount.ts'
 import { type Place, placeBelow, type ScanTarget, Snapshot, type SnapshotDir } from './snapshot.ts'
 
 const trace = debuglog('inotify-bridge')

@@ -1,8 +1,7 @@
 import type { Rules } from '../rules.ts'
 import type { Entries, Entry } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
-import type { Directory } from '../tree/directory.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { Directory, WatchedMount } from '../tree/directory.ts'
 
 /** How the walker gets to a directory: from a root, or from the link or mount point that it lies below. Keys: see name_key.ts. */
 export interface Place {

@@ -14,9 +14,8 @@ import type { FileRoots } from '../roots/file_roots.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
-import type { Directory } from '../tree/directory.ts'
+import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
 
 export interface OverflowRecoveryParts {
   system: Pick<WatchSystem, 'clock'>

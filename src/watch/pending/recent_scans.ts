@@ -1,5 +1,4 @@
-import type { Directory } from '../tree/directory.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { Directory, WatchedMount } from '../tree/directory.ts'
 
 /**
  * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.

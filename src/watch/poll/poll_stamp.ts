@@ -1,4 +1,4 @@
-import type { WatchedMount } from '../tree/watched_mount.ts'
+import type { WatchedMount } from '../tree/directory.ts'
 
 /**
  * What the polled mounts were at a moment. Told by their own counters, so that whoever changes what is believed, or loses a root, need not know

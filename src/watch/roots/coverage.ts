@@ -1,9 +1,8 @@
 import type { Backend } from '../../mounts/filesystems.ts'
 import { textOf } from '../report/name_key.ts'
 import { isStaleMount } from '../report/watch_error.ts'
-import type { Directory } from '../tree/directory.ts'
+import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { Root } from './root.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */

@@ -1,7 +1,6 @@
 import type { RecentScans } from '../pending/recent_scans.ts'
-import { type Directory, isWithin } from '../tree/directory.ts'
+import { type Directory, isWithin, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { WatchedMount } from '../tree/watched_mount.ts'
 import type { Root } from './root.ts'
 
 /** A root's own tree, which has told, takes the place of what the first listing of another has found there. */

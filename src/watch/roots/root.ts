@@ -1,7 +1,6 @@
 import type { RootChange, Source } from '../report/change.ts'
-import type { Directory } from '../tree/directory.ts'
+import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { WatchedMount } from '../tree/watched_mount.ts'
 import type { FileRoot } from './file_root.ts'
 
 /** A path that is watched: what it stands for, and whether it does. */

@@ -1,6 +1,5 @@
 import { type Chunk, Listing } from '../scan/listing.ts'
-import { Directory } from './directory.ts'
-import type { WatchedMount } from './watched_mount.ts'
+import { Directory, type WatchedMount } from './directory.ts'
 
 // Of a directory, in place of the child that was found last (whose id is never 0: that is a request's).
 const CLOSED = 0

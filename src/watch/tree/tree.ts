@@ -1,9 +1,8 @@
 import type { Entries, Entry } from '../scan/entry.ts'
 import type { Chunk } from '../scan/listing.ts'
-import { Directory } from './directory.ts'
+import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
-import type { WatchedMount } from './watched_mount.ts'
 
 /**
  * The watched directories, below their roots. Each knows its parent and its own name, so renaming one is a change in two places,

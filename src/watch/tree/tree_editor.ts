@@ -1,9 +1,8 @@
 import { append, type Change, exchangesOf, type Source } from '../report/change.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
-import { Directory } from './directory.ts'
+import { Directory, type WatchedMount } from './directory.ts'
 import type { Tree } from './tree.ts'
-import type { WatchedMount } from './watched_mount.ts'
 
 /** An entry, and where it is. */
 export interface Located {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { RecentScans } from '../../../src/watch/pending/recent_scans.ts'
-import { Directory } from '../../../src/watch/tree/directory.ts'
-import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
+import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 
 const [here, there] = [new WatchedMount('inotify', '', 1), new WatchedMount('inotify', '', 2)]
 const [a, b, c] = [new Directory('a', 1, here), new Directory('b', 2, here), new Directory('c', 3, there)]

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
-import { Directory } from '../../../src/watch/tree/directory.ts'
-import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
+import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 
 const mount = new WatchedMount('inotify', '', 1)
 const [a, b] = [new Directory('a', 1, mount), new Directory('b', 2, mount)]

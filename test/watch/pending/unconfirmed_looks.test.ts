@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { UnconfirmedLooks } from '../../../src/watch/pending/unconfirmed_looks.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
+import { WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { seen } from '../tree/believed.ts'
 
 /** A believed directory, in which a look has shown `a` to be what it is believed to be by now. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { Directory } from '../../../src/watch/tree/directory.ts'
+import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { EntryCache } from '../../../src/watch/tree/entry_cache.ts'
-import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { file } from './believed.ts'
 
 const mount = new WatchedMount('inotify', '', 1)

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { listingsIn } from '../../../src/watch/scan/listing.ts'
-import { Directory } from '../../../src/watch/tree/directory.ts'
+import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { BOUNDARY, type RecordSpec, recordsOf } from '../scan/records.ts'
 
 const file = (ino: number): Entry => ({ kind: 'file', ino })

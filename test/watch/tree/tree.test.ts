@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { type Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 import { EntryCache } from '../../../src/watch/tree/entry_cache.ts'
 import { Tree } from '../../../src/watch/tree/tree.ts'
-import { WatchedMount } from '../../../src/watch/tree/watched_mount.ts'
 import { file } from './believed.ts'
 
 /** /r with a/b/c in it, and every directory packed as soon as another is used. */
