@@ -36,7 +36,7 @@ import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 
 export interface EngineListener {
-  /** Paths are keys: see names.ts. */
+  /** Paths are keys: see name_key.ts. */
   changes(changes: Change[]): void
   /** Something is not as it should be, and the watching goes on. */
   trouble(error: unknown): void

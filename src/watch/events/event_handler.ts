@@ -50,7 +50,7 @@ export class EventHandler {
   #unfinished: BatchSlice | undefined
   // That something is short has been said.
   #isShort = false
-  /** Whether there have been any since the last {@link settle}. */
+  /** Whether there have been any since the last {@link hold}. */
   isActive = false
 
   constructor(parts: EventHandlerParts) {

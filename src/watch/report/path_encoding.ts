@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
 import { pathOf, textOf } from './name_key.ts'
 
-/** Changes as they are reported, from changes whose paths are keys (see names.ts). */
+/** Changes as they are reported, from changes whose paths are keys (see name_key.ts). */
 export type Encoder<Path extends string | Buffer> = (changes: Change[]) => Array<Change<Path>>
 
 /** `Path` is what the encoding says: see {@link WatchOptions}. */

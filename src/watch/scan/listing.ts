@@ -173,7 +173,7 @@ export class Listing {
     return this.#int(FILES_COUNT)
   }
 
-  /** What is no directory, packed as packed.ts has it. */
+  /** What is no directory, packed as packed_entries.ts has it. */
   get packedFiles(): string {
     const start = this.#filesAt
     return this.#chunk.bytes.toString('latin1', start, start + this.#int(FILES_BYTES))

@@ -15,7 +15,7 @@ const LONGEST_NAME = 255
 
 /** A directory to be listed, or to be looked into. */
 export interface WalkRequest {
-  /** Absolute; symlinks in it are followed. As a key: see names.ts. */
+  /** Absolute; symlinks in it are followed. As a key: see name_key.ts. */
   root: string
   /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
   rel: string
@@ -37,13 +37,13 @@ export interface WalkRequest {
   compare?: boolean
   /** Every file is read through: what it holds is part of its stat. */
   hash?: boolean
-  /** In most passes its own stat is enough, while that is the same: see {@link Walker.linger}. */
+  /** In most passes its own stat is enough, while that is the same: see {@link Walker.pollIdle}. */
   statOnly?: boolean
   /** Only these are looked at, and nothing is listed. */
   names?: readonly string[]
 }
 
-/** Requests as the addon takes them: see native/request.h. */
+/** Requests as the addon takes them: see native/scan/requests.h. */
 export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
   let block = Buffer.allocUnsafe(4096)
   let end = 0

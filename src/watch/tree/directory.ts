@@ -99,7 +99,7 @@ export class Directory implements Entry {
     else this.#subdirectories.push(directory)
   }
 
-  /** There are directories below it that are made when somebody asks for them: see {@link Unmade}. */
+  /** There are directories below it that are made when somebody asks for them: see lazy_directories.ts. */
   unfoldBy(makeRest: () => Directory[]): void {
     this.#makeRest = makeRest
   }

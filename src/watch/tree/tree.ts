@@ -208,7 +208,7 @@ export class Tree {
     return this.#tops.has(this.topOf(directory))
   }
 
-  /** Absolute, as a key (see names.ts). */
+  /** Absolute, as a key (see name_key.ts). */
   pathOf(directory: Directory, name?: string): string {
     // Joined, not added up: what `+` makes is kept in the pieces that it was made of, a hundred bytes for each
     // level and path, until somebody reads it.
