@@ -34,6 +34,7 @@ export class UnchangedDirectories implements Taker {
   /** One that was left out, by the id of its listing. */
   directoryOf(id: number): Directory | undefined {
     const wd = this.#wds[id] ?? 0
+    // What is kept so is watched by one path: a second one would have made it.
     return this.#unchanged.has(wd) ? this.#tree.at(wd)[0] : undefined
   }
 
