@@ -150,7 +150,8 @@ export class FollowedLinks {
     } else if (isDirectory) {
       // It may lead back to where it lies; and then it does the next time.
       if (before === undefined || before?.ino !== after.ino) this.#parts.work.look(parent, name)
-    } else if (before !== undefined && source !== undefined) {
+      // That a directory was there is told: it is gone.
+    } else if (before !== undefined && before?.kind !== 'directory' && source !== undefined) {
       const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
       if (altered === undefined) return
       this.#parts.report([this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source)])

@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest'
 import type { Kind } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
-import { watching } from '../support.ts'
+import { story, watching } from '../support.ts'
 import { losing } from './losing.ts'
 
 const NEVER = 1_000_000
@@ -42,6 +42,8 @@ interface Scenario {
   forgotten?: string
   /** Of which something is told. */
   named?: string
+  /** All that is told of the link, and of what it led to. */
+  told?: string[]
 }
 
 const relink = (target: string, link: string) => {
@@ -183,6 +185,7 @@ const scenarios: Scenario[] = [
     title: 'what a link leads to is removed',
     before: (at) => symlinkSync('../out/one', at('tree/l')),
     act: (at) => rmSync(at('out/one'), { recursive: true }),
+    told: ['delete directory tree/l', 'create symlink tree/l'],
   },
   {
     title: 'what a link leads to is removed and made again',
@@ -288,6 +291,8 @@ describe.each([
     expect(inOrder(believed.names)).toEqual(inOrder(seen(root)))
 
     const { written, forgotten, named } = scenario
+    const ofLink = story(first, base).filter((line) => /tree\/l$/.test(line))
+    if (scenario.told !== undefined) expect(ofLink).toEqual(scenario.told)
     if (named !== undefined) expect(first.map(({ path }) => path)).toContain(at(named))
     if (written !== undefined) appendFileSync(at(written[0]), 'more')
     if (forgotten !== undefined) appendFileSync(at(forgotten), 'more')
