@@ -70,8 +70,9 @@ export class Identification {
     if (requested !== undefined) {
       if (!this.#tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
-      // It may have been renamed since it was scanned.
-      found.parent = snapshot.wayTo(requested.parent)
+      // It may have been renamed since it was scanned; or what it lies in was scanned as well.
+      const isSure = found.parent?.listing !== undefined && found.parent.match === requested.parent
+      if (!isSure) found.parent = snapshot.wayTo(requested.parent)
       found.name = requested.name
     }
     const { parent } = found

@@ -210,7 +210,10 @@ export class Snapshot {
       parent.bases ??= new Map()
       parent.bases.set(found.name, found)
     }
-    if (target?.requested !== undefined) this.#known.set(target.requested, found)
+    const requested = target?.requested
+    // What was asked for in two ways is what was found first.
+    if (requested !== undefined && this.#known.get(requested)?.listing === undefined)
+      this.#known.set(requested, found)
     return found
   }
 

@@ -235,7 +235,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'a link in what a swapped link leads to is followed by the rescan',
-    isUnsolved: true,
     scenario: scenario(
       { lost: 3, followSymlinks: true },
       [
@@ -248,7 +247,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'a file polled for want of a watch, written, and then moved with what lies above it',
-    isUnsolved: true,
     scenario: scenario(
       { watches: 3, isAtomic: false },
       [
