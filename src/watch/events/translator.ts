@@ -94,7 +94,10 @@ export class Translator {
       const only = this.#tree.onlyAt(wd)
       if (only !== undefined) this.#translate(only, i, batch.mask(i), batch.cookie(i), name)
       else
-        for (const each of this.#tree.at(wd)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
+        for (const each of this.#tree.at(wd)) {
+          // One may lie in the other, by a link, and have gone with what was told of that.
+          if (this.#tree.isAttached(each)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
+        }
     }
     this.#reading.end()
     return this.#editor.take()

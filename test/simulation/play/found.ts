@@ -222,7 +222,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'a followed link that changes places with a file in what it leads to is told where it is',
-    isUnsolved: true,
     scenario: scenario(
       { followSymlinks: true },
       [
