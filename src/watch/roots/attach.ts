@@ -59,7 +59,11 @@ export class Attacher {
   async attach(root: Root, isSilent = false): Promise<void> {
     const { settings, forest, mountWatch, options: optionsOf, trouble } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
-      if (!root.isPresent) throw openError(-constants.errno.ENOENT, root.path)
+      if (!root.isPresent) {
+        // What can never be there is told of at once, as anywhere.
+        await this.#choose(root.path)
+        throw openError(-constants.errno.ENOENT, root.path)
+      }
       root.absence = undefined
       trace('%s: covered by %s', root.path, root.coverer?.path)
       return
