@@ -89,6 +89,8 @@ function report(kind: Kind, { round, wrong, journal }: NonNullable<Result['found
   ].join('\n')
 }
 
+const looked = { rounds: 0, reads: 0, quiets: 0 }
+
 describe(`${total} rounds, seed ${seed}`, () => {
   for (const kind of KINDS) {
     const why = whyNot(kind)
@@ -101,10 +103,15 @@ describe(`${total} rounds, seed ${seed}`, () => {
         if (unable !== undefined) skip(`cannot be mounted here: ${unable}`)
         if (found !== undefined) expect.fail(report(kind, found))
         process.stdout.write(`${kind}: ${JSON.stringify(tally)}\n`)
-        // Otherwise nothing is looked at.
-        expect(tally.reads).toBeGreaterThan(0)
-        expect(tally.quiets).toBeGreaterThan(tally.rounds)
+        for (const key of ['rounds', 'reads', 'quiets'] as const) looked[key] += tally[key]
       },
     )
   }
+
+  // A few rounds of one kind may be without either.
+  test('readers have read, and there were quiet moments: otherwise nothing is looked at', ({ skip }) => {
+    if (looked.rounds === 0) skip('no sources could be mounted')
+    expect(looked.reads).toBeGreaterThan(0)
+    expect(looked.quiets).toBeGreaterThan(looked.rounds)
+  })
 })
