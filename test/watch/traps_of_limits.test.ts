@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type EventBatch, IN_CREATE, IN_IGNORED, IN_Q_OVERFLOW, Inotify } from '../../src/index.ts'
+import { CLOCK_SLACK_MS } from '../../src/watch/clock.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { eventsUntil } from '../support/events.ts'
 import { scratch } from '../support/scratch.ts'
@@ -125,10 +126,10 @@ describe('traps', () => {
         for (const path of ['gone/sub/a', 'kept/a', 'kept/b', 'renamed/sub/a']) put(at(path))
       }
       const { root, at, told, agrees } = await watchingTree(plant, {}, { openInotify })
-      // What has the time of the last good moment, or a tick of the clock before it, may have been written since.
+      // What has the time of the last good moment, or of shortly before it, may have been written since.
       const ready = Date.now()
       const before = kernelWatches() - directoriesIn(root)
-      await expect.poll(() => Date.now()).toBeGreaterThan(ready + 20)
+      await expect.poll(() => Date.now()).toBeGreaterThan(ready + 2 * CLOCK_SLACK_MS)
       await told()
       // The queue is full of this, and swallows all that follows: IN_IGNORED, too.
       for (let i = 0; i < 100; i++) mkdirSync(at(`kept/d${i}`))

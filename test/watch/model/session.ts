@@ -150,10 +150,14 @@ export class Session implements AsyncDisposable {
     )
   }
 
-  /** No rename may be told that was none: a half that is paired with another's. What is seen at two places is told of both. */
+  /**
+   * No rename may be told that was none: a half that is paired with another's. What is seen at two places is told of both, one after the other: so is,
+   * for a moment, a directory that a scan finds in one root before the event is read that it has left another.
+   */
   #judgePairs(renamed: ReadonlyMap<string, number>): void {
     if (this.#settings.binds || this.#settings.followSymlinks) return
-    for (const change of this.#changes) {
+    for (const [i, change] of this.#changes.entries()) {
+      if (isOfSameEvent(change, this.#changes[i - 1])) continue
       if (change.type === 'rename' && change.source === 'inotify')
         count(this.#pairs, `${basename(change.from)}\t${basename(change.path)}`)
       if (change.type === 'exchange' && change.source === 'inotify') {
@@ -196,4 +200,12 @@ export class Session implements AsyncDisposable {
       clearTimeout(timer)
     }
   }
+}
+
+/** Whether both are the rename of one name, told of two directories. */
+function isOfSameEvent(change: Change, before: Change | undefined): boolean {
+  if (change.type !== 'rename' || before?.type !== 'rename') return false
+  const isSame =
+    basename(change.path) === basename(before.path) && basename(change.from) === basename(before.from)
+  return isSame && change.path !== before.path && change.from !== before.from
 }
