@@ -55,9 +55,15 @@ export class ComparingWatcher implements Observer {
     for (const [path, seen] of now) {
       const before = gone.has(path) ? undefined : this.#known.get(path)
       if (before === undefined) report('create', path, seen)
-      else if (before.content !== seen.content) report('modify', path, seen)
+      else if (isWritten(before, seen)) report('modify', path, seen)
       else if (before.ctime !== seen.ctime && seen.kind !== 'directory') report('attrib', path, seen)
     }
     return changes
   }
+}
+
+/** The same bytes may have been written again, or be another file's. */
+function isWritten(before: Seen, after: Seen): boolean {
+  if (before.content !== after.content) return true
+  return after.kind === 'file' && (before.ino !== after.ino || before.mtime !== after.mtime)
 }
