@@ -15,3 +15,9 @@ export interface Watching {
   inotify: InotifyInstance
   mask: number
 }
+
+/** Who has an instance, if one is needed. */
+export interface WatchingSource {
+  /** undefined: there is none yet. */
+  readonly watching: Watching | undefined
+}

@@ -14,10 +14,17 @@ export interface DiffOptions {
   baseline: boolean
   /** Names that events have told of since the survey began. */
   eventNames?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
-  /** Where no watch is to be had, a poll does. */
-  fallBackToPolling: boolean
   /** What was not listed is as it is believed to be: a poll has found no directory that has come, gone or moved. */
   isPartial?: boolean
   /** Every entry is looked at: events have been lost, and its times must tell what has changed. */
   statAll: boolean
+}
+
+/** All that was found by looking, whenever it came about, is told. */
+export const RESCAN: DiffOptions = {
+  source: 'rescan',
+  since: Number.POSITIVE_INFINITY,
+  matchByName: false,
+  baseline: false,
+  statAll: false,
 }

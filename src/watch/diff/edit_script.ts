@@ -1,5 +1,5 @@
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { Directory, isSameEntry, isWithin, keepsStat, kept, type WatchedMount } from '../tree/directory.ts'
+import { Directory, isSameEntry, isWithin, keepsStat, kept } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
 import type { MoveMatcher } from './match_moves.ts'
@@ -31,8 +31,6 @@ export class EditScript {
   readonly #beingPlaced = new Set<SnapshotDir | Added>()
   /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
   steps = 0
-  /** Mounts and links that are watched from now on, and where. */
-  readonly begun: Array<{ mount: WatchedMount; parent: Directory }> = []
 
   constructor(tree: Tree, editor: TreeEditor, matching: MoveMatcher) {
     this.#tree = tree
@@ -189,7 +187,7 @@ export class EditScript {
     mount.base = base
     if (mount.isLinked) mount.link = above?.entries.get(name)
     parent.mount.allow(parent, name)
-    this.begun.push({ mount, parent })
+    mount.join(parent.mount)
   }
 
   /** What has each other's place, two or more in a circle, gets it. */

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { Watching } from '../inotify_instance.ts'
+import type { WatchingSource } from '../inotify_instance.ts'
 import type { Questions } from '../pending/recheck_queue.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
@@ -17,8 +17,7 @@ export interface LookerParts {
   walker: TreeWalker
   scanner: Scanner
   tree: Tree
-  /** undefined: there is no inotify instance yet. */
-  watching(): Watching | undefined
+  inotify: WatchingSource
 }
 
 /** Looks at names and directories, and says what was seen. What becomes of that, others decide. */
@@ -56,7 +55,7 @@ export class Looker {
 
   /** What is there now. */
   async lookAt(questions: Questions): Promise<Map<Directory, Listing>> {
-    const { walker, scanner, tree, watching } = this.#parts
+    const { walker, scanner, tree, inotify } = this.#parts
     const found = new Map<Directory, Listing>()
     const targets = this.targets([...questions].filter(([directory]) => tree.isAttached(directory)))
     const take = (listing: Listing) => {
@@ -64,7 +63,7 @@ export class Looker {
       if (listing.parent === undefined && requested !== undefined) found.set(requested, listing)
     }
     const requests = targets.map((target) => scanner.request(target, {}))
-    await walker.walk(requests, take, watching())
+    await walker.walk(requests, take, inotify.watching)
     return found
   }
 

@@ -4,7 +4,7 @@ import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
-import { Directory, isLinkBase, isUnwatched, keepsStat, type WatchedMount } from '../tree/directory.ts'
+import { Directory, isLinkBase, isUnwatched, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
@@ -18,6 +18,8 @@ export interface DiffContext {
   tree: Tree
   rules: Rules
   pending: Pending
+  /** Where no watch is to be had, a poll does. */
+  fallsBackToPolling: boolean
 }
 
 export interface Reconciled {
@@ -29,8 +31,6 @@ export interface Reconciled {
   isIncomplete: boolean
   /** The directories that were compared as a whole. */
   compared: Directory[]
-  /** Mounts and links that are watched from now on, and where. */
-  begun: Array<{ mount: WatchedMount; parent: Directory }>
 }
 
 /**
@@ -59,13 +59,17 @@ class Reconciliation {
   readonly #gone: Removed[] = []
   readonly #altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
 
-  constructor({ tree, rules, pending }: DiffContext, snapshot: Snapshot, options: DiffOptions) {
+  constructor(
+    { tree, rules, pending, fallsBackToPolling }: DiffContext,
+    snapshot: Snapshot,
+    options: DiffOptions,
+  ) {
     this.#snapshot = snapshot
     this.#tree = tree
     this.#rules = rules
     this.#pending = pending
     this.#options = options
-    this.#status = new WatchStatus(tree, options.fallBackToPolling, snapshot.startedAt)
+    this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt)
     this.#matching = new MoveMatcher(tree, options)
   }
 
@@ -113,7 +117,6 @@ class Reconciliation {
       status: this.#status,
       isIncomplete,
       compared,
-      begun: script.begun,
     }
   }
 

@@ -1,15 +1,17 @@
 import type { InotifyError } from '../../errors.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
+import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
-import type { Rules } from '../rules.ts'
+import type { Reporter } from '../report/reporter.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
+import type { SourceChoice } from '../source_choice.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
-import { type Directory, isWithin, type WatchedMount } from '../tree/directory.ts'
+import { type Directory, isWithin } from '../tree/directory.ts'
 import type { LazyDirectories } from '../tree/lazy_directories.ts'
 import type { WatchStatus } from '../tree/watch_status.ts'
-import type { DiffOptions } from './diff_options.ts'
+import { type DiffOptions, RESCAN } from './diff_options.ts'
 import { Looker } from './looker.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import { type LeftOut, Scanner, type ScannerParts } from './scanner.ts'
@@ -32,13 +34,10 @@ export interface Look {
 
 export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash' | 'clock'> {
   system: Pick<WatchSystem, 'openWalker' | 'clock'>
-  rules: Rules
   pending: Pending
-  settings: { hash: boolean }
-  /** Another mount has begun below this directory. */
-  extended(mount: WatchedMount, parent: Directory): void
-  report(changes: Change[]): void
-  trouble(error: unknown): void
+  settings: Pick<Settings, 'hash'>
+  sourceChoice: SourceChoice
+  reporter: Reporter
 }
 
 /** Scans, reconciles and reports: all that is found out otherwise than by an event ends here. */
@@ -54,23 +53,29 @@ export class Rescan {
     this.#parts = parts
     this.#walker = parts.system.openWalker()
     this.#scanner = this.scannerWith(this.#walker)
-    const { tree, watching } = parts
-    this.looker = new Looker({ walker: this.#walker, scanner: this.#scanner, tree, watching })
+    const { tree, inotify } = parts
+    this.looker = new Looker({ walker: this.#walker, scanner: this.#scanner, tree, inotify })
   }
 
   /** Scans by a walker of one's own: while events go on. */
   scannerWith(walker: TreeWalker): Scanner {
-    const { system, tree, rules, settings, watching, choose } = this.#parts
-    return new Scanner({ walker, tree, rules, hash: settings.hash, clock: system.clock, watching, choose })
+    const { system, tree, rules, settings, inotify, sourceChoice } = this.#parts
+    return new Scanner({
+      walker,
+      tree,
+      rules,
+      hash: settings.hash,
+      clock: system.clock,
+      inotify,
+      sourceChoice,
+    })
   }
 
-  /**
-   * What there is below a root of which nothing is believed yet, as it is found: `told` gets the changes; without it there is nothing to tell.
-   */
+  /** Takes in what there is below a root of which nothing is believed yet, in pieces, as it is found. */
   async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
     const { tree, rules } = this.#parts
     bump([top])
-    const lazy = this.#mayBeLazy(top, options) ? tree.beginUnmade() : undefined
+    const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy() : undefined
     const snapshot = this.#scanner.begin()
     const pieces: Reconciled[] = []
     const take = () => pieces.push(this.#takePiece(snapshot, options))
@@ -125,7 +130,6 @@ export class Rescan {
   async list(
     directories: readonly Directory[],
     names: ReadonlyMap<Directory, ReadonlySet<string>>,
-    options: DiffOptions,
   ): Promise<void> {
     const { rules } = this.#parts
     const snapshot = this.#scanner.begin()
@@ -136,8 +140,8 @@ export class Rescan {
       targets.push(this.#scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
-    await this.#scanner.extend(snapshot, targets, options)
-    this.#take(snapshot, options)
+    await this.#scanner.extend(snapshot, targets, RESCAN)
+    this.#take(snapshot, RESCAN)
   }
 
   /** Takes in what a poll has found, and says what it has told. */
@@ -146,7 +150,7 @@ export class Rescan {
   }
 
   /** Holds what was seen in some directories against what is believed, and tells how it differs. */
-  async takeIn(looks: readonly Look[], options: DiffOptions): Promise<void> {
+  async takeIn(looks: readonly Look[]): Promise<void> {
     const { tree } = this.#parts
     const current = looks.filter(({ directory }) => tree.isAttached(directory))
     if (current.length === 0) return
@@ -159,8 +163,8 @@ export class Rescan {
       const found = snapshot.take(listing, 0)
       if (found !== undefined) found.except = spoken
     }
-    await this.#scanner.complete(snapshot, options)
-    this.#take(snapshot, options)
+    await this.#scanner.complete(snapshot, RESCAN)
+    this.#take(snapshot, RESCAN)
   }
 
   close(): Promise<void> {
@@ -181,10 +185,11 @@ export class Rescan {
   }
 
   #takePiece(snapshot: Snapshot, options: DiffOptions): Reconciled {
-    const { tree, rules, pending } = this.#parts
-    const reconciled = reconcile({ tree, rules, pending }, snapshot, options)
+    const { tree, rules, pending, sourceChoice, reporter } = this.#parts
+    const context = { tree, rules, pending, fallsBackToPolling: sourceChoice.mayFallBack }
+    const reconciled = reconcile(context, snapshot, options)
     snapshot.directories = []
-    if (!options.baseline) this.#parts.report(reconciled.changes)
+    if (!options.baseline) reporter.report(reconciled.changes)
     return reconciled
   }
 
@@ -195,9 +200,8 @@ export class Rescan {
   }
 
   #conclude(pieces: readonly Reconciled[]): void {
-    for (const { begun, status } of pieces) {
-      for (const { mount, parent } of begun) this.#parts.extended(mount, parent)
-      if (status.shortage !== undefined) this.#parts.trouble(status.shortage)
+    for (const { status } of pieces) {
+      if (status.shortage !== undefined) this.#parts.reporter.trouble(status.shortage)
       this.#tellOutOfWatches(status)
     }
   }
@@ -208,7 +212,7 @@ export class Rescan {
       if (hasAdded) this.#isOutOfWatches = false
       return
     }
-    if (!this.#isOutOfWatches) this.#parts.trouble(outOfWatches)
+    if (!this.#isOutOfWatches) this.#parts.reporter.trouble(outOfWatches)
     this.#isOutOfWatches = true
   }
 }

@@ -1,12 +1,12 @@
 import { debuglog } from 'node:util'
-import type { Choice } from '../../mounts/filesystems.ts'
 import type { Clock } from '../clock.ts'
-import type { Watching } from '../inotify_instance.ts'
+import type { WatchingSource } from '../inotify_instance.ts'
 import { textOf } from '../report/name_key.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing, Taker } from '../scan/listing.ts'
 import type { WalkRequest } from '../scan/walk_request.ts'
+import type { SourceChoice } from '../source_choice.ts'
 import type { TreeWalker } from '../system.ts'
 import { Directory, isLinkBase, isUnwatched, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -21,10 +21,8 @@ export interface ScannerParts {
   /** Whether every file that is polled is read through. */
   hash: boolean
   clock: Pick<Clock, 'now'>
-  /** undefined: there is no inotify instance yet. */
-  watching(): Watching | undefined
-  /** The source for what is at this path; or why it is not to be watched. */
-  choose(path: string): Promise<Choice | { refused: Error }>
+  inotify: WatchingSource
+  sourceChoice: Pick<SourceChoice, 'chooseBelow'>
 }
 
 /** What is left out of a snapshot, since all is known of it. */
@@ -110,7 +108,7 @@ export class Scanner {
   }
 
   async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
-    const { walker, watching } = this.#parts
+    const { walker, inotify } = this.#parts
     const { leftOut } = options
     for (let next = targets; next.length > 0; ) {
       const fresh: SnapshotDir[] = []
@@ -126,7 +124,7 @@ export class Scanner {
       snapshot.begin(next)
       leftOut?.begin()
       const requests = next.map((target) => this.request(target, options))
-      await walker.walk(requests, take, options.isPoll ? undefined : watching(), leftOut)
+      await walker.walk(requests, take, options.isPoll ? undefined : inotify.watching, leftOut)
       next = await this.#beyond(snapshot, fresh)
     }
   }
@@ -252,7 +250,9 @@ export class Scanner {
     const isKnown = known?.mount.base === known && known?.mount.isLinked === false
     if (isKnown && known?.mount.mountId === mountId)
       return { ...target, mount: known.mount, isBase: true, requested: known }
-    const choice = await this.#parts.choose(textOf(found.path)).catch((error: Error) => ({ refused: error }))
+    const { sourceChoice } = this.#parts
+    const refuse = (error: Error) => ({ refused: error })
+    const choice = await sourceChoice.chooseBelow(textOf(found.path)).catch(refuse)
     if ('refused' in choice) {
       trace('%s: not watched: %s', found.path, choice.refused)
       snapshot.refuse(parent, { name, ino: listing.ino, error: choice.refused })
@@ -281,7 +281,7 @@ export class Scanner {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
-      const choice = await this.#parts.choose(textOf(place.root)).catch(() => undefined)
+      const choice = await this.#parts.sourceChoice.chooseBelow(textOf(place.root)).catch(() => undefined)
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,

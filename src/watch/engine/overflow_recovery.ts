@@ -1,17 +1,18 @@
 import { debuglog } from 'node:util'
 import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { DiffOptions } from '../diff/diff_options.ts'
+import { RESCAN } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { RecheckQueue } from '../pending/recheck_queue.ts'
-import type { Change } from '../report/change.ts'
+import type { Settings } from '../options.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { Reporter } from '../report/reporter.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
-import type { FileRoots } from '../roots/file_roots.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
+import type { RootForest } from '../roots/root_forest.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
@@ -19,21 +20,18 @@ import type { Tree } from '../tree/tree.ts'
 
 export interface OverflowRecoveryParts {
   system: Pick<WatchSystem, 'clock'>
-  persistent: boolean
+  settings: Pick<Settings, 'persistent'>
   queue: TaskQueue
   tree: Tree
   translator: Translator
-  rechecks: RecheckQueue
+  pending: Pending
   rescan: Pick<Rescan, 'reconcile'>
   events: Pick<EventHandler, 'list'>
-  files: Pick<FileRoots, 'lookAtAll'>
-  rootMonitor: Pick<RootMonitor, 'checkIdentity'>
-  inotify(): Pick<InotifySource, 'kernelWatches'> | undefined
-  roots(): Root[]
+  rootMonitor: Pick<RootMonitor, 'checkIdentity' | 'lookAtFiles'>
+  forest: Pick<RootForest, 'standing'>
+  inotify: Pick<InotifySource, 'kernelWatches'>
   watches: Pick<WatchRelease, 'retire'>
-  options(options: Partial<DiffOptions>): DiffOptions
-  report(changes: Change[]): void
-  trouble(error: unknown): void
+  reporter: Pick<Reporter, 'report' | 'trouble'>
 }
 
 const SHORTEST_WAIT_MS = 100
@@ -44,25 +42,22 @@ const trace = debuglog('inotify-bridge')
 /** After an overflow: what is there is held against what is believed, so that what was not told is found. */
 export class OverflowRecovery {
   readonly #parts: OverflowRecoveryParts
-  /** ms since the epoch: all that was done before has been told. */
-  consistentUntil: number
-  // The same, when events were lost.
+  // ms since the epoch: all that was done before had been told when events were lost.
   #lostSince = 0
   #wake: (() => void) | undefined
   #stopped = false
 
   constructor(parts: OverflowRecoveryParts) {
     this.#parts = parts
-    this.consistentUntil = parts.system.clock.now()
   }
 
   onOverflow(): void {
-    const { translator, report } = this.#parts
-    this.#lostSince = this.consistentUntil
-    report(translator.giveUp(translator.pending))
+    const { translator, pending, reporter } = this.#parts
+    this.#lostSince = pending.consistentUntil
+    reporter.report(translator.giveUp())
     for (const root of this.#watched()) {
       root.isOverflown = true
-      report([aboutRoot('overflow', root, 'inotify')])
+      reporter.report([aboutRoot('overflow', root, 'inotify')])
     }
   }
 
@@ -72,7 +67,7 @@ export class OverflowRecovery {
       const shortage = await this.#parts.queue.run(() => this.#tryToRecover())
       if (shortage === undefined) return
       trace('not recovered: %s', shortage)
-      if (wait === SHORTEST_WAIT_MS) this.#parts.trouble(shortage)
+      if (wait === SHORTEST_WAIT_MS) this.#parts.reporter.trouble(shortage)
       await this.#wait(wait)
     }
   }
@@ -95,17 +90,17 @@ export class OverflowRecovery {
   }
 
   async #recover(): Promise<void> {
-    const { rechecks, rootMonitor, rescan, events, files, options, report } = this.#parts
+    const { pending, rootMonitor, rescan, events, reporter } = this.#parts
     const roots = this.#watched()
     const startedAt = this.#parts.system.clock.now()
     for (const root of roots) root.outdate()
-    rechecks.clear()
+    pending.rechecks.clear()
     const shortage = await rootMonitor.checkIdentity()
     if (shortage !== undefined) throw shortage
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const { roots: found, unlisted } = await rescan.reconcile(
       present.map(({ top }) => top as Directory),
-      options({ since: this.#lostSince - CLOCK_SLACK_MS, statAll: true }),
+      { ...RESCAN, since: this.#lostSince - CLOCK_SLACK_MS, statAll: true },
     )
     for (const root of present) {
       const finding = found.get(root.top as Directory)
@@ -114,32 +109,31 @@ export class OverflowRecovery {
     // What was written in there would be told by nobody.
     if (unlisted !== undefined) throw unlisted
     await events.list()
-    await files.lookAtAll('rescan')
+    await rootMonitor.lookAtFiles('rescan')
     await this.#reconcileWatches()
-    this.consistentUntil = startedAt
+    pending.consistentUntil = startedAt
     for (const root of roots) {
-      if (root.isOverflown && root.isPresent) report([aboutRoot('recovered', root, 'rescan')])
+      if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
       root.isOverflown = false
     }
   }
 
   /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
   async #reconcileWatches(): Promise<void> {
-    const { tree, rechecks, watches } = this.#parts
-    const inotify = this.#parts.inotify()
-    const wds = await inotify?.kernelWatches()
-    if (inotify === undefined || wds === undefined) return
+    const { tree, pending, watches, inotify } = this.#parts
+    const wds = await inotify.kernelWatches()
+    if (wds === undefined) return
     for (const directory of tree.watchedBut(wds)) {
       tree.loseWatch(directory)
-      if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
+      if (directory.parent !== undefined) pending.rechecks.add(directory.parent, directory.name)
     }
     watches.retire(wds)
   }
 
   #watched(): Root[] {
     const isWatched = ({ usesInotify }: WatchedMount) => usesInotify
-    return this.#parts
-      .roots()
+    return this.#parts.forest
+      .standing()
       .filter(
         ({ isPresent, file, mounts }) => isPresent && (file !== undefined || [...mounts].some(isWatched)),
       )
@@ -148,7 +142,7 @@ export class OverflowRecovery {
   async #wait(ms: number): Promise<void> {
     if (this.#stopped) return
     await new Promise<void>((resolve) => {
-      const cancel = this.#parts.system.clock.after(ms, this.#parts.persistent, resolve)
+      const cancel = this.#parts.system.clock.after(ms, this.#parts.settings.persistent, resolve)
       this.#wake = () => {
         cancel()
         resolve()

@@ -2,24 +2,23 @@ import { CoalescedTask } from '../../coalesced_task.ts'
 import type { TaskQueue } from '../../task_queue.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
-import type { RecheckQueue } from '../pending/recheck_queue.ts'
+import type { Settings } from '../options.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { Reporter } from '../report/reporter.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
-import type { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 
 export interface SettleParts {
   system: Pick<WatchSystem, 'clock'>
-  persistent: boolean
+  settings: Pick<Settings, 'persistent'>
   queue: TaskQueue
+  pending: Pending
   events: EventHandler
-  rechecks: RecheckQueue
   rootMonitor: RootMonitor
-  overflowRecovery: OverflowRecovery
-  inotify(): InotifySource | undefined
-  /** Polls what is polled, now. */
-  poll(): Promise<void>
-  failed(error: unknown): void
+  inotify: InotifySource
+  polls: RepeatingTask
+  reporter: Reporter
 }
 
 // The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
@@ -36,12 +35,12 @@ export class Settle {
 
   constructor(parts: SettleParts) {
     this.#parts = parts
-    const { system, persistent, failed, events } = parts
+    const { system, settings, reporter, events } = parts
     this.#schedule = new RepeatingTask({
       every: () => SETTLING_MS,
-      persistent,
+      persistent: settings.persistent,
       clock: system.clock,
-      failed,
+      failed: (error) => reporter.trouble(error),
       needed: () => events.isUnsettled,
       run: () => this.#settle(),
     })
@@ -63,39 +62,39 @@ export class Settle {
 
   async #sync(): Promise<void> {
     const { inotify } = this.#parts
-    let overflows: number | undefined
+    let overflows = 0
     // The kernel tells that watches were removed, and of too many at once by an overflow.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && inotify()?.overflows !== overflows); i++) {
-      overflows = inotify()?.overflows
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && inotify.overflows !== overflows); i++) {
+      overflows = inotify.overflows
       await this.#catchUp()
     }
   }
 
   async #catchUp(): Promise<void> {
-    const { inotify, rechecks, poll, queue, rootMonitor } = this.#parts
-    await inotify()?.barrier()
+    const { inotify, pending, polls, queue, rootMonitor } = this.#parts
+    await inotify.barrier()
     // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#schedule.now()
-    await poll()
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && !pending.rechecks.isEmpty); i++) await this.#schedule.now()
+    await polls.now()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
     await queue.run(() => rootMonitor.checkIdentity())
-    await inotify()?.barrier()
+    await inotify.barrier()
   }
 
   async #settle(): Promise<void> {
-    const { system, events, inotify, queue, overflowRecovery } = this.#parts
+    const { system, events, inotify, queue, pending } = this.#parts
     if (!events.isUnsettled) return
     const release = events.hold()
     const startedAt = system.clock.now()
-    const overflows = inotify()?.overflows
-    await inotify()?.barrier()
+    const overflows = inotify.overflows
+    await inotify.barrier()
     const resolve = await queue.run(async () => {
       await release()
       return await events.lookAgain()
     })
-    if (inotify()?.overflows === overflows) overflowRecovery.consistentUntil = startedAt
+    if (inotify.overflows === overflows) pending.consistentUntil = startedAt
     if (resolve === undefined) return
-    await inotify()?.barrier()
+    await inotify.barrier()
     await queue.run(resolve)
   }
 }

@@ -1,17 +1,18 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
 import type { EventHandler } from '../events/event_handler.ts'
-import type { WorkList } from '../pending/work_list.ts'
+import type { Pending } from '../pending/pending.ts'
 import type { Root } from '../roots/root.ts'
+import type { RootForest } from '../roots/root_forest.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 export interface SubmountsParts {
   tree: Tree
-  work: Pick<WorkList, 'list'>
+  pending: Pick<Pending, 'work'>
   events: Pick<EventHandler, 'list'>
   rootMonitor: Pick<RootMonitor, 'checkIdentity'>
-  roots(): Root[]
+  forest: Pick<RootForest, 'standing'>
 }
 
 /** Mounts that come and go at roots, and below them: of which the mount table tells, and no event. */
@@ -24,15 +25,16 @@ export class Submounts {
 
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
-    const { rootMonitor, events, roots } = this.#parts
+    const { rootMonitor, events, forest } = this.#parts
     // Another directory may be at the path of a root.
     await rootMonitor.checkIdentity()
-    for (const root of roots()) for (const point of points) this.#lookBelow(root, point)
+    for (const root of forest.standing()) for (const point of points) this.#lookBelow(root, point)
     await events.list()
   }
 
   #lookBelow({ isPresent, top, realPath }: Root, point: string): void {
-    const { tree, work } = this.#parts
+    const { tree, pending } = this.#parts
+    const { work } = pending
     if (!isPresent || top === undefined || !isWithin(point, realPath)) return
     const names = point.slice(realPath.length).split('/').filter(Boolean)
     const name = names.pop()

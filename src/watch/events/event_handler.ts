@@ -1,13 +1,10 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
-import type { DiffOptions } from '../diff/diff_options.ts'
 import type { Looker, StatResults } from '../diff/looker.ts'
 import type { Look, Rescan } from '../diff/rescan.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
-import type { RecheckQueue } from '../pending/recheck_queue.ts'
-import type { WorkList } from '../pending/work_list.ts'
-import type { Change } from '../report/change.ts'
+import type { Reporter } from '../report/reporter.ts'
 import { isShortage } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
@@ -25,14 +22,8 @@ export interface EventHandlerParts {
   rescan: Pick<Rescan, 'list' | 'takeIn'>
   looker: Pick<Looker, 'look' | 'lookAt'>
   rules: Rules
-  pending: Pick<Pending, 'movedBetween'>
-  rechecks: RecheckQueue
-  work: WorkList
-  options(options: Partial<DiffOptions>): DiffOptions
-  report(changes: Change[]): void
-  /** The top of a root is gone, moved or unmounted. */
-  lost(top: Directory): void
-  trouble(error: unknown): void
+  pending: Pending
+  reporter: Pick<Reporter, 'report' | 'trouble'>
 }
 
 /** By wd. */
@@ -57,17 +48,18 @@ export class EventHandler {
     this.#parts = parts
   }
 
-  async handle(batch: EventBatch, start: number, end: number): Promise<void> {
+  /** Yields the top of each root that is gone, moved or unmounted: what follows is not told of that root any more, once it is known to be lost. */
+  async *handle(batch: EventBatch, start: number, end: number): AsyncGenerator<Directory, void> {
     this.isActive = true
     const read = { batch, start, end }
     const held = this.#takeUnfinished()
-    await this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
+    yield* this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
   }
 
-  /** A mark has been met: whoever waits for it believes that all that was queued before it has been told. */
-  async flush(): Promise<void> {
+  /** A mark has been met: whoever waits for it believes that all that was queued before it has been told. Yields as {@link handle} does. */
+  async *flush(): AsyncGenerator<Directory, void> {
     const held = this.#takeUnfinished()
-    if (held !== undefined) await this.#handle(held, false)
+    if (held !== undefined) yield* this.#handle(held, false)
   }
 
   /** Whether some of what was read is still to be told. */
@@ -78,7 +70,7 @@ export class EventHandler {
   /** An overflow: what was held back is lost with it, and what looks were ahead of may be; the rescan finds it. */
   onOverflow(): void {
     this.#unfinished = undefined
-    this.#parts.translator.unconfirmed.revert()
+    this.#parts.pending.unconfirmed.revert()
   }
 
   #takeUnfinished(): BatchSlice | undefined {
@@ -88,24 +80,32 @@ export class EventHandler {
   }
 
   /** @param mayWait whether an exchange at the end of these may be told to its end by the next read */
-  async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<void> {
+  async *#handle({ batch, start, end }: BatchSlice, mayWait: boolean): AsyncGenerator<Directory, void> {
     const { tree } = this.#parts
     let next = start
     for (let i = start; i < end; i++) {
-      // What is told behind it is not told of the root any more.
-      if (!(batch.mask(i) & GONE) || !tree.at(batch.wd(i)).some(({ isRoot }) => isRoot)) continue
-      await this.#take({ batch, start: next, end: i + 1 }, false)
+      const tops = batch.mask(i) & GONE ? tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot) : []
+      if (tops.length === 0) continue
+      yield* this.#take({ batch, start: next, end: i + 1 }, false, tops)
       next = i + 1
     }
-    if (next < end) await this.#take({ batch, start: next, end }, mayWait)
+    if (next < end) yield* this.#take({ batch, start: next, end }, mayWait, [])
   }
 
-  async #take({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<void> {
+  /** @param lost the tops that are gone by the last of these events */
+  async *#take(
+    { batch, start, end }: BatchSlice,
+    mayWait: boolean,
+    lost: readonly Directory[],
+  ): AsyncGenerator<Directory, void> {
     const index = this.#viewOf(batch, start, end)
     const open = index.open()
     const looks = await this.#look(open)
     const from = mayWait && index.hasDepartures ? this.#beginOfUnfinished(index, looks) : undefined
-    if (from === undefined) return await this.#tell(index, open, looks)
+    if (from === undefined) {
+      yield* this.#tell(index, open, looks, lost)
+      return
+    }
     this.#unfinished = { batch, start: from, end }
     if (from === start) return
     const before = this.#viewOf(batch, start, from)
@@ -117,7 +117,7 @@ export class EventHandler {
         openBefore.get(wd)?.delete(name)
       }
     }
-    await this.#tell(before, openBefore, looks)
+    yield* this.#tell(before, openBefore, looks, lost)
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {
@@ -143,34 +143,40 @@ export class EventHandler {
     })
   }
 
-  async #tell(index: BatchView, open: Names, looks: StatResults): Promise<void> {
-    const { translator, report } = this.#parts
+  async *#tell(
+    index: BatchView,
+    open: Names,
+    looks: StatResults,
+    lost: readonly Directory[],
+  ): AsyncGenerator<Directory, void> {
+    const { translator, reporter } = this.#parts
     const { batch, start, end } = index
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.eventNames !== undefined) this.#touch(index, this.eventNames)
     this.#speakOf(index)
-    report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
+    reporter.report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     }
+    yield* lost
     this.#weigh(open, looks)
     await this.list()
   }
 
   /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
   hold(): () => Promise<void> {
-    const { translator, rechecks, pending } = this.#parts
-    const { movedBetween } = pending
-    const pendingMoves: PendingMove[] = translator.pending
-    const releaseListed = translator.listed.hold()
+    const { translator, pending, reporter } = this.#parts
+    const { movedBetween, rechecks, scans } = pending
+    const pendingMoves: PendingMove[] = [...pending.moves]
+    const releaseScans = scans.hold()
     const moved = [...movedBetween]
     movedBetween.clear()
-    const confirm = translator.unconfirmed.hold()
+    const confirm = pending.unconfirmed.hold()
     this.isActive = false
     return async () => {
-      if (!rechecks.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
-      releaseListed()
-      this.#parts.report(translator.giveUp(pendingMoves))
+      if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
+      releaseScans()
+      reporter.report(translator.giveUp(pendingMoves))
       confirm()
       await this.list()
     }
@@ -181,7 +187,8 @@ export class EventHandler {
    * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { rechecks, rescan, looker, tree, translator, options } = this.#parts
+    const { pending, rescan, looker, tree } = this.#parts
+    const { rechecks, moves } = pending
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
     const seen = await this.#unlessShort(() => looker.lookAt(questions))
@@ -198,7 +205,7 @@ export class EventHandler {
         const listing = seen.get(directory)
         if (listing === undefined || !tree.isAttached(directory)) continue
         const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
-        const isElsewhere = listing.isGone || isAnother || translator.isOnItsWay(directory)
+        const isElsewhere = listing.isGone || isAnother || moves.above(directory) !== undefined
         if (isElsewhere) {
           rechecks.renew(directory, names)
           if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
@@ -208,26 +215,26 @@ export class EventHandler {
         } else if (listing.isShort) rechecks.renew(directory, names)
       }
       for (const look of found) this.#keepWhatIsBack(look)
-      await rescan.takeIn(found, options({}))
+      await rescan.takeIn(found)
       await this.list()
     }
   }
 
   /** All that was queued before the look has been told, and what has left was there: it had not left. */
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
-    const { tree, translator, report } = this.#parts
-    if (!translator.isPending || !tree.isAttached(directory)) return
+    const { tree, translator, pending, reporter } = this.#parts
+    if (pending.moves.size === 0 || !tree.isAttached(directory)) return
     const seen = listing.entries()
     for (const name of names ?? seen.keys()) {
       const ino = seen.get(name)?.ino
       const isBack = ino !== undefined && tree.entriesOf(directory).get(name)?.ino === ino
-      if (isBack && !spoken.has(name)) report(translator.keep(directory, name))
+      if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
     }
   }
 
   get isUnsettled(): boolean {
-    const { translator, rechecks, work } = this.#parts
-    const isOpen = translator.isPending || !translator.listed.isEmpty || !rechecks.isEmpty
+    const { moves, scans, rechecks, work } = this.#parts.pending
+    const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
     return this.isActive || isOpen || !work.isEmpty
   }
 
@@ -237,10 +244,9 @@ export class EventHandler {
    * once more. A rename that fits what is believed costs nothing.
    */
   #doubtMoved(moved: readonly Directory[]): void {
-    const { rechecks, translator } = this.#parts
+    const { rechecks, scans } = this.#parts.pending
     if (moved.length === 0) return
-    for (const each of [...moved, ...translator.listed.all])
-      if (each instanceof Directory) rechecks.addAll(each)
+    for (const each of [...moved, ...scans.all]) if (each instanceof Directory) rechecks.addAll(each)
   }
 
   /** Nothing is found, and all stays as it was, while there is no thread or descriptor to look with. */
@@ -251,7 +257,7 @@ export class EventHandler {
       return found
     } catch (error) {
       if (!isShortage(error)) throw error
-      if (!this.#isShort) this.#parts.trouble(error)
+      if (!this.#isShort) this.#parts.reporter.trouble(error)
       this.#isShort = true
       return undefined
     }
@@ -259,15 +265,16 @@ export class EventHandler {
 
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, work, rescan, options, translator } = this.#parts
+    const { tree, pending, rescan } = this.#parts
+    const { work, moves } = pending
     if (work.isEmpty) return
     // What is on its way is listed where it arrives.
-    const { directories, names } = work.take((directory) => translator.isOnItsWay(directory))
+    const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
     for (const directory of directories) if (!tree.isAttached(directory)) directories.delete(directory)
     for (const directory of names.keys()) if (!tree.isAttached(directory)) names.delete(directory)
     if (directories.size === 0 && names.size === 0) return
     const done = await this.#unlessShort(async () => {
-      await rescan.list([...directories], names, options({}))
+      await rescan.list([...directories], names)
       return true
     })
     if (done) return
@@ -276,38 +283,39 @@ export class EventHandler {
   }
 
   #onSelf(wd: number, mask: number): void {
-    const { tree, rechecks, lost } = this.#parts
+    const { tree, pending } = this.#parts
     for (const directory of tree.at(wd)) {
       const { parent, name } = directory
       if (mask & IN_IGNORED) tree.loseWatch(directory)
-      if (directory.isRoot) lost(directory)
       // Its parent tells that it is gone. If it does not, it is not.
-      else if (parent !== undefined && mask & IN_IGNORED) rechecks.add(parent, name)
+      if (parent !== undefined && mask & IN_IGNORED) pending.rechecks.add(parent, name)
     }
   }
 
   #speakOf(index: BatchView): void {
-    const { tree, rechecks } = this.#parts
+    const { tree, pending } = this.#parts
     for (const [wd, names] of index.named) {
       for (const directory of tree.at(wd))
-        for (const name of names.keys()) rechecks.noteEvent(directory, name)
+        for (const name of names.keys()) pending.rechecks.noteEvent(directory, name)
     }
   }
 
   /** Takes names into doubt by what was seen after their events were made. */
   #weigh(open: Names, looks: StatResults): void {
-    const { tree, rechecks, translator } = this.#parts
+    const { tree, pending } = this.#parts
+    const { moves, rechecks, unconfirmed } = pending
     for (const [wd, names] of open) {
       const seen = looks.get(wd)
       for (const directory of tree.at(wd)) {
         const entries = tree.entriesOf(directory)
         for (const name of names) {
-          const believed = translator.hasLeft(directory, name) ? undefined : entries.get(name)
+          const hasLeft = moves.from(directory, name) !== undefined
+          const believed = hasLeft ? undefined : entries.get(name)
           const found = seen?.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
           // What was told is told after this look: a poll finds what is different from now on.
           else if (believed && found && keepsStat(directory)) {
-            translator.unconfirmed.note(directory, name, believed, found)
+            unconfirmed.note(directory, name, believed, found)
             believed.stat = found.stat
           }
         }

@@ -2,6 +2,8 @@ import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import { barrier } from '../../inotify/inotify.ts'
 import type { InotifyInstance, Watching } from '../inotify_instance.ts'
+import type { Settings } from '../options.ts'
+import { closedError } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 
 /** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
@@ -18,31 +20,51 @@ export interface InotifyListener {
   failed(error: Error): void
 }
 
-/** One inotify instance: its events in order, its overflows, and the marks that are put between them. */
+/** The inotify instance, if one is needed: its events in order, its overflows, and the marks that are put between them. */
 export class InotifySource {
-  readonly inotify: InotifyInstance
-  /** For the walker, which adds the watches of directories. */
-  readonly watching: Watching
-  readonly #system: Pick<WatchSystem, 'directoryMask' | 'kernelWatches'>
+  readonly #system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>
+  readonly #persistent: boolean
   readonly #listener: InotifyListener
+  #instance: InotifyInstance | undefined
+  #watching: Watching | undefined
+  #pump: Promise<void> | undefined
+  #closed = false
   // In the order in which they were set. Several may have one mark.
   readonly #barriers = new Map<number, Array<() => void>>()
   // After an overflow, until the barrier with this number is met: what is in the queue is older than any listing that could be made now, and
   // would take back what that has shown.
   #recoverAt: number | undefined
   #overflows = 0
-  readonly #pump: Promise<void>
 
   constructor(
-    inotify: InotifyInstance,
-    system: Pick<WatchSystem, 'directoryMask' | 'kernelWatches'>,
+    system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>,
+    { persistent }: Pick<Settings, 'persistent'>,
     listener: InotifyListener,
   ) {
-    this.inotify = inotify
     this.#system = system
-    this.watching = { inotify, mask: system.directoryMask }
+    this.#persistent = persistent
     this.#listener = listener
-    this.#pump = this.#run().catch((error: Error) => listener.failed(error))
+  }
+
+  /** Sees to it that there is an instance. Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN; EBADF: closed. */
+  open(): void {
+    if (this.#instance !== undefined) return
+    // Closing does not wait for what it cannot see.
+    if (this.#closed) throw closedError()
+    const instance = this.#system.openInotify({ persistent: this.#persistent })
+    this.#instance = instance
+    this.#watching = { inotify: instance, mask: this.#system.directoryMask }
+    this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
+  }
+
+  /** undefined: none was needed so far. */
+  get instance(): InotifyInstance | undefined {
+    return this.#instance
+  }
+
+  /** For the walker, which adds the watches of directories. */
+  get watching(): Watching | undefined {
+    return this.#watching
   }
 
   /** How many overflows there have been. */
@@ -53,33 +75,35 @@ export class InotifySource {
   /** Removes a watch that may be gone already. */
   retire(wd: number): void {
     try {
-      this.inotify.remove(wd)
+      this.#instance?.remove(wd)
     } catch {
       // EINVAL: the kernel has removed it, and its IN_IGNORED is on the way, or was lost.
     }
   }
 
   /** The watches that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined: nobody can tell. */
-  kernelWatches(): Promise<Set<number> | undefined> {
-    return this.#system.kernelWatches(this.inotify)
+  async kernelWatches(): Promise<Set<number> | undefined> {
+    return this.#instance && (await this.#system.kernelWatches(this.#instance))
   }
 
-  /** Resolves when everything that the kernel had queued before has been told. */
-  barrier(): Promise<void> {
-    return new Promise((resolve) => this.#setBarrier(resolve))
+  /** Resolves when everything that the kernel had queued before has been told. Rejects with InotifyError: EBADF, closed. */
+  async barrier(): Promise<void> {
+    const instance = this.#instance
+    if (instance !== undefined) await new Promise<void>((resolve) => this.#setBarrier(instance, resolve))
   }
 
   async close(): Promise<void> {
-    this.inotify.close()
+    this.#closed = true
+    this.#instance?.close()
     for (const mark of [...this.#barriers.keys()]) this.#pass(mark)
     await this.#pump
   }
 
-  async #run(): Promise<void> {
-    for await (const batch of this.inotify) await this.#deliver(batch)
+  async #run(instance: InotifyInstance): Promise<void> {
+    for await (const batch of instance) await this.#deliver(instance, batch)
   }
 
-  async #deliver(batch: EventBatch): Promise<void> {
+  async #deliver(instance: InotifyInstance, batch: EventBatch): Promise<void> {
     let start = 0
     const tellUpTo = async (end: number) => {
       if (end > start && this.#recoverAt === undefined) await this.#listener.events(batch, start, end)
@@ -91,7 +115,7 @@ export class InotifySource {
         await tellUpTo(i)
         this.#overflows++
         if (this.#recoverAt === undefined) await this.#listener.overflow()
-        this.#recoverAt = this.#setBarrier(() => {})
+        this.#recoverAt = this.#setBarrier(instance, () => {})
       } else if (mask & IN_IGNORED && this.#barriers.has(batch.wd(i))) {
         await tellUpTo(i)
         if (this.#recoverAt === batch.wd(i)) {
@@ -107,8 +131,8 @@ export class InotifySource {
   }
 
   /** Throws InotifyError: EBADF, closed. */
-  #setBarrier(pass: () => void): number {
-    const mark = this.inotify[barrier]()
+  #setBarrier(instance: InotifyInstance, pass: () => void): number {
+    const mark = instance[barrier]()
     const others = this.#barriers.get(mark)
     if (others === undefined) this.#barriers.set(mark, [pass])
     else others.push(pass)

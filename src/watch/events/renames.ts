@@ -1,8 +1,6 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
-import type { RecentScans } from '../pending/recent_scans.ts'
-import type { UnconfirmedLooks } from '../pending/unconfirmed_looks.ts'
+import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import {
@@ -16,20 +14,22 @@ import {
 } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
-import { READ_EARLIER, type Reading } from './reading.ts'
+import type { Reading } from './reading.ts'
 
 export interface RenamesParts {
   tree: Tree
-  pendingMoves: PendingMoves
   rules: Rules
   pending: Pending
-  listed: RecentScans
-  unconfirmed: UnconfirmedLooks
   reading: Reading
   editor: TreeEditor
-  /** Tells of an event that was held back, or whose turn comes later. */
-  translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void
 }
+
+/** An event of the batch at hand whose turn has come. */
+export interface DueEvent extends HeldEvent {
+  i: number
+}
+
+const NONE: readonly HeldEvent[] = []
 
 /**
  * What has left a name and arrives at another. The two halves are paired by cookie, never by adjacency: other events come between them,
@@ -37,43 +37,56 @@ export interface RenamesParts {
  */
 export class Renames {
   readonly #parts: RenamesParts
+  // What was held back of what is not on its way any more.
+  #released: readonly HeldEvent[] = NONE
   #lastReplacing: { from: PendingMove; directory: Directory; name: string } | undefined
 
   constructor(parts: RenamesParts) {
     this.#parts = parts
   }
 
-  /** A name that left and comes again is another's by now; only the order of its own delete and create is right. */
-  vacate(directory: Directory, name: string, arriving: number | undefined): void {
-    const { tree, pendingMoves, reading, translate } = this.#parts
-    const departed = pendingMoves.from(directory, name)
+  /** Events that are to be told now: they were held back while what they are about was on its way. */
+  takeReleased(): readonly HeldEvent[] {
+    const released = this.#released
+    this.#released = NONE
+    return released
+  }
+
+  /**
+   * A name that left and comes again is another's by now; only the order of its own delete and create is right. The answer: an event that is to be
+   * told before.
+   */
+  vacate(directory: Directory, name: string, arriving: number | undefined): DueEvent | undefined {
+    const { tree, pending, reading } = this.#parts
+    const departed = pending.moves.from(directory, name)
     // It may come back to where it left.
-    if (departed === undefined || departed.cookie === arriving) return
+    if (departed === undefined || departed.cookie === arriving) return undefined
     // Its arrival is queued behind, and is told before: else whoever reads the changes would take the new one for what moved.
     const arrival = reading.arrival(departed.cookie)
     const to = arrival && tree.onlyAt(arrival.wd)
     // Where it goes may itself be on its way.
-    if (arrival === undefined || to === undefined || pendingMoves.above(to) !== undefined)
+    if (arrival === undefined || to === undefined || pending.moves.above(to) !== undefined) {
       this.giveUp(departed)
-    else {
-      reading.done(arrival.i)
-      translate(to, arrival.i, arrival.mask, departed.cookie, arrival.name)
+      return undefined
     }
+    reading.done(arrival.i)
+    const { i, mask, name: as } = arrival
+    return { directory: to, i, mask, cookie: departed.cookie, name: as }
   }
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
-    const { tree, pending, pendingMoves } = this.#parts
+    const { tree, pending } = this.#parts
     const entry = tree.entriesOf(directory).get(name)
     if (entry === undefined) return
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) pending.rechecks.add(directory, name)
-    else pendingMoves.add({ cookie, directory, name, entry, mask, held: [] })
+    else pending.moves.add({ cookie, directory, name, entry, mask, held: [] })
   }
 
   /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
-    const { tree, rules, pending, pendingMoves, editor } = this.#parts
-    const pendingMove = pendingMoves.of(cookie)
+    const { tree, rules, pending, editor } = this.#parts
+    const pendingMove = pending.moves.of(cookie)
     if (pendingMove === undefined) return false
     const known = tree.entriesOf(directory).get(name)
     // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
@@ -92,16 +105,16 @@ export class Renames {
 
   /** It has not left after all. */
   keep(pendingMove: PendingMove): void {
-    this.#parts.pendingMoves.delete(pendingMove)
+    this.#parts.pending.moves.delete(pendingMove)
     this.#release(pendingMove)
   }
 
   /** Nothing more will come: it has left the tree. */
   giveUp(pendingMove: PendingMove): void {
-    const { pending, pendingMoves, unconfirmed, editor } = this.#parts
+    const { pending, editor } = this.#parts
     const { directory, name, entry, mask } = pendingMove
-    const counts = pendingMoves.counts(pendingMove)
-    pendingMoves.delete(pendingMove)
+    const counts = pending.moves.counts(pendingMove)
+    pending.moves.delete(pendingMove)
     if (!counts) {
       // Found where it is now: that was told.
       this.#release(pendingMove)
@@ -110,15 +123,16 @@ export class Renames {
     // What it is believed to have gone into is itself: that is out of date.
     if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie))
       pending.rechecks.add(directory, name)
-    unconfirmed.take(directory, name)
+    pending.unconfirmed.take(directory, name)
     editor.delete({ directory, name, entry }, mask)
   }
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, rules, pending, pendingMoves, listed, unconfirmed, reading, editor } = this.#parts
+    const { tree, rules, pending, reading, editor } = this.#parts
+    const { moves, scans, unconfirmed } = pending
     const { entry } = pendingMove
     const known = tree.entriesOf(directory).get(name)
-    pendingMoves.delete(pendingMove)
+    moves.delete(pendingMove)
     const wayBack = known && reading.wayBack(i, entry, known)
     const displaced = unconfirmed.take(directory, name)
     unconfirmed.put(directory, name, unconfirmed.take(pendingMove.directory, pendingMove.name))
@@ -136,7 +150,7 @@ export class Renames {
       editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
       this.#hasMoved(back)
     } else editor.rename(pendingMove, directory, name, placed, both)
-    const isOutdated = listed.isAheadOf(directory) || listed.isAheadOf(pendingMove.directory)
+    const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
     if (isOutdated || isOver || isLateWayBack) {
@@ -154,10 +168,7 @@ export class Renames {
 
   /** What was held back while it was on its way. */
   #release({ held }: PendingMove): void {
-    const { tree, translate } = this.#parts
-    for (const { directory, mask, cookie, name } of held) {
-      if (tree.isAttached(directory)) translate(directory, READ_EARLIER, mask, cookie, name)
-    }
+    if (held.length > 0) this.#released = held
   }
 
   /** Whether what the last rename put in the place of something goes back to where it was. */
@@ -173,7 +184,7 @@ export class Renames {
    * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
    */
   #asSeen(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
-    const { unconfirmed } = this.#parts
+    const { unconfirmed } = this.#parts.pending
     if (entry instanceof Directory) return entry
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
     const fits = seen && (keepsStat(directory) ? entry.kind === seen.kind : mayBeSame(entry, seen))

@@ -9,9 +9,7 @@ import {
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { PendingMove, PendingMoves } from '../pending/pending_moves.ts'
-import type { RecentScans } from '../pending/recent_scans.ts'
-import type { UnconfirmedLooks } from '../pending/unconfirmed_looks.ts'
+import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
@@ -20,7 +18,7 @@ import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
 import type { Look } from './exchange.ts'
-import { Reading } from './reading.ts'
+import { READ_EARLIER, Reading } from './reading.ts'
 import { Renames } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
@@ -29,59 +27,25 @@ export class Translator {
   readonly #tree: Tree
   readonly #rules: Rules
   readonly #pending: Pending
-  readonly #pendingMoves: PendingMoves
   readonly #editor: TreeEditor
   readonly #renames: Renames
   readonly #reading = new Reading()
-  readonly listed: RecentScans
-  readonly unconfirmed: UnconfirmedLooks
 
   constructor(tree: Tree, rules: Rules, pending: Pending) {
-    const { moves, scans, unconfirmed } = pending
     this.#tree = tree
     this.#rules = rules
     this.#pending = pending
-    this.#pendingMoves = moves
-    this.listed = scans
-    this.unconfirmed = unconfirmed
     this.#editor = new TreeEditor(tree, 'inotify')
-    this.#renames = new Renames({
-      tree,
-      rules,
-      pending,
-      pendingMoves: this.#pendingMoves,
-      listed: this.listed,
-      unconfirmed: this.unconfirmed,
-      reading: this.#reading,
-      editor: this.#editor,
-      translate: (...event) => this.#translate(...event),
-    })
-  }
-
-  get pending(): PendingMove[] {
-    return [...this.#pendingMoves]
-  }
-
-  get isPending(): boolean {
-    return this.#pendingMoves.size > 0
-  }
-
-  /** Whether something is believed to be here that has left already. */
-  hasLeft(directory: Directory, name: string): boolean {
-    return this.#pendingMoves.from(directory, name) !== undefined
+    this.#renames = new Renames({ tree, rules, pending, reading: this.#reading, editor: this.#editor })
   }
 
   /** What is believed to be here has not left after all: what was held back of it is told. */
   keep(directory: Directory, name: string): Change[] {
-    const pendingMove = this.#pendingMoves.from(directory, name)
+    const pendingMove = this.#pending.moves.from(directory, name)
     if (pendingMove === undefined) return []
     this.#renames.keep(pendingMove)
+    this.#translateReleased()
     return this.#editor.take()
-  }
-
-  /** Whether a directory, or what it lies in, has left and not arrived. */
-  isOnItsWay(directory: Directory): boolean {
-    return this.#pendingMoves.above(directory) !== undefined
   }
 
   translate(index: BatchView, look: Look): Change[] {
@@ -104,14 +68,24 @@ export class Translator {
   }
 
   /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
-  giveUp(pendingMoves: Iterable<PendingMove>): Change[] {
-    for (const pendingMove of pendingMoves) this.#renames.giveUp(pendingMove)
+  giveUp(pendingMoves: readonly PendingMove[] = [...this.#pending.moves]): Change[] {
+    for (const pendingMove of pendingMoves) {
+      this.#renames.giveUp(pendingMove)
+      this.#translateReleased()
+    }
     return this.#editor.take()
+  }
+
+  /** What was held back of what is not on its way any more. */
+  #translateReleased(): void {
+    for (const { directory, mask, cookie, name } of this.#renames.takeReleased()) {
+      if (this.#tree.isAttached(directory)) this.#translate(directory, READ_EARLIER, mask, cookie, name)
+    }
   }
 
   #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
     // Where it goes to, and whether that is in the tree, is not known yet.
-    const above = this.#pendingMoves.above(directory)
+    const above = this.#pending.moves.above(directory)
     if (above !== undefined) {
       above.held.push({ directory, mask, cookie, name })
       return
@@ -123,24 +97,27 @@ export class Translator {
       this.#pending.work.list(beyond)
       return
     }
-    if (mask & ABOUT_NAME && this.#pendingMoves.size > 0) {
-      this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
+    if (mask & ABOUT_NAME && this.#pending.moves.size > 0) {
+      const next = this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
+      if (next !== undefined) this.#translate(next.directory, next.i, next.mask, next.cookie, next.name)
+      this.#translateReleased()
       // It may have gone with what has been told then.
       if (!this.#tree.isAttached(directory)) return
     }
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
       const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
+      this.#translateReleased()
       if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, name)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
     else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
     else if (mask & IN_DELETE) this.#delete(directory, mask, name)
     else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
-    if (mask & ABOUT_NAME && this.listed.isAheadOf(directory)) {
+    if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
       // It may be older than what was listed, and have been about something else of that name.
       this.#pending.rechecks.add(directory, name)
-      this.listed.noteEvent(directory, name)
+      this.#pending.scans.noteEvent(directory, name)
     }
   }
 
@@ -180,7 +157,7 @@ export class Translator {
   }
 
   #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
-    this.unconfirmed.take(directory, name)
+    this.#pending.unconfirmed.take(directory, name)
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
@@ -205,7 +182,7 @@ export class Translator {
       entry.stat = seen.stat
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
-    if (told === 'modify') this.unconfirmed.take(directory, name)
+    if (told === 'modify') this.#pending.unconfirmed.take(directory, name)
     this.#editor.alter(told, directory, name, entry, mask)
   }
 
@@ -220,10 +197,13 @@ export class Translator {
     } else if (known instanceof Directory) {
       // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
       this.#pending.work.list(known)
-    } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
+    } else if (
+      !isDirectory &&
+      !(seen && sameFile(known, seen) && this.#pending.scans.hasShown(directory, name))
+    ) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
       this.#editor.update(directory, name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
-      this.unconfirmed.take(directory, name)
+      this.#pending.unconfirmed.take(directory, name)
       this.#editor.alter('modify', directory, name, known, mask)
       if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }

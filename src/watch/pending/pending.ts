@@ -15,8 +15,11 @@ export class Pending {
   readonly unconfirmed: UnconfirmedLooks
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
+  /** ms since the epoch: all that was done before has been told. */
+  consistentUntil: number
 
-  constructor(tree: Tree) {
+  constructor(tree: Tree, now: number) {
+    this.consistentUntil = now
     this.moves = new PendingMoves(tree)
     this.unconfirmed = new UnconfirmedLooks(tree)
   }

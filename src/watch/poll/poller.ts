@@ -1,14 +1,19 @@
 import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { DiffOptions } from '../diff/diff_options.ts'
+import { RESCAN } from '../diff/diff_options.ts'
 import { type Rescan, topmost } from '../diff/rescan.ts'
 import type { Scanner } from '../diff/scanner.ts'
 import type { Snapshot, SnapshotDir } from '../diff/snapshot.ts'
 import type { EventHandler } from '../events/event_handler.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
+import type { Settings } from '../options.ts'
+import type { Reporter } from '../report/reporter.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
 import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { Root } from '../roots/root.ts'
+import type { RootForest } from '../roots/root_forest.ts'
+import type { RootMonitor } from '../roots/root_monitor.ts'
+import type { Rules } from '../rules.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
@@ -22,23 +27,17 @@ export interface PollerParts {
   system: WatchSystem
   queue: TaskQueue
   tree: Tree
-  files: FileRoots
+  files: Pick<FileRoots, 'arePolled'>
   links: Pick<FollowedLinks, 'arePolled' | 'poll'>
   events: EventHandler
   rescan: Rescan
-  inotify(): InotifySource | undefined
-  roots(): Root[]
-  options(options: Partial<DiffOptions>): DiffOptions
-  /** The root is not what it was. */
-  replace(root: Root): Promise<void>
-  /** Resolves when more changes are wanted. */
-  room(): Promise<void>
+  rootMonitor: RootMonitor
+  forest: RootForest
+  inotify: InotifySource
+  reporter: Reporter
   pace: PollInterval
-  /** ms */
-  interval: number
-  persistent: boolean
-  /** Whether what a walk does not tell again is as it was. */
-  compares: boolean
+  settings: Pick<Settings, 'interval' | 'persistent'>
+  rules: Rules
 }
 
 const POLL = { isPoll: true } as const
@@ -60,6 +59,8 @@ export class Poller {
   // What was believed when the last poll had been taken in: what the walker has seen then, it does not tell again.
   #committed: PollStamp | undefined
   #isPolling = false
+  // Whether what a walk does not tell again is as it was: what is not ignored is surveyed level by level, each time.
+  readonly #compares: boolean
   // ms since the epoch: when the last poll began.
   #lastAt: number
 
@@ -67,12 +68,13 @@ export class Poller {
     this.#parts = parts
     this.#walker = parts.system.openWalker()
     this.#scanner = parts.rescan.scannerWith(this.#walker)
+    this.#compares = !(parts.rules.recursive && parts.rules.hidesSome)
     this.#lastAt = parts.system.clock.now()
   }
 
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    return this.#parts.roots().some((root) => !root.isPresent || isPolled(root))
+    return this.#parts.forest.standing().some((root) => !root.isPresent || isPolled(root))
   }
 
   /**
@@ -102,7 +104,8 @@ export class Poller {
   }
 
   async #linger(lingering: { isInterrupted: boolean }): Promise<boolean> {
-    const { pace, interval, persistent } = this.#parts
+    const { pace, settings } = this.#parts
+    const { interval, persistent } = settings
     try {
       const directories = this.#polled().bases
       const requests = directories.map((base) => ({
@@ -124,11 +127,11 @@ export class Poller {
   }
 
   #mayLinger(): boolean {
-    const { roots, files, links, pace, compares } = this.#parts
-    if (!compares || this.#isPolling || this.#isOvertaken() || pace.slowness !== undefined) return false
+    const { forest, files, links, pace } = this.#parts
+    if (!this.#compares || this.#isPolling || this.#isOvertaken() || pace.slowness !== undefined) return false
     if (files.arePolled || links.arePolled) return false
     const { bases, leftover } = this.#polled()
-    return bases.length > 0 && leftover.length === 0 && roots().every(({ isPresent }) => isPresent)
+    return bases.length > 0 && leftover.length === 0 && forest.standing().every(({ isPresent }) => isPresent)
   }
 
   /** What is believed is not, or may not be, what the last poll has found. */
@@ -138,14 +141,14 @@ export class Poller {
 
   /** Whether in most polls a directory's own stat is enough, while that is the same. `hash` is for those whose times do not tell. */
   statsOnly(base: Directory): boolean {
-    const { tree, files, compares } = this.#parts
-    if (!compares || files.arePolled || this.#scanner.requestFor(base, POLL).hash) return false
+    const { tree, files } = this.#parts
+    if (!this.#compares || files.arePolled || this.#scanner.requestFor(base, POLL).hash) return false
     return isAtomicLayout(base, tree)
   }
 
   /** The directories that are asked for. */
   #polled(): { mounts: WatchedMount[]; bases: Directory[]; leftover: Directory[] } {
-    const roots = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
+    const roots = this.#parts.forest.standing().filter((root) => root.isPresent && isPolled(root))
     const mounts = roots.flatMap((root) => [...root.mounts])
     return {
       mounts,
@@ -168,20 +171,20 @@ export class Poller {
   }
 
   async #pollAll(): Promise<void> {
-    const { roots, tree, queue, files, links, replace, room } = this.#parts
-    for (const root of roots()) {
+    const { forest, tree, queue, rootMonitor, links, reporter } = this.#parts
+    for (const root of forest.standing()) {
       root.dropMounts(tree)
       if (root.isPresent) continue
       await queue.run(async () => {
-        if (!root.isPresent) await replace(root)
+        if (!root.isPresent) await rootMonitor.reattach(root, 'poll')
       })
     }
     await this.#pollDirectories()
     await queue.run(async () => {
-      await files.lookAtAll('poll')
+      await rootMonitor.lookAtFiles('poll')
       await links.poll()
     })
-    await room()
+    await reporter.room()
   }
 
   close(): Promise<void> {
@@ -190,7 +193,7 @@ export class Poller {
 
   async #pollDirectories(): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const current = this.#parts.roots().filter((root) => root.isPresent && isPolled(root))
+      const current = this.#parts.forest.standing().filter((root) => root.isPresent && isPolled(root))
       if (current.length === 0) return
       const eventNames = new Map<Directory, Set<string>>()
       this.#parts.events.eventNames = eventNames
@@ -208,7 +211,7 @@ export class Poller {
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { queue, events, rescan, inotify, tree, pace } = this.#parts
+    const { queue, events, rescan, rootMonitor, inotify, tree, pace } = this.#parts
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = this.#parts.system.clock.now()
     const polled = this.#polled()
@@ -217,7 +220,7 @@ export class Poller {
     // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
     const asked = [...bases, ...leftover]
     // Of what is polled for want of a watch no digest is kept: another mount may be listed with it.
-    const compares = this.#parts.compares && leftover.length === 0
+    const compares = this.#compares && leftover.length === 0
     let isPartial = compares && !this.#isOvertaken(polled)
     let snapshot = (isPartial && this.#takeFound(bases)) || (await this.#scan(asked, isPartial))
     const isQuiet = isPartial && snapshot.directories.length === 0
@@ -235,28 +238,22 @@ export class Poller {
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
     // where it has one.
-    await inotify()
-      ?.barrier()
-      .catch(() => {})
+    await inotify.barrier().catch(() => {})
     return await queue.run(async () => {
       events.eventNames = undefined
       if (!begun.isValid(this.#polled().mounts)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)
-      for (const root of replaced) await this.#parts.replace(root)
+      for (const root of replaced) await rootMonitor.reattach(root, 'poll')
       if (replaced.length > 0) return false
       // What was left out is believed no more: all of it is needed.
       const isOvertaken = !begun.isCurrent(mounts)
       if (isPartial && (isOvertaken || !keepsDirectories(snapshot, tree))) return false
       const isWatched = mounts.some(({ usesPolling, usesInotify }) => usesPolling && usesInotify)
       // Its filesystem has this machine's clock.
-      const options = {
-        source: 'poll',
-        since: leftover.length > 0 ? since : 0,
-        eventNames,
-        isPartial,
-      } as const
-      const changes = rescan.takePoll(snapshot, this.#parts.options(options))
+      const from = leftover.length > 0 ? since : 0
+      const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial } as const
+      const changes = rescan.takePoll(snapshot, options)
       await events.list()
       const isBelieved = compares && eventNames.size === 0 && !(isWatched && events.isUnsettled)
       const now = this.#polled().mounts

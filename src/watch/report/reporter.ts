@@ -1,11 +1,29 @@
+import { debuglog } from 'node:util'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from './change.ts'
 import { ModifyDebounce } from './modify_debounce.ts'
 
-/** What is found goes to the listener this way: at once, or when a path has been quiet, or when it is known that it is to be told. */
+/** Who is told what has changed, and what is wrong. */
+export interface WatchListener {
+  /** Paths are keys: see name_key.ts. */
+  changes(changes: Change[]): void
+  /** Something is not as it should be, and the watching goes on. */
+  trouble(error: unknown): void
+  /** Events can no longer be read. */
+  broken(error: Error): void
+  /** Resolves when more changes are wanted. */
+  room(): Promise<void>
+}
+
+const trace = debuglog('inotify-bridge')
+
+/**
+ * The only way out. Changes go to the listener at once, or when a path has been quiet, or when it is known that they are to be told; troubles at
+ * once.
+ */
 export class Reporter {
-  readonly #tell: (changes: Change[]) => void
+  readonly #listener: WatchListener
   readonly #quiet: ModifyDebounce | undefined
   #withheld: Change[] | undefined
   #stopped = false
@@ -13,9 +31,10 @@ export class Reporter {
   constructor(
     { settle, persistent }: Pick<Settings, 'settle' | 'persistent'>,
     clock: Clock,
-    tell: (changes: Change[]) => void,
+    listener: WatchListener,
   ) {
-    this.#tell = tell
+    this.#listener = listener
+    const tell = (changes: Change[]) => listener.changes(changes)
     if (settle > 0) this.#quiet = new ModifyDebounce(settle, persistent, clock, tell)
   }
 
@@ -23,7 +42,24 @@ export class Reporter {
     if (changes.length === 0 || this.#stopped) return
     if (this.#withheld !== undefined) for (const change of changes) this.#withheld.push(change)
     else if (this.#quiet !== undefined) this.#quiet.take(changes)
-    else this.#tell(changes)
+    else this.#listener.changes(changes)
+  }
+
+  /** Something is not as it should be, and the watching goes on. */
+  trouble(error: unknown): void {
+    if (this.#stopped) return
+    trace('%s', error)
+    this.#listener.trouble(error)
+  }
+
+  /** Events can no longer be read. */
+  broken(error: Error): void {
+    this.#listener.broken(error)
+  }
+
+  /** Resolves when more changes are wanted. */
+  room(): Promise<void> {
+    return this.#listener.room()
   }
 
   /** Nothing is told until {@link takeWithheld}. */

@@ -4,13 +4,15 @@ import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { DiffOptions } from '../diff/diff_options.ts'
+import { type DiffOptions, RESCAN } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
-import type { Change } from '../report/change.ts'
+import type { Reporter } from '../report/reporter.ts'
 import { asWatchError, isLimit, openError, staleMountError } from '../report/watch_error.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
+import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Coverings } from './covering.ts'
@@ -31,14 +33,10 @@ export interface AttacherParts {
   rescan: Rescan
   files: FileRoots
   mountWatch: Pick<MountWatch, 'open'>
-  inotify(): InotifySource | undefined
-  /** Sees to it that there is an inotify instance. Throws InotifyError. */
-  openInotify(): void
-  options(options: Partial<DiffOptions>): DiffOptions
-  /** Removes watches, unless something else needs them. */
-  retire(wds: Iterable<number>): void
-  report(changes: Change[]): void
-  trouble(error: unknown): void
+  inotify: InotifySource
+  sourceChoice: SourceChoice
+  watches: WatchRelease
+  reporter: Reporter
 }
 
 const trace = debuglog('inotify-bridge')
@@ -57,18 +55,18 @@ export class Attacher {
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
-    const { settings, forest, mountWatch, options: optionsOf, trouble } = this.#parts
+    const { settings, forest, mountWatch, sourceChoice, reporter } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
-        await this.#choose(root.path)
+        await sourceChoice.choose(root.path)
         throw openError(-constants.errno.ENOENT, root.path)
       }
       root.absence = undefined
       trace('%s: covered by %s', root.path, root.coverer?.path)
       return
     }
-    const choice = await this.#choose(root.path)
+    const choice = await sourceChoice.choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
@@ -76,12 +74,12 @@ export class Attacher {
     const top = root.top ?? forest.plant(root, mount)
     mount.base = top
     const options = isRestored
-      ? optionsOf({ since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true })
-      : optionsOf({ baseline: isSilent || (!settings.initial && root.absence === undefined) })
+      ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
+      : { ...RESCAN, baseline: isSilent || (!settings.initial && root.absence === undefined) }
     let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {
-      if (!isLimit(refused) || settings.backend !== 'auto') throw refused
+      if (!isLimit(refused) || !sourceChoice.mayFallBack) throw refused
       this.#pollFor(mount, root, refused)
       finding = await this.#scan(root, options)
     }
@@ -91,7 +89,7 @@ export class Attacher {
     root.identity = finding.identity
     await this.#follow(root)
     // What it would tell, sync() finds.
-    await mountWatch.open().catch(trouble)
+    await mountWatch.open().catch((error) => reporter.trouble(error))
     root.isPresent = true
     root.absence = undefined
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
@@ -99,9 +97,9 @@ export class Attacher {
 
   /** Nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
-    const { files, forest, retire, ways } = this.#parts
+    const { files, forest, watches, ways } = this.#parts
     if (root.file !== undefined) files.remove(root.file)
-    retire(ways.set(root, []))
+    watches.retire(ways.set(root, []))
     forest.drop(root)
   }
 
@@ -116,21 +114,6 @@ export class Attacher {
     await this.#follow(root)
   }
 
-  /** The source for what is mounted below a root, or a link there leads to; it may be no place for files. */
-  async chooseBelow(path: string): Promise<Choice | { refused: Error }> {
-    const type = await this.#parts.system.pseudoType(path)
-    if (type === undefined) return await this.#choose(path)
-    const hint = `${type} tells of no changes; watch it as a root of its own to have it polled`
-    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path, hint }) }
-  }
-
-  async #choose(path: string): Promise<Choice> {
-    const chosen = await this.#parts.system.choose(path)
-    const { backend } = this.#parts.settings
-    if (backend === 'auto') return chosen
-    return { backend, why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})` }
-  }
-
   async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {
     const { rescan } = this.#parts
     const top = root.top as Directory
@@ -142,11 +125,10 @@ export class Attacher {
 
   /** The mount of its own mount; chosen anew when it is restored. */
   #mountOf(root: Root, { backend, why }: Choice): WatchedMount {
-    const known = root.top?.mount ?? [...root.mounts][0]
+    const known = root.top?.mount ?? root.mount
     if (known === undefined) {
-      const mount = new WatchedMount(backend, why, 0)
-      root.mounts.add(mount)
-      return mount
+      root.mount = new WatchedMount(backend, why, 0)
+      return root.mount
     }
     known.backend = backend
     known.why = why
@@ -159,9 +141,9 @@ export class Attacher {
   /** There must be an inotify instance; without one it is polled, if that is ours to decide. */
   #openFor(mount: WatchedMount, root: Root): void {
     try {
-      this.#parts.openInotify()
+      this.#parts.inotify.open()
     } catch (error) {
-      if (this.#parts.settings.backend !== 'auto' || !isLimit(error)) throw error
+      if (!this.#parts.sourceChoice.mayFallBack || !isLimit(error)) throw error
       this.#pollFor(mount, root, error)
     }
   }
@@ -171,18 +153,18 @@ export class Attacher {
     mount.backend = 'poll'
     mount.why = `polled for want of a watch (${limit.code})`
     mount.limit = limit
-    this.#parts.trouble(limit)
+    this.#parts.reporter.trouble(limit)
   }
 
   /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
   async #follow(root: Root): Promise<void> {
     const { system } = this.#parts
     root.realPath = await system.realpath(root.path).catch(() => root.path)
-    const inotify = this.#parts.inotify()?.inotify
+    const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     const way = await wayOf(root.path, system)
     try {
-      this.#parts.retire(this.#parts.ways.set(root, watchWays(way, false, inotify)))
+      this.#parts.watches.retire(this.#parts.ways.set(root, watchWays(way, false, inotify)))
     } catch (error) {
       trace('%s: %s', root.path, error)
     }
@@ -190,7 +172,7 @@ export class Attacher {
 
   /** A file, which is compared with what it was before it was lost. */
   async #attachFile(root: Root, mount: WatchedMount): Promise<void> {
-    const { settings, coverings, forest, report } = this.#parts
+    const { settings, coverings, forest, reporter } = this.#parts
     const isNew = root.file === undefined
     forest.drop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
@@ -200,17 +182,17 @@ export class Attacher {
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))
-      report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+      reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
     root.isPresent = true
     root.absence = undefined
   }
 
   async #watchFile(root: Root, file: FileRoot, mount: WatchedMount): Promise<FileNews> {
-    const { files, settings } = this.#parts
+    const { files, sourceChoice } = this.#parts
     try {
       return await files.attach(file, mount)
     } catch (error) {
-      if (!mount.usesInotify || !isLimit(error) || settings.backend !== 'auto') throw error
+      if (!mount.usesInotify || !isLimit(error) || !sourceChoice.mayFallBack) throw error
       this.#pollFor(mount, root, error)
       return await files.attach(file, mount)
     }

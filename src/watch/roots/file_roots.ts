@@ -2,15 +2,18 @@ import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_MASK_ADD } from '../../inotify/constants.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
 import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
-import type { Change, Source } from '../report/change.ts'
+import type { Source } from '../report/change.ts'
+import type { Reporter } from '../report/reporter.ts'
 import { isAbsence } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { Coverings } from './covering.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
-import { PathWatches } from './path_watches.ts'
+import type { PathWatches } from './path_watches.ts'
 import { watchWays, wayOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
@@ -18,31 +21,28 @@ const PATIENCE_MS = 500
 
 export interface FileRootsParts {
   system: WatchSystem
-  inotify(): InotifyInstance | undefined
-  /** Removes watches that no file needs any more, unless a directory has them. */
-  retire(wds: Iterable<number>): void
-  report(changes: Change[]): void
+  inotify: Pick<InotifySource, 'instance'>
+  /** What tells that a file may be another: see ways.ts. */
+  ways: PathWatches<FileRoot>
+  watches: WatchRelease
   coverings: Coverings
-  lost(file: FileRoot, how: 'lost' | 'stale', source: Source): void
-  /** It is as it was, for all that could be seen. */
-  trouble(error: unknown): void
-  /** Something has happened on the way to one that is lost. */
-  mayBeBack(file: FileRoot): Promise<void>
+  reporter: Reporter
+}
+
+/** A root that is a file is gone; or, where it was, something has happened on the way to it. */
+export interface FileFinding {
+  file: FileRoot
+  what: 'lost' | 'stale' | 'may be back'
 }
 
 /** The roots that are files, and their watches. */
 export class FileRoots {
   readonly #parts: FileRootsParts
   readonly #mounts = new Map<FileRoot, WatchedMount>()
-  readonly #hints = new PathWatches<FileRoot>()
   #calls: SyscallThread | undefined
 
   constructor(parts: FileRootsParts) {
     this.#parts = parts
-  }
-
-  has(wd: number): boolean {
-    return this.#hints.has(wd)
   }
 
   /** Watches a file, and says what is new about it. Rejects as it cannot be watched. */
@@ -56,16 +56,17 @@ export class FileRoots {
 
   remove(file: FileRoot): void {
     this.#mounts.delete(file)
-    this.#parts.retire(this.#hints.set(file, []))
+    this.#parts.watches.retire(this.#parts.ways.set(file, []))
   }
 
   /** What the events say is a hint to look. */
-  async take(batch: EventBatch, start: number, end: number): Promise<void> {
-    for (const [file, { own, all }] of this.#hints.collect(batch, start, end, ABOUT_NAME | GONE)) {
+  async *take(batch: EventBatch, start: number, end: number): AsyncGenerator<FileFinding, void> {
+    const { ways, reporter } = this.#parts
+    for (const [file, { own, all }] of ways.collect(batch, start, end, ABOUT_NAME | GONE)) {
       // What the path leads over may be another directory now, and the file another file.
-      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch(this.#parts.trouble)
-      if (file.isPresent) await this.#look(file, own, own || all, 'inotify')
-      else await this.#parts.mayBeBack(file)
+      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch((error) => reporter.trouble(error))
+      const what = file.isPresent ? await this.#look(file, own, own || all, 'inotify') : 'may be back'
+      if (what !== undefined) yield { file, what }
     }
   }
 
@@ -76,9 +77,10 @@ export class FileRoots {
   }
 
   /** Looks at each, whatever was told of it. */
-  async lookAtAll(source: Source): Promise<void> {
+  async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
     for (const [file, { usesPolling }] of this.#mounts) {
-      if (source !== 'poll' || usesPolling) await this.#look(file, 0, 0, source)
+      const what = source !== 'poll' || usesPolling ? await this.#look(file, 0, 0, source) : undefined
+      if (what !== undefined) yield { file, what }
     }
   }
 
@@ -97,20 +99,28 @@ export class FileRoots {
     return this.#calls
   }
 
-  async #look(file: FileRoot, own: number, mask: number, source: Source): Promise<void> {
+  async #look(
+    file: FileRoot,
+    own: number,
+    mask: number,
+    source: Source,
+  ): Promise<'lost' | 'stale' | undefined> {
+    const { coverings, reporter } = this.#parts
     const calls = this.#callsFor(this.#mounts.get(file))
-    const news = await file.look(own, calls).catch(this.#parts.trouble)
+    // When that fails it is as it was, for all that could be seen.
+    const news = await file.look(own, calls).catch((error) => reporter.trouble(error))
     const { path, kind } = file
-    if (news === 'lost' || news === 'stale') this.#parts.lost(file, news, source)
-    else if (news && !this.#parts.coverings.tellsOf(file))
-      this.#parts.report([{ type: news, path, kind, mask, source }])
+    if (news === 'lost' || news === 'stale') return news
+    if (news && !coverings.tellsOf(file)) reporter.report([{ type: news, path, kind, mask, source }])
+    return undefined
   }
 
   async #watch(file: FileRoot): Promise<void> {
-    const inotify = this.#parts.inotify()
+    const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) return
-    const ways = watchWays(await wayOf(file.path, this.#parts.system), true, inotify)
-    this.#parts.retire(this.#hints.set(file, ways, watchFile(file.path, inotify)))
+    const { system, ways, watches } = this.#parts
+    const watched = watchWays(await wayOf(file.path, system), true, inotify)
+    watches.retire(ways.set(file, watched, watchFile(file.path, inotify)))
   }
 }
 

@@ -9,32 +9,36 @@ import {
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
 import type { Looker } from '../diff/looker.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
 import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
-import type { NamesOf, WorkList } from '../pending/work_list.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { NamesOf } from '../pending/work_list.ts'
 import type { Change, Source } from '../report/change.ts'
 import { textOf } from '../report/name_key.ts'
+import type { Reporter } from '../report/reporter.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { PathWatches, type WatchedName } from './path_watches.ts'
+import type { PathWatches, WatchedName } from './path_watches.ts'
 import { watchWays, wayOf } from './ways.ts'
 
 export interface FollowedLinksParts {
   system: Pick<WatchSystem, 'followSymlinks'>
   tree: Tree
-  work: Pick<WorkList, 'look'>
+  pending: Pick<Pending, 'work'>
   looker: Pick<Looker, 'stat'>
-  inotify(): InotifyInstance | undefined
-  /** Removes watches that no link needs any more, unless something else does. */
-  retire(wds: Iterable<number>): void
-  report(changes: Change[]): void
-  trouble(error: unknown): void
+  inotify: Pick<InotifySource, 'instance'>
+  /** What tells that a link may lead elsewhere: see ways.ts. */
+  ways: PathWatches<FollowedLink>
+  watches: WatchRelease
+  reporter: Reporter
 }
 
 /** A symlink in a tree, and what was at its end when that was looked at last. */
-interface FollowedLink {
+export interface FollowedLink {
   readonly parent: Directory
   readonly name: string
   /** null: nothing; undefined: nobody has looked. */
@@ -52,17 +56,12 @@ const AT_ONCE = 64
  */
 export class FollowedLinks {
   readonly #parts: FollowedLinksParts
-  readonly #watches = new PathWatches<FollowedLink>()
   readonly #links = new Map<Directory, Map<string, FollowedLink>>()
   #size = 0
   #sizeAtPrune = 0
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
-  }
-
-  has(wd: number): boolean {
-    return this.#watches.has(wd)
   }
 
   /** Whether there are some whose way nobody tells of. */
@@ -82,15 +81,15 @@ export class FollowedLinks {
 
   /** What the events say is a hint to look. */
   async take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { work, report } = this.#parts
+    const { pending, ways, reporter } = this.#parts
     const written: FollowedLink[] = []
-    for (const [link, { own, all }] of this.#watches.collect(batch, start, end, ABOUT_NAME | GONE)) {
+    for (const [link, { own, all }] of ways.collect(batch, start, end, ABOUT_NAME | GONE)) {
       if (!this.#isThere(link)) this.#forget(link)
       else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
-        work.look(link.parent, link.name)
+        pending.work.look(link.parent, link.name)
       else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
         const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'
-        report([this.#changeOf(link, type, own, 'inotify')])
+        reporter.report([this.#changeOf(link, type, own, 'inotify')])
         written.push(link)
       }
     }
@@ -105,7 +104,8 @@ export class FollowedLinks {
     for (let i = 0; i < links.length; i += AT_ONCE)
       await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
     // One that led back to where it lay may do so no more, though it leads where it did: what is above it may have moved.
-    for (const link of links) if (this.#isUnentered(link)) this.#parts.work.look(link.parent, link.name)
+    for (const link of links)
+      if (this.#isUnentered(link)) this.#parts.pending.work.look(link.parent, link.name)
   }
 
   /** @param sourceOf undefined: nothing is told of what is at their ends */
@@ -124,18 +124,19 @@ export class FollowedLinks {
   }
 
   #watch(link: FollowedLink, way: Awaited<ReturnType<typeof wayOf>>): void {
-    const inotify = this.#parts.inotify()
+    const { pending, ways, watches, reporter } = this.#parts
+    const inotify = this.#parts.inotify.instance
     if (inotify === undefined || this.#isPolled(link.parent)) return
     try {
       const isDirectory = this.#believed(link) instanceof Directory
       const own = isDirectory ? 0 : watchFile(way.realPath, inotify)
       const watched = watchWays(way, true, inotify)
-      this.#parts.retire(this.#watches.set(link, watched, own))
+      watches.retire(ways.set(link, watched, own))
       const key = keyOf(watched)
-      if (link.way !== key) this.#parts.work.look(link.parent, link.name)
+      if (link.way !== key) pending.work.look(link.parent, link.name)
       link.way = key
     } catch (error) {
-      this.#parts.trouble(error)
+      reporter.trouble(error)
     }
   }
 
@@ -146,15 +147,17 @@ export class FollowedLinks {
     if (believed === undefined) return
     const isDirectory = after?.kind === 'directory'
     if (believed instanceof Directory) {
-      if (!isDirectory || after.ino !== believed.ino) this.#parts.work.look(parent, name)
+      if (!isDirectory || after.ino !== believed.ino) this.#parts.pending.work.look(parent, name)
     } else if (isDirectory) {
       // It may lead back to where it lies; and then it does the next time.
-      if (before === undefined || before?.ino !== after.ino) this.#parts.work.look(parent, name)
+      if (before === undefined || before?.ino !== after.ino) this.#parts.pending.work.look(parent, name)
       // That a directory was there is told: it is gone.
     } else if (before !== undefined && before?.kind !== 'directory' && source !== undefined) {
       const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
       if (altered === undefined) return
-      this.#parts.report([this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source)])
+      this.#parts.reporter.report([
+        this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source),
+      ])
     }
   }
 
@@ -167,7 +170,7 @@ export class FollowedLinks {
   }
 
   #isPolled({ mount }: Directory): boolean {
-    return mount.usesPolling || this.#parts.inotify() === undefined
+    return mount.usesPolling || this.#parts.inotify.instance === undefined
   }
 
   /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
@@ -204,7 +207,7 @@ export class FollowedLinks {
     links.delete(link.name)
     if (links.size === 0) this.#links.delete(link.parent)
     this.#size--
-    this.#parts.retire(this.#watches.set(link, []))
+    this.#parts.watches.retire(this.#parts.ways.set(link, []))
   }
 
   /** Those that are gone are found when there are twice as many: until then they cost a few watches. */

@@ -4,7 +4,7 @@ import type { Tree } from '../tree/tree.ts'
 import type { Root } from './root.ts'
 
 /** A root's own tree, which has told, takes the place of what the first listing of another has found there. */
-export function graft(tree: Tree, { top, mounts }: Root, coverer: Root, found: Directory): void {
+export function graft(tree: Tree, { top, mounts }: Root, found: Directory): void {
   const { parent, name, mount, stat } = found
   if (top === undefined || parent === undefined) return
   const isBase = mount.base === found
@@ -14,7 +14,7 @@ export function graft(tree: Tree, { top, mounts }: Root, coverer: Root, found: D
   if (isBase) mount.base = top
   top.stat = stat
   tree.attach(top, parent, name)
-  for (const each of mounts) if (each !== before) coverer.mounts.add(each)
+  for (const each of [...mounts]) if (each !== before) each.join(mount)
 }
 
 /** What another root's tree has at a root's path is its own tree from now on. */
@@ -26,9 +26,9 @@ export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root):
   mount.limit = limit
   root.consistentUntil = coverer.consistentUntil
   root.isOverflown = coverer.isOverflown
-  root.mounts.add(mount)
-  for (const each of coverer.mounts) {
-    if (each.base !== undefined && each.base !== top && isWithin(each.base, top)) root.mounts.add(each)
+  root.mount = mount
+  for (const each of [...coverer.mounts]) {
+    if (each.base !== undefined && each.base !== top && isWithin(each.base, top)) each.join(mount)
   }
   if (listed.has(top.mount)) listed.add(mount)
   tree.regroup(top, mount)

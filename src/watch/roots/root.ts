@@ -3,6 +3,8 @@ import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { FileRoot } from './file_root.ts'
 
+const NONE: ReadonlySet<WatchedMount> = new Set()
+
 /** A path that is watched: what it stands for, and whether it does. */
 export class Root {
   /** Absolute. */
@@ -13,8 +15,8 @@ export class Root {
   coverer: Root | undefined
   /** Instead of it, where the path leads to no directory. */
   file: FileRoot | undefined
-  /** Of its own mount, and of those below it. */
-  readonly mounts = new Set<WatchedMount>()
+  /** Its own mount, while it tells of anything itself. */
+  mount: WatchedMount | undefined
   /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed. */
   isPresent = false
   /** From 'overflow' to 'recovered'. */
@@ -32,6 +34,11 @@ export class Root {
     this.path = path
   }
 
+  /** Its own mount, and those below it. */
+  get mounts(): ReadonlySet<WatchedMount> {
+    return this.mount?.family ?? NONE
+  }
+
   /** All that was listed of it before is out of date. */
   outdate(): void {
     for (const mount of this.mounts) mount.epoch++
@@ -41,7 +48,7 @@ export class Root {
   dropMounts(tree: Tree): void {
     for (const mount of this.mounts) {
       const { base } = mount
-      if (base !== undefined && !tree.isAttached(base)) this.mounts.delete(mount)
+      if (base !== undefined && !tree.isAttached(base)) mount.leave()
     }
   }
 }

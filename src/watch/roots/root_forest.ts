@@ -1,5 +1,4 @@
 import { constants } from 'node:os'
-import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Source } from '../report/change.ts'
@@ -16,9 +15,8 @@ import { aboutRoot, type Root } from './root.ts'
 
 export interface RootForestParts {
   tree: Tree
-  translator: Pick<Translator, 'listed'>
   rules: Rules
-  pending: Pick<Pending, 'work' | 'rechecks'>
+  pending: Pick<Pending, 'work' | 'rechecks' | 'scans'>
   watches: WatchRelease
   reporter: Pick<Reporter, 'report'>
   /** By their paths, those that are watched or looked for. */
@@ -40,6 +38,7 @@ export class RootForest {
   // Those whose path lies below another's, shorter paths first.
   #nested: Root[] = []
   #revision = 0
+  #isClosed = false
 
   constructor(parts: RootForestParts) {
     this.#parts = parts
@@ -48,6 +47,18 @@ export class RootForest {
   /** The root whose tree this is the top of. */
   rootOf(top: Directory): Root | undefined {
     return this.#byTop.get(top)
+  }
+
+  /** Those that are watched, or looked for, by themselves: what a covered root covers, another looks after. */
+  standing(): Root[] {
+    return this.#isClosed
+      ? []
+      : [...this.#parts.byPath.values()].filter(({ coverer }) => coverer === undefined)
+  }
+
+  /** Nothing is looked after any more. */
+  close(): void {
+    this.#isClosed = true
   }
 
   /** Those that lie in the tree of another. */
@@ -59,7 +70,7 @@ export class RootForest {
   plant(root: Root, mount: WatchedMount): Directory {
     const top = this.#parts.tree.addRoot(root.path, mount)
     root.top = top
-    root.mounts.add(mount)
+    root.mount = mount
     this.#byTop.set(top, root)
     return top
   }
@@ -139,7 +150,7 @@ export class RootForest {
    * present and whose tree is cut out of its. Their watches stay, and nothing is listed.
    */
   dismiss(root: Root): Root[] {
-    const { tree, translator } = this.#parts
+    const { tree, pending } = this.#parts
     this.#nested = this.#nested.filter((each) => each !== root)
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
@@ -147,7 +158,7 @@ export class RootForest {
       const covering = coverer && this.#parts.coverings.of(each, coverer)
       if (coverer !== undefined && covering !== 'elsewhere' && covering !== 'file') each.coverer = coverer
       else if (each.top !== undefined && this.#parts.coverings.of(each, root) === each.top) {
-        cut(tree, translator.listed, each, root)
+        cut(tree, pending.scans, each, root)
         this.#byTop.set(each.top, each)
         if (each.isPresent) standing.push(each)
       } else this.#release(each)
@@ -225,7 +236,7 @@ export class RootForest {
   #enter(root: Root, coverer: Root): void {
     const { ways, watches } = this.#parts
     root.coverer = coverer
-    root.mounts.clear()
+    root.mount = undefined
     watches.retire(ways.set(root, []))
     watches.releaseUnused()
     this.#outdate()
@@ -244,7 +255,6 @@ export class RootForest {
 
   /** Nothing is known of it, and what comes is told as new. */
   #plantAnew(root: Root, { backend, why }: WatchedMount): void {
-    root.mounts.clear()
     this.plant(root, new WatchedMount(backend, why, 0))
   }
 
@@ -255,7 +265,7 @@ export class RootForest {
     if (covering === 'nothing' || covering === 'file') this.#forsake(root)
     if (!(covering instanceof Directory) || top === undefined) return
     const { ino } = covering
-    graft(tree, root, coverer, covering)
+    graft(tree, root, covering)
     this.#byTop.delete(top)
     this.#enter(root, coverer)
     for (const each of tree.within(top)) if (isUnwatched(each)) pending.work.list(each)

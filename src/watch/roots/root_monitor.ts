@@ -1,30 +1,29 @@
 import { debuglog } from 'node:util'
+import type { EventBatch } from '../../inotify/batch.ts'
 import type { Looker } from '../diff/looker.ts'
 import type { Translator } from '../events/translator.ts'
-import type { RecheckQueue } from '../pending/recheck_queue.ts'
+import type { Pending } from '../pending/pending.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isShortage, openError } from '../report/watch_error.ts'
+import { isShortage, openError, staleMountError } from '../report/watch_error.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
-import type { FileRoots } from './file_roots.ts'
+import type { FileFinding, FileRoots } from './file_roots.ts'
 import { aboutRoot, type Root } from './root.ts'
 import type { RootForest } from './root_forest.ts'
 
 export interface RootMonitorParts {
   tree: Tree
   translator: Translator
-  rechecks: RecheckQueue
+  pending: Pending
   looker: Pick<Looker, 'identify'>
   files: FileRoots
   attacher: Attacher
   forest: RootForest
   reporter: Reporter
-  /** Those that are watched, now. */
-  roots(): Root[]
-  /** ms since the epoch: all that was done before has been told. */
-  consistentUntil(): number
+  /** By their paths. */
+  byPath: ReadonlyMap<string, Root>
 }
 
 const trace = debuglog('inotify-bridge')
@@ -38,24 +37,48 @@ export class RootMonitor {
   }
 
   markLost(root: Root, source: Source): void {
-    const { tree, translator, rechecks, reporter, forest, consistentUntil } = this.#parts
+    const { tree, translator, pending, reporter, forest } = this.#parts
     if (!root.isPresent) return
-    reporter.report(translator.giveUp(translator.pending))
+    reporter.report(translator.giveUp())
     root.isPresent = false
     root.isOverflown = false
-    root.consistentUntil = consistentUntil()
+    root.consistentUntil = pending.consistentUntil
     reporter.report([aboutRoot('lost', root, source)])
     for (const each of forest.coveredBy(root)) forest.lose(each, source)
-    rechecks.forget((directory) => tree.topOf(directory) === root.top)
+    pending.rechecks.forget((directory) => tree.topOf(directory) === root.top)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
     root.outdate()
   }
 
+  /** The directory that was at its path is gone, moved or unmounted. */
+  onGone(top: Directory): void {
+    const root = this.#parts.forest.rootOf(top)
+    if (root !== undefined) this.markLost(root, 'inotify')
+  }
+
+  /** Events of roots that are files: see {@link FileRoots.take}. */
+  async takeFileEvents(batch: EventBatch, start: number, end: number): Promise<void> {
+    for await (const found of this.#parts.files.take(batch, start, end)) await this.#onFile(found, 'inotify')
+  }
+
+  /** Looks at each root that is a file. */
+  async lookAtFiles(source: Source): Promise<void> {
+    for await (const found of this.#parts.files.lookAtAll(source)) await this.#onFile(found, source)
+  }
+
+  async #onFile({ file, what }: FileFinding, source: Source): Promise<void> {
+    const root = this.#parts.byPath.get(file.path)
+    if (root?.file !== file) return
+    if (what === 'may be back') await this.reattach(root, source)
+    else this.markLost(root, source)
+    if (what === 'stale') root.absence = staleMountError(root.path)
+  }
+
   /** The path is not what it was: says so, and watches what is there now, if something is. */
   async reattach(root: Root, source: Source): Promise<void> {
-    const { attacher, reporter, roots } = this.#parts
+    const { attacher, reporter, forest } = this.#parts
     this.markLost(root, source)
-    if (!roots().includes(root)) return
+    if (!forest.standing().includes(root)) return
     reporter.withhold()
     const isRestored = await attacher.attach(root).then(
       () => true,
@@ -74,9 +97,9 @@ export class RootMonitor {
    * @param only of these roots
    */
   async checkIdentity(only?: ReadonlyMap<Root, unknown>): Promise<unknown> {
-    const { looker, files } = this.#parts
-    const roots = this.#parts
-      .roots()
+    const { looker, forest } = this.#parts
+    const roots = forest
+      .standing()
       .filter((root) => root.isPresent && root.top !== undefined && (only?.has(root) ?? true))
     const tops = roots.map(({ top }) => top as Directory)
     let shortage: unknown
@@ -91,7 +114,7 @@ export class RootMonitor {
       if (finding?.isShort) shortage = openError(finding.error, root.path)
       else if (finding?.identity !== root.identity) await this.reattach(root, 'rescan')
     }
-    if (only === undefined) await files.lookAtAll('rescan')
+    if (only === undefined) await this.lookAtFiles('rescan')
     return shortage
   }
 }

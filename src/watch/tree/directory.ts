@@ -137,6 +137,8 @@ export class WatchedMount {
   revision = 0
   /** Grows when all that was listed of it before is out of date. */
   epoch = 0
+  /** All that a root lies on: what begins below this one, what this one lies below, and itself. */
+  family = new Set<WatchedMount>([this])
   directories = 0
   /** Directories that are not watched as they should be, and why. */
   readonly uncovered = new Map<Directory, Error>()
@@ -152,6 +154,19 @@ export class WatchedMount {
     this.why = why
     this.mountId = mountId
     this.isLinked = isLinked
+  }
+
+  /** Belongs to the root of another from now on. */
+  join({ family }: WatchedMount): void {
+    this.leave()
+    family.add(this)
+    this.family = family
+  }
+
+  /** Is nobody's any more. */
+  leave(): void {
+    this.family.delete(this)
+    this.family = new Set([this])
   }
 
   /** Notes that a mount below is not watched at all, and why. */

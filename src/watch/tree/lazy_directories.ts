@@ -15,7 +15,7 @@ interface Keeper {
   hasWatch(wd: number): boolean
   setWatch(directory: Directory, wd: number): void
   /** All of them are made. */
-  forgetUnmade(unmade: LazyDirectories): void
+  forgetLazy(lazy: LazyDirectories): void
 }
 
 /**
@@ -204,7 +204,7 @@ export class LazyDirectories {
   }
 
   #forgetIfEmpty(): void {
-    if (this.#isSealed && this.#left === 0) this.#tree.forgetUnmade(this)
+    if (this.#isSealed && this.#left === 0) this.#tree.forgetLazy(this)
   }
 
   #reserve(id: number): void {

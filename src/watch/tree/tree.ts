@@ -13,7 +13,7 @@ export class Tree {
   // One inode has one wd by however many paths it is watched: bind mounts, links that are followed, roots within roots.
   readonly #byWd = new Map<number, Directory | Directory[]>()
   // In the order of their watches.
-  readonly #unmade: LazyDirectories[] = []
+  readonly #lazy: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
   // Directories that have been dropped are still known to what was to look at them.
@@ -52,31 +52,31 @@ export class Tree {
 
   /** Whether a directory has this watch: none is made to tell. */
   hasWatch(wd: number): boolean {
-    return this.#byWd.has(wd) || this.#unmade.some((unmade) => unmade.hasWatch(wd))
+    return this.#byWd.has(wd) || this.#lazy.some((lazy) => lazy.hasWatch(wd))
   }
 
   /** To take in what a walk finds below directories of which nothing is known. The one before takes no more. */
-  beginUnmade(): LazyDirectories {
-    this.#unmade.at(-1)?.seal()
-    const unmade = new LazyDirectories(this, 1 + (this.#unmade.at(-1)?.mostWd ?? 0))
-    this.#unmade.push(unmade)
-    return unmade
+  beginLazy(): LazyDirectories {
+    this.#lazy.at(-1)?.seal()
+    const lazy = new LazyDirectories(this, 1 + (this.#lazy.at(-1)?.mostWd ?? 0))
+    this.#lazy.push(lazy)
+    return lazy
   }
 
   /** See {@link LazyDirectories.isAsKept}. */
   isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
-    return this.#unmade.some((unmade) => unmade.isAsKept(parentWd, chunk, at))
+    return this.#lazy.some((lazy) => lazy.isAsKept(parentWd, chunk, at))
   }
 
   /** All of them are made. */
-  forgetUnmade(unmade: LazyDirectories): void {
-    this.#unmade.splice(this.#unmade.indexOf(unmade), 1)
+  forgetLazy(lazy: LazyDirectories): void {
+    this.#lazy.splice(this.#lazy.indexOf(lazy), 1)
   }
 
   /** The directories whose watch is none of these. */
   watchedBut(wds: ReadonlySet<number>): Directory[] {
-    const unmade = this.#unmade.flatMap((each) => [...each.watches()])
-    return [...this.#byWd.keys(), ...unmade].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
+    const lazy = this.#lazy.flatMap((each) => [...each.watches()])
+    return [...this.#byWd.keys(), ...lazy].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
   }
 
   setWatch(directory: Directory, wd: number): void {
@@ -192,8 +192,8 @@ export class Tree {
 
   #at(wd: number): Directory | Directory[] | undefined {
     const found = this.#byWd.get(wd)
-    if (found !== undefined || this.#unmade.length === 0) return found
-    return this.#unmade.some((unmade) => unmade.makeAt(wd)) ? this.#byWd.get(wd) : undefined
+    if (found !== undefined || this.#lazy.length === 0) return found
+    return this.#lazy.some((lazy) => lazy.makeAt(wd)) ? this.#byWd.get(wd) : undefined
   }
 
   /** The root that it lies below, or the directory on its way (or dropped) that it does. */

@@ -105,13 +105,14 @@ test('a root that is not there tells nothing but that', () => {
 })
 
 test('without a watch to be had it is not covered, and polled where that is asked for', () => {
-  for (const fallBackToPolling of [false, true]) {
+  for (const fallsBackToPolling of [false, true]) {
     const it = walked()
+    it.fallsBackToPolling = fallsBackToPolling
     const d = it.at('d')
     const [root] = walkOf(before, 1000) as [never]
     const full = { id: 1, parent: 0, name: 'd', ino: 1, wd: -ENOSPC, entries: [['a', file(2)]] as never }
-    expect(it.take([root, full], [it.root], { fallBackToPolling })).toEqual([])
-    expect([d.wd, it.mount.uncovered.has(d), it.mount.leftover.has(d)]).toEqual([0, true, fallBackToPolling])
+    expect(it.take([root, full], [it.root])).toEqual([])
+    expect([d.wd, it.mount.uncovered.has(d), it.mount.leftover.has(d)]).toEqual([0, true, fallsBackToPolling])
   }
 })
 
@@ -166,7 +167,7 @@ test('what left a name is gone when another is found there', () => {
   const events = [[ROOT_INO + 1000, IN_MOVED_FROM | IN_ISDIR, 'd', 1]] as const
   expect(it.translate(events)).toEqual([])
   expect(it.words(it.find(planOf({ d: 9, b: 3 })))).toEqual(['delete directory d', 'create file d'])
-  expect(it.words(it.translator.giveUp(it.translator.pending))).toEqual([])
+  expect(it.words(it.translator.giveUp())).toEqual([])
 })
 
 test('a link of which a poll does not know where it leads is looked at by itself', () => {
@@ -182,8 +183,8 @@ test('a link of which a poll does not know where it leads is looked at by itself
 test('what was listed may be told by events still; what was polled is not', () => {
   const it = walked()
   // With its base, all that was new in a mount.
-  expect([...it.translator.listed.all]).toEqual([it.mount])
+  expect([...it.pending.scans.all]).toEqual([it.mount])
   it.find(before)
-  expect([...it.translator.listed.all]).toEqual([it.mount, it.root, it.at('d')])
-  expect(walked(true).translator.listed.isEmpty).toBe(true)
+  expect([...it.pending.scans.all]).toEqual([it.mount, it.root, it.at('d')])
+  expect(walked(true).pending.scans.isEmpty).toBe(true)
 })

@@ -17,6 +17,7 @@ export const SINCE = 1_000_000
 
 /** A tree at /t that is believed as walks have found it. */
 export class Walked extends World {
+  fallsBackToPolling = false
   readonly #isPolled: boolean
   readonly #scanner = new Scanner({
     // Nothing is asked of it.
@@ -25,8 +26,8 @@ export class Walked extends World {
     rules: this.rules,
     hash: false,
     clock: { now: () => 0 },
-    watching: () => undefined,
-    choose: async () => ({ refused: new Error('no mounts here') }),
+    inotify: { watching: undefined },
+    sourceChoice: { chooseBelow: async () => ({ refused: new Error('no mounts here') }) },
   })
 
   constructor(isPolled: boolean) {
@@ -46,20 +47,19 @@ export class Walked extends World {
     requested: readonly Directory[],
     options: Partial<DiffOptions> = {},
   ): Change[] {
-    const { tree, rules, pending } = this
+    const { tree, rules, pending, fallsBackToPolling } = this
     const diff: DiffOptions = {
       source: this.#isPolled ? 'poll' : 'rescan',
       since: SINCE,
       matchByName: false,
       baseline: false,
-      fallBackToPolling: false,
       statAll: true,
       ...options,
     }
     const snapshot = this.#scanner.snapshotOf(requested, listingsIn(recordsOf(records)), {
       isPoll: this.#isPolled,
     })
-    const { changes } = reconcile({ tree, rules, pending }, snapshot, diff)
+    const { changes } = reconcile({ tree, rules, pending, fallsBackToPolling }, snapshot, diff)
     return changes
   }
 

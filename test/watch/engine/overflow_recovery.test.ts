@@ -3,7 +3,6 @@ import { InotifyError } from '../../../src/index.ts'
 import { TaskQueue } from '../../../src/task_queue.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
 import { OverflowRecovery, type OverflowRecoveryParts } from '../../../src/watch/engine/overflow_recovery.ts'
-import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import { Root } from '../../../src/watch/roots/root.ts'
 import type { RootFinding } from '../../../src/watch/scan/root_finding.ts'
@@ -17,11 +16,11 @@ const shortage = () => new InotifyError({ errno: 'EAGAIN', syscall: 'walk' })
 
 /** A root that events are lost of, and what is told; each of `failures` is what one more try rejects with. */
 function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}) {
-  const { tree, translator, root: top, mount } = new World()
+  const { tree, translator, pending, root: top, mount } = new World()
   const root = new Root('/t')
   root.top = top
   root.isPresent = true
-  root.mounts.add(mount)
+  root.mount = mount
   const queue = new TaskQueue()
   const tries: number[] = []
   const since: number[] = []
@@ -30,11 +29,11 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '', ino: 0 }]])
   const overflowRecovery = new OverflowRecovery({
     system: { clock: systemClock },
-    persistent: true,
+    settings: { persistent: true },
     queue,
     tree,
     translator,
-    rechecks: new RecheckQueue(),
+    pending,
     rescan: {
       reconcile: async (_, options) => {
         tries.push(Date.now())
@@ -45,22 +44,11 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
       },
     },
     events: { list: async () => {} },
-    files: { lookAtAll: async () => {} },
-    rootMonitor: { checkIdentity: async () => undefined },
-    inotify: () => undefined,
-    roots: () => [root],
+    rootMonitor: { checkIdentity: async () => undefined, lookAtFiles: async () => {} },
+    inotify: { kernelWatches: async () => undefined },
+    forest: { standing: () => [root] },
     watches: { retire: () => {} },
-    options: (options) => ({
-      source: 'rescan',
-      since: 0,
-      matchByName: false,
-      baseline: false,
-      statAll: false,
-      fallBackToPolling: true,
-      ...options,
-    }),
-    report: (changes) => told.push(...changes),
-    trouble: (error) => troubles.push(error),
+    reporter: { report: (changes) => told.push(...changes), trouble: (error) => troubles.push(error) },
     ...parts,
   })
   overflowRecovery.onOverflow()
@@ -68,6 +56,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   const waits = () => tries.slice(1).map((time, i) => time - (tries[i] as number))
   return {
     overflowRecovery,
+    pending,
     queue,
     root,
     tries,
@@ -90,16 +79,16 @@ async function done(promise: Promise<void>): Promise<void> {
 }
 
 test('what is short is said once, and it is tried again ever more slowly until it works', async () => {
-  const { overflowRecovery, root, waits, since, troubles, types } = overflown(
+  const { overflowRecovery, pending, root, waits, since, troubles, types } = overflown(
     Array.from({ length: 6 }, shortage),
   )
-  const good = overflowRecovery.consistentUntil
+  const good = pending.consistentUntil
   const recovering = overflowRecovery.recover()
   await vi.advanceTimersByTimeAsync(3400)
   expect(types()).toEqual(['overflow'])
   expect(root.isOverflown).toBe(true)
   // Whoever thinks that all has been told meanwhile is wrong.
-  overflowRecovery.consistentUntil = Date.now()
+  pending.consistentUntil = Date.now()
   await done(recovering)
   expect(waits()).toEqual([100, 200, 400, 800, 1000, 1000])
   expect(new Set(since).size).toBe(1)
@@ -150,7 +139,7 @@ test('stopped, it waits no more and does not try again', async () => {
 test('what nobody could look at is no recovery: whether roots are there, what is in one or below, which watches there are', async () => {
   const roots = [shortage()]
   const checkIdentity = async () => roots.shift()
-  const first = overflown([], { rootMonitor: { checkIdentity } })
+  const first = overflown([], { rootMonitor: { checkIdentity, lookAtFiles: async () => {} } })
   await done(first.overflowRecovery.recover())
   expect(first.tries).toHaveLength(1)
   expect(first.waits()).toEqual([])
@@ -182,8 +171,7 @@ test('what nobody could look at is no recovery: whether roots are there, what is
     if (failure !== undefined) throw failure
     return undefined
   }
-  const inotify = () => ({ kernelWatches, isBarrier: () => false })
-  const third = overflown([], { inotify })
+  const third = overflown([], { inotify: { kernelWatches } })
   await done(third.overflowRecovery.recover())
   expect(third.tries).toHaveLength(2)
   expect(third.types()).toEqual(['overflow', 'recovered'])

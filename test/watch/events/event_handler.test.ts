@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
-import { WorkList } from '../../../src/watch/pending/work_list.ts'
 import { World } from './translating.ts'
 
 /** Events of a believed tree, and what is asked about when they have settled. */
@@ -21,15 +20,8 @@ function settling(w: World) {
     rescan: { list: async () => {}, takeIn: async () => {} },
     looker,
     rules: w.rules,
-    rechecks,
     pending: w.pending,
-    work: new WorkList(),
-    options: () => {
-      throw new Error('nothing is to be listed')
-    },
-    report() {},
-    lost() {},
-    trouble: () => {},
+    reporter: { report() {}, trouble() {} },
   })
   const settle = async () => {
     await events.hold()()
@@ -57,7 +49,7 @@ test('and with them those that were listed lately, though nothing else is', asyn
   const w = new World({ 'd/': 1, 'e/': 2 })
   const { settle } = settling(w)
   w.pending.movedBetween.add(w.at('d'))
-  w.translator.listed.add(w.at('e'))
+  w.pending.scans.add(w.at('e'))
   expect([...(await settle()).keys()]).toEqual(['/t/d', '/t/e'])
 })
 

@@ -27,20 +27,16 @@ function reading(w: World, now: Now = {}) {
     looker: { look, lookAt: async () => new Map() },
     rules: w.rules,
     pending: w.pending,
-    rechecks: w.pending.rechecks,
-    work: w.pending.work,
-    options: () => ({}) as never,
-    report: (told) => changes.push(...told),
-    lost: (top) => lost.push(`${changes.length} changes before ${top.name} is lost`),
-    trouble: () => {},
+    reporter: { report: (told) => changes.push(...told), trouble() {} },
   })
   /** What is told behind this read. */
   const read = async (...some: Event[]) => {
-    await events.handle(batchOf(some), 0, some.length)
+    for await (const top of events.handle(batchOf(some), 0, some.length))
+      lost.push(`${changes.length} changes before ${top.name} is lost`)
     return w.words(changes.splice(0))
   }
   const mark = async () => {
-    await events.flush()
+    for await (const top of events.flush()) throw new Error(`${top.name} is lost`)
     return w.words(changes.splice(0))
   }
   return { events, read, mark, lost }

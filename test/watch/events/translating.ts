@@ -35,7 +35,7 @@ export type Now = Record<string, Entry | null>
 export class World {
   readonly tree = new Tree()
   readonly rules = new FakeRules()
-  readonly pending = new Pending(this.tree)
+  readonly pending = new Pending(this.tree, 0)
   readonly translator = new Translator(this.tree, this.rules, this.pending)
   readonly mount = new WatchedMount('inotify', '', 1)
   readonly root: Directory
@@ -94,8 +94,8 @@ export class World {
   /** What batches of events are told as, all of them made when the names stand for `now`; and what is given up in the end. */
   told(batches: ReadonlyArray<readonly Event[]>, now: Now = {}): string[] {
     const changes = batches.flatMap((events) => this.translate(events, now))
-    changes.push(...this.translator.giveUp(this.translator.pending))
-    if (this.translator.isPending) throw new Error('something is still on its way')
+    changes.push(...this.translator.giveUp())
+    if (this.pending.moves.size > 0) throw new Error('something is still on its way')
     return this.words(changes)
   }
 

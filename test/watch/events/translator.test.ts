@@ -156,31 +156,31 @@ describe('writes', () => {
 describe('events that a listing may be ahead of', () => {
   test('raise a doubt of the name, until all that were queued before have been told', () => {
     const w = new World({ a: 1, b: 2, c: 3 })
-    w.translator.listed.add(w.root)
+    w.pending.scans.add(w.root)
     w.translate([w.event(IN_DELETE, 'a'), w.event(IN_MODIFY, 'b')])
     expect(w.takeDoubts()).toEqual(['a'])
-    const release = w.translator.listed.hold()
+    const release = w.pending.scans.hold()
     w.translate([w.event(IN_DELETE, 'b')])
     expect(w.takeDoubts()).toEqual(['b'])
     release()
     w.translate([w.event(IN_DELETE, 'c')])
-    expect([w.takeDoubts(), w.translator.listed.isEmpty]).toEqual([[], true])
+    expect([w.takeDoubts(), w.pending.scans.isEmpty]).toEqual([[], true])
   })
 
   test('and longer, if it was listed again meanwhile', () => {
     const w = new World({ a: 1 })
-    w.translator.listed.add(w.root)
-    const release = w.translator.listed.hold()
-    w.translator.listed.add(w.root)
+    w.pending.scans.add(w.root)
+    const release = w.pending.scans.hold()
+    w.pending.scans.add(w.root)
     release()
-    expect(w.translator.listed.has(w.root)).toBe(true)
-    w.translator.listed.hold()()
-    expect(w.translator.listed.has(w.root)).toBe(false)
+    expect(w.pending.scans.has(w.root)).toBe(true)
+    w.pending.scans.hold()()
+    expect(w.pending.scans.has(w.root)).toBe(false)
   })
 
   test('of a whole mount', () => {
     const w = new World({ 'd/': 1, 'd/a': 2 })
-    w.translator.listed.add(w.mount)
+    w.pending.scans.add(w.mount)
     w.translate([w.event(IN_DELETE, 'd/a')])
     expect(w.takeDoubts()).toEqual(['d/a'])
   })
@@ -228,7 +228,7 @@ describe('from outside', () => {
 
   test('what a listing has shown already is not told again, unless an event has spoken of it since', () => {
     const w = new World({ a: 1 })
-    w.translator.listed.add(w.root)
+    w.pending.scans.add(w.root)
     const arrival = () => w.told([[w.event(IN_MOVED_TO, 'a', 5)]], { a: file(1) })
     expect(arrival()).toEqual([])
     expect(arrival()).toEqual(['modify file a'])

@@ -104,20 +104,20 @@ describe('a directory on its way', () => {
     const w = new World({ 'd/': 1, 'd/e/': 2, 'd/e/f/': 3 })
     const [d, f] = [w.at('d'), w.at('d/e/f')]
     w.translate([w.event(IN_MOVED_FROM | IN_ISDIR, 'd/e', 1)])
-    expect([d, f].map((directory) => w.translator.isOnItsWay(directory))).toEqual([false, true])
-    expect(w.words(w.translator.giveUp(w.translator.pending))).toEqual(['delete directory d/e'])
-    expect(w.translator.isOnItsWay(f)).toBe(false)
+    expect([d, f].map((directory) => w.pending.moves.above(directory) !== undefined)).toEqual([false, true])
+    expect(w.words(w.translator.giveUp())).toEqual(['delete directory d/e'])
+    expect(w.pending.moves.above(f)).toBeUndefined()
   })
 
   test('is not given up any more when it has been found elsewhere', () => {
     const w = new World({ 'd/': 1 })
     const directory = w.at('d')
     w.translate([w.event(IN_MOVED_FROM | IN_ISDIR, 'd', 1)])
-    expect(w.translator.hasLeft(w.root, 'd')).toBe(true)
+    expect(w.pending.moves.from(w.root, 'd')).toBeDefined()
     w.tree.detach(directory)
     w.tree.attach(directory, w.root, 'e')
-    expect(w.words(w.translator.giveUp(w.translator.pending))).toEqual([])
-    expect([w.believed, w.translator.isPending]).toEqual([['e/'], false])
+    expect(w.words(w.translator.giveUp())).toEqual([])
+    expect([w.believed, w.pending.moves.size]).toEqual([['e/'], 0])
   })
 
   test.each([

@@ -112,7 +112,7 @@ describe('over something', () => {
 
   test('itself, which a listing has shown there already: that was told, and is replaced', () => {
     const w = new World({ a: 1, b: 1 })
-    w.translator.listed.add(w.root)
+    w.pending.scans.add(w.root)
     expect(w.told([w.rename('a', 'b')], { b: file(1) })).toEqual(['rename file a b replaced'])
     expect(new Set(w.takeDoubts())).toEqual(new Set(['a', 'b']))
   })

@@ -18,17 +18,17 @@ const RECORDS: RecordSpec[] = [
 function beginIn(tree: Tree, path = '/r') {
   const mount = new WatchedMount('inotify', '', 1)
   const top = tree.addRoot(path, mount)
-  const unmade = tree.beginUnmade()
-  unmade.open(0, top)
+  const lazy = tree.beginLazy()
+  lazy.open(0, top)
   const left = (records: readonly RecordSpec[]) =>
-    [...listingsIn(recordsOf(records), unmade)].map(({ name }) => name)
-  return { top, mount, unmade, left }
+    [...listingsIn(recordsOf(records), lazy)].map(({ name }) => name)
+  return { top, mount, lazy, left }
 }
 
 function sealedWith(tree: Tree, path?: string, records = RECORDS) {
   const begun = beginIn(tree, path)
   expect(begun.left(records)).toEqual([])
-  begun.unmade.seal()
+  begun.lazy.seal()
   return begun
 }
 
@@ -103,16 +103,16 @@ test('what there is more to than a directory is left', () => {
 
 test('while the walk goes on', () => {
   const tree = new Tree()
-  const { top, unmade, left } = beginIn(tree)
+  const { top, lazy, left } = beginIn(tree)
   left(RECORDS.slice(0, 2))
-  const b = unmade.directoryOf(2) as Directory
+  const b = lazy.directoryOf(2) as Directory
   expect(tree.pathOf(b)).toBe('/r/a/b')
   // All that was in these two has been made: what follows may be in what was told since.
   expect(left(RECORDS.slice(2, 3))).toEqual(['d'])
   expect(left(RECORDS.slice(3))).toEqual([])
-  expect(unmade.directoryOf(0)).toBe(top)
-  expect(unmade.directoryOf(9)).toBeUndefined()
-  unmade.seal()
+  expect(lazy.directoryOf(0)).toBe(top)
+  expect(lazy.directoryOf(9)).toBeUndefined()
+  lazy.seal()
   expect(pathsIn(tree, top)).toEqual(['/r', '/r/a', '/r/a/b', '/r/a/b/c'])
 })
 
@@ -131,7 +131,7 @@ test('of one walk after the other, and one that found nothing', () => {
 
 test('many, in no order', () => {
   const tree = new Tree()
-  const { top, unmade, left } = beginIn(tree)
+  const { top, lazy, left } = beginIn(tree)
   const ids = Array.from({ length: 5000 }, (_, i) => i + 1)
   // Each in one of those before it; two neighbours' watches change places.
   const records = ids.map((id) => ({
@@ -143,7 +143,7 @@ test('many, in no order', () => {
   for (let start = 0; start < ids.length; start += 700) {
     expect(left(records.slice(start, start + 700))).toEqual([])
   }
-  unmade.seal()
+  lazy.seal()
   for (const { id, parent, wd } of [...records].reverse()) {
     const directory = tree.onlyAt(wd)
     expect(directory?.name).toBe(`d${id}`)

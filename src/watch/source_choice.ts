@@ -1,0 +1,38 @@
+import { InotifyError } from '../errors.ts'
+import type { Choice } from '../mounts/filesystems.ts'
+import type { Settings } from './options.ts'
+import type { WatchSystem } from './system.ts'
+
+/** Which source tells of what lies on a mount: the one that was asked for, or the one that the mount's type calls for. */
+export class SourceChoice {
+  readonly #system: Pick<WatchSystem, 'choose' | 'pseudoType'>
+  readonly #backend: Settings['backend']
+
+  constructor(system: Pick<WatchSystem, 'choose' | 'pseudoType'>, { backend }: Pick<Settings, 'backend'>) {
+    this.#system = system
+    this.#backend = backend
+  }
+
+  /** Whether polling may stand in where there is no watch or no inotify instance left. */
+  get mayFallBack(): boolean {
+    return this.#backend === 'auto'
+  }
+
+  /** The source for a root. Rejects as its path cannot be looked at. */
+  async choose(path: string): Promise<Choice> {
+    const chosen = await this.#system.choose(path)
+    if (this.#backend === 'auto') return chosen
+    return {
+      backend: this.#backend,
+      why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})`,
+    }
+  }
+
+  /** The source for what is mounted below a root, or a link there leads to; it may be no place for files. Rejects likewise. */
+  async chooseBelow(path: string): Promise<Choice | { refused: Error }> {
+    const type = await this.#system.pseudoType(path)
+    if (type === undefined) return await this.choose(path)
+    const hint = `${type} tells of no changes; watch it as a root of its own to have it polled`
+    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path, hint }) }
+  }
+}
