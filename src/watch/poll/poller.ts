@@ -74,7 +74,8 @@ export class Poller {
 
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    return this.#parts.forest.standing().some((root) => !root.isPresent || isPolled(root))
+    for (const root of this.#parts.forest.standing()) if (!root.isPresent || isPolled(root)) return true
+    return false
   }
 
   /**
@@ -301,7 +302,10 @@ function isMoving({ listing, parent }: SnapshotDir): boolean {
 }
 
 /** Whether something of a root is polled. */
-export function isPolled({ mounts }: Root): boolean {
-  for (const { usesPolling, leftover } of mounts) if (usesPolling || leftover.size > 0) return true
+function isPolled({ mount }: Root): boolean {
+  if (mount === undefined) return false
+  if (mount.usesPolling || mount.leftover.size > 0) return true
+  if (mount.family.size === 1) return false
+  for (const { usesPolling, leftover } of mount.family) if (usesPolling || leftover.size > 0) return true
   return false
 }

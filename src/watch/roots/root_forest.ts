@@ -39,6 +39,8 @@ export class RootForest {
   #nested: Root[] = []
   #revision = 0
   #isClosed = false
+  // undefined: it is to be found out. It is asked for after each command, and there may be thousands.
+  #standing: readonly Root[] | undefined
 
   constructor(parts: RootForestParts) {
     this.#parts = parts
@@ -50,10 +52,10 @@ export class RootForest {
   }
 
   /** Those that are watched, or looked for, by themselves: what a covered root covers, another looks after. */
-  standing(): Root[] {
-    return this.#isClosed
-      ? []
-      : [...this.#parts.byPath.values()].filter(({ coverer }) => coverer === undefined)
+  standing(): readonly Root[] {
+    if (this.#isClosed) return []
+    this.#standing ??= [...this.#parts.byPath.values()].filter(({ coverer }) => coverer === undefined)
+    return this.#standing
   }
 
   /** Nothing is looked after any more. */
@@ -111,6 +113,7 @@ export class RootForest {
    */
   admit(root: Root, isTold: boolean, isNew: boolean): void {
     const { coverings, rules } = this.#parts
+    this.#standing = undefined
     if (root.file !== undefined || !rules.recursive) return
     const below = coverings.below(root)
     const nested = new Set([...this.#nested, ...below, ...(coverings.isNested(root.path) ? [root] : [])])
@@ -151,6 +154,7 @@ export class RootForest {
    */
   dismiss(root: Root): Root[] {
     const { tree, pending } = this.#parts
+    this.#standing = undefined
     this.#nested = this.#nested.filter((each) => each !== root)
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
@@ -292,6 +296,7 @@ export class RootForest {
 
   /** Roots have trees, or have none any more, otherwise than a poll under way believes. */
   #outdate(): void {
+    this.#standing = undefined
     for (const root of this.#parts.byPath.values()) root.outdate()
   }
 }
