@@ -1,5 +1,6 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { TaskQueue } from '../../task_queue.ts'
+import type { GoneRoots } from '../events/event_handler.ts'
 import type { InotifyListener } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Settings } from '../options.ts'
@@ -8,7 +9,6 @@ import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
 import { type Coverage, coverageOf } from '../roots/coverage.ts'
 import { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
-import type { Directory } from '../tree/directory.ts'
 import { type Wired, wire } from './wiring.ts'
 
 // What is looked at may bring up something else. While others write there may always be more: what is left is for the next command.
@@ -121,7 +121,7 @@ export class Engine implements InotifyListener {
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
     const { events, rootMonitor, links, rootWays, reporter } = this.#rooms
     await this.#queue.run(async () => {
-      await this.#loseTops(events.handle(batch, start, end))
+      await this.#tell(await events.handle(batch, start, end))
       await rootMonitor.takeFileEvents(batch, start, end)
       await links.take(batch, start, end)
       const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
@@ -132,7 +132,7 @@ export class Engine implements InotifyListener {
 
   async mark(): Promise<void> {
     const { events } = this.#rooms
-    if (events.holdsBack) await this.#queue.run(() => this.#loseTops(events.flush()))
+    if (events.holdsBack) await this.#queue.run(async () => this.#tell(await events.flush()))
   }
 
   overflow(): Promise<void> {
@@ -150,8 +150,12 @@ export class Engine implements InotifyListener {
     this.#rooms.reporter.broken(error)
   }
 
-  async #loseTops(tops: AsyncIterable<Directory>): Promise<void> {
-    for await (const top of tops) this.#rooms.rootMonitor.onGone(top)
+  /** What follows when events have told that roots are gone. */
+  async #tell(first: GoneRoots | undefined): Promise<void> {
+    const { events, rootMonitor } = this.#rooms
+    for (let gone = first; gone !== undefined; gone = await events.goOn(gone)) {
+      for (const top of gone.tops) rootMonitor.onGone(top)
+    }
   }
 
   async #lookAtMounts(points: readonly string[]): Promise<void> {

@@ -106,6 +106,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     pending,
     looker,
     files,
+    fileWays,
     attacher,
     forest,
     reporter,

@@ -29,6 +29,21 @@ export interface EventHandlerParts {
 /** By wd. */
 type Names = ReadonlyMap<number, ReadonlySet<string>>
 
+/** Events that have been told: the names of which they leave open what is there, and what was seen at them. */
+interface Told {
+  open: Names
+  looks: StatResults
+}
+
+/** Events have told that roots are gone, moved or unmounted. */
+export interface GoneRoots {
+  readonly tops: readonly Directory[]
+  readonly told: Told | undefined
+  /** What is still to be told. */
+  readonly rest: BatchSlice
+  readonly mayWait: boolean
+}
+
 /**
  * Takes in what inotify tells. Events are hints: they are held against what is believed, so that what a listing has told already is
  * not told again; and where they leave a doubt, the name is looked at.
@@ -48,18 +63,24 @@ export class EventHandler {
     this.#parts = parts
   }
 
-  /** Yields the top of each root that is gone, moved or unmounted: what follows is not told of that root any more, once it is known to be lost. */
-  async *handle(batch: EventBatch, start: number, end: number): AsyncGenerator<Directory, void> {
+  /** The answer: roots that are gone by then, of which nothing more is told once they are known to be lost; {@link goOn} does the rest. */
+  handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
     this.isActive = true
     const read = { batch, start, end }
     const held = this.#takeUnfinished()
-    yield* this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
+    return this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
   }
 
-  /** A mark has been met: whoever waits for it believes that all that was queued before it has been told. Yields as {@link handle} does. */
-  async *flush(): AsyncGenerator<Directory, void> {
+  /** Goes on when it is known that they are lost. The answer is as that of {@link handle}. */
+  async goOn({ told, rest, mayWait }: GoneRoots): Promise<GoneRoots | undefined> {
+    await this.#follow(told)
+    return rest.start < rest.end ? await this.#handle(rest, mayWait) : undefined
+  }
+
+  /** A mark has been met: whoever waits for it believes that all that was queued before it has been told. The answer is as that of {@link handle}. */
+  async flush(): Promise<GoneRoots | undefined> {
     const held = this.#takeUnfinished()
-    if (held !== undefined) yield* this.#handle(held, false)
+    return held && (await this.#handle(held, false))
   }
 
   /** Whether some of what was read is still to be told. */
@@ -80,34 +101,27 @@ export class EventHandler {
   }
 
   /** @param mayWait whether an exchange at the end of these may be told to its end by the next read */
-  async *#handle({ batch, start, end }: BatchSlice, mayWait: boolean): AsyncGenerator<Directory, void> {
+  async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<GoneRoots | undefined> {
     const { tree } = this.#parts
-    let next = start
     for (let i = start; i < end; i++) {
-      const tops = batch.mask(i) & GONE ? tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot) : []
+      if (!(batch.mask(i) & GONE)) continue
+      const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
       if (tops.length === 0) continue
-      yield* this.#take({ batch, start: next, end: i + 1 }, false, tops)
-      next = i + 1
+      const told = await this.#take({ batch, start, end: i + 1 }, false)
+      return { tops, told, rest: { batch, start: i + 1, end }, mayWait }
     }
-    if (next < end) yield* this.#take({ batch, start: next, end }, mayWait, [])
+    await this.#follow(await this.#take({ batch, start, end }, mayWait))
+    return undefined
   }
 
-  /** @param lost the tops that are gone by the last of these events */
-  async *#take(
-    { batch, start, end }: BatchSlice,
-    mayWait: boolean,
-    lost: readonly Directory[],
-  ): AsyncGenerator<Directory, void> {
+  async #take({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<Told | undefined> {
     const index = this.#viewOf(batch, start, end)
     const open = index.open()
     const looks = await this.#look(open)
     const from = mayWait && index.hasDepartures ? this.#beginOfUnfinished(index, looks) : undefined
-    if (from === undefined) {
-      yield* this.#tell(index, open, looks, lost)
-      return
-    }
+    if (from === undefined) return this.#tell(index, open, looks)
     this.#unfinished = { batch, start: from, end }
-    if (from === start) return
+    if (from === start) return undefined
     const before = this.#viewOf(batch, start, from)
     const openBefore = before.open()
     // What was seen at the names of which the rest speaks is what that has made of them.
@@ -117,7 +131,7 @@ export class EventHandler {
         openBefore.get(wd)?.delete(name)
       }
     }
-    yield* this.#tell(before, openBefore, looks, lost)
+    return this.#tell(before, openBefore, looks)
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {
@@ -143,12 +157,7 @@ export class EventHandler {
     })
   }
 
-  async *#tell(
-    index: BatchView,
-    open: Names,
-    looks: StatResults,
-    lost: readonly Directory[],
-  ): AsyncGenerator<Directory, void> {
+  #tell(index: BatchView, open: Names, looks: StatResults): Told {
     const { translator, reporter } = this.#parts
     const { batch, start, end } = index
     // Behind the look: a poll that began while it was made may have listed something older.
@@ -158,8 +167,12 @@ export class EventHandler {
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     }
-    yield* lost
-    this.#weigh(open, looks)
+    return { open, looks }
+  }
+
+  /** What follows from events that have been told: doubts, and directories to be listed. */
+  async #follow(told: Told | undefined): Promise<void> {
+    if (told !== undefined) this.#weigh(told.open, told.looks)
     await this.list()
   }
 

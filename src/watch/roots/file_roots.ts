@@ -1,4 +1,3 @@
-import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_MASK_ADD } from '../../inotify/constants.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
@@ -13,7 +12,7 @@ import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { Coverings } from './covering.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
-import type { PathWatches } from './path_watches.ts'
+import type { Hint, PathWatches } from './path_watches.ts'
 import { watchWays, wayOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
@@ -60,9 +59,9 @@ export class FileRoots {
   }
 
   /** What the events say is a hint to look. */
-  async *take(batch: EventBatch, start: number, end: number): AsyncGenerator<FileFinding, void> {
-    const { ways, reporter } = this.#parts
-    for (const [file, { own, all }] of ways.collect(batch, start, end, ABOUT_NAME | GONE)) {
+  async *take(hints: ReadonlyMap<FileRoot, Hint>): AsyncGenerator<FileFinding, void> {
+    const { reporter } = this.#parts
+    for (const [file, { own, all }] of hints) {
       // What the path leads over may be another directory now, and the file another file.
       if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch((error) => reporter.trouble(error))
       const what = file.isPresent ? await this.#look(file, own, own || all, 'inotify') : 'may be back'

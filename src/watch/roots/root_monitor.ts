@@ -2,6 +2,7 @@ import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
 import type { Looker } from '../diff/looker.ts'
 import type { Translator } from '../events/translator.ts'
+import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
@@ -9,7 +10,9 @@ import { isShortage, openError, staleMountError } from '../report/watch_error.ts
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
+import type { FileRoot } from './file_root.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
+import type { PathWatches } from './path_watches.ts'
 import { aboutRoot, type Root } from './root.ts'
 import type { RootForest } from './root_forest.ts'
 
@@ -19,6 +22,8 @@ export interface RootMonitorParts {
   pending: Pending
   looker: Pick<Looker, 'identify'>
   files: FileRoots
+  /** What tells that a root which is a file may be another: see ways.ts. */
+  fileWays: PathWatches<FileRoot>
   attacher: Attacher
   forest: RootForest
   reporter: Reporter
@@ -58,7 +63,10 @@ export class RootMonitor {
 
   /** Events of roots that are files: see {@link FileRoots.take}. */
   async takeFileEvents(batch: EventBatch, start: number, end: number): Promise<void> {
-    for await (const found of this.#parts.files.take(batch, start, end)) await this.#onFile(found, 'inotify')
+    const { files, fileWays } = this.#parts
+    const hints = fileWays.collect(batch, start, end, ABOUT_NAME | GONE)
+    if (hints.size === 0) return
+    for await (const found of files.take(hints)) await this.#onFile(found, 'inotify')
   }
 
   /** Looks at each root that is a file. */
