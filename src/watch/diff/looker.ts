@@ -82,10 +82,14 @@ export class Looker {
   /** What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen. */
   async stat(realPaths: readonly string[]): Promise<Array<Entry | null>> {
     const found: Array<Entry | null> = realPaths.map(() => null)
-    const requests = realPaths.map((path) => ({ root: dirname(path), rel: '', names: [basename(path)] }))
+    // The root has no name in what it lies in.
+    const namesOf = (path: string) => (path === '/' ? [] : [basename(path)])
+    const requests = realPaths.map((path) => ({ root: dirname(path), rel: '', names: namesOf(path) }))
     await this.#parts.walker.walk(requests, (listing) => {
-      const name = basename(realPaths[listing.id] as string)
-      if (listing.error === 0) found[listing.id] = listing.entries().get(name) ?? null
+      const { id, error, ino } = listing
+      const [name] = namesOf(realPaths[id] as string)
+      if (error !== 0) return
+      found[id] = name === undefined ? { kind: 'directory', ino } : (listing.entries().get(name) ?? null)
     })
     return found
   }

@@ -104,8 +104,8 @@ export class FollowedLinks {
     const links = polled.flatMap(([, names]) => [...names.values()]).filter((link) => this.#isThere(link))
     for (let i = 0; i < links.length; i += AT_ONCE)
       await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
-    // One that led back to where it lay may do so no more, though it leads where it did: what is above it may have moved.
-    for (const link of links) if (this.#isUnentered(link)) this.#parts.work.look(link.parent, link.name)
+    // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
+    for (const link of links) if (!this.#isAsBelieved(link)) this.#parts.work.look(link.parent, link.name)
   }
 
   /** @param sourceOf undefined: nothing is told of what is at their ends */
@@ -144,22 +144,25 @@ export class FollowedLinks {
     link.target = after
     const believed = this.#believed(link)
     if (believed === undefined) return
-    const isDirectory = after?.kind === 'directory'
-    if (believed instanceof Directory) {
-      if (!isDirectory || after.ino !== believed.ino) this.#parts.work.look(parent, name)
-    } else if (isDirectory) {
-      // It may lead back to where it lies; and then it does the next time.
-      if (before === undefined || before?.ino !== after.ino) this.#parts.work.look(parent, name)
+    if (!this.#isAsBelieved(link)) {
+      // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
+      const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
+      if (isNews) this.#parts.work.look(parent, name)
       // That a directory was there is told: it is gone.
-    } else if (before !== undefined && before?.kind !== 'directory' && source !== undefined) {
+    } else if (believed.kind === 'symlink' && before?.kind !== 'directory' && before !== undefined) {
+      if (source === undefined) return
       const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
       if (altered === undefined) return
       this.#parts.report([this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source)])
     }
   }
 
-  #isUnentered(link: FollowedLink): boolean {
-    return link.target?.kind === 'directory' && !(this.#believed(link) instanceof Directory)
+  /** Whether it was seen to lead to the directory that is believed to be there; or to none, if none is. */
+  #isAsBelieved(link: FollowedLink): boolean {
+    const { target } = link
+    const believed = this.#believed(link)
+    const seen = target?.kind === 'directory' ? target.ino : undefined
+    return seen === (believed instanceof Directory ? believed.ino : undefined)
   }
 
   #changeOf({ parent, name }: FollowedLink, type: 'modify' | 'attrib', mask: number, source: Source): Change {
