@@ -2,7 +2,6 @@ import { debuglog } from 'node:util'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { Clock } from '../clock.ts'
 import type { Watching } from '../inotify_instance.ts'
-import { textOf } from '../report/name_key.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing, Taker } from '../scan/listing.ts'
@@ -23,7 +22,7 @@ export interface ScannerParts {
   clock: Pick<Clock, 'now'>
   /** undefined: there is no inotify instance yet. */
   watching(): Watching | undefined
-  /** The source for what is at this path; or why it is not to be watched. */
+  /** The source for what is at this path, a key; or why it is not to be watched. */
   choose(path: string): Promise<Choice | { refused: Error }>
 }
 
@@ -252,7 +251,7 @@ export class Scanner {
     const isKnown = known?.mount.base === known && known?.mount.isLinked === false
     if (isKnown && known?.mount.mountId === mountId)
       return { ...target, mount: known.mount, isBase: true, requested: known }
-    const choice = await this.#parts.choose(textOf(found.path)).catch((error: Error) => ({ refused: error }))
+    const choice = await this.#parts.choose(found.path).catch((error: Error) => ({ refused: error }))
     if ('refused' in choice) {
       trace('%s: not watched: %s', found.path, choice.refused)
       snapshot.refuse(parent, { name, ino: listing.ino, error: choice.refused })
@@ -281,7 +280,7 @@ export class Scanner {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
-      const choice = await this.#parts.choose(textOf(place.root)).catch(() => undefined)
+      const choice = await this.#parts.choose(place.root).catch(() => undefined)
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,

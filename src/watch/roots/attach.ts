@@ -9,6 +9,7 @@ import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from '../report/change.ts'
+import { textOf } from '../report/name_key.ts'
 import { asWatchError, isLimit, openError, staleMountError } from '../report/watch_error.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { WatchSystem } from '../system.ts'
@@ -121,7 +122,7 @@ export class Attacher {
     const type = await this.#parts.system.pseudoType(path)
     if (type === undefined) return await this.#choose(path)
     const hint = `${type} tells of no changes; watch it as a root of its own to have it polled`
-    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path, hint }) }
+    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path: textOf(path), hint }) }
   }
 
   async #choose(path: string): Promise<Choice> {

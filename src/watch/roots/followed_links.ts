@@ -13,7 +13,7 @@ import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
 import type { NamesOf, WorkList } from '../pending/work_list.ts'
 import type { Change, Source } from '../report/change.ts'
-import { textOf } from '../report/name_key.ts'
+import { pathOf } from '../report/name_key.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
@@ -114,9 +114,7 @@ export class FollowedLinks {
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
     const { system, tree, looker } = this.#parts
-    const ways = await Promise.all(
-      links.map(({ parent, name }) => wayOf(textOf(tree.pathOf(parent, name)), system)),
-    )
+    const ways = await Promise.all(links.map(({ parent, name }) => wayOf(tree.pathOf(parent, name), system)))
     for (const [i, way] of ways.entries()) this.#watch(links[i] as FollowedLink, way)
     // Behind the watches, so that nothing falls between the two.
     const targets = await looker.stat(ways.map(({ realPath }) => realPath))
@@ -227,7 +225,7 @@ function keyOf(watched: readonly WatchedName[]): string {
 /** 0: there is none. */
 function watchFile(path: string, inotify: InotifyInstance): number {
   try {
-    return inotify.add(path, FILE_MASK | IN_MASK_ADD)
+    return inotify.add(pathOf(path), FILE_MASK | IN_MASK_ADD)
   } catch {
     // What cannot be watched is seen when something on its way changes.
     return 0

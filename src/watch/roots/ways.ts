@@ -9,6 +9,7 @@ import {
 } from '../../inotify/constants.ts'
 import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
+import { pathOf } from '../report/name_key.ts'
 import { isAbsence, isLimit } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedName } from './path_watches.ts'
@@ -41,7 +42,7 @@ export function watchWays(
     const directory = dirname(entry)
     try {
       // What is missing on the way may come.
-      const wd = inotify.add(directory, missing.has(entry) ? NAMES : mask)
+      const wd = inotify.add(pathOf(directory), missing.has(entry) ? NAMES : mask)
       watched.push({ wd, name: basename(entry) })
     } catch (error) {
       if (isLimit(error)) throw error
@@ -51,7 +52,7 @@ export function watchWays(
   return watched
 }
 
-/** Where a path leads, and over which symlinks. */
+/** Where a path leads, and over which symlinks. All of them are keys: see name_key.ts. */
 export interface Way {
   readonly path: string
   readonly realPath: string
