@@ -2,6 +2,8 @@ import { debuglog } from 'node:util'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { Clock } from '../clock.ts'
 import type { Watching } from '../inotify_instance.ts'
+import { textOf } from '../report/name_key.ts'
+import { openError } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing, Taker } from '../scan/listing.ts'
@@ -265,7 +267,9 @@ export class Scanner {
   async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
     const requests = links.map(([at, name]) => ({ root: at.pathTo(name), rel: '', names: [] }))
     const ends: Array<Pick<Listing, 'ino' | 'mountId'>> = []
-    await this.#parts.walker.walk(requests, ({ id, error, ino, mountId }) => {
+    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
+      // That says nothing of where it leads.
+      if (isShort) throw openError(error, textOf(requests[id]?.root ?? ''))
       if (error === 0) ends[id] = { ino, mountId }
     })
     const targets: ScanTarget[] = []

@@ -15,6 +15,7 @@ import { PollInterval } from '../poll/poll_interval.ts'
 import { Poller } from '../poll/poller.ts'
 import type { Change } from '../report/change.ts'
 import { Reporter } from '../report/reporter.ts'
+import { Shortage } from '../report/shortage.ts'
 import { asWatchError, closedError, isAbsence, staleMountError } from '../report/watch_error.ts'
 import { Attacher } from '../roots/attach.ts'
 import { type Coverage, coverageOf } from '../roots/coverage.ts'
@@ -144,6 +145,7 @@ export class Engine {
       retire: (wds: Iterable<number>) => watches.retire(wds),
       report: (changes: Change[]) => reporter.report(changes),
       trouble: (error: unknown) => listener.trouble(error),
+      shortage: new Shortage((error) => listener.trouble(error)),
       room: () => listener.room(),
     }
     const rescan = new Rescan({

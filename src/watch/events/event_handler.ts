@@ -8,7 +8,7 @@ import type { PendingMove } from '../pending/pending_moves.ts'
 import type { RecheckQueue } from '../pending/recheck_queue.ts'
 import type { WorkList } from '../pending/work_list.ts'
 import type { Change } from '../report/change.ts'
-import { isShortage } from '../report/watch_error.ts'
+import type { Shortage } from '../report/shortage.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
@@ -32,7 +32,7 @@ export interface EventHandlerParts {
   report(changes: Change[]): void
   /** The top of a root is gone, moved or unmounted. */
   lost(top: Directory): void
-  trouble(error: unknown): void
+  shortage: Shortage
 }
 
 /** By wd. */
@@ -48,8 +48,6 @@ export class EventHandler {
   eventNames: Map<Directory, Set<string>> | undefined
   // From the first event of an exchange on of which the rest is still to be read: as if it had not been read.
   #unfinished: BatchSlice | undefined
-  // That something is short has been said.
-  #isShort = false
   /** Whether there have been any since the last {@link hold}. */
   isActive = false
 
@@ -131,7 +129,10 @@ export class EventHandler {
   }
 
   async #look(open: Names): Promise<StatResults> {
-    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => this.#parts.looker.look(open))
+    const seen =
+      open.size === 0
+        ? undefined
+        : await this.#parts.shortage.unless(this, () => this.#parts.looker.look(open))
     return seen ?? new Map()
   }
 
@@ -184,7 +185,7 @@ export class EventHandler {
     const { rechecks, rescan, looker, tree, translator, options } = this.#parts
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
-    const seen = await this.#unlessShort(() => looker.lookAt(questions))
+    const seen = await this.#parts.shortage.unless(this, () => looker.lookAt(questions))
     if (seen === undefined) {
       rechecks.abort(questions)
       return undefined
@@ -208,7 +209,11 @@ export class EventHandler {
         } else if (listing.isShort) rechecks.renew(directory, names)
       }
       for (const look of found) this.#keepWhatIsBack(look)
-      await rescan.takeIn(found, options({}))
+      const isTaken = await this.#parts.shortage.unless(this, async () => {
+        await rescan.takeIn(found, options({}))
+        return true
+      })
+      if (!isTaken) for (const { directory, names } of found) rechecks.renew(directory, names)
       await this.list()
     }
   }
@@ -243,20 +248,6 @@ export class EventHandler {
       if (each instanceof Directory) rechecks.addAll(each)
   }
 
-  /** Nothing is found, and all stays as it was, while there is no thread or descriptor to look with. */
-  async #unlessShort<T>(look: () => Promise<T>): Promise<T | undefined> {
-    try {
-      const found = await look()
-      this.#isShort = false
-      return found
-    } catch (error) {
-      if (!isShortage(error)) throw error
-      if (!this.#isShort) this.#parts.trouble(error)
-      this.#isShort = true
-      return undefined
-    }
-  }
-
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
     const { tree, work, rescan, options, translator } = this.#parts
@@ -266,7 +257,7 @@ export class EventHandler {
     for (const directory of directories) if (!tree.isAttached(directory)) directories.delete(directory)
     for (const directory of names.keys()) if (!tree.isAttached(directory)) names.delete(directory)
     if (directories.size === 0 && names.size === 0) return
-    const done = await this.#unlessShort(async () => {
+    const done = await this.#parts.shortage.unless(this, async () => {
       await rescan.list([...directories], names, options({}))
       return true
     })

@@ -1,8 +1,10 @@
 // An exchange is told by four events, and a read may end between any two of them.
+
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { IN_CREATE, IN_DELETE_SELF, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM } from '../../../src/index.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
+import { Shortage } from '../../../src/watch/report/shortage.ts'
 import { file, folder } from '../tree/believed.ts'
 import { batchOf, type Event } from './batches.ts'
 import { type Now, World } from './translating.ts'
@@ -32,7 +34,7 @@ function reading(w: World, now: Now = {}) {
     options: () => ({}) as never,
     report: (told) => changes.push(...told),
     lost: (top) => lost.push(`${changes.length} changes before ${top.name} is lost`),
-    trouble: () => {},
+    shortage: new Shortage(() => {}),
   })
   /** What is told behind this read. */
   const read = async (...some: Event[]) => {
