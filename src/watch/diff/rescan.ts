@@ -198,12 +198,12 @@ export class Rescan {
     for (const { begun, status } of pieces) {
       for (const { mount, parent } of begun) this.#parts.extended(mount, parent)
       if (status.shortage !== undefined) this.#parts.trouble(status.shortage)
-      this.#tellOutOfWatches(status)
+      this.noteWatches(status)
     }
   }
 
-  /** A shortage concerns many directories, and those that come later too: it is told once, until a watch could be had again. */
-  #tellOutOfWatches({ outOfWatches, hasAdded }: WatchStatus): void {
+  /** A shortage concerns many directories and links, and those that come later too: it is told once, until a watch could be had again. */
+  noteWatches({ outOfWatches, hasAdded }: Pick<WatchStatus, 'outOfWatches' | 'hasAdded'>): void {
     if (outOfWatches === undefined) {
       if (hasAdded) this.#isOutOfWatches = false
       return

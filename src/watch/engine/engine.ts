@@ -167,7 +167,12 @@ export class Engine {
         for (const root of this.#rootsOf(file)) await rootMonitor.reattach(root, 'inotify')
       },
     })
-    const links = new FollowedLinks({ ...shared, looker, inotify: () => this.#inotify?.inotify })
+    const links = new FollowedLinks({
+      ...shared,
+      rescan,
+      looker,
+      inotify: () => this.#inotify?.inotify,
+    })
     const mountWatch = system.watchMounts((points) => {
       const looked = queue.run(() => submounts.look(points))
       looked.catch(failed)

@@ -72,7 +72,8 @@ export class Poller {
 
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    return this.#parts.roots().some((root) => !root.isPresent || isPolled(root))
+    const { roots, links } = this.#parts
+    return links.arePolled || roots().some((root) => !root.isPresent || isPolled(root))
   }
 
   /**

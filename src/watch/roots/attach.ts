@@ -182,11 +182,9 @@ export class Attacher {
     const inotify = this.#parts.inotify()?.inotify
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     const way = await wayOf(root.path, system)
-    try {
-      this.#parts.retire(this.#parts.ways.set(root, watchWays(way, false, inotify)))
-    } catch (error) {
-      trace('%s: %s', root.path, error)
-    }
+    const { watched, refused } = watchWays(way, false, inotify)
+    this.#parts.retire(this.#parts.ways.set(root, watched))
+    if (refused !== undefined) trace('%s: %s', root.path, refused)
   }
 
   /** A file, which is compared with what it was before it was lost. */

@@ -4,43 +4,28 @@ import {
   IN_CLOSE_WRITE,
   IN_DELETE_SELF,
   IN_IGNORED,
-  IN_MASK_ADD,
   IN_MODIFY,
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
 import type { Looker } from '../diff/looker.ts'
-import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
-import type { InotifyInstance } from '../inotify_instance.ts'
+import { ABOUT_NAME } from '../events/watch_mask.ts'
 import type { NamesOf, WorkList } from '../pending/work_list.ts'
 import type { Change, Source } from '../report/change.ts'
-import { pathOf } from '../report/name_key.ts'
+import type { Shortage } from '../report/shortage.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { PathWatches, type WatchedName } from './path_watches.ts'
-import { watchWays, wayOf } from './ways.ts'
+import { type FollowedLink, LinkWatches, type LinkWatchesParts } from './link_watches.ts'
+import { wayOf } from './ways.ts'
 
-export interface FollowedLinksParts {
+export interface FollowedLinksParts extends LinkWatchesParts {
   system: Pick<WatchSystem, 'followSymlinks'>
   tree: Tree
-  work: Pick<WorkList, 'look'>
+  work: Pick<WorkList, 'look' | 'follow'>
   looker: Pick<Looker, 'stat'>
-  inotify(): InotifyInstance | undefined
-  /** Removes watches that no link needs any more, unless something else does. */
-  retire(wds: Iterable<number>): void
+  shortage: Shortage
   report(changes: Change[]): void
-  trouble(error: unknown): void
-}
-
-/** A symlink in a tree, and what was at its end when that was looked at last. */
-interface FollowedLink {
-  readonly parent: Directory
-  readonly name: string
-  /** null: nothing; undefined: nobody has looked. */
-  target: Entry | null | undefined
-  /** What is watched, to see whether that has changed. */
-  way: string
 }
 
 const AT_ONCE = 64
@@ -52,39 +37,38 @@ const AT_ONCE = 64
  */
 export class FollowedLinks {
   readonly #parts: FollowedLinksParts
-  readonly #watches = new PathWatches<FollowedLink>()
+  readonly #watches: LinkWatches
   readonly #links = new Map<Directory, Map<string, FollowedLink>>()
   #size = 0
   #sizeAtPrune = 0
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
+    this.#watches = new LinkWatches(parts)
   }
 
   has(wd: number): boolean {
     return this.#watches.has(wd)
   }
 
-  /** Whether there are some whose way nobody tells of. */
+  /** Whether there are some whose way nobody tells of, or not all. */
   get arePolled(): boolean {
-    for (const parent of this.#links.keys()) if (this.#isPolled(parent)) return true
-    return false
+    return this.#watches.polled.size > 0
   }
 
   /** Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more. */
   async follow(names: NamesOf): Promise<void> {
     this.#prune()
     const links = [...names].flatMap(([parent, some]) => [...some].map((name) => this.#link(parent, name)))
-    for (let i = 0; i < links.length; i += AT_ONCE) {
-      await this.#look(links.slice(i, i + AT_ONCE), (parent) => (this.#isPolled(parent) ? 'poll' : 'inotify'))
-    }
+    const there = links.filter((link) => this.#isThere(link))
+    await this.#lookUnlessShort(there, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
   }
 
   /** What the events say is a hint to look. */
   async take(batch: EventBatch, start: number, end: number): Promise<void> {
     const { work, report } = this.#parts
     const written: FollowedLink[] = []
-    for (const [link, { own, all }] of this.#watches.collect(batch, start, end, ABOUT_NAME | GONE)) {
+    for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
       else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
         work.look(link.parent, link.name)
@@ -94,18 +78,34 @@ export class FollowedLinks {
         written.push(link)
       }
     }
-    // What was told is not found again.
-    if (written.length > 0) await this.#look(written, undefined)
+    // What was told is not found again; unless nobody can look now, and it is told twice.
+    await this.#lookUnlessShort(written, undefined)
   }
 
   /** Looks at those of whose way no event tells. */
   async poll(): Promise<void> {
-    const polled = [...this.#links].filter(([parent]) => this.#isPolled(parent))
-    const links = polled.flatMap(([, names]) => [...names.values()]).filter((link) => this.#isThere(link))
+    for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
+    const links = [...this.#watches.polled]
     for (let i = 0; i < links.length; i += AT_ONCE)
       await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links) if (!this.#isAsBelieved(link)) this.#parts.work.look(link.parent, link.name)
+  }
+
+  /** Those that nobody can look at for now are to be followed again. */
+  async #lookUnlessShort(
+    links: readonly FollowedLink[],
+    sourceOf: ((parent: Directory) => Source) | undefined,
+  ): Promise<void> {
+    const { work, shortage } = this.#parts
+    for (let i = 0; i < links.length; i += AT_ONCE) {
+      const some = links.slice(i, i + AT_ONCE)
+      const done = await shortage.unless(this, async () => {
+        await this.#look(some, sourceOf)
+        return true
+      })
+      if (!done) for (const { parent, name } of some) work.follow(parent, name)
+    }
   }
 
   /** @param sourceOf undefined: nothing is told of what is at their ends */
@@ -114,27 +114,16 @@ export class FollowedLinks {
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
     const { system, tree, looker } = this.#parts
-    const ways = await Promise.all(links.map(({ parent, name }) => wayOf(tree.pathOf(parent, name), system)))
-    for (const [i, way] of ways.entries()) this.#watch(links[i] as FollowedLink, way)
+    const ways = await Promise.all(
+      links.map(async (link) => {
+        const way = await wayOf(tree.pathOf(link.parent, link.name), system)
+        this.#watches.watch(link, way, !(this.#believed(link) instanceof Directory))
+        return way
+      }),
+    )
     // Behind the watches, so that nothing falls between the two.
     const targets = await looker.stat(ways.map(({ realPath }) => realPath))
     for (const [i, link] of links.entries()) this.#compare(link, targets[i] ?? null, sourceOf?.(link.parent))
-  }
-
-  #watch(link: FollowedLink, way: Awaited<ReturnType<typeof wayOf>>): void {
-    const inotify = this.#parts.inotify()
-    if (inotify === undefined || this.#isPolled(link.parent)) return
-    try {
-      const isDirectory = this.#believed(link) instanceof Directory
-      const own = isDirectory ? 0 : watchFile(way.realPath, inotify)
-      const watched = watchWays(way, true, inotify)
-      this.#parts.retire(this.#watches.set(link, watched, own))
-      const key = keyOf(watched)
-      if (link.way !== key) this.#parts.work.look(link.parent, link.name)
-      link.way = key
-    } catch (error) {
-      this.#parts.trouble(error)
-    }
   }
 
   #compare(link: FollowedLink, after: Entry | null, source: Source | undefined): void {
@@ -147,7 +136,7 @@ export class FollowedLinks {
       const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
       if (isNews) this.#parts.work.look(parent, name)
       // That a directory was there is told: it is gone.
-    } else if (believed.kind === 'symlink' && before?.kind !== 'directory' && before !== undefined) {
+    } else if (!(believed instanceof Directory) && before !== undefined && before?.kind !== 'directory') {
       if (source === undefined) return
       const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
       if (altered === undefined) return
@@ -165,10 +154,6 @@ export class FollowedLinks {
 
   #changeOf({ parent, name }: FollowedLink, type: 'modify' | 'attrib', mask: number, source: Source): Change {
     return { type, path: this.#parts.tree.pathOf(parent, name), kind: 'symlink', mask, source }
-  }
-
-  #isPolled({ mount }: Directory): boolean {
-    return mount.usesPolling || this.#parts.inotify() === undefined
   }
 
   /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
@@ -192,7 +177,7 @@ export class FollowedLinks {
     }
     let link = links.get(name)
     if (link === undefined) {
-      link = { parent, name, target: undefined, way: '' }
+      link = { parent, name, target: undefined }
       links.set(name, link)
       this.#size++
     }
@@ -205,7 +190,7 @@ export class FollowedLinks {
     links.delete(link.name)
     if (links.size === 0) this.#links.delete(link.parent)
     this.#size--
-    this.#parts.retire(this.#watches.set(link, []))
+    this.#watches.forget(link)
   }
 
   /** Those that are gone are found when there are twice as many: until then they cost a few watches. */
@@ -215,19 +200,5 @@ export class FollowedLinks {
       for (const link of [...links.values()]) if (!this.#isThere(link)) this.#forget(link)
     }
     this.#sizeAtPrune = this.#size
-  }
-}
-
-function keyOf(watched: readonly WatchedName[]): string {
-  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
-}
-
-/** 0: there is none. */
-function watchFile(path: string, inotify: InotifyInstance): number {
-  try {
-    return inotify.add(pathOf(path), FILE_MASK | IN_MASK_ADD)
-  } catch {
-    // What cannot be watched is seen when something on its way changes.
-    return 0
   }
 }

@@ -1,0 +1,104 @@
+import type { InotifyError } from '../../errors.ts'
+import type { EventBatch } from '../../inotify/batch.ts'
+import type { Rescan } from '../diff/rescan.ts'
+import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
+import type { InotifyInstance } from '../inotify_instance.ts'
+import type { Settings } from '../options.ts'
+import type { WorkList } from '../pending/work_list.ts'
+import type { Entry } from '../scan/entry.ts'
+import type { Directory } from '../tree/directory.ts'
+import { type Hint, PathWatches, type WatchedName } from './path_watches.ts'
+import { isOutOfWatches, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
+
+/** A symlink in a tree, and what was at its end when that was looked at last. */
+export interface FollowedLink {
+  readonly parent: Directory
+  readonly name: string
+  /** null: nothing; undefined: nobody has looked. */
+  target: Entry | null | undefined
+}
+
+export interface LinkWatchesParts {
+  settings: Pick<Settings, 'backend'>
+  work: Pick<WorkList, 'look'>
+  rescan: Pick<Rescan, 'noteWatches'>
+  inotify(): InotifyInstance | undefined
+  /** Removes watches that no link needs any more, unless something else does. */
+  retire(wds: Iterable<number>): void
+}
+
+/** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look where they lead. */
+export class LinkWatches {
+  readonly #parts: LinkWatchesParts
+  readonly #watches = new PathWatches<FollowedLink>()
+  // What is watched, to see whether that has changed.
+  readonly #links = new Map<FollowedLink, string>()
+  readonly #polled = new Set<FollowedLink>()
+  // Those that have found no watch.
+  readonly #outOfWatches = new Set<FollowedLink>()
+
+  constructor(parts: LinkWatchesParts) {
+    this.#parts = parts
+  }
+
+  /** Of what a change may be told by nobody. */
+  get polled(): ReadonlySet<FollowedLink> {
+    return this.#polled
+  }
+
+  has(wd: number): boolean {
+    return this.#watches.has(wd)
+  }
+
+  collect(batch: EventBatch, start: number, end: number): Map<FollowedLink, Hint> {
+    return this.#watches.collect(batch, start, end, ABOUT_NAME | GONE)
+  }
+
+  /** Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before. */
+  watch(link: FollowedLink, way: Way, isFile: boolean): void {
+    const known = this.#links.get(link)
+    const watched = this.#watch(link, way, isFile)
+    const key = watched === undefined ? '' : keyOf(watched.watched)
+    if (watched !== undefined && known !== key) this.#parts.work.look(link.parent, link.name)
+    this.#links.set(link, key)
+    const isUnwatched = watched?.refused !== undefined && this.#parts.settings.backend === 'auto'
+    if (watched === undefined || isUnwatched) this.#polled.add(link)
+    else this.#polled.delete(link)
+  }
+
+  forget(link: FollowedLink): void {
+    this.#links.delete(link)
+    this.#polled.delete(link)
+    this.#outOfWatches.delete(link)
+    this.#parts.retire(this.#watches.set(link, []))
+  }
+
+  /** undefined: each poll looks at its end instead. */
+  #watch(link: FollowedLink, way: Way, isFile: boolean): WatchedWay | undefined {
+    const inotify = this.#parts.inotify()
+    if (inotify === undefined || link.parent.mount.usesPolling) {
+      this.#parts.retire(this.#watches.set(link, []))
+      return undefined
+    }
+    const file = isFile ? watchFile(way.realPath, inotify) : undefined
+    const own = typeof file === 'number' ? file : 0
+    const { watched, refused = typeof file === 'object' ? file : undefined } = watchWays(way, true, inotify)
+    this.#parts.retire(this.#watches.set(link, watched, own))
+    this.#noteShortage(link, refused)
+    return { watched, refused }
+  }
+
+  /** It ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
+  #noteShortage(link: FollowedLink, refused: InotifyError | undefined): void {
+    const { rescan } = this.#parts
+    if (refused !== undefined && isOutOfWatches(refused)) {
+      if (!this.#outOfWatches.has(link)) rescan.noteWatches({ outOfWatches: refused, hasAdded: false })
+      this.#outOfWatches.add(link)
+    } else if (this.#outOfWatches.delete(link) && this.#outOfWatches.size === 0)
+      rescan.noteWatches({ outOfWatches: undefined, hasAdded: true })
+  }
+}
+
+function keyOf(watched: readonly WatchedName[]): string {
+  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
+}
