@@ -172,6 +172,7 @@ export class Engine {
       rescan,
       looker,
       inotify: () => this.#inotify?.inotify,
+      choose: (path) => attacher.chooseBelow(path),
     })
     const mountWatch = system.watchMounts((points) => {
       const looked = queue.run(() => submounts.look(points))

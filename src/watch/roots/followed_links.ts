@@ -117,7 +117,7 @@ export class FollowedLinks {
     const ways = await Promise.all(
       links.map(async (link) => {
         const way = await wayOf(tree.pathOf(link.parent, link.name), system)
-        this.#watches.watch(link, way, !(this.#believed(link) instanceof Directory))
+        await this.#watches.watch(link, way, !(this.#believed(link) instanceof Directory))
         return way
       }),
     )

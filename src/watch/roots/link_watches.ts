@@ -1,5 +1,7 @@
+import { dirname } from 'node:path'
 import type { InotifyError } from '../../errors.ts'
 import type { EventBatch } from '../../inotify/batch.ts'
+import type { Choice } from '../../mounts/filesystems.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
@@ -23,16 +25,25 @@ export interface LinkWatchesParts {
   work: Pick<WorkList, 'look'>
   rescan: Pick<Rescan, 'noteWatches'>
   inotify(): InotifyInstance | undefined
+  /** The source for what is at this path, a key; or why it is not to be watched. */
+  choose(path: string): Promise<Choice | { refused: Error }>
   /** Removes watches that no link needs any more, unless something else does. */
   retire(wds: Iterable<number>): void
+}
+
+interface WatchedLink {
+  /** What it leads over, and whether a part of that lies where events do not tell of all changes. */
+  readonly route: string
+  readonly isSilent: boolean
+  /** What is watched, to see whether that has changed. */
+  way: string
 }
 
 /** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look where they lead. */
 export class LinkWatches {
   readonly #parts: LinkWatchesParts
   readonly #watches = new PathWatches<FollowedLink>()
-  // What is watched, to see whether that has changed.
-  readonly #links = new Map<FollowedLink, string>()
+  readonly #links = new Map<FollowedLink, WatchedLink>()
   readonly #polled = new Set<FollowedLink>()
   // Those that have found no watch.
   readonly #outOfWatches = new Set<FollowedLink>()
@@ -55,14 +66,16 @@ export class LinkWatches {
   }
 
   /** Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before. */
-  watch(link: FollowedLink, way: Way, isFile: boolean): void {
+  async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
     const known = this.#links.get(link)
     const watched = this.#watch(link, way, isFile)
+    const route = [way.realPath, ...way.links.map(({ path }) => path)].join('\0')
+    const isSilent = known?.route === route ? known.isSilent : await this.#isSilent(link, way)
     const key = watched === undefined ? '' : keyOf(watched.watched)
-    if (watched !== undefined && known !== key) this.#parts.work.look(link.parent, link.name)
-    this.#links.set(link, key)
+    if (watched !== undefined && known?.way !== key) this.#parts.work.look(link.parent, link.name)
+    this.#links.set(link, { route, isSilent, way: key })
     const isUnwatched = watched?.refused !== undefined && this.#parts.settings.backend === 'auto'
-    if (watched === undefined || isUnwatched) this.#polled.add(link)
+    if (watched === undefined || isSilent || isUnwatched) this.#polled.add(link)
     else this.#polled.delete(link)
   }
 
@@ -96,6 +109,24 @@ export class LinkWatches {
       this.#outOfWatches.add(link)
     } else if (this.#outOfWatches.delete(link) && this.#outOfWatches.size === 0)
       rescan.noteWatches({ outOfWatches: undefined, hasAdded: true })
+  }
+
+  /** Whether a link on its way, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
+  async #isSilent({ parent }: FollowedLink, { realPath, links }: Way): Promise<boolean> {
+    if (parent.mount.usesPolling) return true
+    const [, ...others] = links
+    const choices = await Promise.all([
+      this.#choose(realPath),
+      ...others.map(({ path }) => this.#choose(dirname(path))),
+    ])
+    return choices.some(
+      (choice) => choice !== undefined && 'backend' in choice && choice.backend !== 'inotify',
+    )
+  }
+
+  async #choose(path: string): Promise<Choice | { refused: Error } | undefined> {
+    const choice = await this.#parts.choose(path).catch(() => undefined)
+    return choice === undefined && path !== '/' ? await this.#choose(dirname(path)) : choice
   }
 }
 
