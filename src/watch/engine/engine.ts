@@ -381,7 +381,8 @@ export class Engine {
     try {
       for (let i = 0; i < MOST_ROUNDS && !work.isEmpty; i++) {
         await this.#events.list()
-        await this.#links.follow(work.takeLinks())
+        const { links, since } = work.takeLinks()
+        await this.#links.follow(links, since)
       }
     } catch (error) {
       if (!this.#closed) this.#listener.trouble(error)

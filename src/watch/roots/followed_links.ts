@@ -7,6 +7,7 @@ import {
   IN_MODIFY,
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Looker } from '../diff/looker.ts'
 import { ABOUT_NAME } from '../events/watch_mask.ts'
 import type { NamesOf, WorkList } from '../pending/work_list.ts'
@@ -56,12 +57,16 @@ export class FollowedLinks {
     return this.#watches.polled.size > 0
   }
 
-  /** Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more. */
-  async follow(names: NamesOf): Promise<void> {
+  /**
+   * Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more.
+   *
+   * @param since ms since the epoch: what was done from then on to a file to which a link leads that is new is to be told
+   */
+  async follow(names: NamesOf, since: number): Promise<void> {
     this.#prune()
     const links = [...names].flatMap(([parent, some]) => [...some].map((name) => this.#link(parent, name)))
     const there = links.filter((link) => this.#isThere(link))
-    await this.#lookUnlessShort(there, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
+    await this.#lookUnlessShort(there, since, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
   }
 
   /** What the events say is a hint to look. */
@@ -79,7 +84,7 @@ export class FollowedLinks {
       }
     }
     // What was told is not found again; unless nobody can look now, and it is told twice.
-    await this.#lookUnlessShort(written, undefined)
+    await this.#lookUnlessShort(written, Number.POSITIVE_INFINITY, undefined)
   }
 
   /** Looks at those of whose way no event tells. */
@@ -87,7 +92,7 @@ export class FollowedLinks {
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
     const links = [...this.#watches.polled]
     for (let i = 0; i < links.length; i += AT_ONCE)
-      await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
+      await this.#look(links.slice(i, i + AT_ONCE), Number.POSITIVE_INFINITY, () => 'poll')
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links) if (!this.#isAsBelieved(link)) this.#parts.work.look(link.parent, link.name)
   }
@@ -95,22 +100,24 @@ export class FollowedLinks {
   /** Those that nobody can look at for now are to be followed again. */
   async #lookUnlessShort(
     links: readonly FollowedLink[],
+    since: number,
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
     const { work, shortage } = this.#parts
     for (let i = 0; i < links.length; i += AT_ONCE) {
       const some = links.slice(i, i + AT_ONCE)
       const done = await shortage.unless(this, async () => {
-        await this.#look(some, sourceOf)
+        await this.#look(some, since, sourceOf)
         return true
       })
-      if (!done) for (const { parent, name } of some) work.follow(parent, name)
+      if (!done) for (const { parent, name } of some) work.follow(parent, name, since)
     }
   }
 
   /** @param sourceOf undefined: nothing is told of what is at their ends */
   async #look(
     links: readonly FollowedLink[],
+    since: number,
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
     const { system, tree, looker } = this.#parts
@@ -123,10 +130,11 @@ export class FollowedLinks {
     )
     // Behind the watches, so that nothing falls between the two.
     const targets = await looker.stat(ways.map(({ realPath }) => realPath))
-    for (const [i, link] of links.entries()) this.#compare(link, targets[i] ?? null, sourceOf?.(link.parent))
+    for (const [i, link] of links.entries())
+      this.#compare(link, targets[i] ?? null, since, sourceOf?.(link.parent))
   }
 
-  #compare(link: FollowedLink, after: Entry | null, source: Source | undefined): void {
+  #compare(link: FollowedLink, after: Entry | null, since: number, source: Source | undefined): void {
     const { parent, name, target: before } = link
     link.target = after
     const believed = this.#believed(link)
@@ -135,10 +143,8 @@ export class FollowedLinks {
       // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
       const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
       if (isNews) this.#parts.work.look(parent, name)
-      // That a directory was there is told: it is gone.
-    } else if (!(believed instanceof Directory) && before !== undefined && before?.kind !== 'directory') {
-      if (source === undefined) return
-      const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
+    } else if (!(believed instanceof Directory) && source !== undefined) {
+      const altered = alterationOf(before, after, since)
       if (altered === undefined) return
       this.#parts.report([this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source)])
     }
@@ -201,4 +207,15 @@ export class FollowedLinks {
     }
     this.#sizeAtPrune = this.#size
   }
+}
+
+/**
+ * What has become of the file at a link's end. Where none was seen before, as of a link that is new or led to a directory: whether it was changed
+ * since the link was told, before anybody looked. By its ctime, and rather once too often.
+ */
+function alterationOf(before: FollowedLink['target'], after: Entry | null, since: number) {
+  if (before === undefined || before?.kind === 'directory')
+    return after?.stat !== undefined && after.stat.ctimeMs >= since - CLOCK_SLACK_MS ? 'modify' : undefined
+  if (before === null || after === null) return before === after ? undefined : 'modify'
+  return alteration(before, after, 0)
 }

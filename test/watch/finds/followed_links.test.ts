@@ -16,8 +16,8 @@ import type { Kind } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
-import { story, watching } from '../support.ts'
-import { losing } from './losing.ts'
+import { inWords, story, watching } from '../support.ts'
+import { losing, untilPast } from './losing.ts'
 
 const NEVER = 1_000_000
 
@@ -361,5 +361,31 @@ describe.each(['inotify', 'poll'] as const)(
     test('do not differ where it leads to the root, which has no name', async () => {
       expect(await looksOf('/')).toBe(backend === 'poll' ? 5 : 0)
     })
+  },
+)
+
+test.each(['inotify', 'poll'] as const)(
+  '%s: a file is written when a link to it has been told, and nobody has looked where it leads',
+  async (backend) => {
+    const base = scratch()
+    const at = (path: string) => join(base, path)
+    mkdirSync(at('tree'))
+    for (const name of ['key', 'other']) writeFileSync(at(name), '')
+    await untilPast(at('other'))
+    let isWritten = false
+    const followSymlinks: typeof linux.followSymlinks = async (path) => {
+      if (path === at('tree/l') && !isWritten) {
+        isWritten = true
+        appendFileSync(at('key'), 'x')
+      }
+      return await linux.followSymlinks(path)
+    }
+    const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
+    const { told } = await watching(at('tree'), options, { followSymlinks })
+    symlinkSync('../other', at('tree/m'))
+    symlinkSync('../key', at('tree/l'))
+    const lines = (await told()).map((change) => inWords(change, at('tree')))
+    expect(isWritten).toBe(true)
+    expect(lines.toSorted()).toEqual(['create symlink l', 'create symlink m', 'modify symlink l'])
   },
 )
