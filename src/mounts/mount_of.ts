@@ -8,17 +8,17 @@ import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './m
 import { asStatxError, statxError } from './syscalls/statx_error.ts'
 
 /** Finds the mount of an existing path, symlinks followed. */
-export type MountLookup = (path: string) => Mount
+export type MountLookup = (path: string | Buffer) => Mount
 
 /** What a lookup asks of the system. */
 export interface MountSystem {
   /** As the addon's: the id, 0 if the kernel does not say, or a negative errno. */
-  mountId(path: string): number
+  mountId(path: string | Buffer): number
   /** The text of /proc/self/mountinfo. */
   readMountinfo(): string
-  realPath(path: string): string
+  realPath(path: string | Buffer): string
   /** f_type of statfs(2). */
-  fType(path: string): number | bigint
+  fType(path: string | Buffer): number | bigint
 }
 
 const linux: MountSystem = {
@@ -53,7 +53,7 @@ export function isMountPoint(path: string): boolean {
 }
 
 /** {@link mountOf} on a given system. */
-export function findMount(path: string, system: MountSystem): Mount {
+export function findMount(path: string | Buffer, system: MountSystem): Mount {
   const id = mountIdOf(path, system)
   const row = id > 0 ? rowById(id, system) : mountAt(parseMountinfo(textOf(system)), realPathOf(path, system))
   return row === undefined
@@ -101,18 +101,18 @@ export function mountByMagic(id: number, fType: number | bigint): Mount {
  */
 const NO_STATX = new Set([-constants.errno.ENOSYS, -constants.errno.EPERM])
 
-function mountIdOf(path: string, system: MountSystem): number {
+function mountIdOf(path: string | Buffer, system: MountSystem): number {
   const id = system.mountId(path)
   if (id >= 0) return id
   if (NO_STATX.has(id)) return 0
   throw statxError(-id, path)
 }
 
-function realPathOf(path: string, system: MountSystem): string {
+function realPathOf(path: string | Buffer, system: MountSystem): string {
   return asStatx(path, () => system.realPath(path))
 }
 
-function asStatx<T>(path: string, call: () => T): T {
+function asStatx<T>(path: string | Buffer, call: () => T): T {
   try {
     return call()
   } catch (error) {

@@ -1,8 +1,7 @@
 import { type Backend, type Choice, chooseBackend } from './filesystems.ts'
-import type { MountLookup } from './mount_of.ts'
 import { mountOf } from './mount_of.ts'
 import type { Mount } from './mountinfo.ts'
-import { followSymlinks } from './syscalls/symlinks.ts'
+import { followSymlinks, type Resolved } from './syscalls/symlinks.ts'
 
 /** The mounts on the way to what a path stands for. */
 export interface MountsOnPath {
@@ -16,9 +15,13 @@ export interface MountsOnPath {
 }
 
 /** Follows an existing path. Rejects with InotifyError, syscall 'statx', if it cannot be followed. */
-export async function mountsOnPath(path: string, lookup: MountLookup): Promise<MountsOnPath> {
+export async function mountsOnPath(
+  path: string,
+  lookup: (path: string) => Mount,
+  follow: (path: string) => Promise<Resolved> = followSymlinks,
+): Promise<MountsOnPath> {
   const mount = lookup(path)
-  const { realPath, linkDirectories } = await followSymlinks(path)
+  const { realPath, linkDirectories } = await follow(path)
   const hops = linkDirectories.map(lookup).filter((hop, i, hops) => i === 0 || !isSame(hops[i - 1], hop))
   return { realPath, hops, mount, all: distinct([...hops, mount]) }
 }
@@ -36,8 +39,12 @@ export function chooseAmong(mounts: readonly Mount[]): Choice {
 }
 
 /** The source for an existing path. Rejects as {@link mountsOnPath}. */
-export async function chooseForPath(path: string): Promise<Choice> {
-  return chooseAmong((await mountsOnPath(path, mountOf)).all)
+export async function chooseForPath(
+  path: string,
+  lookup: (path: string) => Mount = mountOf,
+  follow: (path: string) => Promise<Resolved> = followSymlinks,
+): Promise<Choice> {
+  return chooseAmong((await mountsOnPath(path, lookup, follow)).all)
 }
 
 /** Each once. */

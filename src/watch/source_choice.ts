@@ -1,6 +1,7 @@
 import { InotifyError } from '../errors.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import type { Settings } from './options.ts'
+import { textOf } from './report/name_key.ts'
 import type { WatchSystem } from './system.ts'
 
 /** Which source tells of what lies on a mount: the one that was asked for, or the one that the mount's type calls for. */
@@ -28,11 +29,11 @@ export class SourceChoice {
     }
   }
 
-  /** The source for what is mounted below a root, or a link there leads to; it may be no place for files. Rejects likewise. */
+  /** The source for what is at this path, a key, below a root, or where a link there leads; it may be no place for files. Rejects likewise. */
   async chooseBelow(path: string): Promise<Choice | { refused: Error }> {
     const type = await this.#system.pseudoType(path)
     if (type === undefined) return await this.choose(path)
     const hint = `${type} tells of no changes; watch it as a root of its own to have it polled`
-    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path, hint }) }
+    return { refused: new InotifyError({ errno: 'ENOTSUP', syscall: 'watch', path: textOf(path), hint }) }
   }
 }

@@ -10,7 +10,7 @@ import type { Walker } from './scan/walker.ts'
 export type TreeWalker = Pick<Walker, keyof Walker>
 
 /**
- * All that `watch()` asks of the world, but for what it asks about roots that are files. Linux is one (linux.ts); another is simulated,
+ * All that `watch()` asks of the world, but for what it asks about roots that are files. Paths are keys: see name_key.ts. Linux is one (linux.ts); another is simulated,
  * where every order in which things can happen is played.
  */
 export interface WatchSystem {

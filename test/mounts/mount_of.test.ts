@@ -70,7 +70,7 @@ describe('findMount', () => {
     const fake = system({
       mountId: () => -errno,
       readMountinfo: () => tableText('wsl2'),
-      realPath: (path) => path,
+      realPath: String,
     })
     expect(findMount('/mnt/c', fake).type).toBe('9p')
   })
@@ -95,7 +95,7 @@ describe('findMount', () => {
     ['cannot be read', () => failWith('EACCES', -13)],
     ['has no row for the path', () => row(2, '/proc', 'x')],
   ])('takes f_type when the table %s', (_, readMountinfo) => {
-    const fake = system({ mountId: () => 0, readMountinfo, realPath: (path) => path, fType: () => 0x6969n })
+    const fake = system({ mountId: () => 0, readMountinfo, realPath: String, fType: () => 0x6969n })
     expect(findMount('/srv', fake)).toMatchObject({ id: 0, type: 'nfs' })
     expect(findMount('/srv', { ...fake, fType: () => 1 }).type).toBe('unknown')
   })

@@ -12,7 +12,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
 ])
 
 /** A path that cannot be reached, in the shape of statx(2)'s failure. */
-export function statxError(errno: number, path: string, hint = hintOfStatx(errno)): InotifyError {
+export function statxError(errno: number, path: string | Buffer, hint = hintOfStatx(errno)): InotifyError {
   return new InotifyError({ errno, syscall: 'statx', path, hint })
 }
 
@@ -25,7 +25,7 @@ export function hintOfStatx(errno: number): string {
  * Of an error of node:fs the same: the caller asked about a path, and need not know which of several calls
  * met the obstacle. Any other error is given back as it is.
  */
-export function asStatxError(error: unknown, path: string): unknown {
+export function asStatxError(error: unknown, path: string | Buffer): unknown {
   const errno = errnoOf(error)
   return errno === undefined ? error : statxError(errno, path)
 }

@@ -28,8 +28,7 @@ const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\
  */
 export async function followSymlinks(path: string, readLink: ReadLink = linkTarget): Promise<Resolved> {
   // As a rule there are none, and one call says so. What it fails with, the slow way tells as well.
-  const isOurs = readLink === linkTarget || readLink === linkTargetIfAny
-  if (isOurs && (await realpath(path).catch(() => undefined)) === path)
+  if (readLink === linkTarget && (await realpath(path).catch(() => undefined)) === path)
     return { realPath: path, linkDirectories: [], links: [] }
   const pending = components(resolve(path))
   const linkDirectories: string[] = []
@@ -59,14 +58,14 @@ function components(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-/** Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads. */
-export async function linkTargetIfAny(entry: string): Promise<string | undefined> {
-  return await readlink(entry).catch(() => undefined)
-}
-
-async function linkTarget(entry: string, path: string): Promise<string | undefined> {
+/** What readlink(2) says, or `read` in its place. */
+export async function linkTarget(
+  entry: string,
+  path: string,
+  read: (entry: string) => Promise<string> = readlink,
+): Promise<string | undefined> {
   try {
-    return await readlink(entry)
+    return await read(entry)
   } catch (error) {
     // EINVAL: it exists and is none (readlink(2)).
     if (errnoOf(error) === constants.errno.EINVAL) return undefined

@@ -1,6 +1,8 @@
 import { basename, dirname } from 'node:path'
 import type { WatchingSource } from '../inotify_instance.ts'
 import type { Questions } from '../pending/recheck_queue.ts'
+import { textOf } from '../report/name_key.ts'
+import { openError } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
@@ -78,13 +80,19 @@ export class Looker {
     return found
   }
 
-  /** What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen. */
+  /** What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen. Rejects if something is short. */
   async stat(realPaths: readonly string[]): Promise<Array<Entry | null>> {
     const found: Array<Entry | null> = realPaths.map(() => null)
-    const requests = realPaths.map((path) => ({ root: dirname(path), rel: '', names: [basename(path)] }))
+    // The root has no name in what it lies in.
+    const namesOf = (path: string) => (path === '/' ? [] : [basename(path)])
+    const requests = realPaths.map((path) => ({ root: dirname(path), rel: '', names: namesOf(path) }))
     await this.#parts.walker.walk(requests, (listing) => {
-      const name = basename(realPaths[listing.id] as string)
-      if (listing.error === 0) found[listing.id] = listing.entries().get(name) ?? null
+      const { id, error, ino, isShort } = listing
+      const path = realPaths[id] as string
+      const [name] = namesOf(path)
+      if (isShort) throw openError(error, textOf(path))
+      if (error !== 0) return
+      found[id] = name === undefined ? { kind: 'directory', ino } : (listing.entries().get(name) ?? null)
     })
     return found
   }

@@ -328,7 +328,9 @@ class Reconciliation {
     // Found by a poll, which adds no watch.
     if (isUnwatched(match)) this.#pending.work.list(match)
     for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
-    for (const name of found.links ?? []) this.#pending.work.follow(match, name)
+    // Before the first listing is there, nobody believes to know what is at their ends.
+    const since = this.#options.baseline ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
+    for (const name of found.links ?? []) this.#pending.work.follow(match, name, since)
   }
 
   /** An event may be older than what was listed: with its base, all that is new in a mount. */

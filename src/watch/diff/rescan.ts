@@ -202,12 +202,12 @@ export class Rescan {
   #conclude(pieces: readonly Reconciled[]): void {
     for (const { status } of pieces) {
       if (status.shortage !== undefined) this.#parts.reporter.trouble(status.shortage)
-      this.#tellOutOfWatches(status)
+      this.noteWatches(status)
     }
   }
 
-  /** A shortage concerns many directories, and those that come later too: it is told once, until a watch could be had again. */
-  #tellOutOfWatches({ outOfWatches, hasAdded }: WatchStatus): void {
+  /** A shortage concerns many directories and links, and those that come later too: it is told once, until a watch could be had again. */
+  noteWatches({ outOfWatches, hasAdded }: Pick<WatchStatus, 'outOfWatches' | 'hasAdded'>): void {
     if (outOfWatches === undefined) {
       if (hasAdded) this.#isOutOfWatches = false
       return

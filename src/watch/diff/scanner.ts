@@ -2,6 +2,7 @@ import { debuglog } from 'node:util'
 import type { Clock } from '../clock.ts'
 import type { WatchingSource } from '../inotify_instance.ts'
 import { textOf } from '../report/name_key.ts'
+import { openError } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import type { Listing, Taker } from '../scan/listing.ts'
@@ -252,7 +253,7 @@ export class Scanner {
       return { ...target, mount: known.mount, isBase: true, requested: known }
     const { sourceChoice } = this.#parts
     const refuse = (error: Error) => ({ refused: error })
-    const choice = await sourceChoice.chooseBelow(textOf(found.path)).catch(refuse)
+    const choice = await sourceChoice.chooseBelow(found.path).catch(refuse)
     if ('refused' in choice) {
       trace('%s: not watched: %s', found.path, choice.refused)
       snapshot.refuse(parent, { name, ino: listing.ino, error: choice.refused })
@@ -266,7 +267,9 @@ export class Scanner {
   async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
     const requests = links.map(([at, name]) => ({ root: at.pathTo(name), rel: '', names: [] }))
     const ends: Array<Pick<Listing, 'ino' | 'mountId'>> = []
-    await this.#parts.walker.walk(requests, ({ id, error, ino, mountId }) => {
+    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
+      // That says nothing of where it leads.
+      if (isShort) throw openError(error, textOf(requests[id]?.root ?? ''))
       if (error === 0) ends[id] = { ino, mountId }
     })
     const targets: ScanTarget[] = []
@@ -281,7 +284,7 @@ export class Scanner {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
-      const choice = await this.#parts.sourceChoice.chooseBelow(textOf(place.root)).catch(() => undefined)
+      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,

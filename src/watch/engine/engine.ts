@@ -192,7 +192,8 @@ export class Engine implements InotifyListener {
     try {
       for (let i = 0; i < MOST_ROUNDS && !work.isEmpty; i++) {
         await events.list()
-        await links.follow(work.takeLinks())
+        const { links: seen, since } = work.takeLinks()
+        await links.follow(seen, since)
       }
     } catch (error) {
       reporter.trouble(error)

@@ -11,11 +11,13 @@ import { Pending } from '../pending/pending.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
 import { Poller } from '../poll/poller.ts'
 import { Reporter, type WatchListener } from '../report/reporter.ts'
+import { Shortage } from '../report/shortage.ts'
 import { Attacher } from '../roots/attach.ts'
 import { Coverings } from '../roots/covering.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
-import { type FollowedLink, FollowedLinks } from '../roots/followed_links.ts'
+import { FollowedLinks } from '../roots/followed_links.ts'
+import type { FollowedLink } from '../roots/link_watches.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootForest } from '../roots/root_forest.ts'
@@ -62,7 +64,8 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   const rescan = new Rescan({ settings, system, rules, tree, pending, inotify, sourceChoice, reporter })
   const { looker } = rescan
   const translator = new Translator(tree, rules, pending)
-  const events = new EventHandler({ tree, translator, rescan, looker, rules, pending, reporter })
+  const shortage = new Shortage(reporter)
+  const events = new EventHandler({ tree, translator, rescan, looker, rules, pending, reporter, shortage })
 
   const coverings = new Coverings({ tree, rules, byPath })
   const forest = new RootForest({
@@ -80,11 +83,14 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     system,
     tree,
     pending,
+    sourceChoice,
+    rescan,
     looker,
     inotify,
     ways: linkWays,
     watches,
     reporter,
+    shortage,
   })
   const attacher = new Attacher({
     settings,

@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_DELETE, IN_ISDIR, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
-import { keyOf } from '../report/name_key.ts'
+import { keyAt } from '../report/name_key.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
 /**
@@ -31,8 +31,7 @@ export class BatchView {
     this.#next = new Int32Array(end - start)
     this.#keepsStat = keepsStat
     for (let i = start; i < end; i++) {
-      let name = batch.name(i)
-      if (name.includes('\ufffd')) name = keyOf(batch.nameBytes(i))
+      const name = keyAt(batch, i)
       this.#names.push(name)
       if (name === '') continue
       if (batch.mask(i) & ABOUT_NAME) this.#addAboutName(i, name)

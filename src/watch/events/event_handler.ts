@@ -5,7 +5,7 @@ import type { Look, Rescan } from '../diff/rescan.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isShortage } from '../report/watch_error.ts'
+import type { Shortage } from '../report/shortage.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
@@ -23,7 +23,8 @@ export interface EventHandlerParts {
   looker: Pick<Looker, 'look' | 'lookAt'>
   rules: Rules
   pending: Pending
-  reporter: Pick<Reporter, 'report' | 'trouble'>
+  reporter: Pick<Reporter, 'report'>
+  shortage: Shortage
 }
 
 /** By wd. */
@@ -54,8 +55,6 @@ export class EventHandler {
   eventNames: Map<Directory, Set<string>> | undefined
   // From the first event of an exchange on of which the rest is still to be read: as if it had not been read.
   #unfinished: BatchSlice | undefined
-  // That something is short has been said.
-  #isShort = false
   /** Whether there have been any since the last {@link hold}. */
   isActive = false
 
@@ -145,8 +144,9 @@ export class EventHandler {
   }
 
   async #look(open: Names): Promise<StatResults> {
-    const seen = open.size === 0 ? undefined : await this.#unlessShort(() => this.#parts.looker.look(open))
-    return seen ?? new Map()
+    const { looker, shortage } = this.#parts
+    if (open.size === 0) return new Map()
+    return (await shortage.unless(this, () => looker.look(open))) ?? new Map()
   }
 
   #beginOfUnfinished(index: BatchView, looks: StatResults): number | undefined {
@@ -200,11 +200,11 @@ export class EventHandler {
    * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { pending, rescan, looker, tree } = this.#parts
+    const { pending, rescan, looker, tree, shortage } = this.#parts
     const { rechecks, moves } = pending
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
-    const seen = await this.#unlessShort(() => looker.lookAt(questions))
+    const seen = await shortage.unless(this, () => looker.lookAt(questions))
     if (seen === undefined) {
       rechecks.abort(questions)
       return undefined
@@ -228,7 +228,11 @@ export class EventHandler {
         } else if (listing.isShort) rechecks.renew(directory, names)
       }
       for (const look of found) this.#keepWhatIsBack(look)
-      await rescan.takeIn(found)
+      const isTaken = await shortage.unless(this, async () => {
+        await rescan.takeIn(found)
+        return true
+      })
+      if (!isTaken) for (const { directory, names } of found) rechecks.renew(directory, names)
       await this.list()
     }
   }
@@ -262,23 +266,9 @@ export class EventHandler {
     for (const each of [...moved, ...scans.all]) if (each instanceof Directory) rechecks.addAll(each)
   }
 
-  /** Nothing is found, and all stays as it was, while there is no thread or descriptor to look with. */
-  async #unlessShort<T>(look: () => Promise<T>): Promise<T | undefined> {
-    try {
-      const found = await look()
-      this.#isShort = false
-      return found
-    } catch (error) {
-      if (!isShortage(error)) throw error
-      if (!this.#isShort) this.#parts.reporter.trouble(error)
-      this.#isShort = true
-      return undefined
-    }
-  }
-
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, pending, rescan } = this.#parts
+    const { tree, pending, rescan, shortage } = this.#parts
     const { work, moves } = pending
     if (work.isEmpty) return
     // What is on its way is listed where it arrives.
@@ -286,7 +276,7 @@ export class EventHandler {
     for (const directory of directories) if (!tree.isAttached(directory)) directories.delete(directory)
     for (const directory of names.keys()) if (!tree.isAttached(directory)) names.delete(directory)
     if (directories.size === 0 && names.size === 0) return
-    const done = await this.#unlessShort(async () => {
+    const done = await shortage.unless(this, async () => {
       await rescan.list([...directories], names)
       return true
     })

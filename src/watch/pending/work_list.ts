@@ -8,6 +8,7 @@ export class WorkList {
   #directories = new Set<Directory>()
   #names: NamesOf = new Map()
   #links: NamesOf = new Map()
+  #since = Number.POSITIVE_INFINITY
 
   get isEmpty(): boolean {
     return this.#directories.size === 0 && this.#names.size === 0 && this.#links.size === 0
@@ -23,15 +24,22 @@ export class WorkList {
     put(this.#names, directory, name)
   }
 
-  /** A symlink was seen, and where it leads: its way is to be watched. */
-  follow(directory: Directory, name: string): void {
+  /**
+   * A symlink was seen, and where it leads: its way is to be watched.
+   *
+   * @param since ms since the epoch: what is done to a file at its end from then on is to be told
+   */
+  follow(directory: Directory, name: string, since: number): void {
     put(this.#links, directory, name)
+    this.#since = Math.min(this.#since, since)
   }
 
-  takeLinks(): NamesOf {
-    const links = this.#links
+  /** `since`: for all of them. */
+  takeLinks(): { links: NamesOf; since: number } {
+    const taken = { links: this.#links, since: this.#since }
     this.#links = new Map()
-    return links
+    this.#since = Number.POSITIVE_INFINITY
+    return taken
   }
 
   /** What there is to be done now; what has to wait stays. */

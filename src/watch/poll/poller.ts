@@ -74,8 +74,9 @@ export class Poller {
 
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    for (const root of this.#parts.forest.standing()) if (!root.isPresent || isPolled(root)) return true
-    return false
+    const { forest, links } = this.#parts
+    for (const root of forest.standing()) if (!root.isPresent || isPolled(root)) return true
+    return links.arePolled
   }
 
   /**

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { EventBatch } from '../../inotify/batch.ts'
 
 /**
  * The key of a name: its text or, where its bytes are no UTF-8, a string that no other name has. Each byte above 0x7f of such a name
@@ -10,6 +11,19 @@ export function keyOf(bytes: Buffer): string {
   return Buffer.from(bytes)
     .toString('latin1')
     .replace(/[\x80-\xff]/g, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)))
+}
+
+/** {@link keyOf} of the name of an event. */
+export function keyAt(batch: Pick<EventBatch, 'name' | 'nameBytes'>, i: number): string {
+  const name = batch.name(i)
+  return name.includes('\ufffd') ? keyOf(batch.nameBytes(i)) : name
+}
+
+/** A path of which each component is a key: {@link pathOf} of it has these bytes. */
+export function keysOf(path: Buffer): string {
+  if (isUtf8(path)) return path.toString()
+  const names = path.toString('latin1').split('/')
+  return names.map((name) => keyOf(Buffer.from(name, 'latin1'))).join('/')
 }
 
 /** The exact bytes of the name, or the text that stands for them. */

@@ -163,11 +163,9 @@ export class Attacher {
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     const way = await wayOf(root.path, system)
-    try {
-      this.#parts.watches.retire(this.#parts.ways.set(root, watchWays(way, false, inotify)))
-    } catch (error) {
-      trace('%s: %s', root.path, error)
-    }
+    const { watched, refused } = watchWays(way, false, inotify)
+    this.#parts.watches.retire(this.#parts.ways.set(root, watched))
+    if (refused !== undefined) trace('%s: %s', root.path, refused)
   }
 
   /** A file, which is compared with what it was before it was lost. */

@@ -1,19 +1,16 @@
-import { IN_MASK_ADD } from '../../inotify/constants.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
-import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
+import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { InotifyInstance } from '../inotify_instance.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isAbsence } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { Coverings } from './covering.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { watchWays, wayOf } from './ways.ts'
+import { isOutOfWatches, watchFile, watchWays, wayOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -115,20 +112,17 @@ export class FileRoots {
   }
 
   async #watch(file: FileRoot): Promise<void> {
-    const inotify = this.#parts.inotify.instance
-    if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) return
     const { system, ways, watches } = this.#parts
-    const watched = watchWays(await wayOf(file.path, system), true, inotify)
-    watches.retire(ways.set(file, watched, watchFile(file.path, inotify)))
-  }
-}
-
-/** 0: there is none. What is a directory by now may be that of a tree: its mask stays. */
-function watchFile(path: string, inotify: InotifyInstance): number {
-  try {
-    return inotify.add(path, FILE_MASK | IN_MASK_ADD)
-  } catch (error) {
-    if (isAbsence(error)) return 0
-    throw error
+    const inotify = this.#parts.inotify.instance
+    if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) {
+      watches.retire(ways.set(file, []))
+      return
+    }
+    const { watched, refused } = watchWays(await wayOf(file.path, system), true, inotify)
+    const own = watchFile(file.path, inotify)
+    // Whatever was refused: those that were added are known, and go with the file.
+    watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
+    if (typeof own === 'object') throw own
+    if (refused !== undefined && isOutOfWatches(refused)) throw refused
   }
 }

@@ -4,47 +4,31 @@ import {
   IN_CLOSE_WRITE,
   IN_DELETE_SELF,
   IN_IGNORED,
-  IN_MASK_ADD,
   IN_MODIFY,
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Looker } from '../diff/looker.ts'
-import type { InotifySource } from '../events/inotify_source.ts'
-import { ABOUT_NAME, FILE_MASK, GONE } from '../events/watch_mask.ts'
-import type { WatchRelease } from '../events/watch_release.ts'
-import type { InotifyInstance } from '../inotify_instance.ts'
+import { ABOUT_NAME } from '../events/watch_mask.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { NamesOf } from '../pending/work_list.ts'
 import type { Change, Source } from '../report/change.ts'
-import { textOf } from '../report/name_key.ts'
 import type { Reporter } from '../report/reporter.ts'
+import type { Shortage } from '../report/shortage.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { PathWatches, WatchedName } from './path_watches.ts'
-import { watchWays, wayOf } from './ways.ts'
+import { type FollowedLink, LinkWatches, type LinkWatchesParts } from './link_watches.ts'
+import { wayOf } from './ways.ts'
 
-export interface FollowedLinksParts {
+export interface FollowedLinksParts extends LinkWatchesParts {
   system: Pick<WatchSystem, 'followSymlinks'>
   tree: Tree
   pending: Pick<Pending, 'work'>
   looker: Pick<Looker, 'stat'>
-  inotify: Pick<InotifySource, 'instance'>
-  /** What tells that a link may lead elsewhere: see ways.ts. */
-  ways: PathWatches<FollowedLink>
-  watches: WatchRelease
-  reporter: Reporter
-}
-
-/** A symlink in a tree, and what was at its end when that was looked at last. */
-export interface FollowedLink {
-  readonly parent: Directory
-  readonly name: string
-  /** null: nothing; undefined: nobody has looked. */
-  target: Entry | null | undefined
-  /** What is watched, to see whether that has changed. */
-  way: string
+  reporter: Pick<Reporter, 'report'>
+  shortage: Shortage
 }
 
 const AT_ONCE = 64
@@ -56,34 +40,38 @@ const AT_ONCE = 64
  */
 export class FollowedLinks {
   readonly #parts: FollowedLinksParts
+  readonly #watches: LinkWatches
   readonly #links = new Map<Directory, Map<string, FollowedLink>>()
   #size = 0
   #sizeAtPrune = 0
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
+    this.#watches = new LinkWatches(parts)
   }
 
-  /** Whether there are some whose way nobody tells of. */
+  /** Whether there are some whose way nobody tells of, or not all. */
   get arePolled(): boolean {
-    for (const parent of this.#links.keys()) if (this.#isPolled(parent)) return true
-    return false
+    return this.#watches.polled.size > 0
   }
 
-  /** Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more. */
-  async follow(names: NamesOf): Promise<void> {
+  /**
+   * Where these lead was seen: what is watched is brought up to date. One whose way is another than before is to be looked at once more.
+   *
+   * @param since ms since the epoch: what was done from then on to a file to which a link leads that is new is to be told
+   */
+  async follow(names: NamesOf, since: number): Promise<void> {
     this.#prune()
     const links = [...names].flatMap(([parent, some]) => [...some].map((name) => this.#link(parent, name)))
-    for (let i = 0; i < links.length; i += AT_ONCE) {
-      await this.#look(links.slice(i, i + AT_ONCE), (parent) => (this.#isPolled(parent) ? 'poll' : 'inotify'))
-    }
+    const there = links.filter((link) => this.#isThere(link))
+    await this.#lookUnlessShort(there, since, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
   }
 
   /** What the events say is a hint to look. */
   async take(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { pending, ways, reporter } = this.#parts
+    const { pending, reporter } = this.#parts
     const written: FollowedLink[] = []
-    for (const [link, { own, all }] of ways.collect(batch, start, end, ABOUT_NAME | GONE)) {
+    for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
       else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
         pending.work.look(link.parent, link.name)
@@ -93,67 +81,69 @@ export class FollowedLinks {
         written.push(link)
       }
     }
-    // What was told is not found again.
-    if (written.length > 0) await this.#look(written, undefined)
+    // What was told is not found again; unless nobody can look now, and it is told twice.
+    await this.#lookUnlessShort(written, Number.POSITIVE_INFINITY, undefined)
   }
 
   /** Looks at those of whose way no event tells. */
   async poll(): Promise<void> {
-    const polled = [...this.#links].filter(([parent]) => this.#isPolled(parent))
-    const links = polled.flatMap(([, names]) => [...names.values()]).filter((link) => this.#isThere(link))
+    for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
+    const links = [...this.#watches.polled]
     for (let i = 0; i < links.length; i += AT_ONCE)
-      await this.#look(links.slice(i, i + AT_ONCE), () => 'poll')
-    // One that led back to where it lay may do so no more, though it leads where it did: what is above it may have moved.
+      await this.#look(links.slice(i, i + AT_ONCE), Number.POSITIVE_INFINITY, () => 'poll')
+    // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
-      if (this.#isUnentered(link)) this.#parts.pending.work.look(link.parent, link.name)
+      if (!this.#isAsBelieved(link)) this.#parts.pending.work.look(link.parent, link.name)
+  }
+
+  /** Those that nobody can look at for now are to be followed again. */
+  async #lookUnlessShort(
+    links: readonly FollowedLink[],
+    since: number,
+    sourceOf: ((parent: Directory) => Source) | undefined,
+  ): Promise<void> {
+    const { pending, shortage } = this.#parts
+    for (let i = 0; i < links.length; i += AT_ONCE) {
+      const some = links.slice(i, i + AT_ONCE)
+      const done = await shortage.unless(this, async () => {
+        await this.#look(some, since, sourceOf)
+        return true
+      })
+      if (!done) for (const { parent, name } of some) pending.work.follow(parent, name, since)
+    }
   }
 
   /** @param sourceOf undefined: nothing is told of what is at their ends */
   async #look(
     links: readonly FollowedLink[],
+    since: number,
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
     const { system, tree, looker } = this.#parts
     const ways = await Promise.all(
-      links.map(({ parent, name }) => wayOf(textOf(tree.pathOf(parent, name)), system)),
+      links.map(async (link) => {
+        const way = await wayOf(tree.pathOf(link.parent, link.name), system)
+        await this.#watches.watch(link, way, !(this.#believed(link) instanceof Directory))
+        return way
+      }),
     )
-    for (const [i, way] of ways.entries()) this.#watch(links[i] as FollowedLink, way)
     // Behind the watches, so that nothing falls between the two.
     const targets = await looker.stat(ways.map(({ realPath }) => realPath))
-    for (const [i, link] of links.entries()) this.#compare(link, targets[i] ?? null, sourceOf?.(link.parent))
+    for (const [i, link] of links.entries())
+      this.#compare(link, targets[i] ?? null, since, sourceOf?.(link.parent))
   }
 
-  #watch(link: FollowedLink, way: Awaited<ReturnType<typeof wayOf>>): void {
-    const { pending, ways, watches, reporter } = this.#parts
-    const inotify = this.#parts.inotify.instance
-    if (inotify === undefined || this.#isPolled(link.parent)) return
-    try {
-      const isDirectory = this.#believed(link) instanceof Directory
-      const own = isDirectory ? 0 : watchFile(way.realPath, inotify)
-      const watched = watchWays(way, true, inotify)
-      watches.retire(ways.set(link, watched, own))
-      const key = keyOf(watched)
-      if (link.way !== key) pending.work.look(link.parent, link.name)
-      link.way = key
-    } catch (error) {
-      reporter.trouble(error)
-    }
-  }
-
-  #compare(link: FollowedLink, after: Entry | null, source: Source | undefined): void {
+  #compare(link: FollowedLink, after: Entry | null, since: number, source: Source | undefined): void {
     const { parent, name, target: before } = link
     link.target = after
     const believed = this.#believed(link)
     if (believed === undefined) return
-    const isDirectory = after?.kind === 'directory'
-    if (believed instanceof Directory) {
-      if (!isDirectory || after.ino !== believed.ino) this.#parts.pending.work.look(parent, name)
-    } else if (isDirectory) {
-      // It may lead back to where it lies; and then it does the next time.
-      if (before === undefined || before?.ino !== after.ino) this.#parts.pending.work.look(parent, name)
-      // That a directory was there is told: it is gone.
-    } else if (before !== undefined && before?.kind !== 'directory' && source !== undefined) {
-      const altered = before && after ? alteration(before, after, 0) : before !== after ? 'modify' : undefined
+    if (!this.#isAsBelieved(link)) {
+      // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
+      const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
+      if (isNews) this.#parts.pending.work.look(parent, name)
+    } else if (!(believed instanceof Directory) && source !== undefined) {
+      const altered = alterationOf(before, after, since)
       if (altered === undefined) return
       this.#parts.reporter.report([
         this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source),
@@ -161,16 +151,16 @@ export class FollowedLinks {
     }
   }
 
-  #isUnentered(link: FollowedLink): boolean {
-    return link.target?.kind === 'directory' && !(this.#believed(link) instanceof Directory)
+  /** Whether it was seen to lead to the directory that is believed to be there; or to none, if none is. */
+  #isAsBelieved(link: FollowedLink): boolean {
+    const { target } = link
+    const believed = this.#believed(link)
+    const seen = target?.kind === 'directory' ? target.ino : undefined
+    return seen === (believed instanceof Directory ? believed.ino : undefined)
   }
 
   #changeOf({ parent, name }: FollowedLink, type: 'modify' | 'attrib', mask: number, source: Source): Change {
     return { type, path: this.#parts.tree.pathOf(parent, name), kind: 'symlink', mask, source }
-  }
-
-  #isPolled({ mount }: Directory): boolean {
-    return mount.usesPolling || this.#parts.inotify.instance === undefined
   }
 
   /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
@@ -194,7 +184,7 @@ export class FollowedLinks {
     }
     let link = links.get(name)
     if (link === undefined) {
-      link = { parent, name, target: undefined, way: '' }
+      link = { parent, name, target: undefined }
       links.set(name, link)
       this.#size++
     }
@@ -207,7 +197,7 @@ export class FollowedLinks {
     links.delete(link.name)
     if (links.size === 0) this.#links.delete(link.parent)
     this.#size--
-    this.#parts.watches.retire(this.#parts.ways.set(link, []))
+    this.#watches.forget(link)
   }
 
   /** Those that are gone are found when there are twice as many: until then they cost a few watches. */
@@ -220,16 +210,13 @@ export class FollowedLinks {
   }
 }
 
-function keyOf(watched: readonly WatchedName[]): string {
-  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
-}
-
-/** 0: there is none. */
-function watchFile(path: string, inotify: InotifyInstance): number {
-  try {
-    return inotify.add(path, FILE_MASK | IN_MASK_ADD)
-  } catch {
-    // What cannot be watched is seen when something on its way changes.
-    return 0
-  }
+/**
+ * What has become of the file at a link's end. Where none was seen before, as of a link that is new or led to a directory: whether it was changed
+ * since the link was told, before anybody looked. By its ctime, and rather once too often.
+ */
+function alterationOf(before: FollowedLink['target'], after: Entry | null, since: number) {
+  if (before === undefined || before?.kind === 'directory')
+    return after?.stat !== undefined && after.stat.ctimeMs >= since - CLOCK_SLACK_MS ? 'modify' : undefined
+  if (before === null || after === null) return before === after ? undefined : 'modify'
+  return alteration(before, after, 0)
 }

@@ -1,10 +1,11 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
+import { keyAt } from '../report/name_key.ts'
 
 /** A name in a watched directory that a path leads over: another may come to have it, and the directory may itself be moved. */
 export interface WatchedName {
   wd: number
-  /** As {@link EventBatch.name} has it. */
+  /** A key: see name_key.ts. */
   name: string
 }
 
@@ -60,7 +61,7 @@ export class PathWatches<Owner> {
       const names = this.#owners.get(batch.wd(i))
       if (names === undefined) continue
       const told = batch.mask(i)
-      const name = batch.name(i)
+      const name = keyAt(batch, i)
       for (const [of, owners] of name === ITSELF ? names : [[name, names.get(name)] as const]) {
         const own = of === ITSELF ? told : 0
         if (own === 0 && !(told & mask)) continue

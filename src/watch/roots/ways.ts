@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path'
+import { InotifyError } from '../../errors.ts'
 import {
   IN_CREATE,
   IN_DELETE,
@@ -8,8 +9,10 @@ import {
   IN_ONLYDIR,
 } from '../../inotify/constants.ts'
 import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
+import { FILE_MASK } from '../events/watch_mask.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
-import { isAbsence, isLimit } from '../report/watch_error.ts'
+import { pathOf } from '../report/name_key.ts'
+import { codeOf, isAbsence, isLimit } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedName } from './path_watches.ts'
 
@@ -17,16 +20,23 @@ import type { WatchedName } from './path_watches.ts'
 const ANCESTOR = IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD
 const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
 
+/** The watches of a path's way, each with the name that the path leads over. */
+export interface WatchedWay {
+  watched: WatchedName[]
+  /** Why it is not all of it: there are no more watches or, if it is not that, something may not be read. */
+  refused: InotifyError | undefined
+}
+
 /**
  * Watches what decides what a path means: that no directory above it, or above a symlink on the way, is renamed, and no such link is replaced, of
- * which no event of the path itself tells. `withName`: nor what is at the path. The watches, each with the name that the path leads over;
- * those of directories that may not be read are left out. Throws InotifyError only if there are no more to be had.
+ * which no event of the path itself tells. `withName`: nor what is at the path. What was watched before a watch was refused is among
+ * the answer, or nobody would ever remove it.
  */
 export function watchWays(
   { path, realPath, links }: Way,
   withName: boolean,
-  inotify: InotifyInstance,
-): WatchedName[] {
+  inotify: Pick<InotifyInstance, 'add'>,
+): WatchedWay {
   const ends = [realPath, ...links.map((link) => link.path)]
   const masks = new Map<string, number>()
   for (const entry of withName ? [path, ...ends] : ends.slice(1)) masks.set(entry, NAMES)
@@ -37,21 +47,46 @@ export function watchWays(
   }
   const watched: WatchedName[] = []
   const missing = new Set<string>()
+  let refused: InotifyError | undefined
   for (const [entry, mask] of masks) {
     const directory = dirname(entry)
-    try {
-      // What is missing on the way may come.
-      const wd = inotify.add(directory, missing.has(entry) ? NAMES : mask)
-      watched.push({ wd, name: basename(entry) })
-    } catch (error) {
-      if (isLimit(error)) throw error
-      if (isAbsence(error)) missing.add(directory)
-    }
+    // What is missing on the way may come.
+    const added = tryToAdd(inotify, directory, missing.has(entry) ? NAMES : mask)
+    if (added === undefined) missing.add(directory)
+    else if (typeof added === 'number') watched.push({ wd: added, name: basename(entry) })
+    else if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
   }
-  return watched
+  return { watched, refused }
 }
 
-/** Where a path leads, and over which symlinks. */
+/** Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays. */
+export function watchFile(
+  path: string,
+  inotify: Pick<InotifyInstance, 'add'>,
+): number | InotifyError | undefined {
+  return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD)
+}
+
+/** Whether there are no more watches, or there is no memory for one. */
+export function isOutOfWatches(error: InotifyError): boolean {
+  return isLimit(error) || codeOf(error) === 'ENOMEM'
+}
+
+function tryToAdd(
+  inotify: Pick<InotifyInstance, 'add'>,
+  path: string,
+  mask: number,
+): number | InotifyError | undefined {
+  try {
+    return inotify.add(pathOf(path), mask)
+  } catch (error) {
+    if (isAbsence(error)) return undefined
+    if (error instanceof InotifyError) return error
+    throw error
+  }
+}
+
+/** Where a path leads, and over which symlinks. All of them are keys: see name_key.ts. */
 export interface Way {
   readonly path: string
   readonly realPath: string

@@ -1,34 +1,40 @@
 import { expect, test } from 'vitest'
+import { InotifyError } from '../../../src/index.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
+import { Shortage } from '../../../src/watch/report/shortage.ts'
+import type { Listing } from '../../../src/watch/scan/listing.ts'
+import type { Directory } from '../../../src/watch/tree/directory.ts'
 import { World } from './translating.ts'
 
 /** Events of a believed tree, and what is asked about when they have settled. */
-function settling(w: World) {
+function settling(w: World, takeIn = async () => {}) {
   const { rechecks } = w.pending
   let asked: Questions = new Map()
+  const seen = new Map<Directory, Listing>()
   const looker = {
     lookAt: async (questions: Questions) => {
       asked = questions
-      return new Map()
+      return seen
     },
     look: async () => new Map(),
   }
   const events = new EventHandler({
     tree: w.tree,
     translator: w.translator,
-    rescan: { list: async () => {}, takeIn: async () => {} },
+    rescan: { list: async () => {}, takeIn },
     looker,
     rules: w.rules,
     pending: w.pending,
-    reporter: { report() {}, trouble() {} },
+    reporter: { report() {} },
+    shortage: new Shortage({ trouble() {} }),
   })
   const settle = async () => {
     await events.hold()()
     await events.lookAgain()
     return new Map([...asked].map(([directory, names]) => [w.tree.pathOf(directory), names]))
   }
-  return { events, rechecks, settle }
+  return { events, rechecks, settle, seen }
 }
 
 test('directories between which one has moved are listed once more where anything else is in doubt', async () => {
@@ -58,4 +64,17 @@ test('a rename that fits what is believed costs nothing', async () => {
   const { events, settle } = settling(w)
   w.pending.movedBetween.add(w.at('d'))
   expect([await settle(), events.isUnsettled]).toEqual([new Map(), false])
+})
+
+test('what nobody can take in, for want of a thread to follow links with, stays in doubt', async () => {
+  const w = new World({ 'd/': 1 })
+  const { events, rechecks, seen } = settling(w, async () => {
+    throw new InotifyError({ errno: 'EAGAIN', syscall: 'walk' })
+  })
+  const listing = { error: 0, isGone: false, ino: 1 } as unknown as Listing
+  seen.set(w.at('d'), listing)
+  rechecks.add(w.at('d'), 'x')
+  const take = await events.lookAgain()
+  await take?.()
+  expect(rechecks.begin()).toEqual(new Map([[w.at('d'), ['x']]]))
 })

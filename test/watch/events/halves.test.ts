@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { IN_CREATE, IN_DELETE_SELF, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM } from '../../../src/index.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
+import { Shortage } from '../../../src/watch/report/shortage.ts'
 import { file, folder } from '../tree/believed.ts'
 import { batchOf, type Event } from './batches.ts'
 import { type Now, World } from './translating.ts'
@@ -27,7 +28,8 @@ function reading(w: World, now: Now = {}) {
     looker: { look, lookAt: async () => new Map() },
     rules: w.rules,
     pending: w.pending,
-    reporter: { report: (told) => changes.push(...told), trouble() {} },
+    reporter: { report: (told) => changes.push(...told) },
+    shortage: new Shortage({ trouble() {} }),
   })
   /** What is told behind this read. */
   const read = async (...some: Event[]) => {

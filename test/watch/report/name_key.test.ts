@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyOf, nameOf, textOf } from '../../../src/watch/report/name_key.ts'
+import { keyOf, keysOf, nameOf, pathOf, textOf } from '../../../src/watch/report/name_key.ts'
 
 test.each(['plain', 'größe', '\u{1f600}', 'a\nb', '\ufffd'])('%j is its own key', (text) => {
   expect(keyOf(Buffer.from(text))).toBe(text)
@@ -16,4 +16,11 @@ test('names that are no UTF-8 keep their bytes, and no two have one key', () => 
     expect(nameOf(keyOf(name))).toEqual(name)
     expect(textOf(keyOf(name))).toBe(name.toString())
   }
+})
+
+test('a path has a key for each of its components', () => {
+  const path = Buffer.concat([Buffer.from('/é/'), Buffer.from([0xc3, 0x2f, 0xff]), Buffer.from('/a')])
+  expect(keysOf(path)).toBe('/é/\udcc3/\udcff/a')
+  expect(pathOf(keysOf(path))).toEqual(path)
+  expect(keysOf(Buffer.from('/é/a'))).toBe('/é/a')
 })

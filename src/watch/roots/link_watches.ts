@@ -1,0 +1,131 @@
+import { dirname } from 'node:path'
+import type { InotifyError } from '../../errors.ts'
+import type { EventBatch } from '../../inotify/batch.ts'
+import type { Choice } from '../../mounts/filesystems.ts'
+import type { Rescan } from '../diff/rescan.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
+import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { Entry } from '../scan/entry.ts'
+import type { SourceChoice } from '../source_choice.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Hint, PathWatches, WatchedName } from './path_watches.ts'
+import { isOutOfWatches, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
+
+/** A symlink in a tree, and what was at its end when that was looked at last. */
+export interface FollowedLink {
+  readonly parent: Directory
+  readonly name: string
+  /** null: nothing; undefined: nobody has looked. */
+  target: Entry | null | undefined
+}
+
+export interface LinkWatchesParts {
+  sourceChoice: SourceChoice
+  pending: Pick<Pending, 'work'>
+  rescan: Pick<Rescan, 'noteWatches'>
+  inotify: Pick<InotifySource, 'instance'>
+  /** What tells that a link may lead elsewhere: see ways.ts. */
+  ways: PathWatches<FollowedLink>
+  watches: WatchRelease
+}
+
+interface WatchedLink {
+  /** What it leads over, and whether a part of that lies where events do not tell of all changes. */
+  readonly route: string
+  readonly isSilent: boolean
+  /** What is watched, to see whether that has changed. */
+  way: string
+}
+
+/** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look where they lead. */
+export class LinkWatches {
+  readonly #parts: LinkWatchesParts
+  readonly #links = new Map<FollowedLink, WatchedLink>()
+  readonly #polled = new Set<FollowedLink>()
+  // Those that have found no watch.
+  readonly #outOfWatches = new Set<FollowedLink>()
+
+  constructor(parts: LinkWatchesParts) {
+    this.#parts = parts
+  }
+
+  /** Of what a change may be told by nobody. */
+  get polled(): ReadonlySet<FollowedLink> {
+    return this.#polled
+  }
+
+  collect(batch: EventBatch, start: number, end: number): Map<FollowedLink, Hint> {
+    return this.#parts.ways.collect(batch, start, end, ABOUT_NAME | GONE)
+  }
+
+  /** Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before. */
+  async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
+    const known = this.#links.get(link)
+    const watched = this.#watch(link, way, isFile)
+    const route = [way.realPath, ...way.links.map(({ path }) => path)].join('\0')
+    const isSilent = known?.route === route ? known.isSilent : await this.#isSilent(link, way)
+    const key = watched === undefined ? '' : keyOf(watched.watched)
+    if (watched !== undefined && known?.way !== key) this.#parts.pending.work.look(link.parent, link.name)
+    this.#links.set(link, { route, isSilent, way: key })
+    const isUnwatched = watched?.refused !== undefined && this.#parts.sourceChoice.mayFallBack
+    if (watched === undefined || isSilent || isUnwatched) this.#polled.add(link)
+    else this.#polled.delete(link)
+  }
+
+  forget(link: FollowedLink): void {
+    this.#links.delete(link)
+    this.#polled.delete(link)
+    this.#outOfWatches.delete(link)
+    this.#parts.watches.retire(this.#parts.ways.set(link, []))
+  }
+
+  /** undefined: each poll looks at its end instead. */
+  #watch(link: FollowedLink, way: Way, isFile: boolean): WatchedWay | undefined {
+    const { ways, watches } = this.#parts
+    const inotify = this.#parts.inotify.instance
+    if (inotify === undefined || link.parent.mount.usesPolling) {
+      watches.retire(ways.set(link, []))
+      return undefined
+    }
+    const file = isFile ? watchFile(way.realPath, inotify) : undefined
+    const own = typeof file === 'number' ? file : 0
+    const { watched, refused = typeof file === 'object' ? file : undefined } = watchWays(way, true, inotify)
+    watches.retire(ways.set(link, watched, own))
+    this.#noteShortage(link, refused)
+    return { watched, refused }
+  }
+
+  /** It ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
+  #noteShortage(link: FollowedLink, refused: InotifyError | undefined): void {
+    const { rescan } = this.#parts
+    if (refused !== undefined && isOutOfWatches(refused)) {
+      if (!this.#outOfWatches.has(link)) rescan.noteWatches({ outOfWatches: refused, hasAdded: false })
+      this.#outOfWatches.add(link)
+    } else if (this.#outOfWatches.delete(link) && this.#outOfWatches.size === 0)
+      rescan.noteWatches({ outOfWatches: undefined, hasAdded: true })
+  }
+
+  /** Whether a link on its way, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
+  async #isSilent({ parent }: FollowedLink, { realPath, links }: Way): Promise<boolean> {
+    if (parent.mount.usesPolling) return true
+    const [, ...others] = links
+    const choices = await Promise.all([
+      this.#choose(realPath),
+      ...others.map(({ path }) => this.#choose(dirname(path))),
+    ])
+    return choices.some(
+      (choice) => choice !== undefined && 'backend' in choice && choice.backend !== 'inotify',
+    )
+  }
+
+  async #choose(path: string): Promise<Choice | { refused: Error } | undefined> {
+    const choice = await this.#parts.sourceChoice.chooseBelow(path).catch(() => undefined)
+    return choice === undefined && path !== '/' ? await this.#choose(dirname(path)) : choice
+  }
+}
+
+function keyOf(watched: readonly WatchedName[]): string {
+  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
+}

@@ -1,0 +1,133 @@
+// Links on a mount whose changes are all told, that lead to or over one where others make changes of which no event tells: those are polled.
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Inotify, type InotifyOptions } from '../../../src/index.ts'
+import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
+import { linux } from '../../../src/watch/linux.ts'
+import type { WatchOptions } from '../../../src/watch/options.ts'
+import { scratch } from '../../support/scratch.ts'
+import { story, watching } from '../support.ts'
+
+const NEVER = 1_000_000
+
+const replace = (path: string, by: (path: string) => void) => {
+  by(`${path}-new`)
+  renameSync(`${path}-new`, path)
+}
+
+/** What lies in far/ is on a server: others change it, and of that there are no events. */
+async function watchingFar(plant: (at: (path: string) => string) => void, options: WatchOptions = {}) {
+  const base = scratch()
+  const at = (path: string) => join(base, path)
+  for (const directory of ['tree', 'near', 'far/one', 'far/two', 'silence'])
+    mkdirSync(at(directory), { recursive: true })
+  for (const file of ['near/key', 'far/key', 'far/one/key', 'far/two/key']) writeFileSync(at(file), '')
+  plant(at)
+  const isFar = (path: string) => path === at('far') || path.startsWith(at('far/'))
+  const openInotify = (options: InotifyOptions): InotifyInstance => {
+    const inotify = new Inotify(options)
+    const add = inotify.add.bind(inotify)
+    // It succeeds, and proves nothing.
+    inotify.add = (path, mask) => add(isFar(path.toString()) ? at('silence') : path, mask)
+    return inotify
+  }
+  const asked: string[] = []
+  const choose: typeof linux.choose = async (path) => {
+    const { realPath, links } = await linux.followSymlinks(path)
+    await linux.choose(path)
+    asked.push(path)
+    const isRemote = isFar(realPath) || links.some((link) => isFar(dirname(link.path)))
+    return { backend: isRemote ? 'inotify+poll' : 'inotify', why: 'the test says so' }
+  }
+  const all = { recursive: true, followSymlinks: true, interval: NEVER, ...options }
+  const { changes, told } = await watching(at('tree'), all, { openInotify, choose })
+  return { at, asked, changes, told: async () => story(await told(), at('tree')).toSorted() }
+}
+
+describe('what others do on the way of a link, or at its end', () => {
+  test('to a file: that it is written, replaced, goes and comes', async () => {
+    const { at, told } = await watchingFar((at) => symlinkSync('../far/key', at('tree/l')))
+    expect(await told()).toEqual([])
+    const steps: Array<() => void> = [
+      () => appendFileSync(at('far/key'), 'x'),
+      () => replace(at('far/key'), (path) => writeFileSync(path, 'new')),
+      () => rmSync(at('far/key')),
+      () => writeFileSync(at('far/key'), 'again'),
+    ]
+    for (const step of steps) {
+      step()
+      expect(await told(), `${step}`).toEqual(['modify symlink l'])
+    }
+  })
+
+  test('to a file, by way of a link that is swapped there', async () => {
+    const { at, told } = await watchingFar((at) => {
+      symlinkSync('../near/key', at('far/current'))
+      symlinkSync('../far/current', at('tree/l'))
+    })
+    writeFileSync(at('near/other'), 'another')
+    replace(at('far/current'), (path) => symlinkSync('../near/other', path))
+    expect(await told()).toEqual(['modify symlink l'])
+  })
+
+  test('to a directory, by way of a link that is swapped there', async () => {
+    const { at, told } = await watchingFar((at) => {
+      symlinkSync('one', at('far/current'))
+      symlinkSync('../far/current', at('tree/l'))
+    })
+    replace(at('far/current'), (path) => symlinkSync('two', path))
+    const changes = await told()
+    expect(changes).toContain('create directory l')
+    appendFileSync(at('far/two/key'), 'x')
+    expect(await told()).toEqual(['modify file l/key'])
+  })
+
+  test('to what is missing there, and comes', async () => {
+    const { at, told } = await watchingFar((at) => symlinkSync('../far/late/key', at('tree/l')))
+    mkdirSync(at('far/late'))
+    writeFileSync(at('far/late/key'), '')
+    expect(await told()).toEqual(['modify symlink l'])
+  })
+
+  test('to another place than before', async () => {
+    const { at, told } = await watchingFar((at) => symlinkSync('../near/key', at('tree/l')))
+    replace(at('tree/l'), (path) => symlinkSync('../far/key', path))
+    await told()
+    appendFileSync(at('far/key'), 'x')
+    expect(await told()).toEqual(['modify symlink l'])
+  })
+
+  test('nobody has to ask for it', async () => {
+    const { at, changes } = await watchingFar((at) => symlinkSync('../far/key', at('tree/l')), {
+      interval: 20,
+    })
+    appendFileSync(at('far/key'), 'x')
+    await expect
+      .poll(() => changes.map(({ path, source }) => [path, source]))
+      .toEqual([[at('tree/l'), 'poll']])
+  })
+})
+
+test("what this machine does there is told by its event, and with 'inotify' nothing is polled", async () => {
+  const plant = (at: (path: string) => string) => {
+    symlinkSync('../near/key', at('tree/near'))
+    symlinkSync('../far/key', at('tree/far'))
+  }
+  const { at, told } = await watchingFar(plant, { backend: 'inotify' })
+  for (const key of ['near/key', 'far/key']) appendFileSync(at(key), 'x')
+  expect(await told()).toEqual(['modify symlink near'])
+})
+
+test('where links lead is asked for anew when that has changed, and not each time', async () => {
+  const links = Array.from({ length: 20 }, (_, i) => `l${i}`)
+  const { at, told, asked } = await watchingFar((at) => {
+    for (const link of links) symlinkSync('../far/key', at(`tree/${link}`))
+  })
+  await told()
+  const before = asked.length
+  expect(before).toBeLessThanOrEqual(1 + links.length)
+  appendFileSync(at('far/key'), 'x')
+  for (let i = 0; i < 3; i++) await told()
+  expect(asked.length).toBe(before)
+})
