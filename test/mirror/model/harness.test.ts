@@ -85,6 +85,14 @@ test.each<[string, RegExp | undefined, (target: string) => void]>([
     /"more" is .* should be absent/,
     (target) => writeFileSync(join(target, 'more'), ''),
   ],
+  [
+    'shows the source itself',
+    /"flat" is .* by a link into a source; it should be .*\(644\)$/m,
+    (target) => {
+      renameSync(join(target, 'flat'), `${target}.flat`)
+      symlinkSync(`${target}.flat`, join(target, 'flat'))
+    },
+  ],
   ['has lost its ..data', /a link to nothing/, (target) => unlinkSync(join(target, '..data'))],
   ['has two versions', /more than one version/, (target) => mkdirSync(join(target, '..2'))],
 ])('a target that %s is told', (_, wrong, spoil) => {
