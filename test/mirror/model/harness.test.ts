@@ -45,11 +45,11 @@ test('what a source has, and what becomes of it beyond the limits', () => {
   const source = scratch()
   configMap(source)
   const names = ['a', 'd', 'd/b', 'flat', 'link']
-  const offer = offered(source, { files: 3, bytes: 9000 })
+  const offer = offered(source, { files: 3, bytes: 9004 })
   expect([offer.way, [...viewOf([offer]).keys()].sort()]).toEqual(['copied', names])
   for (const limits of [
     { files: 2, bytes: Infinity },
-    { files: 3, bytes: 8999 },
+    { files: 3, bytes: 9003 },
   ]) {
     expect(offered(source, limits, 'hold').way).toBe('held')
     const linked = offered(source, limits)
@@ -58,6 +58,14 @@ test('what a source has, and what becomes of it beyond the limits', () => {
     expect(offered(source, limits).way).toBe('held')
     unlinkSync(join(source, 'odd'))
   }
+})
+
+test('the text of a link counts as bytes, unless the layout of a ConfigMap has it', () => {
+  const source = scratch()
+  configMap(source)
+  // 'flat', which 'link' leads to.
+  expect(offered(source, { files: 3, bytes: 9004 }).way).toBe('copied')
+  expect(offered(source, { files: 3, bytes: 9003 }).way).toBe('linked')
 })
 
 test('of a name that two sources have the first keeps it', () => {

@@ -23,6 +23,16 @@ const ROUNDS: Record<string, Round> = {
       ['swap', 2, 2087811282],
     ],
   },
+  "a source is over its limits by a link's text": {
+    seed: 411757717,
+    layouts: ['chained', 'flat', 'file'],
+    target: 'scratch',
+    steps: [
+      ['stop', 0, 705372465],
+      ['swap', 1, 119795492],
+      ['flat', 1, 1295699073],
+    ],
+  },
   'somebody puts a directory in the place of one that the mirror made, which may get its inode number': {
     seed: 79873967,
     layouts: ['flat', 'flat'],
