@@ -1,6 +1,5 @@
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
-import { sameAttributes, sameKey, statKey, type TargetNode } from '../plan/tree.ts'
+import { sameAttributes, sameKey, type TargetNode } from '../plan/tree.ts'
 
 /** What tells an inode from another. */
 export interface Inode {
@@ -8,11 +7,9 @@ export interface Inode {
   readonly ino: bigint
 }
 
-interface Known extends Inode {
-  readonly key: StatKey
-  /** What a note tells of it. */
-  readonly identity: string
-  /** Whether the key is that of the entry in its place, and not of what was made for it. */
+interface Known {
+  readonly stat: FileStat
+  /** Whether this is how the entry is in its place, and not what was made for it. */
   readonly isPlaced: boolean
 }
 
@@ -46,28 +43,30 @@ export class Inventory {
   }
 
   identityOf(path: string): string | undefined {
-    return this.#known.get(path)?.identity
+    const known = this.#known.get(path)
+    return known && identityOf(known.stat)
   }
 
-  /** Whether it is the inode that was put there. */
-  isSame(path: string, { dev, ino }: Inode): boolean {
-    const known = this.#known.get(path)
-    return known !== undefined && known.dev === dev && known.ino === ino
+  /** Whether it is the inode that was put there, and not a later one of its number. */
+  isSame(path: string, stat: FileStat): boolean {
+    const known = this.#known.get(path)?.stat
+    if (known === undefined || known.dev !== stat.dev || known.ino !== stat.ino) return false
+    // Where the file system does not say, or not yet, when it was made, the number must do.
+    return known.btimeNs === stat.btimeNs || known.btimeNs === 0n || stat.btimeNs === 0n
   }
 
   /** Whether it is the inode that was put there, with the content, owner and mode that it had. */
   holds(path: string, stat: FileStat): boolean {
-    const key = this.#known.get(path)?.key
-    const now = statKey(stat)
-    if (key === undefined || !this.isSame(path, stat) || !sameAttributes(key, now)) return false
-    return stat.isDirectory() || (key.size === now.size && key.mtimeNs === now.mtimeNs)
+    const known = this.#known.get(path)?.stat
+    if (known === undefined || !this.isSame(path, stat) || !sameAttributes(known, stat)) return false
+    return stat.isDirectory() || (known.size === stat.size && known.mtimeNs === stat.mtimeNs)
   }
 
   /** Whether it is as it was put there; in a directory others may have made and removed entries since. */
   isUntouched(path: string, stat: FileStat): boolean {
     const known = this.#known.get(path)
     if (known?.isPlaced !== true || !this.isSame(path, stat)) return false
-    return stat.isDirectory() ? sameAttributes(statKey(stat), known.key) : sameKey(statKey(stat), known.key)
+    return stat.isDirectory() ? sameAttributes(known.stat, stat) : sameKey(known.stat, stat)
   }
 
   /** Forgets an entry and all beneath it. */
@@ -78,7 +77,6 @@ export class Inventory {
   }
 
   #set(path: string, stat: FileStat, isPlaced: boolean): void {
-    const { dev, ino } = stat
-    this.#known.set(path, { dev, ino, key: statKey(stat), identity: identityOf(stat), isPlaced })
+    this.#known.set(path, { stat, isPlaced })
   }
 }

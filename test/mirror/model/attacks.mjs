@@ -1,7 +1,7 @@
 // What others do to a mirror's target.
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
-import { namesIn } from './look.mjs'
+import { isWithin, namesIn } from './look.mjs'
 
 /** @typedef {import('./random.mjs').Choice} Choice */
 
@@ -120,13 +120,4 @@ export function attackDirectory(target, choice) {
   else fs.renameSync(target, `${target}.${STOLEN}${++serial}`)
   if (what === 'renamed away, and another is there') fs.mkdirSync(target)
   return `the target is ${what}`
-}
-
-/** Whether a path leads to what is in the target. @param {string} target @param {string} path */
-export function isWithin(target, path) {
-  try {
-    return `${fs.realpathSync(path)}/`.startsWith(`${fs.realpathSync(target)}/`)
-  } catch {
-    return false
-  }
 }

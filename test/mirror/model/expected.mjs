@@ -26,7 +26,8 @@ import { DEEPEST } from './look.mjs'
  * @returns {Offer | undefined} undefined if it is neither a file nor a directory
  */
 export function offerOf(node, path, alias, limits, overLimit) {
-  const count = { files: 0, bytes: 0, skipped: 0 }
+  const data = node.kind === 'directory' ? generationOf(node) : undefined
+  const count = { files: 0, bytes: 0, skipped: 0, isConfigMap: data !== undefined }
   const wayOf = () => {
     if (count.files <= limits.files && count.bytes <= limits.bytes) return 'copied'
     return (overLimit ?? (count.skipped > 0 ? 'hold' : 'link')) === 'link' ? 'linked' : 'held'
@@ -42,7 +43,6 @@ export function offerOf(node, path, alias, limits, overLimit) {
     }
   }
   if (node.kind !== 'directory') return undefined
-  const data = generationOf(node)
   /** @type {Map<string, Node>} */
   const entries = new Map()
   for (const [name, child] of node.entries) {
@@ -83,7 +83,7 @@ function behindData(to, keys) {
  * @param {Node} node
  * @param {string} at its path in the source
  * @param {string} source
- * @param {{ files: number, bytes: number, skipped: number }} count
+ * @param {{ files: number, bytes: number, skipped: number, isConfigMap: boolean }} count of what the source has
  * @returns {Node | undefined}
  */
 function allowed(node, at, source, count) {
@@ -102,6 +102,8 @@ function allowed(node, at, source, count) {
     return { ...node, entries }
   }
   if (node.kind === 'link') {
+    // A ConfigMap's own links do not count.
+    if (!count.isConfigMap || node.to !== `..data/${at}`) count.bytes += Buffer.byteLength(node.to)
     const within = posix.isAbsolute(node.to)
       ? posix.relative(source, node.to)
       : posix.join(posix.dirname(at), node.to)

@@ -45,11 +45,11 @@ test('what a source has, and what becomes of it beyond the limits', () => {
   const source = scratch()
   configMap(source)
   const names = ['a', 'd', 'd/b', 'flat', 'link']
-  const offer = offered(source, { files: 3, bytes: 9000 })
+  const offer = offered(source, { files: 3, bytes: 9004 })
   expect([offer.way, [...viewOf([offer]).keys()].sort()]).toEqual(['copied', names])
   for (const limits of [
     { files: 2, bytes: Infinity },
-    { files: 3, bytes: 8999 },
+    { files: 3, bytes: 9003 },
   ]) {
     expect(offered(source, limits, 'hold').way).toBe('held')
     const linked = offered(source, limits)
@@ -58,6 +58,14 @@ test('what a source has, and what becomes of it beyond the limits', () => {
     expect(offered(source, limits).way).toBe('held')
     unlinkSync(join(source, 'odd'))
   }
+})
+
+test('the text of a link counts as bytes, unless the layout of a ConfigMap has it', () => {
+  const source = scratch()
+  configMap(source)
+  // 'flat', which 'link' leads to.
+  expect(offered(source, { files: 3, bytes: 9004 }).way).toBe('copied')
+  expect(offered(source, { files: 3, bytes: 9003 }).way).toBe('linked')
 })
 
 test('of a name that two sources have the first keeps it', () => {
@@ -84,6 +92,14 @@ test.each<[string, RegExp | undefined, (target: string) => void]>([
     'has one file too many',
     /"more" is .* should be absent/,
     (target) => writeFileSync(join(target, 'more'), ''),
+  ],
+  [
+    'shows the source itself',
+    /"flat" is .* by a link into a source; it should be .*\(644\)$/m,
+    (target) => {
+      renameSync(join(target, 'flat'), `${target}.flat`)
+      symlinkSync(`${target}.flat`, join(target, 'flat'))
+    },
   ],
   ['has lost its ..data', /a link to nothing/, (target) => unlinkSync(join(target, '..data'))],
   ['has two versions', /more than one version/, (target) => mkdirSync(join(target, '..2'))],

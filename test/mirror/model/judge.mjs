@@ -82,7 +82,7 @@ function strays(target, possible) {
 function isSame(is, leaf) {
   if (is === undefined || leaf === undefined) return is === leaf
   if (is.kind === 'file' && leaf.kind === 'file')
-    return is.header === leaf.header && (leaf.linked || (is.mode & 0o777) === leaf.mode)
+    return is.header === leaf.header && (leaf.linked || (!is.linked && (is.mode & 0o777) === leaf.mode))
   if (is.kind !== 'directory' || leaf.kind !== 'directory') return is.kind === leaf.kind
   // Without root's rights the mirror needs its own to a directory.
   const own = process.getuid?.() === 0 ? 0 : 0o700
@@ -95,7 +95,8 @@ export function inWords(leaf) {
   if (leaf.kind === 'nothing') return 'a link to nothing'
   const mode = leaf.mode.toString(8)
   if (leaf.kind === 'directory') return `a directory (${mode})`
-  return `${leaf.header === EMPTY ? 'empty' : headerInWords(leaf.header)} (${mode})`
+  const way = leaf.linked ? ' by a link into a source' : ''
+  return `${leaf.header === EMPTY ? 'empty' : headerInWords(leaf.header)} (${mode})${way}`
 }
 
 /** @param {string} header */

@@ -13,9 +13,9 @@ import { headerOf } from './content.mjs'
  */
 
 /**
- * What a reader finds by a path, all links followed.
+ * What a reader finds by a path, all links followed. `linked`: it is a source's own file.
  *
- * @typedef {{ kind: 'file', header: string, mode: number } | { kind: 'directory', mode: number } | { kind: 'nothing' }} Leaf
+ * @typedef {{ kind: 'file', header: string, mode: number, linked: boolean } | { kind: 'directory', mode: number } | { kind: 'nothing' }} Leaf
  */
 
 /** Links may lead in circles. */
@@ -51,13 +51,22 @@ export function viewOfTarget(target) {
   /** @type {Map<string, Leaf>} */
   const view = new Map()
   const visit = (/** @type {string} */ path, /** @type {number} */ depth) => {
-    const leaf = leafAt(join(target, path))
+    const leaf = leafAt(target, join(target, path))
     view.set(path, leaf)
     if (leaf.kind !== 'directory' || depth === DEEPEST) return
     for (const name of namesIn(join(target, path))) visit(`${path}/${name}`, depth + 1)
   }
   for (const name of namesIn(target)) if (!name.startsWith('..') && !name.startsWith(OWN)) visit(name, 1)
   return view
+}
+
+/** Whether a path leads to what is in the target. @param {string} target @param {string} path */
+export function isWithin(target, path) {
+  try {
+    return `${fs.realpathSync(path)}/`.startsWith(`${fs.realpathSync(target)}/`)
+  } catch {
+    return false
+  }
 }
 
 /** @param {string} path */
@@ -74,13 +83,14 @@ export function namesIn(path) {
   }
 }
 
-/** @param {string} path @returns {Leaf} */
-function leafAt(path) {
+/** @param {string} target @param {string} path @returns {Leaf} */
+function leafAt(target, path) {
   try {
     const stat = fs.statSync(path)
     const mode = stat.mode & 0o7777
     if (stat.isDirectory()) return { kind: 'directory', mode }
-    if (stat.isFile()) return { kind: 'file', header: headerOf(fs.readFileSync(path)), mode }
+    if (stat.isFile())
+      return { kind: 'file', header: headerOf(fs.readFileSync(path)), mode, linked: !isWithin(target, path) }
   } catch {
     // It dangles, leads in a circle, or has gone meanwhile.
   }

@@ -1,8 +1,8 @@
 // The others of a round: what they do to the target, and what may therefore be there until all is quiet.
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { attackDirectory, attackEntry, attackLayout, isWithin, STOLEN } from './attacks.mjs'
-import { namesIn } from './look.mjs'
+import { attackDirectory, attackEntry, attackLayout, STOLEN } from './attacks.mjs'
+import { isWithin, namesIn } from './look.mjs'
 
 /** @typedef {import('./random.mjs').Choice} Choice */
 /** @typedef {import('./judge.mjs').Possible} Possible */

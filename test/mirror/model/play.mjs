@@ -162,7 +162,8 @@ class Game {
     }
     this.wrong.push(...this.#others.judge())
     await this.#endWatching()
-    expected.settle()
+    // The command looks in its own time: what it has seen shows in the target.
+    if (session instanceof LibrarySession || possible.length > 0) expected.settle()
     if (possible.length > 0 && expected.isComplete) this.#others.clearUp(possible)
     this.#wasAttacked = false
     if (this.wrong.length > 0 || possible.length === 0) return
@@ -251,8 +252,7 @@ class Game {
     if (how === 'command') {
       const session = CommandSession.start(paths, this.#path, this.#options)
       this.#session = session
-      // What has no version yet need not say anything.
-      if (expected.isComplete) await session.begun
+      await session.begun
     } else {
       this.#session = await LibrarySession.start(paths, this.#path, this.#options, {
         state: (state, reason) => {
