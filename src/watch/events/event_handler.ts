@@ -165,7 +165,7 @@ export class EventHandler {
     const releaseListed = translator.listed.hold()
     const moved = [...movedBetween]
     movedBetween.clear()
-    const confirm = translator.unconfirmed.hold()
+    const confirm = this.holdLooks()
     this.isActive = false
     return async () => {
       if (!rechecks.isEmpty || !translator.listed.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
@@ -174,6 +174,14 @@ export class EventHandler {
       confirm()
       await this.list()
     }
+  }
+
+  /** What looks have shown is believed no more, if it has not been told, when the next mark in the queue has been met. */
+  holdLooks(): () => void {
+    const { translator } = this.#parts
+    return translator.unconfirmed.hold(
+      (directory, name) => translator.hasLeft(directory, name) || translator.isOnItsWay(directory),
+    )
   }
 
   /**
@@ -228,7 +236,7 @@ export class EventHandler {
   get isUnsettled(): boolean {
     const { translator, rechecks, work } = this.#parts
     const isOpen = translator.isPending || !translator.listed.isEmpty || !rechecks.isEmpty
-    return this.isActive || isOpen || !work.isEmpty
+    return this.isActive || isOpen || !translator.unconfirmed.isEmpty || !work.isEmpty
   }
 
   /**

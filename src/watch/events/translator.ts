@@ -168,7 +168,11 @@ export class Translator {
     if (isDirectory && this.#rules.recursive) {
       const created = this.#editor.createDirectory(directory, name, 0, directory.mount, mask)
       this.#pending.work.list(created)
-    } else this.#editor.create(directory, name, fits ? kept(directory, fits) : { kind, ino: 0 }, mask)
+    } else {
+      const created = fits ? kept(directory, fits) : { kind, ino: 0 }
+      this.#editor.create(directory, name, created, mask)
+      this.unconfirmed.noteTold(directory, name, created)
+    }
   }
 
   #delete(directory: Directory, mask: number, name: string): void {
@@ -199,13 +203,16 @@ export class Translator {
     if (entry instanceof Directory && entry.mount.uncovered.has(entry)) this.#pending.work.list(entry)
     const seen = this.#reading.seen(i, name)
     let told = type
-    if (seen && seen.kind === entry.kind && directory.mount.usesPolling) {
+    const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
+    if (isSeen) {
       // What others have written since is told with it, or a poll would find nothing left to tell.
       if (alteration(entry, seen, 0) === 'modify') told = 'modify'
       entry.stat = seen.stat
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
-    if (told === 'modify') this.unconfirmed.take(directory, name)
+    const { kind, ino } = entry
+    if (told === 'modify') this.unconfirmed.noteTold(directory, name, isSeen ? entry : { kind, ino })
+    else if (isSeen) this.unconfirmed.noteAttrib(directory, name, seen)
     this.#editor.alter(told, directory, name, entry, mask)
   }
 
@@ -222,8 +229,9 @@ export class Translator {
       this.#pending.work.list(known)
     } else if (!isDirectory && !(seen && sameFile(known, seen) && this.listed.hasShown(directory, name))) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
-      this.#editor.update(directory, name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
-      this.unconfirmed.take(directory, name)
+      const arrived = seen ? kept(directory, seen) : { kind: known.kind, ino: 0 }
+      this.#editor.update(directory, name, arrived)
+      this.unconfirmed.noteTold(directory, name, arrived)
       this.#editor.alter('modify', directory, name, known, mask)
       if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }

@@ -234,12 +234,14 @@ export class Poller {
     }
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
-    // where it has one.
+    // where it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
+    const confirm = events.holdLooks()
     await inotify()
       ?.barrier()
       .catch(() => {})
     return await queue.run(async () => {
       events.eventNames = undefined
+      confirm()
       if (!begun.isValid(this.#polled().mounts)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)

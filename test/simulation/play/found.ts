@@ -195,11 +195,21 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'polled as well, a file moved in over one that was renamed there just now: the kernel merges the two IN_MOVED_TO',
-    isUnsolved: true,
     scenario: scenario({ source: 'inotify+poll' }, [
       { type: 'rename', path: '/t/b/d/h', other: '/t/a/d' },
       { type: 'rename', path: '/out/x', other: '/t/a/d' },
     ]),
+  },
+  {
+    what: 'polled as well, an exchange of which a rescan has told and the queue has the second rename alone: both files are told',
+    scenario: scenario(
+      { source: 'inotify+poll', lost: 1, isAtomic: false },
+      [
+        { type: 'append', path: '/t/b/g' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/d/h' },
+      ],
+      { 4: 1 },
+    ),
   },
   {
     what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',
