@@ -267,6 +267,9 @@ export class Poller {
         this.#committed = new PollStamp(now)
       } else this.#committed = undefined
       this.#lastAt = startedAt
+      // What a poll cannot tell from what was there before, events have told; unless they were lost.
+      if (!roots.some(({ isOverflown }) => isOverflown))
+        for (const mount of mounts) mount.toldUntil = startedAt
       pace.note(changes.length > 0, this.#walker.took)
       // Or it has moved from where the poll had not been yet to where it had: then it is somewhere that was not looked into.
       return (

@@ -137,6 +137,8 @@ export class WatchedMount {
   revision = 0
   /** Grows when all that was listed of it before is out of date. */
   epoch = 0
+  /** ms since the epoch: what was done before has been told, by its events or by the last poll. */
+  toldUntil = 0
   directories = 0
   /** Directories that are not watched as they should be, and why. */
   readonly uncovered = new Map<Directory, Error>()

@@ -212,6 +212,21 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
     ),
   },
   {
+    what: 'polled as well, a file that was written twice within a tick of the clock: the second time is told where an overflow has swallowed it',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 2, msPerStep: 0.1, isAtomic: false },
+      [
+        { type: 'create', path: '/t/a/g' },
+        { type: 'rename', path: '/out/o', other: '/t/g' },
+        { type: 'remove', path: '/t/b' },
+        { type: 'create', path: '/t/a/f' },
+        { type: 'write', path: '/t/a/g' },
+        { type: 'create', path: '/t/a/f' },
+      ],
+      { 19: 1 },
+    ),
+  },
+  {
     what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',
     scenario: scenario(
       { watches: 3, msPerStep: 5, isAtomic: false },
