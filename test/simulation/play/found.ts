@@ -13,7 +13,7 @@ function scenario(
 }
 
 /** Schedules by which a change was lost, or told as something else, once; each as short as it goes. */
-export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved?: boolean }> = [
+export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
   {
     what: 'a directory that moves while a rescan goes by it is looked into',
     scenario: scenario(
