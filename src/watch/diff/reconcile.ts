@@ -14,6 +14,9 @@ import { Identification, type Identified } from './identify.ts'
 import { MoveMatcher, matchArrivals } from './match_moves.ts'
 import type { Added, Refusal, Removed, Snapshot, SnapshotDir } from './snapshot.ts'
 
+// In place of a time: compared with any, it is another.
+const UNLIKE_ANY = Number.NaN
+
 export interface DiffContext {
   tree: Tree
   rules: Rules
@@ -160,8 +163,10 @@ class Reconciliation {
       else for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
       return
     }
+    const mayDoubt = this.#mayDoubt(match)
     const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
-    if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles)) return
+    if (isAll && !mayDoubt && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles)) return
+    if (mayDoubt) this.#doubtYoung(match)
     const before = this.#tree.entriesOf(match)
     for (const [name, entry] of before) {
       if (entry instanceof Directory || !found.covers(name)) continue
@@ -181,6 +186,26 @@ class Reconciliation {
     }
     for (const [name, entry] of found.entries) {
       if (found.covers(name)) this.#arrive(found, name, entry, before.get(name))
+    }
+  }
+
+  /** Whether events were lost that would have told what the times of what is in it do not. */
+  #mayDoubt(directory: Directory): boolean {
+    const { statAll, since } = this.#options
+    return statAll && since > 0 && keepsStat(directory)
+  }
+
+  /**
+   * A file that was changed since the last moment up to which all had been told may have been written again after it was looked at, within the same tick
+   * of the clock that stamps it. So its times are as good as others.
+   */
+  #doubtYoung(directory: Directory): void {
+    const since = Math.max(this.#since(directory), directory.mount.toldUntil - CLOCK_SLACK_MS)
+    const entries = this.#tree.entriesOf(directory)
+    for (const [name, entry] of entries) {
+      const { stat } = entry
+      if (entry instanceof Directory || stat === undefined || stat.ctimeMs < since) continue
+      entries.set(name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
     }
   }
 
@@ -280,6 +305,7 @@ class Reconciliation {
   #searchLost(found: SnapshotDir): void {
     for (const lost of this.#lostIn(found)) {
       for (const directory of this.#tree.within(lost)) {
+        if (this.#mayDoubt(directory)) this.#doubtYoung(directory)
         for (const [name, entry] of this.#tree.entriesOf(directory)) {
           const isFound = this.#matching.foundOf(directory) !== undefined
           if (!isFound && !(entry instanceof Directory)) this.#gone.push({ directory, name, entry })

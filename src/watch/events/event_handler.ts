@@ -184,7 +184,7 @@ export class EventHandler {
     const releaseScans = scans.hold()
     const moved = [...movedBetween]
     movedBetween.clear()
-    const confirm = pending.unconfirmed.hold()
+    const confirm = this.holdLooks()
     this.isActive = false
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
@@ -193,6 +193,14 @@ export class EventHandler {
       confirm()
       await this.list()
     }
+  }
+
+  /** What looks have shown is believed no more, if it has not been told, when the next mark in the queue has been met. */
+  holdLooks(): () => void {
+    const { moves, unconfirmed } = this.#parts.pending
+    return unconfirmed.hold(
+      (directory, name) => moves.from(directory, name) !== undefined || moves.above(directory) !== undefined,
+    )
   }
 
   /**
@@ -250,9 +258,9 @@ export class EventHandler {
   }
 
   get isUnsettled(): boolean {
-    const { moves, scans, rechecks, work } = this.#parts.pending
+    const { moves, scans, rechecks, unconfirmed, work } = this.#parts.pending
     const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
-    return this.isActive || isOpen || !work.isEmpty
+    return this.isActive || isOpen || !unconfirmed.isEmpty || !work.isEmpty
   }
 
   /**

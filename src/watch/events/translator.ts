@@ -145,7 +145,11 @@ export class Translator {
     if (isDirectory && this.#rules.recursive) {
       const created = this.#editor.createDirectory(directory, name, 0, directory.mount, mask)
       this.#pending.work.list(created)
-    } else this.#editor.create(directory, name, fits ? kept(directory, fits) : { kind, ino: 0 }, mask)
+    } else {
+      const created = fits ? kept(directory, fits) : { kind, ino: 0 }
+      this.#editor.create(directory, name, created, mask)
+      this.#pending.unconfirmed.noteTold(directory, name, created)
+    }
   }
 
   #delete(directory: Directory, mask: number, name: string): void {
@@ -176,13 +180,17 @@ export class Translator {
     if (entry instanceof Directory && entry.mount.uncovered.has(entry)) this.#pending.work.list(entry)
     const seen = this.#reading.seen(i, name)
     let told = type
-    if (seen && seen.kind === entry.kind && directory.mount.usesPolling) {
+    const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
+    if (isSeen) {
       // What others have written since is told with it, or a poll would find nothing left to tell.
       if (alteration(entry, seen, 0) === 'modify') told = 'modify'
       entry.stat = seen.stat
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
-    if (told === 'modify') this.#pending.unconfirmed.take(directory, name)
+    const { kind, ino } = entry
+    const { unconfirmed } = this.#pending
+    if (told === 'modify') unconfirmed.noteTold(directory, name, isSeen ? entry : { kind, ino })
+    else if (isSeen) unconfirmed.noteAttrib(directory, name, seen)
     this.#editor.alter(told, directory, name, entry, mask)
   }
 
@@ -202,8 +210,9 @@ export class Translator {
       !(seen && sameFile(known, seen) && this.#pending.scans.hasShown(directory, name))
     ) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
-      this.#editor.update(directory, name, seen ? kept(directory, seen) : { kind: known.kind, ino: 0 })
-      this.#pending.unconfirmed.take(directory, name)
+      const arrived = seen ? kept(directory, seen) : { kind: known.kind, ino: 0 }
+      this.#editor.update(directory, name, arrived)
+      this.#pending.unconfirmed.noteTold(directory, name, arrived)
       this.#editor.alter('modify', directory, name, known, mask)
       if (known.kind === 'symlink' && this.#rules.followsLinks) this.#pending.work.look(directory, name)
     }

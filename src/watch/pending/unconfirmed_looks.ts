@@ -1,17 +1,20 @@
 import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
-import { Directory } from '../tree/directory.ts'
+import { Directory, keepsStat } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
-/** What was believed of a name before a look, and the inode number that the look has found there. */
+/** What was told last of a name, and the inode number that a look has found there. */
 interface Unconfirmed {
-  readonly before: Entry
+  readonly told: Entry
   readonly ino: number
+  /** False: what was told to be there may have been another file than a look behind it has found. */
+  readonly isSure: boolean
 }
 
 /**
  * What looks have shown ahead of the events that tell it. Where a poll looks as well it is believed at once, or the poll would tell what the event is
- * yet to tell. But an overflow may swallow the event, and what is believed already no rescan finds. So what was believed before the look is kept
- * until a mark behind it has been met.
+ * yet to tell. But what is believed already no poll and no rescan finds, and the event may never come: an overflow swallows it, the kernel merges it
+ * with the one before, or others have done what was seen. So what was told last is kept until an event tells of the name; it is believed again when
+ * events were lost, or when a mark behind the look has been met and none has told.
  */
 export class UnconfirmedLooks {
   readonly #tree: Tree
@@ -21,17 +24,48 @@ export class UnconfirmedLooks {
     this.#tree = tree
   }
 
+  get isEmpty(): boolean {
+    return this.#names.size === 0
+  }
+
   /** A look has shown of a name what no event has told: it is, or is about to be, believed in place of `before`. */
   note(directory: Directory, name: string, before: Entry, seen: Entry): void {
     if (before instanceof Directory || seen.kind === 'directory') return
-    if (mayBeSame(before, seen) && alterationOfMoved(before, seen) === undefined) return
-    const { kind, ino, stat } = before
-    // The first knows what was told.
+    // The first look knows what was told.
     const known = this.#names.get(directory)?.get(name)
-    this.put(directory, name, { before: known?.before ?? { kind, ino, stat }, ino: seen.ino })
+    const told = known?.told ?? copyOf(before)
+    const isSure = known?.isSure ?? before.ino !== 0
+    if (!mayBeSame(told, seen) || alterationOfMoved(told, seen) !== undefined)
+      this.put(directory, name, { told, ino: seen.ino, isSure })
+    // An earlier look has shown another file, of which has been told since that it is elsewhere.
+    else if (isSure) this.take(directory, name)
   }
 
-  /** What is kept of a name of which has been told that it holds something else, or that it was left: that is to be {@link put} where it arrives. */
+  /**
+   * An event has told that a name holds something, or something else: whoever reads it reads what a look has shown. But that may be another file
+   * than the event was about: then others tell that this one has moved.
+   *
+   * @param entry as it was seen; without a stat: it was not there any more, or another was
+   */
+  noteTold(directory: Directory, name: string, entry: Entry): void {
+    this.take(directory, name)
+    if (keepsStat(directory) && entry.kind !== 'directory')
+      this.put(directory, name, { told: copyOf(entry), ino: entry.ino, isSure: false })
+  }
+
+  /** An event has told that the mode or owner of what has a name is another. */
+  noteAttrib(directory: Directory, name: string, seen: Entry): void {
+    const known = this.#names.get(directory)?.get(name)
+    if (known?.told.stat === undefined || seen.stat === undefined) return
+    const { mode, uid, gid, nlink } = seen.stat
+    this.put(directory, name, {
+      ...known,
+      told: { ...known.told, stat: { ...known.told.stat, mode, uid, gid, nlink } },
+    })
+    this.note(directory, name, known.told, seen)
+  }
+
+  /** What is kept of a name that was left: that is to be {@link put} where it arrives. */
   take(directory: Directory, name: string): Unconfirmed | undefined {
     const names = this.#names.get(directory)
     const found = names?.get(name)
@@ -47,28 +81,47 @@ export class UnconfirmedLooks {
     else names.set(name, unconfirmed)
   }
 
-  /** The answer is called when all that was queued before it was asked for has been told: with it, what the looks until then have shown. */
-  hold(): () => void {
+  /**
+   * The answer is called when all that was queued before it was asked for has been told: what looks until then have shown, and no event has told,
+   * the next poll is to tell. `waits`: of what has left its name, or lies in what has, more is told when it arrives.
+   */
+  hold(waits: (directory: Directory, name: string) => boolean): () => void {
     const held = new Set([...this.#all()].map(([, , each]) => each))
     return () => {
-      for (const [directory, name, each] of this.#all()) if (held.has(each)) this.take(directory, name)
+      for (const [directory, name, each] of [...this.#all()]) {
+        if (!held.has(each) || waits(directory, name)) continue
+        const { told, ino, isSure } = each
+        if (told.stat !== undefined && (isSure || told.ino === ino)) this.#revert(directory, name)
+        else this.take(directory, name)
+      }
     }
   }
 
   /** Events were lost: what they would have told is to be found. */
   revert(): void {
-    for (const [directory, name, { before, ino }] of this.#all()) {
-      if (!this.#tree.isAttached(directory)) continue
-      const entries = this.#tree.entriesOf(directory)
-      const entry = entries.get(name)
-      // Else something else has the name by now.
-      if (entry !== undefined && mayBeSame(entry, { kind: before.kind, ino })) entries.set(name, before)
-    }
-    this.#names.clear()
+    for (const [directory, name] of [...this.#all()]) this.#revert(directory, name)
+  }
+
+  #revert(directory: Directory, name: string): void {
+    const unconfirmed = this.take(directory, name)
+    if (unconfirmed === undefined || !this.#tree.isAttached(directory)) return
+    const { told, ino } = unconfirmed
+    const entries = this.#tree.entriesOf(directory)
+    const entry = entries.get(name)
+    // Else something else has the name by now.
+    if (entry === undefined || !mayBeSame(entry, { kind: told.kind, ino })) return
+    if (mayBeSame(entry, told) && alterationOfMoved(told, entry) === undefined) return
+    entries.set(name, told)
+    // The walker does not tell again what a poll has found before.
+    directory.mount.revision++
   }
 
   *#all(): Generator<[Directory, string, Unconfirmed]> {
     for (const [directory, names] of this.#names)
       for (const [name, each] of names) yield [directory, name, each]
   }
+}
+
+function copyOf({ kind, ino, stat }: Entry): Entry {
+  return { kind, ino, stat }
 }

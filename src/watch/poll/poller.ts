@@ -239,10 +239,12 @@ export class Poller {
     }
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
-    // where it has one.
+    // where it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
+    const confirm = events.holdLooks()
     await inotify.barrier().catch(() => {})
     return await queue.run(async () => {
       events.eventNames = undefined
+      confirm()
       if (!begun.isValid(this.#polled().mounts)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)
@@ -264,6 +266,9 @@ export class Poller {
         this.#committed = new PollStamp(now)
       } else this.#committed = undefined
       this.#lastAt = startedAt
+      // What a poll cannot tell from what was there before, events have told; unless they were lost.
+      if (!roots.some(({ isOverflown }) => isOverflown))
+        for (const mount of mounts) mount.toldUntil = startedAt
       pace.note(changes.length > 0, this.#walker.took)
       // Or it has moved from where the poll had not been yet to where it had: then it is somewhere that was not looked into.
       return (

@@ -137,6 +137,8 @@ export class WatchedMount {
   revision = 0
   /** Grows when all that was listed of it before is out of date. */
   epoch = 0
+  /** ms since the epoch: what was done before has been told, by its events or by the last poll. */
+  toldUntil = 0
   /** All that a root lies on: what begins below this one, what this one lies below, and itself. */
   family = new Set<WatchedMount>([this])
   directories = 0

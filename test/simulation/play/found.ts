@@ -13,7 +13,7 @@ function scenario(
 }
 
 /** Schedules by which a change was lost, or told as something else, once; each as short as it goes. */
-export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved?: boolean }> = [
+export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
   {
     what: 'a directory that moves while a rescan goes by it is looked into',
     scenario: scenario(
@@ -195,11 +195,36 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario; isUnsolved
   },
   {
     what: 'polled as well, a file moved in over one that was renamed there just now: the kernel merges the two IN_MOVED_TO',
-    isUnsolved: true,
     scenario: scenario({ source: 'inotify+poll' }, [
       { type: 'rename', path: '/t/b/d/h', other: '/t/a/d' },
       { type: 'rename', path: '/out/x', other: '/t/a/d' },
     ]),
+  },
+  {
+    what: 'polled as well, an exchange of which a rescan has told and the queue has the second rename alone: both files are told',
+    scenario: scenario(
+      { source: 'inotify+poll', lost: 1, isAtomic: false },
+      [
+        { type: 'append', path: '/t/b/g' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/d/h' },
+      ],
+      { 4: 1 },
+    ),
+  },
+  {
+    what: 'polled as well, a file that was written twice within a tick of the clock: the second time is told where an overflow has swallowed it',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 2, msPerStep: 0.1, isAtomic: false },
+      [
+        { type: 'create', path: '/t/a/g' },
+        { type: 'rename', path: '/out/o', other: '/t/g' },
+        { type: 'remove', path: '/t/b' },
+        { type: 'create', path: '/t/a/f' },
+        { type: 'write', path: '/t/a/g' },
+        { type: 'create', path: '/t/a/f' },
+      ],
+      { 19: 1 },
+    ),
   },
   {
     what: 'a directory that is polled for want of a watch, and exchanged in two reads, is not taken for another',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change, Kind } from '../../../src/index.ts'
+import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { Replay } from '../../scripts/replay.ts'
 import { type RecordSpec, walkOf } from '../scan/records.ts'
@@ -27,6 +28,31 @@ const told = (...[before, after, since, isPolled]: Parameters<typeof changesOf>)
 
 const [one, two, three] = [seen('file', 1), seen('file', 2), seen('file', 3)]
 const directory = seen('directory', 4)
+
+describe('where events were lost, and times are kept', () => {
+  const [young, old] = [seen('file', 1, { ctimeMs: 500 }), seen('file', 2, { ctimeMs: 400 })]
+
+  /** What a rescan tells that finds what was there before, but for another mode of `b`. */
+  function rescanned(toldUntil: number): string[] {
+    const walked = new Walked(true)
+    const find = (names: Names, options = {}) => {
+      const [listing] = walkOf(new Map(Object.entries(names)), 0)
+      return walked.take([listing as RecordSpec], [walked.root], options)
+    }
+    find({ a: young, b: old })
+    walked.mount.toldUntil = toldUntil
+    const after = { a: young, b: seen('file', 2, { ctimeMs: 600, ctime: 600, mode: 0o600 }) }
+    return find(after, { source: 'rescan', since: 450 }).map((change) => inWords(change, '/t'))
+  }
+
+  test('what was changed since all had been told may have been changed again within the tick of a clock', () => {
+    expect(rescanned(0)).toEqual(['modify file a', 'attrib file b'])
+  })
+
+  test('but not what a poll has come behind', () => {
+    expect(rescanned(500 + CLOCK_SLACK_MS + 1)).toEqual(['attrib file b'])
+  })
+})
 
 describe('the names of one directory', () => {
   test.each<[string, Names, Names, string[]]>([

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { UnconfirmedLooks } from '../../../src/watch/pending/unconfirmed_looks.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { WatchedMount } from '../../../src/watch/tree/directory.ts'
@@ -44,22 +44,53 @@ test('what a rename does to a file is no write', () => {
   expect(entries.get('a')).toBe(now)
 })
 
-test('a mark behind the look confirms it; one that was set before does not', () => {
+const NEVER = () => false
+
+test('a look that shows again what was told leaves nothing open', () => {
+  const { looks, root, entries } = looking(OLD, ANOTHER)
+  const renamed = seen('file', 1, { size: 1, ctime: 9 })
+  looks.note(root, 'a', ANOTHER, renamed)
+  entries.set('a', renamed)
+  expect(looks.isEmpty).toBe(true)
+})
+
+test('what no event has told when a mark behind the look is met is to be found by a poll; with a mark that was set before, there may be one', () => {
   const { looks, root, entries } = looking(OLD, WRITTEN)
-  const confirm = looks.hold()
+  const confirm = looks.hold(NEVER)
   looks.note(root, 'b', OLD, ANOTHER)
   entries.set('b', ANOTHER)
+  const { revision } = root.mount
   confirm()
-  looks.revert()
   expect([...entries]).toEqual([
-    ['a', WRITTEN],
-    ['b', OLD],
+    ['a', OLD],
+    ['b', ANOTHER],
   ])
+  expect(root.mount.revision).toBeGreaterThan(revision)
+  expect(looks.isEmpty).toBe(false)
+  looks.hold(NEVER)()
+  expect(entries.get('b')).toEqual(OLD)
+  expect(looks.isEmpty).toBe(true)
+})
+
+test('what an event has told by the mark stays as it is', () => {
+  const { looks, root, entries } = looking(OLD, WRITTEN)
+  const confirm = looks.hold(NEVER)
+  looks.take(root, 'a')
+  confirm()
+  expect(entries.get('a')).toEqual(WRITTEN)
+})
+
+test('what has left and not arrived waits for the next mark', () => {
+  const { looks, entries } = looking(OLD, WRITTEN)
+  looks.hold((_, name) => name === 'a')()
+  expect(entries.get('a')).toEqual(WRITTEN)
+  looks.hold(NEVER)()
+  expect(entries.get('a')).toEqual(OLD)
 })
 
 test('an overflow before the mark is met is not confirmed by it', () => {
   const { looks, entries } = looking(OLD, WRITTEN)
-  const confirm = looks.hold()
+  const confirm = looks.hold(NEVER)
   looks.revert()
   confirm()
   expect(entries.get('a')).toEqual(OLD)
@@ -83,4 +114,71 @@ test('another that has the name by now is left as it is', () => {
   entries.set('a', ANOTHER)
   looks.revert()
   expect(entries.get('a')).toEqual(ANOTHER)
+})
+
+describe('of what an event has told', () => {
+  /** `a` is what it is believed to be, and an event has told that it holds something else. */
+  function telling(entry: Entry) {
+    const { looks, root, entries } = looking(OLD, entry)
+    looks.noteTold(root, 'a', entry)
+    return { looks, root, entries }
+  }
+
+  test('another file that a look shows later was there before, as far as anyone knows', () => {
+    const { looks, root, entries } = telling(OLD)
+    looks.note(root, 'a', OLD, ANOTHER)
+    entries.set('a', ANOTHER)
+    looks.hold(NEVER)()
+    expect(entries.get('a')).toEqual(ANOTHER)
+    expect(looks.isEmpty).toBe(true)
+  })
+
+  test('a write that a look shows later is to be found', () => {
+    const { looks, root, entries } = telling(OLD)
+    looks.note(root, 'a', OLD, WRITTEN)
+    entries.set('a', WRITTEN)
+    looks.hold(NEVER)()
+    expect(entries.get('a')).toEqual(OLD)
+  })
+
+  test('a look that shows the same as the one before it does not make it sure', () => {
+    const { looks, root, entries } = telling(OLD)
+    looks.note(root, 'a', OLD, OLD)
+    looks.note(root, 'a', OLD, ANOTHER)
+    entries.set('a', ANOTHER)
+    looks.hold(NEVER)()
+    expect(entries.get('a')).toEqual(ANOTHER)
+  })
+
+  test('where it could not be seen, the first look has seen what was told; but after an overflow nobody knows', () => {
+    const unseen: Entry = { kind: 'file', ino: 1 }
+    const { looks, root, entries } = telling(unseen)
+    looks.note(root, 'a', OLD, WRITTEN)
+    entries.set('a', WRITTEN)
+    looks.hold(NEVER)()
+    expect(entries.get('a')).toEqual(WRITTEN)
+    looks.noteTold(root, 'a', unseen)
+    looks.revert()
+    expect(entries.get('a')).toEqual(unseen)
+  })
+
+  test('another mode that an event has told is not to be found; what was written is', () => {
+    const OPEN = seen('file', 1, { size: 1, mode: 0o600 })
+    const { looks, root, entries } = looking(OLD, OPEN)
+    looks.noteAttrib(root, 'a', OPEN)
+    expect(looks.isEmpty).toBe(true)
+    const both = seen('file', 1, { size: 2, mode: 0o600 })
+    looks.note(root, 'a', OLD, both)
+    entries.set('a', both)
+    looks.noteAttrib(root, 'a', both)
+    looks.hold(NEVER)()
+    expect(entries.get('a')).toEqual(OPEN)
+  })
+
+  test('nothing is kept where no times are', () => {
+    const { looks, root } = looking(OLD, WRITTEN)
+    root.mount.backend = 'inotify'
+    looks.noteTold(root, 'a', WRITTEN)
+    expect(looks.isEmpty).toBe(true)
+  })
 })
