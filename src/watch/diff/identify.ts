@@ -1,4 +1,5 @@
 import type { Pending } from '../pending/pending.ts'
+import type { Rules } from '../rules.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -23,12 +24,12 @@ export interface Identified {
 /** Says of each directory of a snapshot which one it is. Changes nothing but inode numbers and the mount that a root lies on. */
 export class Identification {
   readonly #tree: Tree
+  readonly #rules: Pick<Rules, 'followsLinks'>
   readonly #pending: Pick<Pending, 'moves' | 'rechecks' | 'work'>
   readonly #matching: MoveMatcher
   readonly #options: DiffOptions
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #dropped = new Set<SnapshotDir>()
-  readonly #taken = new Map<SnapshotDir, Set<string>>()
   readonly #result: Identified = {
     found: [],
     kept: new Set(),
@@ -39,22 +40,23 @@ export class Identification {
 
   constructor(
     tree: Tree,
+    rules: Pick<Rules, 'followsLinks'>,
     pending: Pick<Pending, 'moves' | 'rechecks' | 'work'>,
     matching: MoveMatcher,
     options: DiffOptions,
   ) {
     this.#tree = tree
+    this.#rules = rules
     this.#pending = pending
     this.#matching = matching
     this.#options = options
   }
 
   identify(snapshot: Snapshot): Identified {
+    if (this.#rules.followsLinks) dropTwins(snapshot.directories, this.#dropped)
     for (const found of snapshot.directories) {
-      if (this.#identify(snapshot, found)) {
-        this.#result.found.push(found)
-        this.#take(found)
-      } else {
+      if (!this.#dropped.has(found) && this.#identify(snapshot, found)) this.#result.found.push(found)
+      else {
         this.#dropped.add(found)
         const wd = found.listing?.wd ?? 0
         if (wd > 0) this.#result.unclaimed.push(wd)
@@ -80,18 +82,9 @@ export class Identification {
     // Of what was adopted before, all is known.
     if (parent.listing === undefined && parent.match !== undefined && !this.#tree.isAttached(parent.match))
       return false
-    // What was asked for in two ways was found twice, and has one place.
-    if (found.target !== undefined && this.#taken.get(parent)?.has(found.name)) return false
     return found.target?.isLook === true && requested !== undefined
       ? this.#look(found, requested)
       : this.#below(parent, found)
-  }
-
-  #take({ target, parent, name }: SnapshotDir): void {
-    if (target === undefined || parent === undefined) return
-    const names = this.#taken.get(parent)
-    if (names === undefined) this.#taken.set(parent, new Set([name]))
-    else names.add(name)
   }
 
   /** Whether it is still the same directory, the caller decides. */
@@ -194,6 +187,31 @@ export class Identification {
   #isTouched(directory: Directory, name: string): boolean {
     return this.#options.eventNames?.get(directory)?.has(name) ?? false
   }
+}
+
+/**
+ * Where links are followed, a directory may be asked for in several ways, and found as often: it has one place, and what lies in it lies in that. A
+ * listing of all that is in there is better than a look.
+ */
+function dropTwins(directories: readonly SnapshotDir[], dropped: Set<SnapshotDir>): void {
+  const isDropped = (found: SnapshotDir): boolean =>
+    dropped.has(found) || (found.parent !== undefined && isDropped(found.parent))
+  const byPath = new Map<string, SnapshotDir>()
+  for (const found of directories) {
+    if (isDropped(found)) continue
+    const { path } = found
+    const twin = byPath.get(path)
+    const isFirst = twin === undefined || isDropped(twin)
+    if (isFirst || completeness(found) > completeness(twin)) byPath.set(path, found)
+    if (!isFirst) dropped.add(byPath.get(path) === found ? twin : found)
+  }
+  for (const found of directories) if (isDropped(found)) dropped.add(found)
+}
+
+function completeness({ listing, target }: SnapshotDir): number {
+  if (listing?.error !== 0) return 0
+  if (target?.isLook !== true) return 3
+  return target.names === undefined ? 2 : 1
 }
 
 /** Whether it is what a symlink that is followed leads to. */

@@ -78,7 +78,13 @@ class Reconciliation {
 
   run(): Reconciled {
     const { baseline, eventNames, source, isPartial, since } = this.#options
-    const identification = new Identification(this.#tree, this.#pending, this.#matching, this.#options)
+    const identification = new Identification(
+      this.#tree,
+      this.#rules,
+      this.#pending,
+      this.#matching,
+      this.#options,
+    )
     const { found: all, kept, roots, isIncomplete, unclaimed } = identification.identify(this.#snapshot)
     this.#all = all
     this.#kept = kept

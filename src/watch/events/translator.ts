@@ -106,6 +106,8 @@ export class Translator {
     }
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
+      // Whatever else has left with this cookie, by another path of the same watch, does not arrive here once more.
+      this.#reading.done(i)
       const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
       this.#translateReleased()
       if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, name)

@@ -205,8 +205,9 @@ export class Judge {
       if (name === this.#ignored) continue
       const entry = `${path}/${name}`
       const target = this.#follow && inode.kind === 'symlink' ? this.#at(entry) : inode
-      // A link to a directory that it lies in leads round in a circle, and is a link.
-      const isEntered = target?.isDirectory === true && !above.includes(target)
+      // A link to a directory that it lies in leads round in a circle, and is a link. What is a directory itself may lie in one by a link.
+      const isCircle = inode.kind === 'symlink' && target !== undefined && above.includes(target)
+      const isEntered = target?.isDirectory === true && !isCircle
       const seen = isEntered ? target : inode
       found.set(entry, { kind: seen.kind, inode: seen })
       if (isEntered) this.#descend(entry, target, [...above, target], found)
