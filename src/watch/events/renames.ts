@@ -149,6 +149,11 @@ export class Renames {
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined)
       editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
       this.#hasMoved(back)
+      // What has left by another path of the same watch has been given another's place there as well, of which nothing more is told.
+      for (let twin = moves.of(pendingMove.cookie); twin !== undefined; twin = moves.of(pendingMove.cookie)) {
+        pending.rechecks.add(twin.directory, twin.name)
+        this.keep(twin)
+      }
     } else editor.rename(pendingMove, directory, name, placed, both)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
@@ -168,7 +173,7 @@ export class Renames {
 
   /** What was held back while it was on its way. */
   #release({ held }: PendingMove): void {
-    if (held.length > 0) this.#released = held
+    if (held.length > 0) this.#released = [...this.#released, ...held]
   }
 
   /** Whether what the last rename put in the place of something goes back to where it was. */
