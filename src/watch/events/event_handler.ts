@@ -251,8 +251,10 @@ export class EventHandler {
     if (pending.moves.size === 0 || !tree.isAttached(directory)) return
     const seen = listing.entries()
     for (const name of names ?? seen.keys()) {
-      const ino = seen.get(name)?.ino
-      const isBack = ino !== undefined && tree.entriesOf(directory).get(name)?.ino === ino
+      const found = seen.get(name)
+      const believed = tree.entriesOf(directory).get(name)
+      const isLink = believed instanceof Directory && isLinkBase(believed)
+      const isBack = found && (isLink ? believed.mount.isLink(found) : believed?.ino === found.ino)
       if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
     }
   }

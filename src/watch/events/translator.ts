@@ -67,11 +67,18 @@ export class Translator {
     return this.#editor.take()
   }
 
-  /** Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. */
+  /**
+   * Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. So has what they held back: had it arrived,
+   * that would have been told by now.
+   */
   giveUp(pendingMoves: readonly PendingMove[] = [...this.#pending.moves]): Change[] {
-    for (const pendingMove of pendingMoves) {
-      this.#renames.giveUp(pendingMove)
+    const { moves } = this.#pending
+    const left = [...pendingMoves]
+    for (const move of left) {
+      this.#renames.giveUp(move)
+      const others = move.held.length > 0 ? new Set(moves) : undefined
       this.#translateReleased()
+      if (others !== undefined) for (const each of moves) if (!others.has(each)) left.push(each)
     }
     return this.#editor.take()
   }

@@ -323,4 +323,71 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
       { 4: 1 },
     ),
   },
+  {
+    what: 'links that lead round over a directory: it is found by several ways, and has one place',
+    scenario: scenario(
+      { followSymlinks: true },
+      [
+        { type: 'symlink', path: '/t/b/d/n', target: '/t/b' },
+        { type: 'symlink', path: '/t/d', target: '/t/b/d' },
+      ],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'what has left by two paths, and arrives by one of them, does not arrive a second time',
+    scenario: scenario(
+      { followSymlinks: true },
+      [
+        { type: 'rename', path: '/t/b/g', other: '/t/a/f' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'mkdir', path: '/t/b/g' },
+      ],
+      [],
+      'links',
+    ),
+  },
+  {
+    what: 'what has left by two paths, and is exchanged by one of them, has not left the other',
+    scenario: scenario(
+      { lost: 2, followSymlinks: true },
+      [
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'create', path: '/t/g' },
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/k' },
+      ],
+      { 2: 1, 10: 1, 12: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'a followed link that is back at its name is not given up',
+    scenario: scenario(
+      { queue: 2, followSymlinks: true, msPerStep: 5, isAtomic: false },
+      [
+        { type: 'remove', path: '/t/a/f' },
+        { type: 'symlink', path: '/t/a/d', target: '/out/o' },
+        { type: 'rename', path: '/t/b/g', other: '/t/k' },
+        { type: 'write', path: '/t/k' },
+        { type: 'exchange', path: '/t/a/d', other: '/t/b/d/h' },
+      ],
+      { 6: 5, 9: 1, 11: 1, 14: 1, 17: 1, 18: 1, 21: 1, 24: 5, 26: 1, 36: 5 },
+      'links',
+    ),
+  },
+  {
+    what: 'what was held back and has left the tree is told to be gone with what held it back, not after sync()',
+    scenario: scenario(
+      {},
+      [
+        { type: 'mkdir', path: '/t/g' },
+        { type: 'rename', path: '/t/b/d', other: '/t/g/m' },
+        { type: 'create', path: '/t/g/m/f' },
+        { type: 'rename', path: '/t/g/m/f', other: '/t/a/m' },
+      ],
+      [],
+      'links',
+    ),
+  },
 ]
