@@ -389,3 +389,30 @@ test.each(['inotify', 'poll'] as const)(
     expect(lines.toSorted()).toEqual(['create symlink l', 'create symlink m', 'modify symlink l'])
   },
 )
+
+test.each(['inotify', 'poll'] as const)(
+  '%s: links that lead round over a directory are told once: what is found by several ways has one place',
+  async (backend) => {
+    const root = scratch()
+    const at = (path: string) => join(root, path)
+    mkdirSync(at('b/d'), { recursive: true })
+    for (const path of ['b/g', 'b/d/h']) writeFileSync(at(path), '')
+    const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
+    const { told } = await watching(root, options)
+    symlinkSync(at('b'), at('b/d/n'))
+    symlinkSync(at('b/d'), at('d'))
+    const lines = [await told(), await told()].flat().map((change) => inWords(change, root))
+    const inD = [
+      'directory d/n',
+      'directory d/n/d',
+      'file d/h',
+      'file d/n/d/h',
+      'file d/n/g',
+      'symlink d/n/d/n',
+    ]
+    const expected = ['directory d', 'symlink b/d/n', ...inD].map((each) => `create ${each}`)
+    expect(
+      lines.filter((line) => !line.startsWith('attrib') && line !== 'modify directory b/d').toSorted(),
+    ).toEqual(expected.toSorted())
+  },
+)
