@@ -162,7 +162,8 @@ export class EventHandler {
     const { batch, start, end } = index
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.eventNames !== undefined) this.#touch(index, this.eventNames)
-    this.#speakOf(index)
+    // What was looked at, too: a look of the recheck queue that is under way may be older than that.
+    for (const each of [index.named, open]) this.#speakOf(each)
     reporter.report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
     for (let i = start; i < end; i++) {
       if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
@@ -305,9 +306,9 @@ export class EventHandler {
     }
   }
 
-  #speakOf(index: BatchView): void {
+  #speakOf(spoken: ReadonlyMap<number, Pick<ReadonlySet<string>, 'keys'>>): void {
     const { tree, pending } = this.#parts
-    for (const [wd, names] of index.named) {
+    for (const [wd, names] of spoken) {
       for (const directory of tree.at(wd))
         for (const name of names.keys()) pending.rechecks.noteEvent(directory, name)
     }

@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest'
-import { InotifyError } from '../../../src/index.ts'
+import { IN_DELETE, IN_MODIFY, InotifyError } from '../../../src/index.ts'
+import type { StatResults } from '../../../src/watch/diff/looker.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import type { Questions } from '../../../src/watch/pending/recheck_queue.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import type { Directory } from '../../../src/watch/tree/directory.ts'
+import { file } from '../tree/believed.ts'
+import { batchOf } from './batches.ts'
 import { World } from './translating.ts'
 
 /** Events of a believed tree, and what is asked about when they have settled. */
-function settling(w: World, takeIn = async () => {}) {
+function settling(w: World, takeIn = async () => {}, looks: StatResults = new Map()) {
   const { rechecks } = w.pending
   let asked: Questions = new Map()
   const seen = new Map<Directory, Listing>()
@@ -17,7 +20,7 @@ function settling(w: World, takeIn = async () => {}) {
       asked = questions
       return seen
     },
-    look: async () => new Map(),
+    look: async () => looks,
   }
   const events = new EventHandler({
     tree: w.tree,
@@ -78,3 +81,28 @@ test('what nobody can take in, for want of a thread to follow links with, stays 
   await take?.()
   expect(rechecks.begin()).toEqual(new Map([[w.at('d'), ['x']]]))
 })
+
+test.each([
+  [
+    'where a poll looks as well, also by a look behind a write: another file may be believed since then',
+    'inotify+poll',
+    ['f', 'g'],
+  ],
+  ['else by events about the name alone', 'inotify', ['g']],
+] as const)(
+  'what was seen of a doubt is out of date by an event about the name; %s',
+  async (_, backend, spoken) => {
+    const w = new World({ f: 1, g: 2 })
+    w.mount.backend = backend
+    const seen = new Map([
+      ['f', file(3)],
+      ['g', null],
+    ])
+    const { events, rechecks } = settling(w, undefined, new Map([[w.root.wd, seen]]))
+    rechecks.addAll(w.root)
+    const questions = rechecks.begin()
+    const batch = batchOf([w.event(IN_MODIFY, 'f'), w.event(IN_DELETE, 'g')])
+    await events.handle(batch, 0, batch.length)
+    expect([...(rechecks.commit(questions)?.(w.root) ?? [])].toSorted()).toEqual(spoken)
+  },
+)
