@@ -32,7 +32,7 @@ export interface Reconciled {
   status: WatchStatus
   /** See {@link Identified.isIncomplete}. */
   isIncomplete: boolean
-  /** The directories that were compared as a whole. */
+  /** If it is incomplete: the directories that were compared as a whole. */
   compared: Directory[]
 }
 
@@ -119,13 +119,13 @@ class Reconciliation {
       script.alterDirectory(directory, entry, this.#since(directory.parent ?? directory))
     for (const [directory, name, before, after] of this.#altered)
       script.alter(directory, name, before, after, this.#since(directory))
-    const compared = all.flatMap(({ match, isRead }) => (match !== undefined && isRead ? [match] : []))
+    const whatWasRead = ({ match, isRead }: SnapshotDir) => (match !== undefined && isRead ? [match] : [])
     return {
       changes: editor.take(),
       roots,
       status: this.#status,
       isIncomplete,
-      compared,
+      compared: isIncomplete ? all.flatMap(whatWasRead) : [],
     }
   }
 
