@@ -147,6 +147,8 @@ export class EditScript {
     this.#makeWay(parent, name)
     if (this.#parentFor(at) !== parent) return false
     if (arrival.isPlaced) return true
+    // What it was to leave has gone meanwhile, with all in it.
+    if (arrival.from !== undefined && !this.#tree.isAttached(arrival.from.directory)) arrival.from = undefined
     const occupant = this.#tree.entriesOf(parent).get(name)
     // A rename or a new version replaces what is no directory.
     const isAlike = occupant !== undefined && occupant.kind !== 'directory'
