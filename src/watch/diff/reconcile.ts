@@ -169,10 +169,11 @@ class Reconciliation {
       else for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
       return
     }
-    const mayDoubt = this.#mayDoubt(match)
+    const doubtedSince = this.#doubtedSince(match)
     const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
-    if (isAll && !mayDoubt && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles)) return
-    if (mayDoubt) this.#doubtYoung(match)
+    if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles))
+      if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)) return
+    this.#doubt(match, doubtedSince)
     const before = this.#tree.entriesOf(match)
     for (const [name, entry] of before) {
       if (entry instanceof Directory || !found.covers(name)) continue
@@ -195,18 +196,18 @@ class Reconciliation {
     }
   }
 
-  /** Whether events were lost that would have told what the times of what is in it do not. */
-  #mayDoubt(directory: Directory): boolean {
+  /**
+   * Where events were lost, a file that was changed since the last moment up to which all had been told may have been written again after it was looked
+   * at, within the same tick of the clock that stamps it. So its times are as good as others.
+   */
+  #doubtedSince(directory: Directory): number {
     const { statAll, since } = this.#options
-    return statAll && since > 0 && keepsStat(directory)
+    if (!statAll || since === 0 || !keepsStat(directory)) return Number.POSITIVE_INFINITY
+    return Math.max(this.#since(directory), directory.mount.toldUntil - CLOCK_SLACK_MS)
   }
 
-  /**
-   * A file that was changed since the last moment up to which all had been told may have been written again after it was looked at, within the same tick
-   * of the clock that stamps it. So its times are as good as others.
-   */
-  #doubtYoung(directory: Directory): void {
-    const since = Math.max(this.#since(directory), directory.mount.toldUntil - CLOCK_SLACK_MS)
+  #doubt(directory: Directory, since: number): void {
+    if (since === Number.POSITIVE_INFINITY) return
     const entries = this.#tree.entriesOf(directory)
     for (const [name, entry] of entries) {
       const { stat } = entry
@@ -311,7 +312,7 @@ class Reconciliation {
   #searchLost(found: SnapshotDir): void {
     for (const lost of this.#lostIn(found)) {
       for (const directory of this.#tree.within(lost)) {
-        if (this.#mayDoubt(directory)) this.#doubtYoung(directory)
+        this.#doubt(directory, this.#doubtedSince(directory))
         for (const [name, entry] of this.#tree.entriesOf(directory)) {
           const isFound = this.#matching.foundOf(directory) !== undefined
           if (!isFound && !(entry instanceof Directory)) this.#gone.push({ directory, name, entry })

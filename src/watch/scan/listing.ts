@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { isShortageErrno } from '../report/watch_error.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
-import { nameAt, unpack } from './packed_entries.ts'
+import { hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
 // A record's fields, as native/record/record.h lays them out; little-endian.
 const SIZE = 0
@@ -177,6 +177,12 @@ export class Listing {
   get packedFiles(): string {
     const start = this.#filesAt
     return this.#chunk.bytes.toString('latin1', start, start + this.#int(FILES_BYTES))
+  }
+
+  /** Whether what is no directory was changed from then on, ms since the epoch, any of it. */
+  hasFilesSince(since: number): boolean {
+    const start = this.#filesAt
+    return hasChangedSince(this.#chunk.bytes, start, start + this.#int(FILES_BYTES), since)
   }
 
   /** All entries. */

@@ -6,6 +6,7 @@ import type { Entries, Entry, Stat } from './entry.ts'
 // zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
 const HEAD = 4
 const STAT_BYTES = 56
+const CTIME_MS = 40
 const CONTENT_BYTES = 16
 const IS_ASCII = 1
 const HAS_STAT = 2
@@ -41,6 +42,22 @@ export function unpack(
   }
 }
 
+/** Whether any of the entries was changed from then on, ms since the epoch, as far as they were looked at. No entry is made of them. */
+export function hasChangedSince(block: Buffer, start: number, end: number, since: number): boolean {
+  for (let at = start; at < end; ) {
+    const inoBytes = block[at + 1] as number
+    const nameBytes = block[at + 2] as number
+    const flags = block[at + 3] as number
+    at += HEAD + inoBytes
+    if (flags & HAS_STAT) {
+      if (block.readDoubleLE(at + CTIME_MS) >= since) return true
+      at += STAT_BYTES
+    }
+    at += (flags & HAS_CONTENT ? CONTENT_BYTES : 0) + nameBytes
+  }
+  return false
+}
+
 /** A name as the addon gives it, as a key: see {@link keyOf}. */
 export function nameAt(block: Buffer, start: number, end: number, isAscii: boolean): string {
   return isAscii ? block.toString('latin1', start, end) : keyOf(block.subarray(start, end))
@@ -59,7 +76,7 @@ function readStat(block: Buffer, at: number): Stat {
     size: block.readDoubleLE(at + 16),
     mtime: block.readDoubleLE(at + 24),
     ctime: block.readDoubleLE(at + 32),
-    ctimeMs: block.readDoubleLE(at + 40),
+    ctimeMs: block.readDoubleLE(at + CTIME_MS),
     btimeMs: block.readDoubleLE(at + 48),
   }
 }
@@ -110,7 +127,7 @@ function write(block: Buffer, start: number, name: string, { kind, ino, stat }: 
     block.writeDoubleLE(stat.size, at + 16)
     block.writeDoubleLE(stat.mtime, at + 24)
     block.writeDoubleLE(stat.ctime, at + 32)
-    block.writeDoubleLE(stat.ctimeMs, at + 40)
+    block.writeDoubleLE(stat.ctimeMs, at + CTIME_MS)
     block.writeDoubleLE(stat.btimeMs, at + 48)
     at += STAT_BYTES
     if (stat.content !== undefined) at += block.write(stat.content, at, 'latin1')

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import type { Kind } from '../../../src/index.ts'
 import { keyOf } from '../../../src/watch/report/name_key.ts'
 import type { Entries, Entry, Stat } from '../../../src/watch/scan/entry.ts'
-import { pack, unpack, unpackString } from '../../../src/watch/scan/packed_entries.ts'
-import { stat } from '../tree/believed.ts'
+import { hasChangedSince, pack, unpack, unpackString } from '../../../src/watch/scan/packed_entries.ts'
+import { file, seen, stat } from '../tree/believed.ts'
 
 const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER
 const KINDS: Kind[] = ['file', 'symlink', 'other', 'directory']
@@ -137,4 +137,17 @@ const anyName = fc.oneof(
 test('whatever is packed is unpacked', () => {
   const any = fc.array(fc.tuple(anyName, anyEntry)).map((list): Entries => new Map(list))
   fc.assert(fc.property(any, (entries) => void expect(roundTrip(entries)).toEqual(entries)))
+})
+
+test('whether any was changed since is told without unpacking; of what was not looked at, nobody knows', () => {
+  const packed = pack([
+    ['a', file(1)],
+    ['\u00e4', seen('file', 2, { ctimeMs: 7 })],
+    ['b', seen('file', 2 ** 50, { ctimeMs: 9, content: 'x'.repeat(16) })],
+    ['c', seen('file', 3, { ctimeMs: 8 })],
+  ])
+  const block = Buffer.from(packed, 'latin1')
+  const isChanged = (since: number, end = block.length) => hasChangedSince(block, 0, end, since)
+  expect([7, 8, 9, 10].map((since) => isChanged(since))).toEqual([true, true, true, false])
+  expect(isChanged(0, pack([['a', file(1)]]).length)).toBe(false)
 })
