@@ -121,8 +121,8 @@ void Walk::WaitUntil(uint64_t moment) {
 Walk::Turn Walk::HandIn(DirReader* visitor, Job* job, Node* found) {
   Record* record = visitor->record();
   Node* dead;
-  Turn turn;
-  bool help;
+  Turn turn = Turn::kLeave;
+  bool help = false;
   {
     Locked locked(&lock_);
     if (!record->digest.is_none()) memory_->Find(record->digest);
@@ -133,14 +133,25 @@ Walk::Turn Walk::HandIn(DirReader* visitor, Job* job, Node* found) {
       backlog_.Push(found);
     }
     dead = backlog_.Done(job);
-    busy_--;
-    turn = NextTurn(job);
-    help = turn == Turn::kVisit && started_ < kMaxThreads && backlog_.size() > 1;
-    if (help) started_++;
+    if (dead == nullptr) turn = GoOn(job, &help);
   }
-  Node::Bury(dead);
+  if (dead != nullptr) {
+    // This thread is still busy: what was open is closed when the other one says that the walk is over.
+    Node::Bury(dead);
+    Locked locked(&lock_);
+    turn = GoOn(job, &help);
+  }
   // Without a thread to be had, this one does it all.
   if (help) StartOne();
+  return turn;
+}
+
+// Under the lock. `help`: whether another thread is to be started.
+Walk::Turn Walk::GoOn(Job* job, bool* help) {
+  busy_--;
+  Turn turn = NextTurn(job);
+  *help = turn == Turn::kVisit && started_ < kMaxThreads && backlog_.size() > 1;
+  if (*help) started_++;
   return turn;
 }
 

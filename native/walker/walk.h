@@ -62,6 +62,7 @@ class Walk {
   static void Main(void* self);
   void Run();
   Turn HandIn(DirReader* visitor, Job* job, Node* found);
+  Turn GoOn(Job* job, bool* help);
   void Append(Record* record, uint32_t id);
   uint32_t Tell(Record* record, const Job& job);
   void TellOf(Node* node);
