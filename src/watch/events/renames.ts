@@ -131,9 +131,18 @@ export class Renames {
     const { tree, rules, pending, reading, editor } = this.#parts
     const { moves, scans, unconfirmed } = pending
     const { entry } = pendingMove
-    const known = tree.entriesOf(directory).get(name)
+    let known = tree.entriesOf(directory).get(name)
     moves.delete(pendingMove)
-    const wayBack = known && reading.wayBack(i, entry, known)
+    let wayBack = known && reading.wayBack(i, entry, known)
+    if (known !== undefined && wayBack !== undefined && this.#isHiddenAt(pendingMove, known)) {
+      // It goes to where it is ignored: to whoever is told, it is gone.
+      reading.done(wayBack.leaving)
+      reading.done(wayBack.arriving)
+      unconfirmed.take(directory, name)
+      editor.delete({ directory, name, entry: known }, wayBack.mask)
+      known = undefined
+      wayBack = undefined
+    }
     const displaced = unconfirmed.take(directory, name)
     unconfirmed.put(directory, name, unconfirmed.take(pendingMove.directory, pendingMove.name))
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
@@ -169,6 +178,11 @@ export class Renames {
     const isLink = kind === 'symlink' || (placed instanceof Directory && isLinkBase(placed))
     if (isLink && rules.followsLinks) pending.work.look(directory, name)
     this.#release(pendingMove)
+  }
+
+  #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {
+    const { rules, editor } = this.#parts
+    return rules.hidesSome && rules.hides(editor.pathOf(directory, name), kind)
   }
 
   /** What was held back while it was on its way. */

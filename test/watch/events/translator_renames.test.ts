@@ -158,6 +158,17 @@ describe('hidden names', () => {
     expect(w.takeWork().listed).toEqual(['n', 'n/e'])
   })
 
+  test('what changes places with another, and is hidden where that was, is gone', () => {
+    const w = new World({ 'b/': 2, a: 1 })
+    // Not of a file: such rules may ask for the kind.
+    const hides = (path: string, kind: string) => path === '/t/a' && kind === 'directory'
+    w.rules.hides = hides as typeof w.rules.hides
+    w.rules.hidden.add('something')
+    const events = [...w.rename('a', 'b', 1), ...w.rename('b', 'a', 2, IN_ISDIR)]
+    expect(w.told([events], { a: folder(2), b: file(1) })).toEqual(['delete directory b', 'rename file a b'])
+    expect(w.believed).toEqual(['b'])
+  })
+
   test('a directory to a hidden name goes with its watches', () => {
     const w = new World({ 'd/': 1, 'd/f': 2 })
     w.rules.hidden.add('x')

@@ -12,14 +12,15 @@ import { unavailable } from './world/world.ts'
 //
 // In the environment:
 // ROUNDS=1000      as many rounds; 40 if it is not set
-// SEED=...         the settings and operations with this number, and those that follow it
+// SEED=...         the settings and operations with this number, and those that follow it. Without it they are the same each time: what new ones
+//                  find is for whoever plays them
 // SETTINGS='{...}' what is not to be drawn, as JSON: see settings.ts
 // ROUND=file       the round of a failure, made smaller, up to 100 times, as a failure says
 // SHRINK_MS=...    for how long a failure is made smaller
 // UNSOLVED=1       with what is known to go wrong
 
 const total = Number(process.env.ROUNDS ?? 40)
-const first = Number(process.env.SEED ?? Date.now() % 1_000_000)
+const first = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
 
