@@ -189,23 +189,71 @@ export class Identification {
   }
 }
 
+/** A place that something was found at: a path, without a string that grows with its depth. */
+interface FoundPlace {
+  readonly below: Map<string, FoundPlace>
+  found?: SnapshotDir
+}
+
 /**
  * Where links are followed, a directory may be asked for in several ways, and found as often: it has one place, and what lies in it lies in that. A
  * listing of all that is in there is better than a look.
  */
 function dropTwins(directories: readonly SnapshotDir[], dropped: Set<SnapshotDir>): void {
-  const isDropped = (found: SnapshotDir): boolean =>
-    dropped.has(found) || (found.parent !== undefined && isDropped(found.parent))
-  const byPath = new Map<string, SnapshotDir>()
-  for (const found of directories) {
-    if (isDropped(found)) continue
-    const { path } = found
-    const twin = byPath.get(path)
-    const isFirst = twin === undefined || isDropped(twin)
-    if (isFirst || completeness(found) > completeness(twin)) byPath.set(path, found)
-    if (!isFirst) dropped.add(byPath.get(path) === found ? twin : found)
+  const isDropped = (found: SnapshotDir): boolean => {
+    // As a rule there are none, and a directory may lie thousands of levels deep.
+    if (dropped.size === 0) return false
+    for (let each: SnapshotDir | undefined = found; each !== undefined; each = each.parent)
+      if (dropped.has(each)) return true
+    return false
   }
-  for (const found of directories) if (isDropped(found)) dropped.add(found)
+  const places = new Map<SnapshotDir | Directory, FoundPlace>()
+  for (const found of directories) {
+    const place = placeOf(places, found)
+    if (isDropped(found)) continue
+    const twin = place.found
+    const isFirst = twin === undefined || isDropped(twin)
+    if (isFirst || completeness(found) > completeness(twin)) place.found = found
+    if (!isFirst) dropped.add(place.found === found ? twin : found)
+  }
+  if (dropped.size > 0) for (const found of directories) if (isDropped(found)) dropped.add(found)
+}
+
+function placeOf(places: Map<SnapshotDir | Directory, FoundPlace>, found: SnapshotDir): FoundPlace {
+  const known = places.get(found)
+  if (known !== undefined) return known
+  const { parent, name } = found
+  // What has none is known: a root, or the way to what was asked for.
+  const directory = found.target?.requested ?? found.match
+  const place =
+    parent !== undefined
+      ? placeBelow(placeOf(places, parent), name)
+      : directory !== undefined
+        ? placeOfKnown(places, directory)
+        : { below: new Map() }
+  places.set(found, place)
+  return place
+}
+
+function placeOfKnown(places: Map<SnapshotDir | Directory, FoundPlace>, directory: Directory): FoundPlace {
+  const above: Directory[] = []
+  let each: Directory | undefined = directory
+  for (; each !== undefined && !places.has(each); each = each.parent) above.push(each)
+  let place = each && places.get(each)
+  for (const next of above.reverse()) {
+    place = place === undefined ? { below: new Map() } : placeBelow(place, next.name)
+    places.set(next, place)
+  }
+  return place as FoundPlace
+}
+
+function placeBelow({ below }: FoundPlace, name: string): FoundPlace {
+  let place = below.get(name)
+  if (place === undefined) {
+    place = { below: new Map() }
+    below.set(name, place)
+  }
+  return place
 }
 
 function completeness({ listing, target }: SnapshotDir): number {
