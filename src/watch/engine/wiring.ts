@@ -112,7 +112,6 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     pending,
     looker,
     files,
-    fileWays,
     attacher,
     forest,
     reporter,

@@ -1,3 +1,4 @@
+import type { EventBatch } from '../../inotify/batch.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
@@ -53,6 +54,11 @@ export class FileRoots {
   remove(file: FileRoot): void {
     this.#mounts.delete(file)
     this.#parts.watches.retire(this.#parts.ways.set(file, []))
+  }
+
+  /** What events have for the roots that are files. */
+  collect(batch: EventBatch, start: number, end: number): ReadonlyMap<FileRoot, Hint> {
+    return this.#parts.ways.collect(batch, start, end, ABOUT_NAME | GONE)
   }
 
   /** What the events say is a hint to look. */

@@ -89,8 +89,7 @@ export class FollowedLinks {
   async poll(): Promise<void> {
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
     const links = [...this.#watches.polled]
-    for (let i = 0; i < links.length; i += AT_ONCE)
-      await this.#look(links.slice(i, i + AT_ONCE), Number.POSITIVE_INFINITY, () => 'poll')
+    await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, () => 'poll')
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
       if (!this.#isAsBelieved(link)) this.#parts.pending.work.look(link.parent, link.name)

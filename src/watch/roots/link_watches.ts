@@ -56,7 +56,7 @@ export class LinkWatches {
     return this.#polled
   }
 
-  collect(batch: EventBatch, start: number, end: number): Map<FollowedLink, Hint> {
+  collect(batch: EventBatch, start: number, end: number): ReadonlyMap<FollowedLink, Hint> {
     return this.#parts.ways.collect(batch, start, end, ABOUT_NAME | GONE)
   }
 

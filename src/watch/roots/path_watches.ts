@@ -27,6 +27,8 @@ const ITSELF = ''
 export class PathWatches<Owner> {
   readonly #owners = new Map<number, Map<string, Set<Owner>>>()
   readonly #watched = new Map<Owner, readonly WatchedName[]>()
+  // As a rule nobody has any: then a batch costs nothing.
+  readonly #none: ReadonlyMap<Owner, Hint> = new Map()
 
   has(wd: number): boolean {
     return this.#owners.has(wd)
@@ -55,7 +57,8 @@ export class PathWatches<Owner> {
    * What a part of a batch has for each owner that it concerns. `mask`: the events that count, but for an owner's own watch, where all do. Those of
    * a directory itself concern all whose path leads through it.
    */
-  collect(batch: EventBatch, start: number, end: number, mask: number): Map<Owner, Hint> {
+  collect(batch: EventBatch, start: number, end: number, mask: number): ReadonlyMap<Owner, Hint> {
+    if (this.#owners.size === 0) return this.#none
     const hints = new Map<Owner, Hint>()
     for (let i = start; i < end && this.#owners.size > 0; i++) {
       const names = this.#owners.get(batch.wd(i))

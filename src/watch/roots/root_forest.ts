@@ -58,6 +58,11 @@ export class RootForest {
     return this.#standing
   }
 
+  /** Whether it is one of {@link standing}. */
+  isStanding(root: Root): boolean {
+    return !this.#isClosed && root.coverer === undefined && this.#parts.byPath.get(root.path) === root
+  }
+
   /** Nothing is looked after any more. */
   close(): void {
     this.#isClosed = true

@@ -2,7 +2,6 @@ import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
 import type { Looker } from '../diff/looker.ts'
 import type { Translator } from '../events/translator.ts'
-import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
@@ -10,9 +9,7 @@ import { isShortage, openError, staleMountError } from '../report/watch_error.ts
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
-import type { FileRoot } from './file_root.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
-import type { PathWatches } from './path_watches.ts'
 import { aboutRoot, type Root } from './root.ts'
 import type { RootForest } from './root_forest.ts'
 
@@ -22,8 +19,6 @@ export interface RootMonitorParts {
   pending: Pending
   looker: Pick<Looker, 'identify'>
   files: FileRoots
-  /** What tells that a root which is a file may be another: see ways.ts. */
-  fileWays: PathWatches<FileRoot>
   attacher: Attacher
   forest: RootForest
   reporter: Reporter
@@ -63,8 +58,8 @@ export class RootMonitor {
 
   /** Events of roots that are files: see {@link FileRoots.take}. */
   async takeFileEvents(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { files, fileWays } = this.#parts
-    const hints = fileWays.collect(batch, start, end, ABOUT_NAME | GONE)
+    const { files } = this.#parts
+    const hints = files.collect(batch, start, end)
     if (hints.size === 0) return
     for await (const found of files.take(hints)) await this.#onFile(found, 'inotify')
   }
@@ -86,7 +81,7 @@ export class RootMonitor {
   async reattach(root: Root, source: Source): Promise<void> {
     const { attacher, reporter, forest } = this.#parts
     this.markLost(root, source)
-    if (!forest.standing().includes(root)) return
+    if (!forest.isStanding(root)) return
     reporter.withhold()
     const isRestored = await attacher.attach(root).then(
       () => true,
@@ -104,11 +99,10 @@ export class RootMonitor {
    *
    * @param only of these roots
    */
-  async checkIdentity(only?: ReadonlyMap<Root, unknown>): Promise<unknown> {
+  async checkIdentity(only?: Iterable<Root>): Promise<unknown> {
     const { looker, forest } = this.#parts
-    const roots = forest
-      .standing()
-      .filter((root) => root.isPresent && root.top !== undefined && (only?.has(root) ?? true))
+    const asked = only === undefined ? forest.standing() : [...only].filter((root) => forest.isStanding(root))
+    const roots = asked.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const tops = roots.map(({ top }) => top as Directory)
     let shortage: unknown
     const found = await looker.identify(tops).catch((error) => {
