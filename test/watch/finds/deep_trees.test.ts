@@ -70,6 +70,16 @@ const scenarios: Scenario[] = [
     changes: (levels) => levels + 1,
   },
   {
+    title: 'a chain is moved in, where links are followed',
+    options: { followSymlinks: true },
+    isThere: false,
+    act: ({ watched, outside, levels }) => {
+      chain('make', join(outside, 'chain'), String(levels))
+      renameSync(join(outside, 'chain/d'), join(watched, 'chain/d'))
+    },
+    changes: (levels) => levels + 1,
+  },
+  {
     title: 'a chain is made, where something is ignored',
     options: { ignore: ['/nowhere'] },
     isThere: false,
