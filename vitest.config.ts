@@ -1,20 +1,56 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig, type TestProjectConfiguration } from 'vitest/config'
+
+/**
+ * The files that share something of the machine with others, or need it for themselves: they run one at a time, when all others have run.
+ * A file in doubt belongs here.
+ */
+const ALONE = [
+  // They set fs.inotify.max_queued_events, which is that of every instance made meanwhile, whoever makes it.
+  'test/watch/engine/overflow.test.ts',
+  'test/watch/model/{found,model,mutations}.test.ts',
+  'test/watch/model/stress/stress.test.ts',
+  'test/watch/traps_of_limits.test.ts',
+  // It mounts in the namespace that all are in, whose mount table others watch.
+  'test/mirror/mounts.test.ts',
+  // They compare times, or bound them closely.
+  'test/mirror/{scenarios,silent,stopped}.test.ts',
+  'test/native/walker_circumstances.test.ts',
+  'test/watch/events/translator_renames.test.ts',
+  'test/watch/finds/{deep_trees,entry_cache,recovery}.test.ts',
+  // Its programs are given a port that was free a moment ago.
+  'test/examples/shown.test.ts',
+  // It builds dist anew, which others use.
+  'test/pack/pack.test.ts',
+]
+
+// The guest's boot a virtual machine: npm run test:guest.
+const EXCLUDED = [...configDefaults.exclude, 'test/guest/**']
+
+const projects: TestProjectConfiguration[] = [
+  {
+    extends: true,
+    test: {
+      name: 'parallel',
+      include: ['test/**/*.test.ts'],
+      exclude: [...EXCLUDED, ...ALONE],
+      // More than a small machine has processors: most wait for processes and timers for half of the time.
+      maxWorkers: 3,
+      sequence: { groupOrder: 0 },
+    },
+  },
+  {
+    extends: true,
+    test: { name: 'alone', include: ALONE, exclude: EXCLUDED, maxWorkers: 1, sequence: { groupOrder: 1 } },
+  },
+]
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // They boot a virtual machine: npm run test:guest.
-    exclude: [
-      'test/guest/**',
-      // What is promised and does not hold yet: UNSOLVED=1 runs it.
-      ...(process.env.UNSOLVED === undefined ? ['test/**/*.unsolved.test.ts'] : []),
-    ],
-    // What hangs, hangs for longer; what is awaited may take ten times as long on a machine that does something else as well. A condition
-    // is awaited for half of that, so that it is named when it does not come about.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    projects,
+    // What hangs, hangs for longer; what is awaited may take ten times as long on a machine that does something else as well, and half a minute of
+    // nothing but computing is of several that share it. A condition is awaited for less, so that it is named when it does not come about.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
-    // Limits of inotify are per user and some tests measure time or exhaust them: one file at a time.
-    fileParallelism: false,
   },
 })

@@ -16,6 +16,7 @@ export { replaceFile } from './publish/replace_file.ts'
 export type { ReloadFailure } from './reload/failure.ts'
 export type { ReloadAction, ReloadOptions } from './reload/options.ts'
 export { Reloader, type ReloaderEvents, reload } from './reload/reloader.ts'
+export type { Coverage } from './watch/engine/coverage.ts'
 export type { WatchOptions } from './watch/options.ts'
 export type {
   Change,
@@ -26,5 +27,4 @@ export type {
   RootChange,
   Source,
 } from './watch/report/change.ts'
-export type { Coverage } from './watch/roots/coverage.ts'
 export { Watcher, watch } from './watch/watcher.ts'

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { constants } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { parseMountinfo } from './mountinfo.ts'
@@ -14,8 +15,13 @@ export class MountWatch {
   #native: NativeMountTable | undefined
   #points: Map<number, string> | undefined
   // A table is being read, and whether it may be out of date by now.
-  #isLooking = false
+  #looking: Promise<void> | undefined
   #isDue = false
+  // Nobody could read it the last time.
+  #isStale = false
+  // For the read under way to be told, and for the one after it.
+  readonly #waiting: Array<() => void> = []
+  readonly #waitingForNext: Array<() => void> = []
 
   /** @param changed gets the mount points, as /proc/self/mountinfo has them */
   constructor(changed: (points: string[]) => void) {
@@ -40,18 +46,38 @@ export class MountWatch {
     this.#native = undefined
   }
 
+  /** Resolves when all that was mounted and unmounted before this call has been told. */
+  async settled(): Promise<void> {
+    if (this.#native === undefined) return
+    // The first ends the loop's round, which may have begun before; all that the next one finds has been heard of by the second.
+    await setImmediate()
+    await setImmediate()
+    if (this.#isStale) void this.#look()
+    if (this.#looking === undefined) return
+    await new Promise<void>((resolve) => (this.#isDue ? this.#waitingForNext : this.#waiting).push(resolve))
+  }
+
   /** One at a time: of two tables that are read at once the older one may come last. */
-  async #look(): Promise<void> {
+  #look(): Promise<void> {
     this.#isDue = true
-    if (this.#isLooking) return
-    this.#isLooking = true
+    this.#looking ??= this.#lookWhileDue()
+    return this.#looking
+  }
+
+  async #lookWhileDue(): Promise<void> {
     try {
       while (this.#isDue) {
         this.#isDue = false
-        this.#compare(await read())
+        this.#waiting.push(...this.#waitingForNext.splice(0))
+        const table = await read()
+        this.#isStale = table === undefined
+        this.#compare(table)
+        for (const resolve of this.#waiting.splice(0)) resolve()
       }
     } finally {
-      this.#isLooking = false
+      // Within the same turn: who asks from now on begins anew.
+      this.#looking = undefined
+      for (const resolve of [...this.#waiting.splice(0), ...this.#waitingForNext.splice(0)]) resolve()
     }
   }
 

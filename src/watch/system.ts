@@ -25,7 +25,7 @@ export interface WatchSystem {
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Rejects where links go round. */
   followSymlinks(path: string): Promise<Resolved>
   /** Tells of mount points that come and go. */
-  watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'close'>
+  watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'settled' | 'close'>
   /** What the watches of directories ask for. */
   readonly directoryMask: number
   /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
+import type { Coverage } from './engine/coverage.ts'
 import { Engine } from './engine/engine.ts'
 import { linux } from './linux.ts'
 import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
@@ -7,7 +8,6 @@ import type { Change } from './report/change.ts'
 import { encoderOf } from './report/path_encoding.ts'
 import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
-import type { Coverage } from './roots/coverage.ts'
 import type { WatchSystem } from './system.ts'
 
 interface WatcherEventMap<Path extends string | Buffer> {

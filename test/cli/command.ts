@@ -5,6 +5,11 @@ import { expect, onTestFinished } from 'vitest'
 
 export const MAIN = join(import.meta.dirname, '../../dist/cli/main.js')
 
+/** What a mirror says on stderr that has nothing to say: on a busy machine that a look took long. */
+export const NOTHING: string = expect.stringMatching(
+  /^(inotify-bridge: warning: looking at .* took .* s, longer than the interval\n)*$/,
+)
+
 interface RunOptions {
   environment?: NodeJS.ProcessEnv
   cwd?: string

@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  closeSync,
   constants,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readlinkSync,
   symlinkSync,
@@ -47,10 +49,14 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
       expect(InPlaceRun.mounts(run.pid, source), "inotify-bridge's own namespace").toEqual([])
 
       const namespace = readlinkSync(`/proc/${command}/ns/mnt`)
+      // Held open: a namespace made next could have the number of one that is gone.
+      const held = openSync(`/proc/${command}/ns/mnt`, 'r')
+      onTestFinished(() => closeSync(held))
       expect(isInhabited(namespace)).toBe(true)
       process.kill(command, 'SIGKILL')
       expect(await run.ended()).toMatchObject({ signal: 'SIGKILL' })
-      expect(isInhabited(namespace)).toBe(false)
+      // The shell's own cat reads to the end of its input.
+      await expect.poll(() => isInhabited(namespace), PATIENCE).toBe(false)
       expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(source)
     })
 
@@ -142,7 +148,10 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
       [file, 126, `'${file}' cannot be executed`],
     ] as const) {
       // Of a name that is in none of these: where one cannot be searched, execvp(3) says EACCES.
-      const ended = await runInPlace(source, [program], { environment: { PATH: '/usr/bin:/bin' } }).ended()
+      const environment = { PATH: '/usr/bin:/bin' }
+      // So long that no pass is said to have taken longer.
+      const flags = ['--interval', '60000']
+      const ended = await runInPlace(source, [program], { environment, flags }).ended()
       expect(ended.code).toBe(code)
       expect(ended.stderr).toMatch(
         new RegExp(`^(inotify-bridge mirror: state mirroring\n)?inotify-bridge mirror: ${words}.*\n$`),

@@ -9,7 +9,7 @@ import { Connections, mostConnections } from '../../src/cli/service/connections.
 import { Listener } from '../../src/cli/service/listen.ts'
 import { Service } from '../../src/cli/service/service.ts'
 import { scratch } from '../support/scratch.ts'
-import { MAIN, Program } from './command.ts'
+import { MAIN, NOTHING, Program } from './command.ts'
 
 const PATIENCE = { interval: 5, timeout: 60_000 }
 /** As few as a container may be given. */
@@ -105,7 +105,7 @@ test('nor a reload', async () => {
     expect(descriptors(run)).toBeLessThan(DESCRIPTORS / 2)
   }
   run.kill('SIGTERM')
-  expect(await run.ended()).toMatchObject({ code: 0, stderr: '' })
+  expect(await run.ended()).toMatchObject({ code: 0, stderr: NOTHING })
 })
 
 /** A listener here, with the routes that these tests ask for. */

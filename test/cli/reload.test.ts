@@ -265,5 +265,5 @@ describe.skipIf(!mayBeProcess1)('without inotify, or as process 1 (needs unshare
     expect(readdirSync(`/proc/${pid}/task`).length).toBeLessThan(20)
     process.kill(pid, 'SIGTERM')
     expect(await run.ended()).toMatchObject({ code: 0, stderr: '' })
-  }, 60_000)
+  })
 })

@@ -21,15 +21,17 @@ test('reload: of changed keys the first 20 are named; an object has them all', a
 
 test('mirror: so as well', async () => {
   const [source, target] = [scratch(), scratch('/dev/shm')]
-  await atomicWrite(source, { key00: '' })
+  const keys = (content: string) => Object.fromEntries(NAMES.map((name) => [name, content]))
+  // All of them from the beginning: the links of new keys are made one by one, behind the swap.
+  await atomicWrite(source, keys(''))
   const runs = [[], ['--json']].map(
     (flags, n) => new Run(['mirror', '--interval', '20', ...flags, source, join(target, `${n}`)]),
   )
   for (const run of runs) await run.until('stdout', /state.*\n/)
-  await atomicWrite(source, Object.fromEntries(NAMES.map((name) => [name, 'new'])))
+  await atomicWrite(source, keys('new'))
   const [text, json] = runs as [Run, Run]
   await text.until('stdout', new RegExp(`^update 2: ${SHOWN}$`, 'm'))
-  await json.until('stdout', /"update".*\n/)
+  await json.until('stdout', /"key29".*\n/)
   expect(json.objects.at(-1)?.changed).toEqual(NAMES)
 })
 

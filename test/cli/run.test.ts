@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
-import { Run } from './command.ts'
+import { NOTHING, Run } from './command.ts'
 
 const established = /Watches established/
 
@@ -77,7 +77,7 @@ test('mirror --json tells what it does until SIGTERM, and leaves the copy', asyn
   writeFileSync(join(source, 'a'), 'two!')
   await run.until('stdout', /"update"/)
   run.kill('SIGTERM')
-  expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: NOTHING })
   expect(run.objects).toMatchObject([
     { event: 'state', state: 'mirroring' },
     { event: 'update', changed: ['a'] },

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Load } from '../../examples/nginx-reload/load.mjs'
-import { freePort, isThere, textOf } from '../../examples/stage.mjs'
+import { isThere, textOf } from '../../examples/stage.mjs'
 import { publishDirectory } from '../../src/publish/publish_directory.ts'
 import { MAIN, Program, Run } from '../cli/command.ts'
 import { scratch } from '../support/scratch.ts'
-import { PATIENCE, told } from './programs.ts'
+import { freePort, PATIENCE, told } from './programs.ts'
 
 const SWAPS = 20
 
@@ -69,5 +69,5 @@ describe.skipIf(!isThere('haproxy') || !existsSync(MAIN))('HAProxy (needs haprox
     expect(requests).toBeGreaterThan(10 * SWAPS)
     expect(haproxy.stderr.match(/Reloading HAProxy/g)).toHaveLength(SWAPS + 1)
     expect(haproxy.stderr).not.toMatch(/\[(ALERT|EMERG)\]/)
-  }, 60_000)
+  })
 })

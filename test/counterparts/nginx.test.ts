@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { configuration } from '../../examples/nginx-reload/configuration.mjs'
 import { Load } from '../../examples/nginx-reload/load.mjs'
-import { CONTAINER, freePort, isThere, mayUnshare, textOf } from '../../examples/stage.mjs'
+import { CONTAINER, isThere, mayUnshare, textOf } from '../../examples/stage.mjs'
 import { publishDirectory } from '../../src/publish/publish_directory.ts'
 import { MAIN, Program } from '../cli/command.ts'
 import { childrenOf } from '../cli/pid_namespace.ts'
 import { scratch } from '../support/scratch.ts'
-import { PATIENCE, told as toldOf, zombiesIn } from './programs.ts'
+import { freePort, PATIENCE, told as toldOf, zombiesIn } from './programs.ts'
 
 const SWAPS = 100
 

@@ -1,8 +1,32 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import type { Program } from '../cli/command.ts'
 
 /** For conditions that are awaited. */
 export const PATIENCE = { interval: 10, timeout: 60_000 }
+
+// Below those that the kernel gives to whoever asks for any: what else runs is not given one of them between here and the program.
+const FIRST_PORT = 20_000
+const PORTS = 10_000
+const PORTS_EACH = 10
+let asked = 0
+
+/** A port of the loopback interface that nobody listens on, nor any other test file is given. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + ((process.pid * PORTS_EACH + asked++) % PORTS)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+}
 
 /** The processes that have ended and that nobody has waited for, as a /proc shows them. */
 export function zombiesIn(proc: string): string[] {

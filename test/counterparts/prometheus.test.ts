@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { freePort, isThere, textOf } from '../../examples/stage.mjs'
+import { isThere, textOf } from '../../examples/stage.mjs'
 import { publishDirectory } from '../../src/publish/publish_directory.ts'
 import { MAIN, Program, Run } from '../cli/command.ts'
 import { scratch } from '../support/scratch.ts'
-import { PATIENCE, told } from './programs.ts'
+import { freePort, PATIENCE, told } from './programs.ts'
 
 const INVALID = 'no_such_field: 1\n'
 const version = (n: number) => `global:\n  external_labels: { version: "${n}" }\n`

@@ -92,7 +92,7 @@ function show(name: string, environment: NodeJS.ProcessEnv = {}) {
 }
 
 describe.skipIf(!existsSync(MAIN))('run (needs dist)', () => {
-  test.for(Object.entries(SHOWN))('%s', { timeout: 60_000 }, async ([name, { lines, never }], { skip }) => {
+  test.for(Object.entries(SHOWN))('%s', async ([name, { lines, never }], { skip }) => {
     const { run, leftovers } = show(name)
     const { code, stdout, stderr } = await run.ended()
     expect(code, stdout + stderr).toBe(0)

@@ -146,7 +146,7 @@ describe('Inotify', () => {
   }
 
   async function playRound(seed: number, directory: string, blockLoop: boolean): Promise<string | undefined> {
-    const signal = AbortSignal.timeout(10_000)
+    const signal = AbortSignal.timeout(60_000)
     const first = join(directory, 'first')
     const second = join(directory, 'second')
     const outside = join(directory, 'outside')
@@ -187,5 +187,5 @@ describe('Inotify', () => {
         rmSync(directory, { recursive: true })
       }
     }
-  }, 60_000)
+  })
 })

@@ -7,7 +7,8 @@ const [directory, count] = [process.argv[2], Number(process.argv[3])]
 
 const watching = `
   import { parentPort, workerData } from 'node:worker_threads'
-  const { IN_ALL_EVENTS, Inotify } = await import(workerData.module)
+  const { IN_ALL_EVENTS } = await import(workerData.constants)
+  const { Inotify } = await import(workerData.inotify)
   let told = false
   const watchers = [new Inotify(), new Inotify()]
   for (const inotify of watchers) {
@@ -20,7 +21,10 @@ const watching = `
   // Blocked now and then, so that guards are at work when the end comes.
   setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20), 25)
 `
-const workerData = { directory, module: new URL('../../dist/index.js', import.meta.url).href }
+// Not all that there is: most of a worker's time would be that.
+const moduleOf = (/** @type {string} */ name) =>
+  new URL(`../../dist/inotify/${name}.js`, import.meta.url).href
+const workerData = { directory, constants: moduleOf('constants'), inotify: moduleOf('inotify') }
 const url = new URL(`data:text/javascript,${encodeURIComponent(watching)}`)
 
 const fds = () =>

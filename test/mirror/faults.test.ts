@@ -1,8 +1,8 @@
 // What happens to a mirror, and what it must stand: being killed, a full target, a source that is changed under its hands.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-import { existsSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, readlink, realpath, rename, unlink, writeFile } from 'node:fs/promises'
 
 import { constants } from 'node:os'
@@ -12,12 +12,11 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
-import { mirror } from '../../src/mirror/mirror.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
-import { begin, directory, fixture, QUICK } from './fixture.ts'
+import { fixture } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
@@ -251,65 +250,6 @@ sys.stdin.read()`
   expect(await readFile(join(target, 'leased'), 'utf8')).toBe('1')
 })
 
-test('a target so full that not even names can be noted down gets room from what goes', async ({ skip }) => {
-  const { source } = fixture()
-  const { target, started } = await tiny(source, skip, () =>
-    writeFile(join(source, 'a'), 'x'.repeat(13 * 4096)),
-  )
-  const errors: unknown[] = []
-  started.on('error', (error) => errors.push(error))
-  // At once: a pass in between would find room.
-  unlinkSync(join(source, 'a'))
-  for (const name of ['b', 'c']) writeFileSync(join(source, name), 'small')
-  await started.refresh()
-  await started.refresh()
-  expect(errors).toMatchObject([{ code: 'ENOSPC' }])
-  expect(existsSync(join(target, 'a'))).toBe(false)
-  expect(await readFile(join(target, 'c'), 'utf8')).toBe('small')
-})
-
-test('an error is told once while it lasts, however many generations meet it, and again when it is back', async ({
-  skip,
-}) => {
-  const { source } = fixture()
-  const { target, started } = await tiny(source, skip, async () => {
-    await atomicWrite(source, { key: 'good' })
-  })
-  const errors: unknown[] = []
-  started.on('error', (error) => errors.push(error))
-  const tooLarge = async (letter: string) => {
-    await atomicWrite(source, { key: letter.repeat(100_000) })
-    for (let n = 0; n < 2; n++) await started.refresh()
-  }
-  for (const letter of ['x', 'y', 'z']) await tooLarge(letter)
-  expect(errors).toMatchObject([{ code: 'ENOSPC', path: join(target, '..data/key') }])
-  expect(await readFile(join(target, 'key'), 'utf8')).toBe('good')
-  await atomicWrite(source, { key: 'good again' })
-  await started.refresh()
-  expect(errors).toHaveLength(1)
-  await tooLarge('x')
-  expect(errors).toHaveLength(2)
-})
-
-test('of a full target one error is told, however many entries do not fit', async ({ skip }) => {
-  const { source } = fixture()
-  const target = directory()
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,nr_inodes=30', 'none', target]).status !== 0)
-    skip('needs the right to mount')
-  onTestFinished(() => void spawnSync('umount', [target]))
-  await atomicWrite(source, { key: '1' })
-  const started = await mirror(source, target, { interval: 60_000, quiet: 5 })
-  onTestFinished(() => started.close())
-  const { errors } = said(started)
-  const many = Array.from({ length: 50 }, (_, n) => [`key${n}`, '2'])
-  for (let pass = 0; pass < 3; pass++) {
-    await atomicWrite(source, Object.fromEntries(many))
-    await started.refresh()
-  }
-  expect(errors).toMatchObject([{ code: 'ENOSPC' }])
-  expect(started.errors.length).toBeGreaterThan(1)
-})
-
 test('what fails as a generation is put in place is told once as well', async () => {
   const { source, start } = fixture()
   await atomicWrite(source, { key: 'good' })
@@ -330,33 +270,6 @@ test('what fails as a generation is put in place is told once as well', async ()
   }
   expect(errors).toMatchObject([{ code: 'EPERM', path: expect.stringMatching(/\/\.\.2[^/]*$/) }])
 })
-
-test('a mirror that takes over and finds no room rejects, and leaves what it found', async ({ skip }) => {
-  const { source } = fixture()
-  const { target, started } = await tiny(source, skip, () => writeFile(join(source, 'a'), 'good'))
-  await started.close({ keep: true })
-  await unlink(join(source, 'a'))
-  await atomicWrite(source, { key: 'good' })
-  const first = await mirror(source, target, QUICK)
-  await first.close({ keep: true })
-  await atomicWrite(source, { key: 'x'.repeat(100_000) })
-  await expect(mirror(source, target)).rejects.toMatchObject({ code: 'ENOSPC' })
-  expect(await readFile(join(target, 'key'), 'utf8')).toBe('good')
-  await atomicWrite(source, { key: 'good again' })
-  await begin(source, target)
-  expect(await readFile(join(target, 'key'), 'utf8')).toBe('good again')
-})
-
-/** A mirror whose target is a tmpfs of 16 pages. */
-async function tiny(source: string, skip: (why: string) => void, prepare: () => Promise<void>) {
-  const target = directory()
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', target]).status !== 0)
-    skip('needs the right to mount')
-  onTestFinished(() => void spawnSync('umount', [target]))
-  await prepare()
-  const started = await begin(source, target)
-  return { target, started }
-}
 
 async function end(child: ChildProcess): Promise<void> {
   child.stdin?.end()

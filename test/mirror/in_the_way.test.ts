@@ -1,6 +1,4 @@
-// Others' mounts, directories and links are where the mirror puts or removes something: theirs is neither emptied nor published, and updates go on.
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -11,26 +9,6 @@ import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { fixture } from './fixture.ts'
 import { shownIn } from './names.ts'
-import { said } from './said.ts'
-
-test('a mount in a directory of the mirror that goes is not emptied', async ({ skip }) => {
-  const { source, target, start } = fixture()
-  await mkdir(join(source, 'sub/data'), { recursive: true })
-  await writeFile(join(source, 'sub/file'), '1')
-  const mirror = await start()
-  const { errors } = said(mirror)
-  const mounted = join(target, 'sub/data')
-  if (spawnSync('mount', ['-t', 'tmpfs', 'none', mounted]).status !== 0) skip('needs the right to mount')
-  onTestFinished(() => void spawnSync('umount', [mounted]))
-  await writeFile(join(mounted, 'theirs'), 'theirs')
-  await rm(join(source, 'sub'), { recursive: true })
-  await mirror.refresh()
-  expect(await readFile(join(mounted, 'theirs'), 'utf8')).toBe('theirs')
-  expect(errors).toMatchObject([{ code: 'EBUSY' }])
-  spawnSync('umount', [mounted])
-  await mirror.refresh()
-  expect(existsSync(join(target, 'sub'))).toBe(false)
-})
 
 test('an entry that cannot be looked at keeps no other from being mirrored', async () => {
   const { source, target, start } = fixture()
@@ -53,28 +31,6 @@ test('an entry that cannot be looked at keeps no other from being mirrored', asy
   await mirror.refresh()
   expect(mirror.errors).toEqual([])
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
-})
-
-test('a directory in the way that cannot be removed is said, and updates go on', async ({ skip }) => {
-  const { source, target, start } = fixture()
-  await mkdir(join(target, 'a/mounted'), { recursive: true })
-  const mount = () => spawnSync('mount', ['-t', 'tmpfs', 'none', join(target, 'a/mounted')]).status === 0
-  if (!mount()) skip('needs the right to mount')
-  const mirror = await start()
-  const { errors, updates } = said(mirror)
-  onTestFinished(() => {
-    const table = readFileSync('/proc/self/mountinfo', 'utf8')
-    for (const line of table.split('\n'))
-      if (line.includes(target)) spawnSync('umount', [line.split(' ')[4] as string])
-  })
-  await writeFile(join(source, 'a'), '1')
-  await mirror.refresh()
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
-  await writeFile(join(source, 'a'), '2')
-  await mirror.refresh()
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
-  expect(updates).toEqual([['a'], ['a']])
-  expect(errors).toMatchObject([{ code: 'EBUSY', path: target }])
 })
 
 test('another link put at ..data_tmp as it is made is not published', async () => {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
@@ -13,7 +12,7 @@ import { Staging } from '../../src/mirror/staging/staging.ts'
 import { SyncPass } from '../../src/mirror/sync_pass.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
-import { begin, directory, fixture, QUICK } from './fixture.ts'
+import { directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
@@ -170,45 +169,6 @@ test('a source that goes keeps the target, and resumes when it is back', async (
   ])
 })
 
-test('a full target keeps the last good version and says so; what fits is mirrored', async ({ skip }) => {
-  const { source } = fixture()
-  const target = directory()
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', target]).status !== 0)
-    skip('needs the right to mount')
-  onTestFinished(() => void spawnSync('umount', [target]))
-  await writeFile(join(source, 'a'), 'good')
-  const started = await begin(source, target)
-  const errors: unknown[] = []
-  started.on('error', (error) => errors.push(error))
-  await writeFile(join(source, 'a'), 'x'.repeat(100_000))
-  await writeFile(join(source, 'b'), 'fits')
-  await started.refresh()
-  await started.refresh()
-  expect(errors).toMatchObject([{ code: 'ENOSPC', path: join(target, 'a') }])
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('good')
-  expect(await readFile(join(target, 'b'), 'utf8')).toBe('fits')
-  await expect(mirror(source, join(target, 'second')), 'a first pass').rejects.toMatchObject({
-    code: 'ENOSPC',
-  })
-  expect(existsSync(join(target, 'second'))).toBe(false)
-  await writeFile(join(source, 'a'), 'small again')
-  await started.refresh()
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('small again')
-})
-
-test('a target that a bind mount hides in the source is not copied into itself', async ({ skip }) => {
-  const { source } = fixture()
-  const target = directory()
-  await mkdir(join(source, 'sub'))
-  await writeFile(join(source, 'a'), '1')
-  if (spawnSync('mount', ['--bind', join(source, 'sub'), target]).status !== 0)
-    skip('needs the right to mount')
-  onTestFinished(() => void spawnSync('umount', [target]))
-  const started = await begin(source, target)
-  expect(started.skipped).toEqual([{ path: 'sub', reason: 'it is the target itself' }])
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
-})
-
 test('refresh() during a pass waits for one that starts after the call', async () => {
   const { source, target, start } = fixture()
   const mirror = await start({ quiet: 50 })
@@ -218,28 +178,6 @@ test('refresh() during a pass waits for one that starts after the call', async (
   const [first, second] = [mirror.refresh(), mirror.refresh()]
   await Promise.all([running, first, second])
   expect(await readFile(join(target, 'b'), 'utf8')).toBe('1')
-})
-
-test('an unmounted source is lost, though an empty directory is left at its path', async ({ skip }) => {
-  const { source, target, start } = fixture()
-  // On the same device as what it covers: only the mount tells the two apart.
-  const mounted = directory()
-  const mount = () => spawnSync('mount', ['--bind', mounted, source]).status === 0
-  // Lazily: what is looked at is held open, as any program's working directory is.
-  const unmount = () => spawnSync('umount', ['-l', source]).status === 0
-  if (!mount()) skip('needs the right to mount')
-  onTestFinished(() => void unmount())
-  await writeFile(join(source, 'a'), '1')
-  const mirror = await start()
-  expect(unmount()).toBe(true)
-  await mirror.refresh()
-  expect(mirror.state).toBe('source-lost')
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('1')
-  await writeFile(join(mounted, 'a'), '2')
-  mount()
-  await mirror.refresh()
-  expect(mirror.state).toBe('mirroring')
-  expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
 })
 
 test('a source that was emptied empties the target', async () => {

@@ -111,7 +111,7 @@ test('nor is one of a source that has become too large for links', async () => {
   expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
   // Whether it was among those that were looked at or not.
   expect(existsSync(join(target, 'a'))).toBe(false)
-}, 60_000)
+})
 
 test('a directory that cannot be walked whole is held, and nothing of it linked', async () => {
   const { source, target, start } = mirrorInMemory()
@@ -121,7 +121,7 @@ test('a directory that cannot be walked whole is held, and nothing of it linked'
   const mirror = await start({ ...LIMITS, overLimit: 'link' })
   expect([mirror.state, mirror.isHeld]).toEqual(['over-limit', true])
   expect(reachable(target)).toEqual({})
-}, 60_000)
+})
 
 test('keys of a ConfigMap: what leads outside in its generation is left out', async () => {
   const { source, target, start, secret } = await overLimit()

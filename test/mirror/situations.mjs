@@ -194,7 +194,18 @@ const SITUATIONS = {
     const generation = fs.readlinkSync(data)
     fs.renameSync(join(at.back, 'first', generation), join(at.back, 'away'))
     const limits = ['--max-files', `${FILES}`, '--max-bytes', `${BYTES}`, '--over-limit', at.overLimit]
-    const once = ['mirror', '--once', '--quiet', '1', ...limits, ...at.sources, at.target]
+    // No look takes longer than that interval, which would be said.
+    const once = [
+      'mirror',
+      '--once',
+      '--interval',
+      '3600000',
+      '--quiet',
+      '1',
+      ...limits,
+      ...at.sources,
+      at.target,
+    ]
     const lacking = await command(once)
     assert.equal(lacking.code, 1, lacking.said)
     assert.match(lacking.said, /incomplete: .*\.\.data: leads to \S+, which is not there\n$/)

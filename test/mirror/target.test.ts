@@ -142,22 +142,6 @@ describe('the target itself', () => {
     expect(errors).toEqual([])
   })
 
-  test('another mount of the very directory at its path changes nothing', async ({ skip }) => {
-    const { source, target, start } = fixture()
-    await writeFile(join(source, 'a'), '1')
-    const mirror = await start()
-    const { errors } = said(mirror)
-    if (spawnSync('mount', ['--bind', target, target]).status !== 0) skip('needs the right to mount')
-    onTestFinished(() => void spawnSync('umount', ['-l', target]))
-    await writeFile(join(source, 'a'), '2')
-    await mirror.refresh()
-    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
-    expect(errors).toEqual([])
-    spawnSync('umount', ['-l', target])
-    await mirror.refresh()
-    expect(await readFile(join(target, 'a'), 'utf8')).toBe('2')
-  })
-
   test('close() removes no other directory that is at its path by then', async () => {
     const { source, target, start } = fixture()
     await writeFile(join(source, 'a'), '1')

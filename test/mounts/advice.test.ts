@@ -1,4 +1,4 @@
-// What no verdict of verdicts.test.ts shows.
+// What no verdict of the verdicts_of_*.test.ts shows.
 import { expect, it } from 'vitest'
 import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
 import { type Files, imagine } from './imagined.ts'

@@ -45,6 +45,16 @@ function openWatch() {
 /** Lets what waits for nothing but promises run. */
 const idle = () => new Promise((resolve) => setImmediate(resolve))
 
+/** Asks, and lets the event loop hear of all that was before. */
+async function askSettled(watch: MountWatch): Promise<{ settled: Promise<void>; isSettled: () => boolean }> {
+  let isDone = false
+  const settled = watch.settled().then(() => {
+    isDone = true
+  })
+  for (let turns = 0; turns < 3; turns++) await idle()
+  return { settled, isSettled: () => isDone }
+}
+
 test('a table that is read while another read is under way is the one that counts in the end', async () => {
   const { watch, opening, mount, reads, told } = openWatch()
   reads.shift()?.()
@@ -74,6 +84,40 @@ test('what is mounted while the first table is read is told', async () => {
     await idle()
   }
   await opening
+  expect(told).toEqual([['/a']])
+  watch.close()
+})
+
+test('who waits for what has been heard of does not wait for what is heard of later, however often the table changes', async () => {
+  const { watch, opening, mount, reads, told } = openWatch()
+  reads.shift()?.()
+  await opening
+  mount('/', '/a')
+  // Under way already when it is asked.
+  mount('/', '/a', '/b')
+  const { settled, isSettled } = await askSettled(watch)
+  reads.shift()?.()
+  await idle()
+  expect(isSettled()).toBe(false)
+  // From now on there is always one more.
+  mount('/', '/a', '/b', '/c')
+  reads.shift()?.()
+  await settled
+  expect(told.flat()).toContain('/b')
+  watch.close()
+})
+
+test('a table that nobody could read is read again for who waits', async () => {
+  const { watch, opening, mount, reads, told } = openWatch()
+  reads.shift()?.()
+  await opening
+  vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
+  mount('/', '/a')
+  await idle()
+  expect(told).toEqual([])
+  const { settled } = await askSettled(watch)
+  reads.shift()?.()
+  await settled
   expect(told).toEqual([['/a']])
   watch.close()
 })

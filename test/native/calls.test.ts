@@ -55,8 +55,9 @@ async function stuck(calls: SyscallThread, path: string) {
   makeFifo(path)
   const opened = calls.open(path, O_RDONLY)
   opened.catch(() => {})
-  // On the thread, that is, and not in the queue: read(2) of /proc/self/task/N/wchan needs more rights than a test has.
-  await vi.waitFor(() => expect(calls.unanswered).toBeGreaterThan(20), PATIENCE)
+  // On the thread, that is, and not in the queue: read(2) of /proc/self/task/N/wchan needs more rights than a test has. So long, since the
+  // thread may wait for a processor as well.
+  await vi.waitFor(() => expect(calls.unanswered).toBeGreaterThan(300), PATIENCE)
   return {
     opened,
     release: () => closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)),

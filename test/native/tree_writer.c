@@ -81,17 +81,25 @@ static int link_unnamed(const char* path) {
   return result;
 }
 
-// By a descriptor: the inode that is said to have two names is the one that has them.
+static void say_linked(const struct stat* stats) {
+  printf("linked %" PRIu64 "\n", (uint64_t)stats->st_ino);
+}
+
+// By a descriptor: the inode that is said to have two names is the one that has them. On an overlay without
+// an index, a file of the lower layer shows another number by its new name than by the old one.
 static int link_file(const char* from, const char* to) {
   char self[64];
-  struct stat stats;
+  struct stat before, after;
   int fd = openat(tree, from, O_PATH | O_NOFOLLOW);
   if (fd < 0) return -1;
   snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-  int result = fstat(fd, &stats) != 0 ? -1 : linkat(AT_FDCWD, self, tree, to, AT_SYMLINK_FOLLOW);
+  int result = fstat(fd, &before) != 0 ? -1 : linkat(AT_FDCWD, self, tree, to, AT_SYMLINK_FOLLOW);
   int error = errno;
   close(fd);
-  if (result == 0) printf("linked %" PRIu64 "\n", (uint64_t)stats.st_ino);
+  if (result == 0) {
+    say_linked(&before);
+    if (fstatat(tree, to, &after, AT_SYMLINK_NOFOLLOW) == 0) say_linked(&after);
+  }
   errno = error;
   return result;
 }

@@ -20,7 +20,7 @@ import { moveFile, publishDirectory, replaceFile } from '../../src/index.ts'
 import { scratch } from '../support/scratch.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/publish/move_file.js'))
-const KILLS = Number(process.env.KILLS ?? 200)
+const KILLS = Number(process.env.KILLS ?? 100)
 /** Started ahead, since that takes longer than what they do until they are killed. */
 const AHEAD = 3
 const content = (n: number) => String(n).padStart(8, '0').repeat(8192)
@@ -114,7 +114,7 @@ test.skipIf(!isBuilt)(
       await next()
     }
     // That they were killed in the midst of it.
-    if (KILLS >= 200) expect(left.replace + left.move + left.link + left.publish).toBeGreaterThan(0)
+    if (KILLS >= 100) expect(left.replace + left.move + left.link + left.publish).toBeGreaterThan(0)
     if (process.env.KILLS !== undefined) console.info(`leftovers cleaned up: ${JSON.stringify(left)}`)
   },
   KILLS * 1000,

@@ -123,6 +123,12 @@ test('what a class of src/watch is made of are objects of the rooms below it, an
   expect(callbacks.map(({ file }) => file)).toEqual([])
 })
 
+// The type of `entriesOf` keeps the others from writing.
+test('only TreeEditor, and the tree itself, have the entries of a directory to write to', () => {
+  const writers = FILES.filter((file) => readFileSync(join(SRC, file), 'utf8').includes('editableEntriesOf('))
+  expect(writers.toSorted()).toEqual(['watch/tree/tree.ts', 'watch/tree/tree_editor.ts'])
+})
+
 test(`a folder of src has at most ${MOST_FILES} files`, () => {
   const counts = new Map<string, number>()
   for (const file of FILES) counts.set(dirname(file), 1 + (counts.get(dirname(file)) ?? 0))

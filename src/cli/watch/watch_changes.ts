@@ -1,7 +1,7 @@
 import { InotifyError, printable } from '../../errors.ts'
+import type { Coverage } from '../../watch/engine/coverage.ts'
 import type { WatchOptions } from '../../watch/options.ts'
 import type { Change, RootChange } from '../../watch/report/change.ts'
-import type { Coverage } from '../../watch/roots/coverage.ts'
 import { watch } from '../../watch/watcher.ts'
 import { Deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'

@@ -1,21 +1,12 @@
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { Directory, isSameEntry, isWithin, keepsStat, kept } from '../tree/directory.ts'
+import { isSameEntry, keepsStat, kept } from '../tree/believed_entry.ts'
+import { Directory, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
-import type { MoveMatcher } from './match_moves.ts'
-import { type Added, type Removed, SnapshotDir } from './snapshot.ts'
-
-/** Where something belongs. */
-interface Destination {
-  at: SnapshotDir
-  name: string
-  incoming: SnapshotDir | Added
-}
-
-/** One of several that have each other's place: where it is, and what it is there. */
-interface CycleStep extends Removed {
-  incoming: SnapshotDir | Added
-}
+import { type CycleStep, Destinations, type Incoming } from './destinations.ts'
+import type { Added, MoveMatcher, Removed } from './match_moves.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
+import { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
 /**
  * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
@@ -26,25 +17,26 @@ export class EditScript {
   readonly #editor: TreeEditor
   readonly #tree: Tree
   readonly #matching: MoveMatcher
-  // Where what is no directory goes, by where it is now.
-  readonly #leaving = new Map<Directory, Map<string, Added>>()
-  readonly #beingPlaced = new Set<SnapshotDir | Added>()
+  readonly #destinations: Destinations
+  readonly #beingPlaced = new Set<Incoming>()
   /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
   steps = 0
 
-  constructor(tree: Tree, editor: TreeEditor, matching: MoveMatcher) {
+  constructor(tree: Tree, editor: TreeEditor, matching: MoveMatcher, snapshot: Pick<Snapshot, 'hasLeftOut'>) {
     this.#tree = tree
     this.#editor = editor
     this.#matching = matching
+    this.#destinations = new Destinations(tree, matching, snapshot)
+  }
+
+  /** See {@link Destinations.hasForgotten}. */
+  get hasForgotten(): boolean {
+    return this.#destinations.hasForgotten
   }
 
   /** What is no directory leaves its place for another. */
   leave(left: ReadonlyMap<Removed, Added>): void {
-    for (const [{ directory, name }, arrival] of left) {
-      const names = this.#leaving.get(directory)
-      if (names === undefined) this.#leaving.set(directory, new Map([[name, arrival]]))
-      else names.set(name, arrival)
-    }
+    this.#destinations.add(left)
   }
 
   /** The directory's place in the tree is then the one that it was found at; if not, it is to be tried again. */
@@ -94,7 +86,7 @@ export class EditScript {
   }
 
   /** What is being placed already waits for this. */
-  #once(incoming: SnapshotDir | Added, place: () => boolean): void {
+  #once(incoming: Incoming, place: () => boolean): void {
     if (incoming.isPlaced || this.#beingPlaced.has(incoming)) return
     this.#beingPlaced.add(incoming)
     if (place()) {
@@ -118,9 +110,10 @@ export class EditScript {
     // All may be otherwise now.
     if (this.#parentFor(above) !== parent) return false
     if (found.isPlaced || isAt(found.match, parent, name)) return true
-    // It would go into itself.
+    // It would go into itself: it and all in it will be new where it was found.
     if (found.match !== undefined && isWithin(parent, found.match)) {
-      this.#sunder(found.match)
+      this.steps++
+      this.#destinations.forgetDirectory(found.match)
       return false
     }
     const occupant = this.#tree.entriesOf(parent).get(name)
@@ -193,14 +186,14 @@ export class EditScript {
   }
 
   /** What has each other's place, two or more in a circle, gets it. */
-  #exchange(first: SnapshotDir | Added, parent: Directory, name: string): boolean {
-    const circle = this.#circleFrom(first, parent, name)
+  #exchange(first: Incoming, parent: Directory, name: string): boolean {
+    const circle = this.#destinations.circleFrom(first, parent, name)
     if (circle === undefined) return false
     const toOf = (i: number) => circle[(i + 1) % circle.length] as CycleStep
     for (const { incoming, directory, name } of circle) {
       incoming.isPlaced = true
       if (incoming instanceof SnapshotDir) incoming.hasMoved = true
-      else this.#leaving.get(directory)?.delete(name)
+      else this.#destinations.take(directory, name)
     }
     this.#editor.rotate(
       circle.map((step, i) => ({
@@ -216,88 +209,33 @@ export class EditScript {
     return true
   }
 
-  /** What goes to the place of the next, the last to that of the first. undefined: they do not come round, or one lies in another. */
-  #circleFrom(first: SnapshotDir | Added, parent: Directory, name: string): CycleStep[] | undefined {
-    const origin = originOf(first)
-    if (origin === undefined) return undefined
-    const circle: CycleStep[] = [{ ...origin, incoming: first }]
-    for (let at: { directory: Directory; name: string } = { directory: parent, name }; ; ) {
-      if (at.directory === origin.directory && at.name === origin.name) break
-      const entry = this.#tree.entriesOf(at.directory).get(at.name)
-      const destination = entry && this.#destinationOf(at.directory, at.name, entry)
-      const directory = destination?.at.match
-      if (entry === undefined || destination === undefined || directory === undefined) return undefined
-      // It runs into another circle.
-      if (circle.some(({ directory, name }) => directory === at.directory && name === at.name))
-        return undefined
-      circle.push({ ...at, entry, incoming: destination.incoming })
-      at = { directory, name: destination.name }
-    }
-    const isInside = ({ directory }: CycleStep) =>
-      circle.some(({ entry }) => entry instanceof Directory && isWithin(directory, entry))
-    return circle.length > 1 && !circle.some(isInside) ? circle : undefined
-  }
-
-  #destinationOf(directory: Directory, name: string, entry: Entry): Destination | undefined {
-    if (entry instanceof Directory) {
-      const found = this.#matching.foundOf(entry)
-      return found?.parent && { at: found.parent, name: found.name, incoming: found }
-    }
-    const arrival = this.#leaving.get(directory)?.get(name)
-    return arrival && { at: arrival.at, name: arrival.name, incoming: arrival }
-  }
-
   /** What has this name goes where it belongs, if it can. */
   #makeWay(directory: Directory, name: string): void {
     const occupant = this.#tree.entriesOf(directory).get(name)
-    const incoming = occupant && this.#destinationOf(directory, name, occupant)?.incoming
-    if (incoming instanceof SnapshotDir) this.placeDirectory(incoming)
-    else if (incoming !== undefined) this.placeArrival(incoming)
+    const destination = occupant && this.#destinations.of(directory, name, occupant)
+    if (destination !== undefined) this.#place(destination.incoming)
     else if (occupant instanceof Directory) this.#rescue(occupant)
   }
 
   /** What was found elsewhere leaves a directory that goes. */
   #rescue(directory: Directory): void {
-    for (const each of [...this.#tree.within(directory)]) {
-      const found = this.#matching.foundOf(each)
-      if (found !== undefined) this.placeDirectory(found)
-    }
-    for (const [from, names] of [...this.#leaving]) {
-      if (isWithin(from, directory)) for (const arrival of [...names.values()]) this.placeArrival(arrival)
-    }
+    for (const incoming of this.#destinations.within(directory)) this.#place(incoming)
   }
 
-  /** It and all in it will be new where it was found. */
-  #sunder(directory: Directory): void {
-    this.steps++
-    for (const each of this.#tree.within(directory)) {
-      const found = this.#matching.foundOf(each)
-      if (found !== undefined) found.isPlaced = false
-      this.#matching.release(each)
-    }
-    for (const [from, names] of this.#leaving) {
-      if (isWithin(from, directory)) for (const name of [...names.keys()]) this.#part(from, name)
-    }
-  }
-
-  #part(directory: Directory, name: string): void {
-    const names = this.#leaving.get(directory)
-    const arrival = names?.get(name)
-    if (arrival !== undefined) arrival.from = undefined
-    names?.delete(name)
-    if (names?.size === 0) this.#leaving.delete(directory)
+  #place(incoming: Incoming): void {
+    if (incoming instanceof SnapshotDir) this.placeDirectory(incoming)
+    else this.placeArrival(incoming)
   }
 
   #delete(directory: Directory, name: string, entry: Entry): void {
-    this.#part(directory, name)
     this.#abandon(directory, name, entry)
     this.#editor.delete({ directory, name, entry })
   }
 
   /** It goes from this name: what was to leave it, or was to be found in it, is new where it is. */
   #abandon(directory: Directory, name: string, entry: Entry): void {
-    if (entry instanceof Directory) this.#sunder(entry)
-    else this.#part(directory, name)
+    if (entry instanceof Directory) this.steps++
+    this.#destinations.forget(directory, name, entry)
   }
 
   #tellAltered(before: Entry, after: Entry, directory: Directory, name: string): void {
@@ -308,10 +246,4 @@ export class EditScript {
 
 function isAt(directory: Directory | undefined, parent: Directory, name: string): boolean {
   return directory !== undefined && directory.parent === parent && directory.name === name
-}
-
-function originOf(incoming: SnapshotDir | Added): Removed | undefined {
-  if (!(incoming instanceof SnapshotDir)) return incoming.from
-  const { match } = incoming
-  return match?.parent && { directory: match.parent, name: match.name, entry: match }
 }

@@ -5,8 +5,9 @@ import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { DiffOptions } from './diff_options.ts'
 import type { MoveMatcher } from './match_moves.ts'
-import { isOnOtherMount } from './scanner.ts'
-import type { Snapshot, SnapshotDir } from './snapshot.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
+import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
+import { twinsIn } from './twins.ts'
 
 /** Which known directories the directories of a snapshot are, and which of them tell nothing. */
 export interface Identified {
@@ -53,7 +54,7 @@ export class Identification {
   }
 
   identify(snapshot: Snapshot): Identified {
-    if (this.#rules.followsLinks) dropTwins(snapshot.directories, this.#dropped)
+    if (this.#rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#dropped.add(twin)
     for (const found of snapshot.directories) {
       if (!this.#dropped.has(found) && this.#identify(snapshot, found)) this.#result.found.push(found)
       else {
@@ -72,13 +73,20 @@ export class Identification {
     if (requested !== undefined) {
       if (!this.#tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
-      // It may have been renamed since it was scanned; or what it lies in was scanned as well.
-      const isSure = found.parent?.listing !== undefined && found.parent.match === requested.parent
-      if (!isSure) found.parent = snapshot.wayTo(requested.parent)
-      found.name = requested.name
+      // It may have been renamed since it was scanned. But what was come by in a listing is where that says, and may be another then.
+      if (found.parent?.listing === undefined) {
+        found.parent = snapshot.wayTo(requested.parent)
+        found.name = requested.name
+      }
     }
     const { parent } = found
     if (parent === undefined || this.#dropped.has(parent)) return false
+    if (isLinkEnd(found) && parent.isRead && parent.covers(found.name)) {
+      // What the directory shows at this name is no link any more, and has a listing of its own.
+      if (parent.entries.get(found.name)?.kind !== 'symlink') return false
+      // Whoever has looked where it leads says so: it may have come to lie in what it leads to.
+      if (snapshot.isResolved && parent.bases?.has(found.name) !== true) return false
+    }
     // Of what was adopted before, all is known.
     if (parent.listing === undefined && parent.match !== undefined && !this.#tree.isAttached(parent.match))
       return false
@@ -93,6 +101,8 @@ export class Identification {
     if (listing === undefined) return false
     this.#result.roots.set(top, findingOf(listing))
     if (listing.error !== 0) return false
+    // Another by now: whoever notices that compares all of it, and not the names that were looked at.
+    if (found.target?.isLook && top.ino !== 0 && top.ino !== listing.ino) return false
     found.parent = undefined
     top.ino = listing.ino
     top.mount.mountId = listing.mountId
@@ -113,15 +123,14 @@ export class Identification {
     if (listing === undefined) return false
     const known = parent.match && this.#believedIn(parent.match, name, listing.ino)
     if (parent.match !== undefined && this.#isTouched(parent.match, name)) return false
-    // What the directory shows at this name is no link any more, and has a listing of its own.
-    const isShown = parent.isRead && parent.covers(name)
-    if (isLinkEnd(found) && isShown && parent.entries.get(name)?.kind !== 'symlink') return false
-    if (isOnOtherMount(found)) {
+    if (found.isOnOtherMount) {
       this.#meet(parent, found, known)
       return false
     }
     if (listing.isGone) {
       if (known !== undefined) this.#onGone(parent, found, known)
+      // Where a new directory is by now, its events tell; of what a new link leads to, nobody does.
+      else if (isLinkEnd(found)) this.#lookAt(parent, name)
       return false
     }
     // Where it leads now may be where it lies.
@@ -187,79 +196,6 @@ export class Identification {
   #isTouched(directory: Directory, name: string): boolean {
     return this.#options.eventNames?.get(directory)?.has(name) ?? false
   }
-}
-
-/** A place that something was found at: a path, without a string that grows with its depth. */
-interface FoundPlace {
-  readonly below: Map<string, FoundPlace>
-  found?: SnapshotDir
-}
-
-/**
- * Where links are followed, a directory may be asked for in several ways, and found as often: it has one place, and what lies in it lies in that. A
- * listing of all that is in there is better than a look.
- */
-function dropTwins(directories: readonly SnapshotDir[], dropped: Set<SnapshotDir>): void {
-  const isDropped = (found: SnapshotDir): boolean => {
-    // As a rule there are none, and a directory may lie thousands of levels deep.
-    if (dropped.size === 0) return false
-    for (let each: SnapshotDir | undefined = found; each !== undefined; each = each.parent)
-      if (dropped.has(each)) return true
-    return false
-  }
-  const places = new Map<SnapshotDir | Directory, FoundPlace>()
-  for (const found of directories) {
-    const place = placeOf(places, found)
-    if (isDropped(found)) continue
-    const twin = place.found
-    const isFirst = twin === undefined || isDropped(twin)
-    if (isFirst || completeness(found) > completeness(twin)) place.found = found
-    if (!isFirst) dropped.add(place.found === found ? twin : found)
-  }
-  if (dropped.size > 0) for (const found of directories) if (isDropped(found)) dropped.add(found)
-}
-
-function placeOf(places: Map<SnapshotDir | Directory, FoundPlace>, found: SnapshotDir): FoundPlace {
-  const known = places.get(found)
-  if (known !== undefined) return known
-  const { parent, name } = found
-  // What has none is known: a root, or the way to what was asked for.
-  const directory = found.target?.requested ?? found.match
-  const place =
-    parent !== undefined
-      ? placeBelow(placeOf(places, parent), name)
-      : directory !== undefined
-        ? placeOfKnown(places, directory)
-        : { below: new Map() }
-  places.set(found, place)
-  return place
-}
-
-function placeOfKnown(places: Map<SnapshotDir | Directory, FoundPlace>, directory: Directory): FoundPlace {
-  const above: Directory[] = []
-  let each: Directory | undefined = directory
-  for (; each !== undefined && !places.has(each); each = each.parent) above.push(each)
-  let place = each && places.get(each)
-  for (const next of above.reverse()) {
-    place = place === undefined ? { below: new Map() } : placeBelow(place, next.name)
-    places.set(next, place)
-  }
-  return place as FoundPlace
-}
-
-function placeBelow({ below }: FoundPlace, name: string): FoundPlace {
-  let place = below.get(name)
-  if (place === undefined) {
-    place = { below: new Map() }
-    below.set(name, place)
-  }
-  return place
-}
-
-function completeness({ listing, target }: SnapshotDir): number {
-  if (listing?.error !== 0) return 0
-  if (target?.isLook !== true) return 3
-  return target.names === undefined ? 2 : 1
 }
 
 /** Whether it is what a symlink that is followed leads to. */

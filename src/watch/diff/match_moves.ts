@@ -1,8 +1,25 @@
-import { moved } from '../scan/entry.ts'
+import { type Entry, moved } from '../scan/entry.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { DiffOptions } from './diff_options.ts'
-import type { Added, Removed, SnapshotDir } from './snapshot.ts'
+import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
+
+/** Where something was. */
+export interface Removed {
+  directory: Directory
+  name: string
+  entry: Entry
+}
+
+/** Something, no directory, at a place where it was not before. */
+export interface Added {
+  at: SnapshotDir
+  name: string
+  entry: Entry
+  /** undefined: it is new. */
+  from: Removed | undefined
+  isPlaced: boolean
+}
 
 /** Which known directory a found one is; undefined: none, it is new. Each is given away once. */
 export class MoveMatcher {

@@ -1,21 +1,19 @@
-import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
-import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
-import { Directory, isLinkBase, isUnwatched, keepsStat } from '../tree/directory.ts'
+import { keepsStat } from '../tree/believed_entry.ts'
+import { type Directory, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
+import { Comparison } from './comparison.ts'
 import type { DiffOptions } from './diff_options.ts'
 import { EditScript } from './edit_script.ts'
 import { Identification, type Identified } from './identify.ts'
 import { MoveMatcher, matchArrivals } from './match_moves.ts'
-import type { Added, Refusal, Removed, Snapshot, SnapshotDir } from './snapshot.ts'
-
-// In place of a time: compared with any, it is another.
-const UNLIKE_ANY = Number.NaN
+import type { Refusal, Snapshot } from './snapshot/snapshot.ts'
+import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
 export interface DiffContext {
   tree: Tree
@@ -30,7 +28,7 @@ export interface Reconciled {
   changes: Change[]
   roots: Map<Directory, RootFinding>
   status: WatchStatus
-  /** See {@link Identified.isIncomplete}. */
+  /** See {@link Identified.isIncomplete} and {@link EditScript.hasForgotten}. */
   isIncomplete: boolean
   /** If it is incomplete: the directories that were compared as a whole. */
   compared: Directory[]
@@ -46,82 +44,60 @@ export function reconcile(context: DiffContext, snapshot: Snapshot, options: Dif
 
 class Reconciliation {
   readonly #tree: Tree
-  readonly #rules: Rules
   readonly #pending: Pending
   readonly #options: DiffOptions
-  readonly #status: WatchStatus
-  readonly #matching: MoveMatcher
   readonly #snapshot: Snapshot
-  #all: readonly SnapshotDir[] = []
-  #kept: Identified['kept'] = new Set()
-  // Of what is polled for want of a watch: all that was done before has been told.
-  readonly #sinces = new Map<Directory, number>()
-  // Those of the kept ones of which their parent's listing tells all there is to tell.
-  readonly #unlisted: Array<[directory: Directory, entry: Entry]> = []
-  readonly #arrivals = new Map<SnapshotDir, Added[]>()
-  readonly #gone: Removed[] = []
-  readonly #altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
+  readonly #identified: Identified
+  readonly #comparison: Comparison
+  readonly #editor: TreeEditor
+  readonly #script: EditScript
+  readonly #status: WatchStatus
 
   constructor(
     { tree, rules, pending, fallsBackToPolling }: DiffContext,
     snapshot: Snapshot,
     options: DiffOptions,
   ) {
-    this.#snapshot = snapshot
     this.#tree = tree
-    this.#rules = rules
     this.#pending = pending
     this.#options = options
+    this.#snapshot = snapshot
+    const matching = new MoveMatcher(tree, options)
+    const identified = new Identification(tree, rules, pending, matching, options).identify(snapshot)
+    this.#identified = identified
+    const editor = new TreeEditor(tree, options.source, options.baseline)
+    this.#editor = editor
+    this.#comparison = new Comparison({
+      tree,
+      editor,
+      rules,
+      pending,
+      matching,
+      options,
+      snapshot,
+      identified,
+    })
+    this.#script = new EditScript(tree, this.#editor, matching, snapshot)
     this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt)
-    this.#matching = new MoveMatcher(tree, options)
   }
 
   run(): Reconciled {
-    const { baseline, eventNames, source, isPartial, since } = this.#options
-    const identification = new Identification(
-      this.#tree,
-      this.#rules,
-      this.#pending,
-      this.#matching,
-      this.#options,
-    )
-    const { found: all, kept, roots, isIncomplete, unclaimed } = identification.identify(this.#snapshot)
-    this.#all = all
-    this.#kept = kept
-    for (const found of all) {
-      const names = found.match && eventNames?.get(found.match)
-      if (names !== undefined) found.except = names
-      if (isPartial || found.target?.isLook) this.#keepUnlisted(found)
-    }
-    const editor = new TreeEditor(this.#tree, source, baseline)
-    const script = new EditScript(this.#tree, editor, this.#matching)
-    for (const found of all) {
-      this.#compare(found)
-      this.#tree.trim()
-    }
+    const { found: all, roots, unclaimed } = this.#identified
     const refusals = this.#snapshot.takeRefusals()
-    for (const refusal of refusals) this.#arriveRefused(refusal)
-    const arrivals = [...this.#arrivals.values()].flat()
-    if (arrivals.length > 0) for (const found of all) this.#searchLost(found)
-    script.leave(matchArrivals(arrivals, this.#gone, since))
-    this.#placeAll(script)
-    for (const found of all) if (found.match !== found.compared) this.#placeAnew(found, script)
-    for (const { directory, name, entry } of this.#gone) script.deleteEntry(directory, name, entry)
-    for (const found of all) this.#deleteLost(found, script)
-    for (const found of all) this.#cover(found, script)
+    this.#compare(refusals)
+    this.#placeAll()
+    this.#deleteRest()
+    for (const found of all) this.#cover(found)
     for (const wd of unclaimed) this.#tree.disown(wd)
     for (const { parent, name, error } of refusals) {
       const { match } = parent
       if (match !== undefined && this.#tree.isAttached(match)) match.mount.refuse(match, name, error)
     }
-    for (const found of all) this.#alterDirectory(found, script)
-    for (const [directory, entry] of this.#unlisted)
-      script.alterDirectory(directory, entry, this.#since(directory.parent ?? directory))
-    for (const [directory, name, before, after] of this.#altered)
-      script.alter(directory, name, before, after, this.#since(directory))
+    this.#alter()
+    const isIncomplete = this.#identified.isIncomplete || this.#script.hasForgotten
     const whatWasRead = ({ match, isRead }: SnapshotDir) => (match !== undefined && isRead ? [match] : [])
     return {
-      changes: editor.take(),
+      changes: this.#editor.take(),
       roots,
       status: this.#status,
       isIncomplete,
@@ -129,211 +105,70 @@ class Reconciliation {
     }
   }
 
-  #since(directory: Directory): number {
-    const { source, since, comparedSince } = this.#options
-    // What is polled lies above it: of what is written in there, its events tell.
-    if (source === 'poll' && !directory.mount.usesPolling && directory.wd > 0) return Number.POSITIVE_INFINITY
-    return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
-  }
-
-  /**
-   * What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it: a poll leaves out what
-   * has not changed, and a look goes into nothing that is watched.
-   */
-  #keepUnlisted(found: SnapshotDir): void {
-    const { match, target } = found
-    if (match === undefined || !found.isRead) return
-    for (const directory of match.subdirectories()) {
-      if (this.#matching.foundOf(directory) !== undefined) continue
-      const entry = found.entries.get(directory.name)
-      const isSeen = entry !== undefined && mayBeSame(directory, entry) && !isLinkBase(directory)
-      if (target?.isLook && !isSeen) continue
-      this.#kept.add(directory)
-      // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
-      const isOurs = directory.mount === match.mount && found.covers(directory.name)
-      if (entry !== undefined && isOurs) this.#unlisted.push([directory, entry])
+  #compare(refusals: readonly Refusal[]): void {
+    const { eventNames, isPartial, since } = this.#options
+    const { found: all } = this.#identified
+    const comparison = this.#comparison
+    for (const found of all) {
+      const names = found.match && eventNames?.get(found.match)
+      if (names !== undefined) found.except = names
+      if (isPartial || found.target?.isLook) comparison.keepUnlisted(found)
     }
-  }
-
-  /** What of a directory's entries is not where it was, and what is altered. */
-  #compare(found: SnapshotDir): void {
-    const { match, listing } = found
-    found.compared = match
-    if (listing === undefined || !found.isRead) return
-    const toldUntil = match?.mount.leftover.get(match)
-    if (match !== undefined && toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
-    const isListing = found.target?.names === undefined
-    if (match === undefined || (isListing && !match.isListed)) {
-      found.isNew = true
-      if (this.#isPackable(found)) this.#pack(found)
-      else for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
-      return
+    for (const found of all) {
+      comparison.compare(found)
+      this.#tree.trim()
     }
-    const doubtedSince = this.#doubtedSince(match)
-    const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
-    if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles))
-      if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)) return
-    this.#doubt(match, doubtedSince)
-    const before = this.#tree.entriesOf(match)
-    for (const [name, entry] of before) {
-      if (entry instanceof Directory || !found.covers(name)) continue
-      const now = found.entries.get(name)
-      if (now === undefined) {
-        // Where what has left is, its arrival tells.
-        if (this.#pending.moves.from(match, name) === undefined)
-          this.#gone.push({ directory: match, name, entry })
-      } else if (this.#isDirectory(found, name, now)) {
-        // Until now it was not gone into: it makes way for what was found there, if anything was.
-        if (entry.kind !== 'directory') this.#gone.push({ directory: match, name, entry })
-      } else if (!mayBeSame(entry, now)) {
-        if (!this.#isLeftToEvents(found, match, entry, now))
-          this.#gone.push({ directory: match, name, entry })
-      } else if (!this.#isLeftToEvents(found, match, entry, now))
-        this.#altered.push([match, name, entry, now])
-    }
-    for (const [name, entry] of found.entries) {
-      if (found.covers(name)) this.#arrive(found, name, entry, before.get(name))
-    }
+    for (const refusal of refusals) comparison.arriveRefused(refusal)
+    const arrivals = [...comparison.arrivals.values()].flat()
+    if (arrivals.length > 0) for (const found of all) comparison.searchLost(found)
+    this.#script.leave(matchArrivals(arrivals, comparison.gone, since))
   }
 
-  /**
-   * Where events were lost, a file that was changed since the last moment up to which all had been told may have been written again after it was looked
-   * at, within the same tick of the clock that stamps it. So its times are as good as others.
-   */
-  #doubtedSince(directory: Directory): number {
-    const { statAll, since } = this.#options
-    if (!statAll || since === 0 || !keepsStat(directory)) return Number.POSITIVE_INFINITY
-    return Math.max(this.#since(directory), directory.mount.toldUntil - CLOCK_SLACK_MS)
-  }
-
-  #doubt(directory: Directory, since: number): void {
-    if (since === Number.POSITIVE_INFINITY) return
-    const entries = this.#tree.entriesOf(directory)
-    for (const [name, entry] of entries) {
-      const { stat } = entry
-      if (entry instanceof Directory || stat === undefined || stat.ctimeMs < since) continue
-      entries.set(name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
-    }
-  }
-
-  /** A directory of which nothing is believed, and nothing is told, is as it was found. */
-  #isPackable({ mount, refused, bases }: SnapshotDir): boolean {
-    const { baseline, statAll } = this.#options
-    const { recursive, hidesSome, followsLinks } = this.#rules
-    if (!baseline || !recursive || hidesSome || followsLinks || refused || bases) return false
-    return mount.usesPolling || !statAll
-  }
-
-  #pack({ match, listing }: SnapshotDir): void {
-    if (match !== undefined && listing !== undefined && listing.filesCount > 0)
-      match.takePacked(listing.packedFiles)
-  }
-
-  /**
-   * A look after an event is about what there is: what is written, other events tell, or a poll if there is one. (Where there is none, another
-   * file than was believed is told: what was told of the name may have been about the one before.)
-   */
-  #isLeftToEvents(found: SnapshotDir, { mount }: Directory, before: Entry, now: Entry): boolean {
-    const isLook = found.target?.isLook === true
-    const isFile = before.kind === now.kind && now.kind !== 'directory'
-    return isLook && isFile && mount.usesInotify && mount.usesPolling
-  }
-
-  /** Whether what was found at a name is gone into: then it has a listing of its own. */
-  #isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
-    if (bases?.has(name)) return true
-    return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
-  }
-
-  /** What it lies in may have been taken in before it was known that it is refused. */
-  #arriveRefused({ parent, name, ino }: Refusal): void {
-    if (this.#all.includes(parent) || parent.match === undefined) return
-    const known = this.#tree.entriesOf(parent.match).get(name)
-    this.#arrive(parent, name, { kind: 'directory', ino }, known)
-  }
-
-  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
-    if (this.#isDirectory(at, name, entry)) return
-    if (!this.#snapshot.isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
-      this.#arriveUnresolved(at, name, entry, known)
-      return
-    }
-    if (known !== undefined && !(known instanceof Directory) && mayBeSame(known, entry)) return
-    const arrival = { at, name, entry, from: undefined, isPlaced: false }
-    const others = this.#arrivals.get(at)
-    if (others === undefined) this.#arrivals.set(at, [arrival])
-    else others.push(arrival)
-  }
-
-  /** Nobody has looked where a link leads. */
-  #arriveUnresolved(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
-    if (known instanceof Directory && isLinkBase(known)) {
-      this.#kept.add(known)
-      if (known.mount.isLink(entry)) return
-    } else if (known && mayBeSame(known, entry) && alteration(known, entry, 0) === undefined) return
-    at.lookAt(name)
-  }
-
-  #placeAll(script: EditScript): void {
+  #placeAll(): void {
+    const { found: all } = this.#identified
+    const { arrivals } = this.#comparison
+    const script = this.#script
     // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
-    for (let pass = 0, steps = -1; steps !== script.steps && pass <= this.#all.length; pass++) {
+    for (let pass = 0, steps = -1; steps !== script.steps && pass <= all.length; pass++) {
       steps = script.steps
-      for (const found of this.#all) {
+      for (const found of all) {
         script.placeDirectory(found)
-        for (const arrival of this.#arrivals.get(found) ?? []) script.placeArrival(arrival)
+        for (const arrival of arrivals.get(found) ?? []) script.placeArrival(arrival)
       }
       // And what lies in directories that were taken in before.
-      for (const arrivals of this.#arrivals.values())
-        for (const arrival of arrivals) script.placeArrival(arrival)
+      for (const some of arrivals.values()) for (const arrival of some) script.placeArrival(arrival)
     }
+    for (const found of all) if (found.match !== found.compared) this.#placeAnew(found)
   }
 
-  #placeAnew(found: SnapshotDir, script: EditScript): void {
+  /** It turned out not to be what it was compared with. */
+  #placeAnew(found: SnapshotDir): void {
     const { match } = found
     if (match === undefined || !found.isRead) return
-    if (this.#isPackable(found) && !match.isWarm) {
-      this.#pack(found)
-      return
-    }
+    if (!match.isWarm && this.#comparison.pack(found)) return
     const there = this.#tree.entriesOf(match)
     for (const [name, entry] of found.entries) {
-      if (there.has(name) || this.#isDirectory(found, name, entry) || found.toLookAt?.includes(name)) continue
-      script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
+      if (
+        there.has(name) ||
+        this.#comparison.isDirectory(found, name, entry) ||
+        found.toLookAt?.includes(name)
+      )
+        continue
+      this.#script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
     }
   }
 
-  #deleteLost(found: SnapshotDir, script: EditScript): void {
-    for (const directory of this.#lostIn(found)) {
-      script.deleteEntry(found.match as Directory, directory.name, directory)
+  #deleteRest(): void {
+    const comparison = this.#comparison
+    for (const { directory, name, entry } of comparison.gone) this.#script.deleteEntry(directory, name, entry)
+    for (const found of this.#identified.found) {
+      for (const directory of comparison.lostIn(found))
+        this.#script.deleteEntry(found.match as Directory, directory.name, directory)
     }
   }
 
-  /** What was in a directory that was not found may have been found elsewhere. */
-  #searchLost(found: SnapshotDir): void {
-    for (const lost of this.#lostIn(found)) {
-      for (const directory of this.#tree.within(lost)) {
-        this.#doubt(directory, this.#doubtedSince(directory))
-        for (const [name, entry] of this.#tree.entriesOf(directory)) {
-          const isFound = this.#matching.foundOf(directory) !== undefined
-          if (!isFound && !(entry instanceof Directory)) this.#gone.push({ directory, name, entry })
-        }
-        this.#tree.trim()
-      }
-    }
-  }
-
-  #lostIn(found: SnapshotDir): Directory[] {
-    const { match } = found
-    if (match === undefined || !found.isRead || found.isNew) return []
-    return [...match.subdirectories()].filter((directory) => {
-      const { name } = directory
-      const isKnown = this.#kept.has(directory) || this.#matching.foundOf(directory) !== undefined
-      if (isKnown || this.#snapshot.hasLeftOut(directory)) return false
-      return found.covers(name) && this.#pending.moves.from(match, name) === undefined
-    })
-  }
-
-  #cover(found: SnapshotDir, script: EditScript): void {
+  /** Which watch a directory has now, and what there is to do in it. */
+  #cover(found: SnapshotDir): void {
     const { match, listing } = found
     if (listing === undefined || listing.isUnchanged) return
     if (match === undefined || !this.#tree.isAttached(match)) {
@@ -347,7 +182,7 @@ class Reconciliation {
       this.#status.cover(match, listing)
       // There will be more of what was short in a moment.
       if (listing.isShort) this.#pending.work.list(match)
-      if (stale !== undefined) this.#displace(stale, match, script)
+      if (stale !== undefined) this.#displace(stale, match)
     }
     if (found.isRead && isListing) {
       match.isListed = true
@@ -380,22 +215,31 @@ class Reconciliation {
 
   // One directory has one place in a mount. Where the watch says that this is another that was known elsewhere, that place is out
   // of date: its event is on the way, or was lost.
-  #displace(stale: Directory, directory: Directory, script: EditScript): void {
+  #displace(stale: Directory, directory: Directory): void {
     const { parent, name } = stale
     if (parent === undefined) return
     // What is there in truth, no event may be left to tell.
     this.#pending.rechecks.add(parent, name)
     let above: Directory | undefined = directory
     while (above !== undefined && above !== stale) above = above.parent
-    if (above === undefined) script.deleteEntry(parent, name, stale)
+    if (above === undefined) this.#script.deleteEntry(parent, name, stale)
   }
 
-  #alterDirectory(found: SnapshotDir, script: EditScript): void {
+  #alter(): void {
+    const comparison = this.#comparison
+    for (const found of this.#identified.found) this.#alterDirectory(found)
+    for (const [directory, entry] of comparison.unlisted)
+      this.#script.alterDirectory(directory, entry, comparison.since(directory.parent ?? directory))
+    for (const [directory, name, before, after] of comparison.altered)
+      this.#script.alter(directory, name, before, after, comparison.since(directory))
+  }
+
+  #alterDirectory(found: SnapshotDir): void {
     const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
     // The directory that it lies in tells of it.
-    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#since(match.parent)
-    if (asEntry !== undefined) script.alterDirectory(match, asEntry, since)
+    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
+    if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
     else if (keepsStat(match)) match.stat ??= listing?.owner
   }
 }

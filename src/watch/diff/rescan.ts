@@ -4,19 +4,20 @@ import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
+import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
 import type { LazyDirectories } from '../tree/lazy_directories.ts'
-import type { WatchStatus } from '../tree/watch_status.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
-import { Looker } from './looker.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
-import { type LeftOut, Scanner, type ScannerParts } from './scanner.ts'
-import type { ScanTarget, Snapshot } from './snapshot.ts'
-import { UnchangedDirectories } from './unchanged_directories.ts'
+import { Looker } from './snapshot/looker.ts'
+import { type LeftOut, Scanner, type ScannerParts } from './snapshot/scanner.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
+import type { ScanTarget } from './snapshot/snapshot_dir.ts'
+import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
 
 // Whoever moves directories without a pause is not waited for: what is left in doubt is looked at later.
 const MOST_ATTEMPTS = 64
@@ -38,6 +39,7 @@ export interface RescanParts extends Omit<ScannerParts, 'walker' | 'hash' | 'clo
   settings: Pick<Settings, 'hash'>
   sourceChoice: SourceChoice
   reporter: Reporter
+  watchShortage: WatchShortage
 }
 
 /** Scans, reconciles and reports: all that is found out otherwise than by an event ends here. */
@@ -46,8 +48,6 @@ export class Rescan {
   readonly #walker: TreeWalker
   readonly #scanner: Scanner
   readonly looker: Looker
-  // That there are no more watches has been said.
-  #isOutOfWatches = false
 
   constructor(parts: RescanParts) {
     this.#parts = parts
@@ -202,18 +202,9 @@ export class Rescan {
   #conclude(pieces: readonly Reconciled[]): void {
     for (const { status } of pieces) {
       if (status.shortage !== undefined) this.#parts.reporter.trouble(status.shortage)
-      this.noteWatches(status)
+      if (status.outOfWatches !== undefined) this.#parts.watchShortage.note(status.outOfWatches)
+      else if (status.hasAdded) this.#parts.watchShortage.end()
     }
-  }
-
-  /** A shortage concerns many directories and links, and those that come later too: it is told once, until a watch could be had again. */
-  noteWatches({ outOfWatches, hasAdded }: Pick<WatchStatus, 'outOfWatches' | 'hasAdded'>): void {
-    if (outOfWatches === undefined) {
-      if (hasAdded) this.#isOutOfWatches = false
-      return
-    }
-    if (!this.#isOutOfWatches) this.#parts.reporter.trouble(outOfWatches)
-    this.#isOutOfWatches = true
   }
 }
 

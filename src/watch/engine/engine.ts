@@ -6,9 +6,9 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Settings } from '../options.ts'
 import type { WatchListener } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
-import { type Coverage, coverageOf } from '../roots/coverage.ts'
 import { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
+import { type Coverage, coverageOf, UncoveredLinks } from './coverage.ts'
 import { type Wired, wire } from './wiring.ts'
 
 // What is looked at may bring up something else. While others write there may always be more: what is left is for the next command.
@@ -60,7 +60,7 @@ export class Engine implements InotifyListener {
           this.#forget(root)
           throw asWatchError(error, path)
         }
-        root.absence = asWatchError(error, path) as Error
+        root.explain(asWatchError(error, path) as Error)
       } finally {
         this.#beginning = undefined
       }
@@ -74,9 +74,9 @@ export class Engine implements InotifyListener {
     return this.#queue.run(async () => {
       const root = this.#roots.get(path)
       if (root === undefined) return
-      const { reporter, translator, forest, attacher } = this.#rooms
+      const { reporter, translator, forest, coveredRoots, attacher } = this.#rooms
       reporter.report(translator.giveUp())
-      forest.review()
+      coveredRoots.review()
       this.#roots.delete(path)
       for (const each of forest.dismiss(root)) await attacher.stand(each)
       this.#forget(root)
@@ -92,12 +92,14 @@ export class Engine implements InotifyListener {
   }
 
   coverage(): Coverage[] {
-    const { tree, pace, poller } = this.#rooms
+    const { tree, pace, pollScope, links } = this.#rooms
+    const uncovered = new UncoveredLinks(links.refused(), tree)
+    const parts = { tree, slowness: pace.slowness, pollScope, links: uncovered }
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropMounts(tree)
       const isThere = root.isPresent || root === this.#beginning
-      return coverageOf(root, tree, isThere, pace.slowness, (base) => poller.statsOnly(base))
+      return coverageOf(root, isThere, parts)
     })
   }
 
@@ -168,16 +170,16 @@ export class Engine implements InotifyListener {
   }
 
   #forget(root: Root): void {
-    root.isPresent = false
+    root.vanish()
     this.#rooms.attacher.detach(root)
     root.outdate()
   }
 
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
   async #afterEach(): Promise<void> {
-    const { pending, forest, tree, watches, polls, settle } = this.#rooms
+    const { pending, coveredRoots, tree, watches, polls, settle } = this.#rooms
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
-    forest.review()
+    coveredRoots.review()
     tree.trim()
     if (this.#closed) return
     watches.releaseUnused()
@@ -187,11 +189,11 @@ export class Engine implements InotifyListener {
 
   /** What a command has brought up to be listed, looked at or followed. */
   async #drain(): Promise<void> {
-    const { pending, events, links, reporter } = this.#rooms
+    const { pending, followUp, links, reporter } = this.#rooms
     const { work } = pending
     try {
       for (let i = 0; i < MOST_ROUNDS && !work.isEmpty; i++) {
-        await events.list()
+        await followUp.list()
         const { links: seen, since } = work.takeLinks()
         await links.follow(seen, since)
       }

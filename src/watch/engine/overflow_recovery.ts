@@ -3,7 +3,7 @@ import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { RESCAN } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
-import type { EventHandler } from '../events/event_handler.ts'
+import type { FollowUp } from '../events/follow_up.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
@@ -11,8 +11,8 @@ import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
+import type { RootForest } from '../roots/forest/root_forest.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
-import type { RootForest } from '../roots/root_forest.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
@@ -26,8 +26,8 @@ export interface OverflowRecoveryParts {
   translator: Translator
   pending: Pending
   rescan: Pick<Rescan, 'reconcile'>
-  events: Pick<EventHandler, 'list'>
-  rootMonitor: Pick<RootMonitor, 'checkIdentity' | 'lookAtFiles'>
+  followUp: Pick<FollowUp, 'list'>
+  rootMonitor: Pick<RootMonitor, 'checkIdentity' | 'lookAtFiles' | 'reattach'>
   forest: Pick<RootForest, 'standing'>
   inotify: Pick<InotifySource, 'kernelWatches'>
   watches: Pick<WatchRelease, 'retire'>
@@ -56,7 +56,7 @@ export class OverflowRecovery {
     this.#lostSince = pending.consistentUntil
     reporter.report(translator.giveUp())
     for (const root of this.#watched()) {
-      root.isOverflown = true
+      root.overflow()
       reporter.report([aboutRoot('overflow', root, 'inotify')])
     }
   }
@@ -90,7 +90,7 @@ export class OverflowRecovery {
   }
 
   async #recover(): Promise<void> {
-    const { pending, rootMonitor, rescan, events, reporter } = this.#parts
+    const { pending, rootMonitor, rescan, followUp, reporter } = this.#parts
     const roots = this.#watched()
     const startedAt = this.#parts.system.clock.now()
     for (const root of roots) root.outdate()
@@ -106,15 +106,19 @@ export class OverflowRecovery {
       const finding = found.get(root.top as Directory)
       if (finding?.isShort) throw openError(finding.error, root.path)
     }
+    // What was at its path when it was listed was another directory, or nothing: then it has not been looked through.
+    for (const root of present)
+      if (found.get(root.top as Directory)?.identity !== root.identity)
+        await rootMonitor.reattach(root, 'rescan')
     // What was written in there would be told by nobody.
     if (unlisted !== undefined) throw unlisted
-    await events.list()
+    await followUp.list()
     await rootMonitor.lookAtFiles('rescan')
     await this.#reconcileWatches()
     pending.consistentUntil = startedAt
     for (const root of roots) {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
-      root.isOverflown = false
+      root.recover()
     }
   }
 

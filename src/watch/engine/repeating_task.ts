@@ -15,7 +15,7 @@ export interface RepeatedWork {
    * timer decides. undefined: the timer does in any case.
    */
   pollIdle?(): Promise<boolean> | undefined
-  /** Ends the lingering, and whatever it has come to: a run is due that begins now. Else, if there is more to be done by now. */
+  /** Ends that waiting, and whatever it has come to: a run is due that begins now. Else, if there is more to be done by now. */
   interrupt?(isRunDue: boolean): void
 }
 
@@ -24,7 +24,7 @@ export class RepeatingTask {
   readonly #work: RepeatedWork
   readonly #queue = new TaskQueue()
   #cancelTimer: (() => void) | undefined
-  #isLingering = false
+  #isIdle = false
   #stopped = false
 
   constructor(work: RepeatedWork) {
@@ -33,21 +33,21 @@ export class RepeatingTask {
 
   /** To be called when {@link RepeatedWork.needed} may have become true. */
   arm(): void {
-    if (this.#isLingering) this.#work.interrupt?.(false)
-    if (this.#cancelTimer !== undefined || this.#isLingering || this.#stopped || !this.#work.needed()) return
-    const lingering = this.#work.pollIdle?.()
-    if (lingering === undefined) {
+    if (this.#isIdle) this.#work.interrupt?.(false)
+    if (this.#cancelTimer !== undefined || this.#isIdle || this.#stopped || !this.#work.needed()) return
+    const idle = this.#work.pollIdle?.()
+    if (idle === undefined) {
       this.#wait()
       return
     }
-    this.#isLingering = true
-    lingering
+    this.#isIdle = true
+    idle
       .catch((error) => {
         if (!this.#stopped) this.#work.failed(error)
         return false
       })
       .then((isDue) => {
-        this.#isLingering = false
+        this.#isIdle = false
         if (this.#stopped || this.#cancelTimer !== undefined) return
         if (isDue) this.#wait(0)
         else if (this.#work.needed()) this.#wait()

@@ -1,6 +1,7 @@
 import { CoalescedTask } from '../../coalesced_task.ts'
+import type { MountWatch } from '../../mounts/mount_watch.ts'
 import type { TaskQueue } from '../../task_queue.ts'
-import type { EventHandler } from '../events/event_handler.ts'
+import type { FollowUp } from '../events/follow_up.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -14,9 +15,10 @@ export interface SettleParts {
   settings: Pick<Settings, 'persistent'>
   queue: TaskQueue
   pending: Pending
-  events: EventHandler
+  followUp: FollowUp
   rootMonitor: RootMonitor
   inotify: InotifySource
+  mountWatch: Pick<MountWatch, 'settled'>
   polls: RepeatingTask
   reporter: Reporter
 }
@@ -35,13 +37,13 @@ export class Settle {
 
   constructor(parts: SettleParts) {
     this.#parts = parts
-    const { system, settings, reporter, events } = parts
+    const { system, settings, reporter, followUp } = parts
     this.#schedule = new RepeatingTask({
       every: () => SETTLING_MS,
       persistent: settings.persistent,
       clock: system.clock,
       failed: (error) => reporter.trouble(error),
-      needed: () => events.isUnsettled,
+      needed: () => followUp.isUnsettled,
       run: () => this.#settle(),
     })
   }
@@ -71,26 +73,31 @@ export class Settle {
   }
 
   async #catchUp(): Promise<void> {
-    const { inotify, pending, polls, queue, rootMonitor } = this.#parts
+    const { system, followUp, inotify, mountWatch, pending, polls, queue, rootMonitor } = this.#parts
+    const startedAt = system.clock.now()
+    const overflows = inotify.overflows
     await inotify.barrier()
+    if (!followUp.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
     // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && !pending.rechecks.isEmpty); i++) await this.#schedule.now()
     await polls.now()
+    // What was heard of the mount table in the meantime is looked at before what comes next.
+    await mountWatch.settled()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
     await queue.run(() => rootMonitor.checkIdentity())
     await inotify.barrier()
   }
 
   async #settle(): Promise<void> {
-    const { system, events, inotify, queue, pending } = this.#parts
-    if (!events.isUnsettled) return
-    const release = events.hold()
+    const { system, followUp, inotify, queue, pending } = this.#parts
+    if (!followUp.isUnsettled) return
+    const release = followUp.hold()
     const startedAt = system.clock.now()
     const overflows = inotify.overflows
     await inotify.barrier()
     const resolve = await queue.run(async () => {
       await release()
-      return await events.lookAgain()
+      return await followUp.lookAgain()
     })
     if (inotify.overflows === overflows) pending.consistentUntil = startedAt
     if (resolve === undefined) return

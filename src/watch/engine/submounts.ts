@@ -1,53 +1,60 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
-import type { EventHandler } from '../events/event_handler.ts'
+import type { FollowUp } from '../events/follow_up.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { Root } from '../roots/root.ts'
-import type { RootForest } from '../roots/root_forest.ts'
+import type { FollowedLinks } from '../roots/followed_links.ts'
+import type { RootForest } from '../roots/forest/root_forest.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import { TreeEditor } from '../tree/tree_editor.ts'
 
 export interface SubmountsParts {
   tree: Tree
   pending: Pick<Pending, 'work'>
-  events: Pick<EventHandler, 'list'>
+  followUp: Pick<FollowUp, 'list'>
   rootMonitor: Pick<RootMonitor, 'checkIdentity'>
+  links: Pick<FollowedLinks, 'onMounts' | 'ends'>
   forest: Pick<RootForest, 'standing'>
 }
 
-/** Mounts that come and go at roots, and below them: of which the mount table tells, and no event. */
+/** Mounts that come and go at roots, below them, and where links lead: of which the mount table tells, and no event. */
 export class Submounts {
   readonly #parts: SubmountsParts
+  readonly #editor: TreeEditor
 
   constructor(parts: SubmountsParts) {
     this.#parts = parts
+    this.#editor = new TreeEditor(parts.tree, 'rescan')
   }
 
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
-    const { rootMonitor, events, forest } = this.#parts
+    const { rootMonitor, links, followUp, forest } = this.#parts
     // Another directory may be at the path of a root.
     await rootMonitor.checkIdentity()
-    for (const root of forest.standing()) for (const point of points) this.#lookBelow(root, point)
-    await events.list()
+    for (const { isPresent, top, realPath } of forest.standing())
+      if (isPresent && top !== undefined) this.#lookBelow(top, realPath, points)
+    for (const { base, realPath } of links.ends()) this.#lookBelow(base, realPath, points)
+    links.onMounts(points)
+    await followUp.list()
   }
 
-  #lookBelow({ isPresent, top, realPath }: Root, point: string): void {
+  /** @param realPath of the top: without symlinks, as mounts have it */
+  #lookBelow(top: Directory, realPath: string, points: readonly string[]): void {
+    for (const point of points) if (isWithin(point, realPath)) this.#lookAt(top, realPath, point)
+  }
+
+  #lookAt(top: Directory, realPath: string, point: string): void {
     const { tree, pending } = this.#parts
     const { work } = pending
-    if (!isPresent || top === undefined || !isWithin(point, realPath)) return
     const names = point.slice(realPath.length).split('/').filter(Boolean)
     const name = names.pop()
     const parent = tree.find(top, names)
     if (name === undefined || parent === undefined) return
     const wasRefused = parent.mount.allow(parent, name)
-    const entries = tree.entriesOf(parent)
-    const entry = entries.get(name)
+    const entry = tree.entriesOf(parent).get(name)
     if (entry instanceof Directory) work.list(entry)
-    else if (wasRefused && entry?.kind === 'directory') {
-      // Until now it was a directory that is not gone into.
-      entries.delete(name)
-      work.list(tree.add(parent, name, 0, parent.mount))
-    }
+    else if (wasRefused && entry?.kind === 'directory')
+      work.list(this.#editor.goInto(parent, name, parent.mount))
   }
 }

@@ -3,24 +3,28 @@ import type { TaskQueue } from '../../task_queue.ts'
 import { warn } from '../../warning.ts'
 import { Rescan } from '../diff/rescan.ts'
 import { EventHandler } from '../events/event_handler.ts'
+import { FollowUp } from '../events/follow_up.ts'
 import { type InotifyListener, InotifySource } from '../events/inotify_source.ts'
 import { Translator } from '../events/translator.ts'
 import { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import { Pending } from '../pending/pending.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
+import { PollScope } from '../poll/poll_scope.ts'
 import { Poller } from '../poll/poller.ts'
 import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
+import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
-import { Coverings } from '../roots/covering.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import { FollowedLinks } from '../roots/followed_links.ts'
+import { CoveredRoots } from '../roots/forest/covered_roots.ts'
+import { Coverings } from '../roots/forest/covering.ts'
+import { RootForest } from '../roots/forest/root_forest.ts'
 import type { FollowedLink } from '../roots/link_watches.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
-import { RootForest } from '../roots/root_forest.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { rulesOf } from '../rules.ts'
 import { SourceChoice } from '../source_choice.ts'
@@ -40,7 +44,7 @@ export interface Given {
   byPath: ReadonlyMap<string, Root>
   /** What changes what is believed goes through here, one at a time. */
   queue: TaskQueue
-  mountWatch: Pick<MountWatch, 'open'>
+  mountWatch: Pick<MountWatch, 'open' | 'settled'>
   listener: WatchListener
   inotifyListener: InotifyListener
 }
@@ -61,11 +65,23 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   const linkWays = new PathWatches<FollowedLink>()
   const watches = new WatchRelease(tree, inotify, [rootWays, fileWays, linkWays])
 
-  const rescan = new Rescan({ settings, system, rules, tree, pending, inotify, sourceChoice, reporter })
+  const watchShortage = new WatchShortage(reporter)
+  const rescan = new Rescan({
+    settings,
+    system,
+    rules,
+    tree,
+    pending,
+    inotify,
+    sourceChoice,
+    reporter,
+    watchShortage,
+  })
   const { looker } = rescan
   const translator = new Translator(tree, rules, pending)
   const shortage = new Shortage(reporter)
-  const events = new EventHandler({ tree, translator, rescan, looker, rules, pending, reporter, shortage })
+  const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })
+  const events = new EventHandler({ tree, translator, looker, rules, pending, reporter, shortage, followUp })
 
   const coverings = new Coverings({ tree, rules, byPath })
   const forest = new RootForest({
@@ -78,13 +94,23 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     coverings,
     ways: rootWays,
   })
-  const files = new FileRoots({ system, inotify, ways: fileWays, watches, coverings, reporter })
+  const coveredRoots = new CoveredRoots({ tree, forest, coverings, reporter })
+  const files = new FileRoots({
+    system,
+    inotify,
+    ways: fileWays,
+    watches,
+    coverings,
+    sourceChoice,
+    watchShortage,
+    reporter,
+  })
   const links = new FollowedLinks({
     system,
     tree,
     pending,
     sourceChoice,
-    rescan,
+    watchShortage,
     looker,
     inotify,
     ways: linkWays,
@@ -95,6 +121,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   const attacher = new Attacher({
     settings,
     system,
+    tree,
     sourceChoice,
     rescan,
     inotify,
@@ -107,6 +134,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     reporter,
   })
   const rootMonitor = new RootMonitor({
+    system,
     tree,
     translator,
     pending,
@@ -118,7 +146,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     byPath,
   })
 
-  const submounts = new Submounts({ tree, pending, events, rootMonitor, forest })
+  const submounts = new Submounts({ tree, pending, followUp, rootMonitor, links, forest })
   const overflowRecovery = new OverflowRecovery({
     system,
     settings,
@@ -127,7 +155,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     translator,
     pending,
     rescan,
-    events,
+    followUp,
     rootMonitor,
     forest,
     inotify,
@@ -135,15 +163,16 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     reporter,
   })
   const pace = new PollInterval(settings.interval, warnOfSlowPolls)
+  const pollScope = new PollScope({ settings, rules, tree, forest, files, links })
   const poller = new Poller({
     system,
     settings,
-    rules,
     queue,
     tree,
-    files,
+    scope: pollScope,
     links,
     events,
+    followUp,
     rescan,
     rootMonitor,
     forest,
@@ -156,7 +185,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     persistent: settings.persistent,
     clock: system.clock,
     failed: (error) => reporter.trouble(error),
-    needed: () => poller.isNeeded(),
+    needed: () => pollScope.isNeeded(),
     run: () => poller.poll(),
     pollIdle: () => poller.pollIdle(),
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
@@ -166,9 +195,10 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     settings,
     queue,
     pending,
-    events,
+    followUp,
     rootMonitor,
     inotify,
+    mountWatch,
     polls,
     reporter,
   })
@@ -182,7 +212,9 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     rescan,
     translator,
     events,
+    followUp,
     forest,
+    coveredRoots,
     files,
     links,
     attacher,
@@ -190,6 +222,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     submounts,
     overflowRecovery,
     pace,
+    pollScope,
     poller,
     polls,
     settle,

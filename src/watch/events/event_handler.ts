@@ -1,16 +1,16 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
-import type { Looker, StatResults } from '../diff/looker.ts'
-import type { Look, Rescan } from '../diff/rescan.ts'
+import type { Looker, StatResults } from '../diff/snapshot/looker.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
-import { Directory, isLinkBase, keepsStat } from '../tree/directory.ts'
+import { keepsStat } from '../tree/believed_entry.ts'
+import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { BatchView } from './batch_view.ts'
+import type { FollowUp } from './follow_up.ts'
 import { type BatchSlice, JoinedBatch } from './joined_batch.ts'
 import type { Translator } from './translator.ts'
 import { findUnfinishedExchange } from './unfinished_exchange.ts'
@@ -19,12 +19,12 @@ import { GONE } from './watch_mask.ts'
 export interface EventHandlerParts {
   tree: Tree
   translator: Translator
-  rescan: Pick<Rescan, 'list' | 'takeIn'>
-  looker: Pick<Looker, 'look' | 'lookAt'>
+  looker: Pick<Looker, 'look'>
   rules: Rules
   pending: Pending
   reporter: Pick<Reporter, 'report'>
   shortage: Shortage
+  followUp: Pick<FollowUp, 'noteEvents' | 'list'>
 }
 
 /** By wd. */
@@ -51,12 +51,9 @@ export interface GoneRoots {
  */
 export class EventHandler {
   readonly #parts: EventHandlerParts
-  /** Names that were spoken of while a poll is under way, so that what it lists of them may be out of date. */
-  eventNames: Map<Directory, Set<string>> | undefined
+  #recorded: Map<Directory, Set<string>> | undefined
   // From the first event of an exchange on of which the rest is still to be read: as if it had not been read.
   #unfinished: BatchSlice | undefined
-  /** Whether there have been any since the last {@link hold}. */
-  isActive = false
 
   constructor(parts: EventHandlerParts) {
     this.#parts = parts
@@ -64,7 +61,7 @@ export class EventHandler {
 
   /** The answer: roots that are gone by then, of which nothing more is told once they are known to be lost; {@link goOn} does the rest. */
   handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
-    this.isActive = true
+    this.#parts.followUp.noteEvents()
     const read = { batch, start, end }
     const held = this.#takeUnfinished()
     return this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
@@ -85,6 +82,16 @@ export class EventHandler {
   /** Whether some of what was read is still to be told. */
   get holdsBack(): boolean {
     return this.#unfinished !== undefined
+  }
+
+  /** Notes from now on, until {@link stopRecording}, of which names events speak: what a poll that is under way lists of them may be out of date. */
+  recordNames(): ReadonlyMap<Directory, ReadonlySet<string>> {
+    this.#recorded = new Map()
+    return this.#recorded
+  }
+
+  stopRecording(): void {
+    this.#recorded = undefined
   }
 
   /** An overflow: what was held back is lost with it, and what looks were ahead of may be; the rescan finds it. */
@@ -144,9 +151,9 @@ export class EventHandler {
   }
 
   async #look(open: Names): Promise<StatResults> {
-    const { looker, shortage } = this.#parts
+    const { looker, pending, shortage } = this.#parts
     if (open.size === 0) return new Map()
-    return (await shortage.unless(this, () => looker.look(open))) ?? new Map()
+    return (await shortage.unless(pending, () => looker.look(open))) ?? new Map()
   }
 
   #beginOfUnfinished(index: BatchView, looks: StatResults): number | undefined {
@@ -161,7 +168,7 @@ export class EventHandler {
     const { translator, reporter } = this.#parts
     const { batch, start, end } = index
     // Behind the look: a poll that began while it was made may have listed something older.
-    if (this.eventNames !== undefined) this.#touch(index, this.eventNames)
+    if (this.#recorded !== undefined) this.#record(index, this.#recorded)
     // What was looked at, too: a look of the recheck queue that is under way may be older than that.
     for (const each of [index.named, open]) this.#speakOf(each)
     reporter.report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
@@ -174,126 +181,7 @@ export class EventHandler {
   /** What follows from events that have been told: doubts, and directories to be listed. */
   async #follow(told: Told | undefined): Promise<void> {
     if (told !== undefined) this.#weigh(told.open, told.looks)
-    await this.list()
-  }
-
-  /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
-  hold(): () => Promise<void> {
-    const { translator, pending, reporter } = this.#parts
-    const { movedBetween, rechecks, scans } = pending
-    const pendingMoves: PendingMove[] = [...pending.moves]
-    const releaseScans = scans.hold()
-    const moved = [...movedBetween]
-    movedBetween.clear()
-    const confirm = this.holdLooks()
-    this.isActive = false
-    return async () => {
-      if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
-      releaseScans()
-      reporter.report(translator.giveUp(pendingMoves))
-      confirm()
-      await this.list()
-    }
-  }
-
-  /** What looks have shown is believed no more, if it has not been told, when the next mark in the queue has been met. */
-  holdLooks(): () => void {
-    const { moves, unconfirmed } = this.#parts.pending
-    return unconfirmed.hold(
-      (directory, name) => moves.from(directory, name) !== undefined || moves.above(directory) !== undefined,
-    )
-  }
-
-  /**
-   * Looks at what is in doubt. What was seen counts if no event of the name has come by the time that all that was queued before the
-   * look has been told: otherwise it is ahead of the events, and is looked at again.
-   */
-  async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { pending, rescan, looker, tree, shortage } = this.#parts
-    const { rechecks, moves } = pending
-    if (rechecks.isEmpty) return undefined
-    const questions = rechecks.begin()
-    const seen = await shortage.unless(this, () => looker.lookAt(questions))
-    if (seen === undefined) {
-      rechecks.abort(questions)
-      return undefined
-    }
-    return async () => {
-      const spokenIn = rechecks.commit(questions)
-      // All has been looked at since.
-      if (spokenIn === undefined) return
-      const found: Look[] = []
-      for (const [directory, names] of questions) {
-        const listing = seen.get(directory)
-        if (listing === undefined || !tree.isAttached(directory)) continue
-        const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
-        const isElsewhere = listing.isGone || isAnother || moves.above(directory) !== undefined
-        if (isElsewhere) {
-          rechecks.renew(directory, names)
-          if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
-        } else if (listing.error === 0) {
-          found.push({ directory, names, listing, spoken: spokenIn(directory) })
-          // What cannot be read for other reasons is not covered, and is listed when its mode changes.
-        } else if (listing.isShort) rechecks.renew(directory, names)
-      }
-      for (const look of found) this.#keepWhatIsBack(look)
-      const isTaken = await shortage.unless(this, async () => {
-        await rescan.takeIn(found)
-        return true
-      })
-      if (!isTaken) for (const { directory, names } of found) rechecks.renew(directory, names)
-      await this.list()
-    }
-  }
-
-  /** All that was queued before the look has been told, and what has left was there: it had not left. */
-  #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
-    const { tree, translator, pending, reporter } = this.#parts
-    if (pending.moves.size === 0 || !tree.isAttached(directory)) return
-    const seen = listing.entries()
-    for (const name of names ?? seen.keys()) {
-      const found = seen.get(name)
-      const believed = tree.entriesOf(directory).get(name)
-      const isLink = believed instanceof Directory && isLinkBase(believed)
-      const isBack = found && (isLink ? believed.mount.isLink(found) : believed?.ino === found.ino)
-      if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
-    }
-  }
-
-  get isUnsettled(): boolean {
-    const { moves, scans, rechecks, unconfirmed, work } = this.#parts.pending
-    const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
-    return this.isActive || isOpen || !unconfirmed.isEmpty || !work.isEmpty
-  }
-
-  /**
-   * What was listed while directories moved may have been found by a path that had become another's; and the events of an exchange
-   * with what lies outside come in an order that tells of something else. So where anything is in doubt besides, all concerned are listed
-   * once more. A rename that fits what is believed costs nothing.
-   */
-  #doubtMoved(moved: readonly Directory[]): void {
-    const { rechecks, scans } = this.#parts.pending
-    if (moved.length === 0) return
-    for (const each of [...moved, ...scans.all]) if (each instanceof Directory) rechecks.addAll(each)
-  }
-
-  /** Lists what is new, and what may be another now. */
-  async list(): Promise<void> {
-    const { tree, pending, rescan, shortage } = this.#parts
-    const { work, moves } = pending
-    if (work.isEmpty) return
-    // What is on its way is listed where it arrives.
-    const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
-    for (const directory of directories) if (!tree.isAttached(directory)) directories.delete(directory)
-    for (const directory of names.keys()) if (!tree.isAttached(directory)) names.delete(directory)
-    if (directories.size === 0 && names.size === 0) return
-    const done = await shortage.unless(this, async () => {
-      await rescan.list([...directories], names)
-      return true
-    })
-    if (done) return
-    for (const directory of directories) work.list(directory)
-    for (const [directory, some] of names) for (const name of some) work.look(directory, name)
+    await this.#parts.followUp.list()
   }
 
   #onSelf(wd: number, mask: number): void {
@@ -353,12 +241,12 @@ export class EventHandler {
     return mayBeSame(believed, found)
   }
 
-  #touch(index: BatchView, eventNames: Map<Directory, Set<string>>): void {
+  #record(index: BatchView, recorded: Map<Directory, Set<string>>): void {
     for (let i = index.start; i < index.end; i++) {
       const name = index.name(i)
       for (const directory of name === '' ? [] : this.#parts.tree.at(index.batch.wd(i))) {
-        const names = eventNames.get(directory)
-        if (names === undefined) eventNames.set(directory, new Set([name]))
+        const names = recorded.get(directory)
+        if (names === undefined) recorded.set(directory, new Set([name]))
         else names.add(name)
       }
     }

@@ -3,15 +3,8 @@ import type { Pending } from '../pending/pending.ts'
 import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
-import {
-  Directory,
-  isLinkBase,
-  isToEvents,
-  isUnwatched,
-  isWithin,
-  keepsStat,
-  kept,
-} from '../tree/directory.ts'
+import { keepsStat, kept } from '../tree/believed_entry.ts'
+import { Directory, isLinkBase, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
 import type { Reading } from './reading.ts'
@@ -115,20 +108,19 @@ export class Renames {
     const { directory, name, entry, mask } = pendingMove
     const counts = pending.moves.counts(pendingMove)
     pending.moves.delete(pendingMove)
-    if (!counts) {
-      // Found where it is now: that was told.
-      this.#release(pendingMove)
-      return
-    }
+    // What has been found elsewhere meanwhile, it or something in it, is told there.
+    this.#release(pendingMove)
+    if (!counts) return
     // What it is believed to have gone into is itself: that is out of date.
-    if (pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie))
-      pending.rechecks.add(directory, name)
+    const isOutdated = pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)
+    // Of the others with its cookie one may have had its place taken, or be back, and so may this.
+    if (isOutdated || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
     editor.delete({ directory, name, entry }, mask)
   }
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
-    const { tree, rules, pending, reading, editor } = this.#parts
+    const { tree, pending, reading, editor } = this.#parts
     const { moves, scans, unconfirmed } = pending
     const { entry } = pendingMove
     let known = tree.entriesOf(directory).get(name)
@@ -150,14 +142,16 @@ export class Renames {
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
     const placed = this.#asSeen(entry, directory, name, seen)
-    const { kind } = placed
     const both = mask | pendingMove.mask
+    // What a look has shown ahead of the exchange, which moved something else from here.
+    const isAhead =
+      known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
     if (known !== undefined && wayBack !== undefined) {
       reading.done(wayBack.leaving)
       reading.done(wayBack.arriving)
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined)
       editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
-      this.#hasMoved(back)
+      this.#hasMoved(back, pendingMove.directory, pendingMove.name)
       // What has left by another path of the same watch has been given another's place there as well, of which nothing more is told.
       for (let twin = moves.of(pendingMove.cookie); twin !== undefined; twin = moves.of(pendingMove.cookie)) {
         pending.rechecks.add(twin.directory, twin.name)
@@ -167,16 +161,13 @@ export class Renames {
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
-    if (isOutdated || isOver || isLateWayBack) {
+    if (isOutdated || isOver || isLateWayBack || isAhead) {
       pending.rechecks.add(directory, name)
       pending.rechecks.add(pendingMove.directory, pendingMove.name)
     }
     const replaced = known !== undefined && wayBack === undefined
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
-    this.#hasMoved(placed)
-    // A relative link may lead elsewhere from here.
-    const isLink = kind === 'symlink' || (placed instanceof Directory && isLinkBase(placed))
-    if (isLink && rules.followsLinks) pending.work.look(directory, name)
+    this.#hasMoved(placed, directory, name)
     this.#release(pendingMove)
   }
 
@@ -213,8 +204,11 @@ export class Renames {
   }
 
   /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
-  #hasMoved(entry: Entry): void {
+  #hasMoved(entry: Entry, directory: Directory, name: string): void {
     const { tree, rules, pending } = this.#parts
+    const isLink = entry.kind === 'symlink' || (entry instanceof Directory && isLinkBase(entry))
+    // A relative link may lead elsewhere from here.
+    if (isLink && rules.followsLinks) pending.work.look(directory, name)
     if (!(entry instanceof Directory)) return
     if (rules.hidesSome) for (const each of tree.within(entry)) pending.work.list(each)
     else if (!entry.isListed || isUnwatched(entry)) pending.work.list(entry)

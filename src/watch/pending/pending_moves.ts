@@ -1,5 +1,6 @@
 import type { Entry } from '../scan/entry.ts'
-import { type Directory, isSameEntry } from '../tree/directory.ts'
+import { isSameEntry } from '../tree/believed_entry.ts'
+import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 /** An event that is told later. */
@@ -17,6 +18,8 @@ export interface PendingMove {
   name: string
   entry: Entry
   mask: number
+  /** One inode that is watched by several paths has left all of them at once: where it arrives, at most one of them is told to. */
+  isShared?: boolean
   /** What was told meanwhile of a directory on its way, or of one below it. */
   readonly held: HeldEvent[]
 }
@@ -55,7 +58,10 @@ export class PendingMoves {
     this.#size++
     const halves = this.#byCookie.get(cookie)
     if (halves === undefined) this.#byCookie.set(cookie, [move])
-    else halves.push(move)
+    else {
+      halves.push(move)
+      for (const half of halves) half.isShared = true
+    }
   }
 
   of(cookie: number): PendingMove | undefined {

@@ -1,6 +1,8 @@
 import { alterationOfMoved, type Entry, mayBeSame } from '../scan/entry.ts'
-import { Directory, keepsStat } from '../tree/directory.ts'
+import { keepsStat } from '../tree/believed_entry.ts'
+import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import { TreeEditor } from '../tree/tree_editor.ts'
 
 /** What was told last of a name, and the inode number that a look has found there. */
 interface Unconfirmed {
@@ -18,10 +20,12 @@ interface Unconfirmed {
  */
 export class UnconfirmedLooks {
   readonly #tree: Tree
+  readonly #editor: TreeEditor
   readonly #names = new Map<Directory, Map<string, Unconfirmed>>()
 
   constructor(tree: Tree) {
     this.#tree = tree
+    this.#editor = new TreeEditor(tree, 'inotify')
   }
 
   get isEmpty(): boolean {
@@ -106,12 +110,11 @@ export class UnconfirmedLooks {
     const unconfirmed = this.take(directory, name)
     if (unconfirmed === undefined || !this.#tree.isAttached(directory)) return
     const { told, ino } = unconfirmed
-    const entries = this.#tree.entriesOf(directory)
-    const entry = entries.get(name)
+    const entry = this.#tree.entriesOf(directory).get(name)
     // Else something else has the name by now.
     if (entry === undefined || !mayBeSame(entry, { kind: told.kind, ino })) return
     if (mayBeSame(entry, told) && alterationOfMoved(told, entry) === undefined) return
-    entries.set(name, told)
+    this.#editor.update(directory, name, told)
     // The walker does not tell again what a poll has found before.
     directory.mount.revision++
   }

@@ -1,4 +1,5 @@
-import type { Snapshot, SnapshotDir } from '../diff/snapshot.ts'
+import type { Snapshot } from '../diff/snapshot/snapshot.ts'
+import type { SnapshotDir } from '../diff/snapshot/snapshot_dir.ts'
 import type { Listing } from '../scan/listing.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'

@@ -10,22 +10,24 @@ import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { asWatchError, isLimit, openError, staleMountError } from '../report/watch_error.ts'
+import { isLimit, openError, staleMountError } from '../report/watch_error.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
-import type { Coverings } from './covering.ts'
+import type { Tree } from '../tree/tree.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
+import type { Coverings } from './forest/covering.ts'
+import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import type { RootForest } from './root_forest.ts'
-import { watchWays, wayOf } from './ways.ts'
+import { pollInstead, watchWays, wayOf } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
   system: WatchSystem
+  tree: Pick<Tree, 'setLost'>
   coverings: Coverings
   forest: RootForest
   /** What tells that a root may be another directory: see ways.ts. */
@@ -62,7 +64,6 @@ export class Attacher {
         await sourceChoice.choose(root.path)
         throw openError(-constants.errno.ENOENT, root.path)
       }
-      root.absence = undefined
       trace('%s: covered by %s', root.path, root.coverer?.path)
       return
     }
@@ -90,8 +91,8 @@ export class Attacher {
     await this.#follow(root)
     // What it would tell, sync() finds.
     await mountWatch.open().catch((error) => reporter.trouble(error))
-    root.isPresent = true
-    root.absence = undefined
+    root.appear()
+    this.#parts.tree.setLost(top, false)
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
   }
 
@@ -148,12 +149,8 @@ export class Attacher {
     }
   }
 
-  #pollFor(mount: WatchedMount, root: Root, error: InotifyError): void {
-    const limit = asWatchError(error, root.path) as InotifyError
-    mount.backend = 'poll'
-    mount.why = `polled for want of a watch (${limit.code})`
-    mount.limit = limit
-    this.#parts.reporter.trouble(limit)
+  #pollFor(mount: WatchedMount, { path }: Root, error: InotifyError): void {
+    this.#parts.reporter.trouble(pollInstead(mount, path, error))
   }
 
   /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
@@ -181,8 +178,7 @@ export class Attacher {
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))
       reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
-    root.isPresent = true
-    root.absence = undefined
+    root.appear()
   }
 
   async #watchFile(root: Root, file: FileRoot, mount: WatchedMount): Promise<FileNews> {

@@ -6,12 +6,15 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
+import { isLimit } from '../report/watch_error.ts'
+import type { WatchShortage } from '../report/watch_shortage.ts'
+import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
-import type { Coverings } from './covering.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
+import type { Coverings } from './forest/covering.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { isOutOfWatches, watchFile, watchWays, wayOf } from './ways.ts'
+import { isOutOfWatches, pollInstead, watchFile, watchWays, wayOf } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -23,6 +26,8 @@ export interface FileRootsParts {
   ways: PathWatches<FileRoot>
   watches: WatchRelease
   coverings: Coverings
+  sourceChoice: Pick<SourceChoice, 'mayFallBack'>
+  watchShortage: WatchShortage
   reporter: Reporter
 }
 
@@ -48,6 +53,7 @@ export class FileRoots {
     file.isMountPoint = await this.#parts.system.isMountPoint(file.path)
     // Before the look, so that nothing falls between the two.
     await this.#watch(file)
+    if (mount.usesInotify) this.#parts.watchShortage.end()
     return await file.attach(this.#callsFor(mount))
   }
 
@@ -63,10 +69,9 @@ export class FileRoots {
 
   /** What the events say is a hint to look. */
   async *take(hints: ReadonlyMap<FileRoot, Hint>): AsyncGenerator<FileFinding, void> {
-    const { reporter } = this.#parts
     for (const [file, { own, all }] of hints) {
       // What the path leads over may be another directory now, and the file another file.
-      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch((error) => reporter.trouble(error))
+      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch((error) => this.#onUnwatched(file, error))
       const what = file.isPresent ? await this.#look(file, own, own || all, 'inotify') : 'may be back'
       if (what !== undefined) yield { file, what }
     }
@@ -115,6 +120,14 @@ export class FileRoots {
     if (news === 'lost' || news === 'stale') return news
     if (news && !coverings.tellsOf(file)) reporter.report([{ type: news, path, kind, mask, source }])
     return undefined
+  }
+
+  /** Where no watch is left for its way, it is polled, if that is ours to decide. */
+  #onUnwatched(file: FileRoot, error: unknown): void {
+    const { reporter, sourceChoice, watchShortage } = this.#parts
+    const mount = this.#mounts.get(file)
+    if (mount === undefined || !isLimit(error) || !sourceChoice.mayFallBack) reporter.trouble(error)
+    else watchShortage.note(pollInstead(mount, file.path, error))
   }
 
   async #watch(file: FileRoot): Promise<void> {

@@ -1,3 +1,4 @@
+import type { InotifyError } from '../../errors.ts'
 import type { EventBatch } from '../../inotify/batch.ts'
 import {
   IN_ATTRIB,
@@ -8,7 +9,7 @@ import {
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Looker } from '../diff/looker.ts'
+import type { Looker } from '../diff/snapshot/looker.ts'
 import { ABOUT_NAME } from '../events/watch_mask.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { NamesOf } from '../pending/work_list.ts'
@@ -23,7 +24,7 @@ import { type FollowedLink, LinkWatches, type LinkWatchesParts } from './link_wa
 import { wayOf } from './ways.ts'
 
 export interface FollowedLinksParts extends LinkWatchesParts {
-  system: Pick<WatchSystem, 'followSymlinks'>
+  system: Pick<WatchSystem, 'followSymlinks' | 'clock'>
   tree: Tree
   pending: Pick<Pending, 'work'>
   looker: Pick<Looker, 'stat'>
@@ -63,7 +64,7 @@ export class FollowedLinks {
   async follow(names: NamesOf, since: number): Promise<void> {
     this.#prune()
     const links = [...names].flatMap(([parent, some]) => [...some].map((name) => this.#link(parent, name)))
-    const there = links.filter((link) => this.#isThere(link))
+    const there = links.filter((link) => this.#isThere(link) && this.#mayTell(link))
     await this.#lookUnlessShort(there, since, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
   }
 
@@ -73,6 +74,7 @@ export class FollowedLinks {
     const written: FollowedLink[] = []
     for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
+      else if (!this.#mayTell(link)) continue
       else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
         pending.work.look(link.parent, link.name)
       else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
@@ -85,10 +87,36 @@ export class FollowedLinks {
     await this.#lookUnlessShort(written, Number.POSITIVE_INFINITY, undefined)
   }
 
+  /** Something was mounted at these points, or unmounted: of what that hides or shows no event tells. */
+  onMounts(points: readonly string[]): void {
+    const { pending, system } = this.#parts
+    for (const link of this.#watches.takeMounted(points)) {
+      const { parent, name } = link
+      if (!this.#isThere(link)) continue
+      pending.work.look(parent, name)
+      pending.work.follow(parent, name, system.clock.now())
+    }
+  }
+
+  /** The directories to which links lead, and where mounts show them: without symlinks. */
+  *ends(): Generator<{ base: Directory; realPath: string }> {
+    for (const [link, realPath] of this.#watches.ends()) {
+      const believed = this.#mayTell(link) ? this.#believed(link) : undefined
+      if (believed instanceof Directory) yield { base: believed, realPath }
+    }
+  }
+
+  /** Those whose way is not watched, or not all of it, and why. */
+  *refused(): Generator<{ parent: Directory; name: string; error: InotifyError }> {
+    for (const [link, error] of this.#watches.refused) {
+      if (this.#isThere(link)) yield { parent: link.parent, name: link.name, error }
+    }
+  }
+
   /** Looks at those of whose way no event tells. */
   async poll(): Promise<void> {
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
-    const links = [...this.#watches.polled]
+    const links = [...this.#watches.polled].filter((link) => this.#mayTell(link))
     await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, () => 'poll')
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
@@ -173,6 +201,11 @@ export class FollowedLinks {
 
   #isThere(link: FollowedLink): boolean {
     return this.#believed(link) !== undefined
+  }
+
+  /** While its root is lost, what it led to stays known, to be compared when it is followed again. */
+  #mayTell({ parent }: FollowedLink): boolean {
+    return this.#parts.tree.isPresent(parent)
   }
 
   #link(parent: Directory, name: string): FollowedLink {

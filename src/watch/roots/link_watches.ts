@@ -2,11 +2,12 @@ import { dirname } from 'node:path'
 import type { InotifyError } from '../../errors.ts'
 import type { EventBatch } from '../../inotify/batch.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
-import type { Rescan } from '../diff/rescan.ts'
+import { isWithin } from '../../mounts/mountinfo.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Pending } from '../pending/pending.ts'
+import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { Directory } from '../tree/directory.ts'
@@ -24,7 +25,7 @@ export interface FollowedLink {
 export interface LinkWatchesParts {
   sourceChoice: SourceChoice
   pending: Pick<Pending, 'work'>
-  rescan: Pick<Rescan, 'noteWatches'>
+  watchShortage: WatchShortage
   inotify: Pick<InotifySource, 'instance'>
   /** What tells that a link may lead elsewhere: see ways.ts. */
   ways: PathWatches<FollowedLink>
@@ -33,7 +34,7 @@ export interface LinkWatchesParts {
 
 interface WatchedLink {
   /** What it leads over, and whether a part of that lies where events do not tell of all changes. */
-  readonly route: string
+  route: readonly string[]
   readonly isSilent: boolean
   /** What is watched, to see whether that has changed. */
   way: string
@@ -44,8 +45,9 @@ export class LinkWatches {
   readonly #parts: LinkWatchesParts
   readonly #links = new Map<FollowedLink, WatchedLink>()
   readonly #polled = new Set<FollowedLink>()
-  // Those that have found no watch.
-  readonly #outOfWatches = new Set<FollowedLink>()
+  readonly #refused = new Map<FollowedLink, InotifyError>()
+  // How many of these have found no watch.
+  #outOfWatches = 0
 
   constructor(parts: LinkWatchesParts) {
     this.#parts = parts
@@ -56,16 +58,36 @@ export class LinkWatches {
     return this.#polled
   }
 
+  /** Those whose way is not watched, or not all of it, and why. */
+  get refused(): ReadonlyMap<FollowedLink, InotifyError> {
+    return this.#refused
+  }
+
   collect(batch: EventBatch, start: number, end: number): ReadonlyMap<FollowedLink, Hint> {
     return this.#parts.ways.collect(batch, start, end, ABOUT_NAME | GONE)
+  }
+
+  /** Where each link leads, as it was seen last. */
+  *ends(): Generator<[link: FollowedLink, realPath: string]> {
+    for (const [link, { route }] of this.#links) if (route[0] !== undefined) yield [link, route[0]]
+  }
+
+  /** Those whose way leads over one of these mount points. What each mount on it tells is to be asked anew. */
+  takeMounted(points: readonly string[]): FollowedLink[] {
+    const mounted = [...this.#links].filter(([, { route }]) =>
+      route.some((path) => points.some((point) => isWithin(path, point))),
+    )
+    for (const [, watched] of mounted) watched.route = []
+    return mounted.map(([link]) => link)
   }
 
   /** Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before. */
   async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
     const known = this.#links.get(link)
     const watched = this.#watch(link, way, isFile)
-    const route = [way.realPath, ...way.links.map(({ path }) => path)].join('\0')
-    const isSilent = known?.route === route ? known.isSilent : await this.#isSilent(link, way)
+    const route = [way.realPath, ...way.links.map(({ path }) => path)]
+    const isKnown = known?.route.join('\0') === route.join('\0')
+    const isSilent = isKnown ? known.isSilent : await this.#isSilent(link, way)
     const key = watched === undefined ? '' : keyOf(watched.watched)
     if (watched !== undefined && known?.way !== key) this.#parts.pending.work.look(link.parent, link.name)
     this.#links.set(link, { route, isSilent, way: key })
@@ -77,7 +99,7 @@ export class LinkWatches {
   forget(link: FollowedLink): void {
     this.#links.delete(link)
     this.#polled.delete(link)
-    this.#outOfWatches.delete(link)
+    this.#noteRefusal(link, undefined)
     this.#parts.watches.retire(this.#parts.ways.set(link, []))
   }
 
@@ -87,24 +109,29 @@ export class LinkWatches {
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || link.parent.mount.usesPolling) {
       watches.retire(ways.set(link, []))
+      this.#noteRefusal(link, undefined)
       return undefined
     }
     const file = isFile ? watchFile(way.realPath, inotify) : undefined
     const own = typeof file === 'number' ? file : 0
     const { watched, refused = typeof file === 'object' ? file : undefined } = watchWays(way, true, inotify)
     watches.retire(ways.set(link, watched, own))
-    this.#noteShortage(link, refused)
+    this.#noteRefusal(link, refused)
     return { watched, refused }
   }
 
-  /** It ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
-  #noteShortage(link: FollowedLink, refused: InotifyError | undefined): void {
-    const { rescan } = this.#parts
-    if (refused !== undefined && isOutOfWatches(refused)) {
-      if (!this.#outOfWatches.has(link)) rescan.noteWatches({ outOfWatches: refused, hasAdded: false })
-      this.#outOfWatches.add(link)
-    } else if (this.#outOfWatches.delete(link) && this.#outOfWatches.size === 0)
-      rescan.noteWatches({ outOfWatches: undefined, hasAdded: true })
+  /** A shortage ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
+  #noteRefusal(link: FollowedLink, refused: InotifyError | undefined): void {
+    const { watchShortage } = this.#parts
+    const before = this.#refused.get(link)
+    if (refused === undefined) this.#refused.delete(link)
+    else this.#refused.set(link, refused)
+    const wasShort = before !== undefined && isOutOfWatches(before)
+    const isShort = refused !== undefined && isOutOfWatches(refused)
+    if (isShort === wasShort) return
+    this.#outOfWatches += isShort ? 1 : -1
+    if (isShort) watchShortage.note(refused)
+    else if (this.#outOfWatches === 0) watchShortage.end()
   }
 
   /** Whether a link on its way, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */

@@ -9,29 +9,81 @@ const NONE: ReadonlySet<WatchedMount> = new Set()
 export class Root {
   /** Absolute. */
   readonly path: string
+  // These are set in forest/: which tree it has, if it has one of its own. The mount is set by Attacher as well, before there is a tree.
   /** What is believed of the directory at this path. Stays while it is lost, to compare with what is there when it is restored. */
   top: Directory | undefined
   /** The root in whose tree it lies: that one tells of all in there, and its own top is a directory of that tree. See RootForest. */
   coverer: Root | undefined
-  /** Instead of it, where the path leads to no directory. */
-  file: FileRoot | undefined
   /** Its own mount, while it tells of anything itself. */
   mount: WatchedMount | undefined
-  /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed. */
-  isPresent = false
-  /** From 'overflow' to 'recovered'. */
-  isOverflown = false
+  // These are set by Attacher alone: what its path leads to.
+  /** Instead of a directory, where the path leads to none. */
+  file: FileRoot | undefined
   /** Which directory it is, whatever its path. */
   identity = ''
   /** Where mounts show it: without symlinks. */
   realPath = ''
-  /** ms since the epoch: what was changed from then on was not told. */
-  consistentUntil = 0
-  /** Why it is not there. */
-  absence: Error | undefined
+  #isPresent = false
+  #isOverflown = false
+  #consistentUntil = 0
+  #absence: Error | undefined
 
   constructor(path: string) {
     this.path = path
+  }
+
+  /** False from 'lost' to 'restored', before it has come for the first time, and after it was removed. */
+  get isPresent(): boolean {
+    return this.#isPresent
+  }
+
+  /** From 'overflow' to 'recovered'. */
+  get isOverflown(): boolean {
+    return this.#isOverflown
+  }
+
+  /** ms since the epoch: what was changed from then on was not told, if it is lost. */
+  get consistentUntil(): number {
+    return this.#consistentUntil
+  }
+
+  /** Why it is not there. */
+  get absence(): Error | undefined {
+    return this.#absence
+  }
+
+  /** It is there, for the first time or again. */
+  appear(): void {
+    this.#isPresent = true
+    this.#absence = undefined
+  }
+
+  /** It is there no more, or not watched any more: an overflow is over with it. */
+  vanish(consistentUntil = this.#consistentUntil): void {
+    this.#isPresent = false
+    this.#isOverflown = false
+    this.#consistentUntil = consistentUntil
+  }
+
+  /** It was looked for, and this is why it was not found. */
+  explain(absence: Error): void {
+    this.#absence = absence
+  }
+
+  /** Events of it were lost. */
+  overflow(): void {
+    this.#isOverflown = true
+  }
+
+  /** All that was lost has been told. */
+  recover(): void {
+    this.#isOverflown = false
+  }
+
+  /** It tells of itself from now on, and goes on where the one that did so until now has got to. */
+  succeed({ isOverflown, consistentUntil }: Root): void {
+    this.#isOverflown = isOverflown
+    this.#consistentUntil = consistentUntil
   }
 
   /** Its own mount, and those below it. */

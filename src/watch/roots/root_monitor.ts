@@ -1,19 +1,21 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
-import type { Looker } from '../diff/looker.ts'
+import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isShortage, openError, staleMountError } from '../report/watch_error.ts'
+import { isLimit, isShortage, openError, staleMountError } from '../report/watch_error.ts'
+import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
+import type { RootForest } from './forest/root_forest.ts'
 import { aboutRoot, type Root } from './root.ts'
-import type { RootForest } from './root_forest.ts'
 
 export interface RootMonitorParts {
+  system: Pick<WatchSystem, 'clock'>
   tree: Tree
   translator: Translator
   pending: Pending
@@ -40,12 +42,11 @@ export class RootMonitor {
     const { tree, translator, pending, reporter, forest } = this.#parts
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
-    root.isPresent = false
-    root.isOverflown = false
-    root.consistentUntil = pending.consistentUntil
+    root.vanish(pending.consistentUntil)
     reporter.report([aboutRoot('lost', root, source)])
     for (const each of forest.coveredBy(root)) forest.lose(each, source)
     pending.rechecks.forget((directory) => tree.topOf(directory) === root.top)
+    if (root.top !== undefined) tree.setLost(root.top, true)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
     root.outdate()
   }
@@ -74,24 +75,33 @@ export class RootMonitor {
     if (root?.file !== file) return
     if (what === 'may be back') await this.reattach(root, source)
     else this.markLost(root, source)
-    if (what === 'stale') root.absence = staleMountError(root.path)
+    if (what === 'stale') root.explain(staleMountError(root.path))
   }
 
   /** The path is not what it was: says so, and watches what is there now, if something is. */
   async reattach(root: Root, source: Source): Promise<void> {
-    const { attacher, reporter, forest } = this.#parts
+    const { system, attacher, reporter, forest } = this.#parts
     this.markLost(root, source)
     if (!forest.isStanding(root)) return
+    const startedAt = system.clock.now()
     reporter.withhold()
+    let failure: unknown
     const isRestored = await attacher.attach(root).then(
       () => true,
       (error) => {
         trace('%s is still lost: %s', root.path, error)
+        failure = error
         return false
       },
     )
     const found = reporter.takeWithheld()
-    if (isRestored) reporter.report([aboutRoot('restored', root, 'rescan'), ...found])
+    if (!isRestored && found.length === 0) return
+    reporter.report([aboutRoot('restored', root, 'rescan'), ...found])
+    if (isRestored) return
+    // What is believed by now had to be told, though nobody can go on to watch it.
+    reporter.report([aboutRoot('lost', root, 'rescan')])
+    // No watch was left, and all had been looked through: or each try would find it again. What ends for another reason may not have seen all.
+    if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
   }
 
   /**

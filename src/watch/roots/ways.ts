@@ -12,8 +12,9 @@ import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
 import { FILE_MASK } from '../events/watch_mask.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
 import { pathOf } from '../report/name_key.ts'
-import { codeOf, isAbsence, isLimit } from '../report/watch_error.ts'
+import { asWatchError, codeOf, isAbsence, isLimit } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
+import type { WatchedMount } from '../tree/directory.ts'
 import type { WatchedName } from './path_watches.ts'
 
 // Added to what the directory's watch asks for already: one inode has one, and it may be that of a tree.
@@ -96,4 +97,13 @@ export interface Way {
 export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymlinks'>): Promise<Way> {
   const resolved = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [] }))
   return { path, ...resolved }
+}
+
+/** All of a root is polled from now on, for want of a watch or an inotify instance. The answer: the error that says so. */
+export function pollInstead(mount: WatchedMount, path: string, error: InotifyError): InotifyError {
+  mount.backend = 'poll'
+  mount.why = `polled for want of a watch (${error.code})`
+  const limit = asWatchError(error, path) as InotifyError
+  mount.limit = limit
+  return limit
 }

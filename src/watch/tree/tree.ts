@@ -18,13 +18,20 @@ export class Tree {
   readonly retired = new Set<number>()
   // Directories that have been dropped are still known to what was to look at them.
   readonly #tops = new Set<Directory>()
+  // Those of roots that are lost.
+  readonly #lost = new Set<Directory>()
   #revision = 0
 
   constructor(cache = new EntryCache()) {
     this.#cache = cache
   }
 
-  entriesOf(directory: Directory): Entries {
+  entriesOf(directory: Directory): ReadonlyMap<string, Entry> {
+    return this.#cache.entriesOf(directory)
+  }
+
+  /** For {@link TreeEditor} alone, which tells what it changes. */
+  editableEntriesOf(directory: Directory): Entries {
     return this.#cache.entriesOf(directory)
   }
 
@@ -156,7 +163,7 @@ export class Tree {
   detach(directory: Directory): void {
     const { parent, name } = directory
     if (parent === undefined) return
-    const entries = this.entriesOf(parent)
+    const entries = this.editableEntriesOf(parent)
     if (entries.get(name) === directory) entries.delete(name)
     directory.parent = undefined
     this.#revision++
@@ -166,6 +173,7 @@ export class Tree {
   attach(directory: Directory, parent: Directory, name: string): void {
     directory.name = name
     this.#tops.delete(directory)
+    this.#lost.delete(directory)
     this.#revision++
     parent.adopt(directory)
   }
@@ -174,6 +182,7 @@ export class Tree {
   drop(directory: Directory): void {
     this.detach(directory)
     this.#tops.delete(directory)
+    this.#lost.delete(directory)
     for (const each of this.within(directory)) {
       this.clearWatch(each)
       this.#cache.forget(each)
@@ -206,6 +215,18 @@ export class Tree {
   /** Whether it lies below a root. */
   isAttached(directory: Directory): boolean {
     return this.#tops.has(this.topOf(directory))
+  }
+
+  /** What is believed below a root that is lost stays as it is until it is restored, to be compared then with what is there. */
+  setLost(top: Directory, isLost: boolean): void {
+    if (isLost) this.#lost.add(top)
+    else this.#lost.delete(top)
+  }
+
+  /** Whether it lies below a root, and not one that is lost: of that one nothing is to be found out and told. */
+  isPresent(directory: Directory): boolean {
+    const top = this.topOf(directory)
+    return this.#tops.has(top) && !this.#lost.has(top)
   }
 
   /** Absolute, as a key (see name_key.ts). */

@@ -71,6 +71,12 @@ export class TreeEditor {
     return created
   }
 
+  /** What has this name is known to be a directory, and is gone into from now on: it is still to be listed, and nothing is told. */
+  goInto(parent: Directory, name: string, mount: WatchedMount): Directory {
+    this.#tree.editableEntriesOf(parent).delete(name)
+    return this.#tree.add(parent, name, 0, mount)
+  }
+
   delete({ directory, name, entry }: Located, mask = 0): void {
     this.#tell('delete', directory, name, entry, mask)
     this.#forget(directory, name, entry)
@@ -78,7 +84,7 @@ export class TreeEditor {
 
   /** Something else is known of what has this name; nothing is told. */
   update(directory: Directory, name: string, entry: Entry): void {
-    this.#tree.entriesOf(directory).set(name, entry)
+    this.#tree.editableEntriesOf(directory).set(name, entry)
   }
 
   /** What has this name was written, replaced by another of its kind, or is otherwise than it was. */
@@ -130,19 +136,19 @@ export class TreeEditor {
 
   #takeOut({ directory, name, entry }: Located): void {
     if (entry instanceof Directory) this.#tree.detach(entry)
-    else this.#tree.entriesOf(directory).delete(name)
+    else this.#tree.editableEntriesOf(directory).delete(name)
   }
 
   #put(directory: Directory, name: string, entry: Entry): void {
     if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
-    else this.#tree.entriesOf(directory).set(name, entry)
+    else this.#tree.editableEntriesOf(directory).set(name, entry)
     // It may have been above what comes next.
     this.#directory = undefined
   }
 
   #forget(directory: Directory, name: string, entry: Entry): void {
     if (entry instanceof Directory) this.#tree.drop(entry)
-    else this.#tree.entriesOf(directory).delete(name)
+    else this.#tree.editableEntriesOf(directory).delete(name)
     this.#directory = undefined
   }
 

@@ -3,7 +3,7 @@ import { InotifyError } from '../../errors.ts'
 import { addHint } from '../../inotify/limits.ts'
 import { TOO_DEEP } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
-import type { Directory } from './directory.ts'
+import { type Directory, isUnwatched } from './directory.ts'
 import type { Tree } from './tree.ts'
 
 const { ENOSPC, ENOMEM } = constants.errno
@@ -42,6 +42,8 @@ export class WatchStatus {
     if (errno === 0) {
       if (wd > 0 || !mount.usesInotify) mount.uncovered.delete(directory)
       if (wd > 0) mount.leftover.delete(directory)
+      // Found by a poll, which adds no watch: until it has one, or if there is none to be had, polls tell what is written in there.
+      else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory)
       return
     }
     const path = this.#tree.pathOf(directory)
@@ -53,8 +55,12 @@ export class WatchStatus {
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     if (isNews && (listing.isShort || listing.isTooDeep)) this.shortage ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
-    if (isOutOfWatches && this.#pollInstead && !mount.leftover.has(directory))
-      mount.leftover.set(directory, this.#startedAt)
+    if (isOutOfWatches) this.#poll(directory)
     if (listing.isShort) this.unlisted ??= error
+  }
+
+  #poll(directory: Directory): void {
+    const { leftover } = directory.mount
+    if (this.#pollInstead && !leftover.has(directory)) leftover.set(directory, this.#startedAt)
   }
 }

@@ -1,19 +1,7 @@
-import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
+import { type Found, scenario } from './found_scenario.ts'
 
-/** @param chosen by step; at all others it is 0 */
-function scenario(
-  settings: Partial<Settings>,
-  operations: Scenario['operations'],
-  chosen: Record<number, number> = {},
-  tree: Scenario['tree'] = 'small',
-): Scenario {
-  const length = 1 + Math.max(-1, ...Object.keys(chosen).map(Number))
-  const choices = Array.from({ length }, (_, step) => chosen[step] ?? 0)
-  return { settings: { ...ORDINARY, ...settings }, tree, operations, choices }
-}
-
-/** Schedules by which a change was lost, or told as something else, once; each as short as it goes. */
-export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
+/** Without followed links: those are in found_links.ts. */
+export const FOUND: readonly Found[] = [
   {
     what: 'a directory that moves while a rescan goes by it is looked into',
     scenario: scenario(
@@ -44,62 +32,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
   {
     what: 'a directory made in one polled for want of a watch is told',
     scenario: scenario({ watches: 3 }, [{ type: 'mkdir', path: '/t/b/d/n' }]),
-  },
-  {
-    what: 'a followed link whose directory goes is a link',
-    scenario: scenario({ followSymlinks: true }, [{ type: 'remove', path: '/t/b' }], [], 'links'),
-  },
-  {
-    what: 'a followed link whose directory is renamed is a link',
-    scenario: scenario(
-      { followSymlinks: true },
-      [{ type: 'rename', path: '/t/b', other: '/t/n' }],
-      {},
-      'links',
-    ),
-  },
-  {
-    what: 'a followed link to nowhere is followed when something comes',
-    scenario: scenario(
-      { followSymlinks: true },
-      [
-        { type: 'symlink', path: '/t/m', target: 'n' },
-        { type: 'mkdir', path: '/t/n' },
-      ],
-      { 1: 1 },
-      'links',
-    ),
-  },
-  {
-    what: 'a followed link that leads elsewhere after an overflow is told',
-    scenario: scenario(
-      { followSymlinks: true, lost: 1 },
-      [{ type: 'swap', path: '/t/k', target: '/t/a' }],
-      {},
-      'links',
-    ),
-  },
-  {
-    what: 'polled, a followed link that leads to a file now is a link',
-    scenario: scenario(
-      { followSymlinks: true, source: 'poll' },
-      [{ type: 'swap', path: '/t/k', target: '/t/a/f' }],
-      {},
-      'links',
-    ),
-  },
-  {
-    what: 'a link over which a followed one leads is swapped',
-    scenario: scenario(
-      { followSymlinks: true },
-      [
-        { type: 'symlink', path: '/out/current', target: '/out/o' },
-        { type: 'symlink', path: '/t/m', target: '/out/current' },
-        { type: 'swap', path: '/out/current', target: '/t/a' },
-      ],
-      { 2: 1 },
-      'links',
-    ),
   },
   {
     what: 'what settle holds back goes with both halves of an exchange',
@@ -246,30 +178,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
     ),
   },
   {
-    what: 'a followed link that changes places with a file in what it leads to is told where it is',
-    scenario: scenario(
-      { followSymlinks: true },
-      [
-        { type: 'exchange', path: '/t/l', other: '/t/b/d/h' },
-        { type: 'remove', path: '/t/b/d' },
-      ],
-      [],
-      'links',
-    ),
-  },
-  {
-    what: 'a link in what a swapped link leads to is followed by the rescan',
-    scenario: scenario(
-      { lost: 3, followSymlinks: true },
-      [
-        { type: 'swap', path: '/t/k', target: '/t/l' },
-        { type: 'symlink', path: '/t/b/n', target: '/out/o' },
-      ],
-      [],
-      'links',
-    ),
-  },
-  {
     what: 'a file polled for want of a watch, written, and then moved with what lies above it',
     scenario: scenario(
       { watches: 3, isAtomic: false },
@@ -280,28 +188,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
         { type: 'rename', path: '/t/b', other: '/t/n/f' },
       ],
       { 8: 1 },
-    ),
-  },
-  {
-    what: 'a followed link that has become a directory, by polling',
-    scenario: scenario(
-      { source: 'poll', followSymlinks: true },
-      [
-        { type: 'rename', path: '/t/k', other: '/t/b/n' },
-        { type: 'exchange', path: '/t/l', other: '/t/b' },
-        { type: 'rename', path: '/t/l/n', other: '/t/l/d/f' },
-      ],
-      [],
-      'links',
-    ),
-  },
-  {
-    what: 'a followed link that leads to where it lies, by polling',
-    scenario: scenario(
-      { source: 'poll', followSymlinks: true },
-      [{ type: 'swap', path: '/t/l', target: '/t' }],
-      [],
-      'links',
     ),
   },
   {
@@ -324,59 +210,6 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
     ),
   },
   {
-    what: 'links that lead round over a directory: it is found by several ways, and has one place',
-    scenario: scenario(
-      { followSymlinks: true },
-      [
-        { type: 'symlink', path: '/t/b/d/n', target: '/t/b' },
-        { type: 'symlink', path: '/t/d', target: '/t/b/d' },
-      ],
-      [],
-      'links',
-    ),
-  },
-  {
-    what: 'what has left by two paths, and arrives by one of them, does not arrive a second time',
-    scenario: scenario(
-      { followSymlinks: true },
-      [
-        { type: 'rename', path: '/t/b/g', other: '/t/a/f' },
-        { type: 'write', path: '/t/a/f' },
-        { type: 'mkdir', path: '/t/b/g' },
-      ],
-      [],
-      'links',
-    ),
-  },
-  {
-    what: 'what has left by two paths, and is exchanged by one of them, has not left the other',
-    scenario: scenario(
-      { lost: 2, followSymlinks: true },
-      [
-        { type: 'write', path: '/t/b/d/h' },
-        { type: 'create', path: '/t/g' },
-        { type: 'exchange', path: '/t/b/d/h', other: '/t/k' },
-      ],
-      { 2: 1, 10: 1, 12: 1 },
-      'links',
-    ),
-  },
-  {
-    what: 'a followed link that is back at its name is not given up',
-    scenario: scenario(
-      { queue: 2, followSymlinks: true, msPerStep: 5, isAtomic: false },
-      [
-        { type: 'remove', path: '/t/a/f' },
-        { type: 'symlink', path: '/t/a/d', target: '/out/o' },
-        { type: 'rename', path: '/t/b/g', other: '/t/k' },
-        { type: 'write', path: '/t/k' },
-        { type: 'exchange', path: '/t/a/d', other: '/t/b/d/h' },
-      ],
-      { 6: 5, 9: 1, 11: 1, 14: 1, 17: 1, 18: 1, 21: 1, 24: 5, 26: 1, 36: 5 },
-      'links',
-    ),
-  },
-  {
     what: 'what was held back and has left the tree is told to be gone with what held it back, not after sync()',
     scenario: scenario(
       {},
@@ -388,6 +221,138 @@ export const FOUND: ReadonlyArray<{ what: string; scenario: Scenario }> = [
       ],
       [],
       'links',
+    ),
+  },
+  {
+    what: 'what was left out of a rescan as known, and had to go with what it was in, is listed once more',
+    scenario: scenario(
+      { lost: 3 },
+      [
+        { type: 'exchange', path: '/t/b', other: '/out/o' },
+        { type: 'rename', path: '/out/o', other: '/t/b/d' },
+      ],
+      [],
+    ),
+  },
+  {
+    what: 'likewise after an exchange of two directories, one of which goes into the other',
+    scenario: scenario(
+      { queue: 2 },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+        { type: 'rename', path: '/t/a', other: '/t/b/g' },
+      ],
+      [],
+    ),
+  },
+  {
+    what: 'an exchange of a file and a directory, of which a look has shown one half before its events were read',
+    scenario: scenario(
+      { isAtomic: false },
+      [
+        { type: 'mkdir', path: '/t/b/n' },
+        { type: 'create', path: '/t/a/f' },
+        { type: 'mkdir', path: '/t/m' },
+        { type: 'remove', path: '/t/m' },
+        { type: 'write', path: '/t/b/f' },
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/b/n' },
+      ],
+      { 15: 2 },
+    ),
+  },
+  {
+    what: 'what was held back for a directory that has left, and is about what a listing has found elsewhere meanwhile, is told',
+    scenario: scenario(
+      { isAtomic: false },
+      [
+        { type: 'remove', path: '/t/a/f' },
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'rename', path: '/t/b', other: '/out/m' },
+        { type: 'rename', path: '/out/m/d', other: '/t/a' },
+        { type: 'write', path: '/t/a/h' },
+      ],
+      { 13: 1 },
+    ),
+  },
+  {
+    what: 'what was still to be listed of a root that is lost is not told before it is restored',
+    scenario: scenario(
+      { nesting: 'outer removed', isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/b', other: '/out' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+        { type: 'create', path: '/t/b/f' },
+        { type: 'create', path: '/t/b/m' },
+      ],
+      { 2: 1, 16: 1 },
+    ),
+  },
+  {
+    what: 'a root that was not there when a recovery listed it is lost, and what was written before is told when it is restored',
+    scenario: scenario(
+      { lost: 3, msPerStep: 5, isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/a', other: '/t/a' },
+        { type: 'rename', path: '/out/o/p', other: '/t/b/g' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'rename', path: '/t/b', other: '/out/m' },
+        { type: 'create', path: '/t/a/n' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+      ],
+      { 10: 1, 13: 1, 14: 1 },
+    ),
+  },
+  {
+    what: 'a root that was another directory when a recovery listed it is not believed to be that',
+    scenario: scenario(
+      { queue: 16384, lost: 1 },
+      [
+        { type: 'write', path: '/t/b/g' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/a' },
+        { type: 'chmod', path: '/t/a' },
+        { type: 'rename', path: '/t', other: '/s' },
+        { type: 'mkdir', path: '/t' },
+        { type: 'rename', path: '/s', other: '/t' },
+      ],
+      { 1: 1, 6: 1, 10: 1, 13: 1 },
+    ),
+  },
+  {
+    what: 'what the watch that a look has added tells before the look is taken in is told',
+    scenario: scenario(
+      { watches: 4, msPerStep: 50 },
+      [
+        { type: 'chmod', path: '/t/a' },
+        { type: 'exchange', path: '/t/b', other: '/out/o' },
+        { type: 'rename', path: '/t/b/p', other: '/t/b/m' },
+      ],
+      { 1: 5, 4: 1, 8: 2, 22: 1 },
+    ),
+  },
+  {
+    what: 'a root that was a directory is not restored by itself where the one above it has a file still',
+    scenario: scenario(
+      { source: 'poll', nesting: 'outer added', isAtomic: false },
+      [
+        { type: 'append', path: '/t/a/f' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+      ],
+      { 9: 1 },
+    ),
+  },
+  {
+    what: 'out of watches, what is written in a directory between the poll that finds it and the listing that finds no watch is told',
+    scenario: scenario(
+      { watches: 3, msPerStep: 50, isAtomic: false },
+      [
+        { type: 'create', path: '/t/a/f' },
+        { type: 'rename', path: '/out/o', other: '/t/b/d/f' },
+        { type: 'write', path: '/t/b/d/f/p' },
+      ],
+      { 6: 2, 21: 5, 22: 5 },
     ),
   },
 ]

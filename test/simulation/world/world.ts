@@ -69,7 +69,7 @@ export class World implements WatchSystem {
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {
-    return { open: async () => {}, close: () => {} }
+    return { open: async () => {}, settled: async () => {}, close: () => {} }
   }
 
   openInotify(): InotifyInstance {

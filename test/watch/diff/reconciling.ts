@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { DiffOptions } from '../../../src/watch/diff/diff_options.ts'
 import { reconcile } from '../../../src/watch/diff/reconcile.ts'
-import { Scanner } from '../../../src/watch/diff/scanner.ts'
+import { Scanner } from '../../../src/watch/diff/snapshot/scanner.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { listingsIn } from '../../../src/watch/scan/listing.ts'

@@ -19,7 +19,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   const { tree, translator, pending, root: top, mount } = new World()
   const root = new Root('/t')
   root.top = top
-  root.isPresent = true
+  root.appear()
   root.mount = mount
   const queue = new TaskQueue()
   const tries: number[] = []
@@ -43,8 +43,12 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
         return { roots: found, unlisted: undefined }
       },
     },
-    events: { list: async () => {} },
-    rootMonitor: { checkIdentity: async () => undefined, lookAtFiles: async () => {} },
+    followUp: { list: async () => {} },
+    rootMonitor: {
+      checkIdentity: async () => undefined,
+      lookAtFiles: async () => {},
+      reattach: async () => {},
+    },
     inotify: { kernelWatches: async () => undefined },
     forest: { standing: () => [root] },
     watches: { retire: () => {} },
@@ -139,7 +143,9 @@ test('stopped, it waits no more and does not try again', async () => {
 test('what nobody could look at is no recovery: whether roots are there, what is in one or below, which watches there are', async () => {
   const roots = [shortage()]
   const checkIdentity = async () => roots.shift()
-  const first = overflown([], { rootMonitor: { checkIdentity, lookAtFiles: async () => {} } })
+  const first = overflown([], {
+    rootMonitor: { checkIdentity, lookAtFiles: async () => {}, reattach: async () => {} },
+  })
   await done(first.overflowRecovery.recover())
   expect(first.tries).toHaveLength(1)
   expect(first.waits()).toEqual([])

@@ -34,3 +34,32 @@ test('what was found before a thread was missing is told, and the rest when ther
   ])
   expect(errors).toMatchObject([{ code: 'EAGAIN' }])
 })
+
+test('each shortage is told: one that is over where something was to be listed is over for what was to be looked at', async () => {
+  const root = scratch()
+  const { watcher, told, changes } = await watching(root, {
+    recursive: true,
+    backend: 'inotify',
+    interval: 1_000_000,
+  })
+  const errors: unknown[] = []
+  watcher.on('error', (error) => errors.push(error))
+  const walk = Walker.prototype.walk
+  let failures = 0
+  const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(function (this: Walker, ...args) {
+    if (failures === 0) return walk.apply(this, args)
+    failures--
+    return Promise.reject(new InotifyError({ errno: 'EAGAIN', syscall: 'walk' }))
+  })
+  onTestFinished(() => spy.mockRestore())
+  const makes = [(path: string) => writeFileSync(path, ''), (path: string) => void mkdirSync(path)]
+  for (const [i, make] of makes.entries()) {
+    failures = 3
+    make(join(root, `${i}`))
+    await expect.poll(() => failures).toBe(0)
+    await expect.poll(() => story(changes, root).some((line) => line.startsWith('create'))).toBe(true)
+    await told()
+    await told()
+    expect(errors).toHaveLength(i + 1)
+  }
+})

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { IN_CREATE, IN_DELETE_SELF, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM } from '../../../src/index.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
+import { FollowUp } from '../../../src/watch/events/follow_up.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
 import { file, folder } from '../tree/believed.ts'
 import { batchOf, type Event } from './batches.ts'
@@ -21,16 +22,13 @@ function reading(w: World, now: Now = {}) {
       }),
     )
   const lost: string[] = []
-  const events = new EventHandler({
-    tree: w.tree,
-    translator: w.translator,
-    rescan: { list: async () => {}, takeIn: async () => {} },
-    looker: { look, lookAt: async () => new Map() },
-    rules: w.rules,
-    pending: w.pending,
-    reporter: { report: (told) => changes.push(...told) },
-    shortage: new Shortage({ trouble() {} }),
-  })
+  const { tree, translator, rules, pending } = w
+  const reporter = { report: (told: readonly Change[]) => void changes.push(...told) }
+  const shortage = new Shortage({ trouble() {} })
+  const rescan = { list: async () => {}, takeIn: async () => {} }
+  const looker = { look, lookAt: async () => new Map() }
+  const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })
+  const events = new EventHandler({ tree, translator, looker, rules, pending, reporter, shortage, followUp })
   /** What is told behind this read. */
   const read = async (...some: Event[]) => {
     const handled = await events.handle(batchOf(some), 0, some.length)
@@ -43,7 +41,7 @@ function reading(w: World, now: Now = {}) {
     expect(await events.flush()).toBeUndefined()
     return w.words(changes.splice(0))
   }
-  return { events, read, mark, lost }
+  return { events, followUp, read, mark, lost }
 }
 
 const SWAPPED: Now = { a: file(2), b: file(1) }
@@ -52,9 +50,13 @@ const EXCHANGE = 'exchange file a file b'
 describe('an exchange in two reads', () => {
   test.each([1, 2, 3])('of which the first ends behind event %i of four: it is one change', async (end) => {
     const w = new World({ a: 1, b: 2 })
-    const { read, events } = reading(w, SWAPPED)
+    const { read, events, followUp } = reading(w, SWAPPED)
     const all = [...w.rename('a', 'b', 1), ...w.rename('b', 'a', 2)]
-    expect([await read(...all.slice(0, end)), events.holdsBack, events.isUnsettled]).toEqual([[], true, true])
+    expect([await read(...all.slice(0, end)), events.holdsBack, followUp.isUnsettled]).toEqual([
+      [],
+      true,
+      true,
+    ])
     expect([await read(...all.slice(end)), events.holdsBack]).toEqual([[EXCHANGE], false])
     expect([...w.tree.entriesOf(w.root)].toSorted()).toEqual(Object.entries(SWAPPED))
   })

@@ -50,12 +50,12 @@ export class World {
       const names = path.split('/').filter(Boolean)
       const name = names.pop() as string
       const parent = this.at(names.join('/'))
-      if (typeof what !== 'number') this.tree.entriesOf(parent).set(name, what)
+      if (typeof what !== 'number') this.tree.editableEntriesOf(parent).set(name, what)
       else if (path.endsWith('/')) {
         const directory = this.tree.add(parent, name, what, this.mount)
         directory.isListed = true
         this.watch(directory, path.slice(0, -1))
-      } else this.tree.entriesOf(parent).set(name, file(what))
+      } else this.tree.editableEntriesOf(parent).set(name, file(what))
     }
   }
 

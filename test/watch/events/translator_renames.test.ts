@@ -83,7 +83,7 @@ describe('vacated names', () => {
     const cost = (count: number): number => {
       const w = new World()
       const names = Array.from({ length: count }, (_, i) => `f${i}`)
-      const entries = w.tree.entriesOf(w.root)
+      const entries = w.tree.editableEntriesOf(w.root)
       for (const [i, name] of names.entries()) entries.set(name, file(i + 1))
       const out = names.map((name, i) => w.event(IN_MOVED_FROM, name, i + 1))
       const again = names.map((name) => w.event(IN_CREATE, name))

@@ -2,6 +2,8 @@
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { Inotify, InotifyError, type InotifyOptions } from '../../../src/index.ts'
+import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
 import { inWords, story, watching } from '../support.ts'
@@ -40,6 +42,37 @@ test('poll: a file goes on to be polled by the timer', async () => {
     writeFileSync(path, 'x'.repeat(i))
     await expect.poll(() => changes.length).toBeGreaterThanOrEqual(i)
   }
+})
+
+test('files for whose ways there is no watch left later on are polled, and that is told once', async () => {
+  const base = scratch()
+  const at = (path: string) => join(base, path)
+  mkdirSync(at('deep/er'), { recursive: true })
+  for (const file of ['f', 'g', 'deep/er/f', 'deep/er/g']) writeFileSync(at(file), '')
+  let isFull = false
+  const openInotify = (options: InotifyOptions): InotifyInstance => {
+    const inotify = new Inotify(options)
+    const add = inotify.add.bind(inotify)
+    inotify.add = (path, mask) => {
+      if (isFull) throw new InotifyError({ errno: 'ENOSPC', syscall: 'inotify_add_watch', path: `${path}` })
+      return add(path, mask)
+    }
+    return inotify
+  }
+  const { told, watcher, changes } = await watching(['f', 'g'].map(at), { interval: 20 }, { openInotify })
+  const errors: unknown[] = []
+  watcher.on('error', (error) => errors.push(error))
+  isFull = true
+  for (const file of ['f', 'g']) {
+    symlinkSync(`deep/er/${file}`, at('new'))
+    renameSync(at('new'), at(file))
+    expect(story(await told(), base)).toEqual([`modify file ${file}`])
+    // Of which no watch tells.
+    appendFileSync(at(`deep/er/${file}`), 'x')
+    await expect.poll(() => story(changes.splice(0), base)).toEqual([`modify file ${file}`])
+  }
+  expect(errors).toMatchObject([{ code: 'ENOSPC' }])
+  expect(watcher.coverage()).toMatchObject([{ backend: 'poll' }, { backend: 'poll' }])
 })
 
 test.each(BACKENDS)('%s: of a directory in the place of a file nothing is told', async (backend) => {

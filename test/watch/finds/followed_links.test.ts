@@ -13,11 +13,10 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Kind } from '../../../src/index.ts'
-import { linux } from '../../../src/watch/linux.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
-import { inWords, story, watching } from '../support.ts'
-import { losing, untilPast } from './losing.ts'
+import { story, watching } from '../support.ts'
+import { losing } from './losing.ts'
 
 const NEVER = 1_000_000
 
@@ -322,97 +321,3 @@ describe.each([
     expect(changes.map(({ type, path }) => `${type} ${path}`)).toEqual([`modify ${at('tree/l')}`])
   })
 })
-
-describe.each(['inotify', 'poll'] as const)(
-  '%s: what a link was seen to lead to, and what is listed',
-  (backend) => {
-    /** How often somebody looks where the link l leads, in five calls of sync() without a change. */
-    async function looksOf(target: string, followAs = linux.followSymlinks) {
-      const base = scratch()
-      const at = (path: string) => join(base, path)
-      mkdirSync(at('tree'))
-      writeFileSync(at('key'), '')
-      symlinkSync('../key', at('tree/key'))
-      symlinkSync(target, at('tree/l'))
-      let looks = 0
-      const followSymlinks: typeof linux.followSymlinks = (path) => {
-        if (path !== at('tree/l')) return linux.followSymlinks(path)
-        looks++
-        return followAs(path)
-      }
-      const ignore = readdirSync('/').map((name) => at(`tree/l/${name}`))
-      const options = { backend, followSymlinks: true, interval: NEVER, ignore }
-      const { told } = await watching(at('tree'), options, { followSymlinks })
-      await told()
-      const before = looks
-      for (let i = 1; i <= 5; i++) expect(await told()).toEqual([])
-      const after = looks
-      // It keeps nobody from following others.
-      appendFileSync(at('key'), 'x')
-      expect(story(await told(), base)).toEqual(['modify symlink tree/key'])
-      return after - before
-    }
-
-    test('may differ each time: it is listed once, or once a poll', async () => {
-      const nowhere = async () => ({ realPath: '/no/such', linkDirectories: [], links: [] })
-      expect(await looksOf(scratch(), nowhere)).toBe(backend === 'poll' ? 10 : 0)
-    })
-
-    test('do not differ where it leads to the root, which has no name', async () => {
-      expect(await looksOf('/')).toBe(backend === 'poll' ? 5 : 0)
-    })
-  },
-)
-
-test.each(['inotify', 'poll'] as const)(
-  '%s: a file is written when a link to it has been told, and nobody has looked where it leads',
-  async (backend) => {
-    const base = scratch()
-    const at = (path: string) => join(base, path)
-    mkdirSync(at('tree'))
-    for (const name of ['key', 'other']) writeFileSync(at(name), '')
-    await untilPast(at('other'))
-    let isWritten = false
-    const followSymlinks: typeof linux.followSymlinks = async (path) => {
-      if (path === at('tree/l') && !isWritten) {
-        isWritten = true
-        appendFileSync(at('key'), 'x')
-      }
-      return await linux.followSymlinks(path)
-    }
-    const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
-    const { told } = await watching(at('tree'), options, { followSymlinks })
-    symlinkSync('../other', at('tree/m'))
-    symlinkSync('../key', at('tree/l'))
-    const lines = (await told()).map((change) => inWords(change, at('tree')))
-    expect(isWritten).toBe(true)
-    expect(lines.toSorted()).toEqual(['create symlink l', 'create symlink m', 'modify symlink l'])
-  },
-)
-
-test.each(['inotify', 'poll'] as const)(
-  '%s: links that lead round over a directory are told once: what is found by several ways has one place',
-  async (backend) => {
-    const root = scratch()
-    const at = (path: string) => join(root, path)
-    mkdirSync(at('b/d'), { recursive: true })
-    for (const path of ['b/g', 'b/d/h']) writeFileSync(at(path), '')
-    const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
-    const { told } = await watching(root, options)
-    symlinkSync(at('b'), at('b/d/n'))
-    symlinkSync(at('b/d'), at('d'))
-    const lines = [await told(), await told()].flat().map((change) => inWords(change, root))
-    const inD = [
-      'directory d/n',
-      'directory d/n/d',
-      'file d/h',
-      'file d/n/d/h',
-      'file d/n/g',
-      'symlink d/n/d/n',
-    ]
-    const expected = ['directory d', 'symlink b/d/n', ...inD].map((each) => `create ${each}`)
-    expect(
-      lines.filter((line) => !line.startsWith('attrib') && line !== 'modify directory b/d').toSorted(),
-    ).toEqual(expected.toSorted())
-  },
-)

@@ -11,7 +11,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Change, WatchOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
@@ -40,7 +40,13 @@ async function watchingLinks(options: WatchOptions = {}, kinds: readonly string[
   const by = ['unshare', ...limited]
   const options_ = { recursive: true, followSymlinks: true, interval: NEVER, by, ...options }
   const child = await WatchingChild.start(at('tree'), options_)
-  return { base, at, child, told: async () => story(await child.told(), at('tree')).toSorted() }
+  const uncovered = async () => {
+    const rows = (await child.coverage()).flatMap((each) => each.uncovered)
+    return rows.map(
+      ({ path, error }) => `${relative(at('tree'), path)} ${(error as NodeJS.ErrnoException).code}`,
+    )
+  }
+  return { base, at, child, uncovered, told: async () => story(await child.told(), at('tree')).toSorted() }
 }
 
 const sourcesOf = (changes: readonly Change[]) => new Set(changes.map(({ source }) => source))
@@ -104,8 +110,9 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
   })
 
   test('they go back to events as soon as there are watches', async () => {
-    const { at, child, told } = await watchingLinks({}, ['f'])
+    const { at, child, told, uncovered } = await watchingLinks({}, ['f'])
     await told()
+    expect(await uncovered()).toContainEqual(expect.stringMatching(/^f\d+ ENOSPC$/))
     for (const name of readdirSync(at('tree')))
       if (name !== 'f0' && name !== 'f1') unlinkSync(at(`tree/${name}`))
     // The watches are free when the links are known to be gone, and taken by the poll after that.
@@ -114,6 +121,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     expect(sourcesOf(await child.told())).toEqual(new Set(['inotify']))
     for (const name of ['f0', 'f1']) rmSync(at(`out/${name}/to`), { recursive: true })
     expect(sourcesOf(await child.told())).toEqual(new Set(['inotify']))
+    expect(await uncovered()).toEqual([])
     // And another shortage is another.
     for (const name of names('f')) if (name > 'f1') symlinkSync(`../out/${name}/to/key`, at(`tree/${name}`))
     await told()
@@ -121,11 +129,14 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
   })
 
   test("with 'inotify' alone they are not polled, and that is said", async () => {
-    const { at, child } = await watchingLinks({ backend: 'inotify' }, ['f'])
+    const { at, child, uncovered } = await watchingLinks({ backend: 'inotify' }, ['f'])
     for (const name of names('f')) appendFileSync(at(`out/${name}/to/key`), 'x')
     const changes = await child.told()
     expect(sourcesOf(changes)).toEqual(new Set(['inotify']))
-    expect(new Set(changes.map(({ path }) => path)).size).toBeLessThan(LINKS)
+    const told = new Set(changes.map(({ path }) => relative(at('tree'), path)))
+    const others = names('f').filter((name) => !told.has(name))
+    expect(others).not.toEqual([])
+    expect(await uncovered()).toEqual(expect.arrayContaining(others.map((name) => `${name} ENOSPC`)))
     expect(child.errors.map(({ code }) => code)).toEqual(['ENOSPC'])
   })
 })

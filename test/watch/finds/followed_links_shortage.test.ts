@@ -59,6 +59,11 @@ describe.each(['no thread', 'no descriptor'] as const)('%s', (failure) => {
       errors,
       told: async () => story(await told(), at('tree')),
       isOver: () => walks.times === 0,
+      /** Another file is put in the place of out/key, to which links lead. */
+      replaceKey: () => {
+        writeFileSync(at('out/new'), 'new')
+        renameSync(at('out/new'), at('out/key'))
+      },
       /** The next looks at what links lead to fail; or those at where they lead. */
       fail: (times: number, whose: 'end' | 'link') => {
         walks.times = times
@@ -86,20 +91,19 @@ describe.each(['no thread', 'no descriptor'] as const)('%s', (failure) => {
   })
 
   test('a link to a file comes meanwhile', async () => {
-    const { at, told, fail, isOver, errors } = await following()
+    const { at, told, fail, isOver, replaceKey, errors } = await following()
     fail(20, 'end')
     symlinkSync('../out/key', at('tree/l'))
     expect(await told()).toEqual(['create symlink l'])
     await expect.poll(isOver).toBe(true)
     await told()
-    writeFileSync(at('out/new'), 'new')
-    renameSync(at('out/new'), at('out/key'))
+    replaceKey()
     expect(await told()).toEqual(['modify symlink l'])
     expect(errors).toEqual([code])
   })
 
   test('what a link leads to is written meanwhile', async () => {
-    const { at, told, fail, errors } = await following()
+    const { at, told, fail, replaceKey, errors } = await following()
     symlinkSync('../out/key', at('tree/l'))
     expect(await told()).toEqual(['create symlink l'])
     fail(3, 'end')
@@ -107,8 +111,7 @@ describe.each(['no thread', 'no descriptor'] as const)('%s', (failure) => {
       appendFileSync(at('out/key'), 'x')
       expect(await told()).toEqual(['modify symlink l'])
     }
-    writeFileSync(at('out/new'), 'new')
-    renameSync(at('out/new'), at('out/key'))
+    replaceKey()
     expect(await told()).toEqual(['modify symlink l'])
     expect(errors).toEqual([code])
   })

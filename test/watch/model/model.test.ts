@@ -11,20 +11,26 @@ import { unavailable } from './world/world.ts'
 // each applied alone to the state before and nothing else, is what there is; and what was written was told after it was.
 //
 // In the environment:
-// ROUNDS=1000      as many rounds; 40 if it is not set
+// ROUNDS=1000      as many rounds; if it is not set 40, of a quarter of the operations: CI plays each setting, and who asks for rounds has them long
 // SEED=...         the settings and operations with this number, and those that follow it. Without it they are the same each time: what new ones
 //                  find is for whoever plays them
 // SETTINGS='{...}' what is not to be drawn, as JSON: see settings.ts
 // ROUND=file       the round of a failure, made smaller, up to 100 times, as a failure says
 // SHRINK_MS=...    for how long a failure is made smaller
-// UNSOLVED=1       with what is known to go wrong
 
 const total = Number(process.env.ROUNDS ?? 40)
 const first = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
+const mostOperations = process.env.ROUNDS === undefined ? ORDINARY.operations / 4 : Number.POSITIVE_INFINITY
 
 const whyNot = (settings: Settings) => unavailable(settings) ?? unobservable(settings)
+
+/** The settings with this number, as they are played. */
+function playedFrom(seed: number): Settings {
+  const drawn = settingsFrom(seed, given, (settings) => whyNot(settings) === undefined)
+  return { ...drawn, operations: given.operations ?? Math.min(drawn.operations, mostOperations) }
+}
 
 const SPECIAL: Array<Partial<Settings>> = [
   ...(['ext4', 'overlay', 'tmpfs'] as const).map((filesystem) => ({ filesystem })),
@@ -45,10 +51,11 @@ afterAll(() => void process.stdout.write(`${JSON.stringify(tally)}\n`))
 
 describe.runIf(process.env.ROUND === undefined)(`${total} rounds from SEED=${first} on`, () => {
   for (let seed = first; seed < first + total; seed++) {
-    const settings = settingsFrom(seed, given, (drawn) => whyNot(drawn) === undefined)
+    const settings = playedFrom(seed)
     test(`SEED=${seed} ${brief(settings)}`, { timeout: 600_000 }, async () => {
       const command = `SEED=${seed} ROUNDS=1 npx vitest run test/watch/model/model.test.ts`
-      using _ = watchOver(60_000, `stuck in a loop without an end: ${command}\n`)
+      const again = `SETTINGS='${JSON.stringify(settings)}' ${command}`
+      using _ = watchOver(60_000, `stuck in a loop without an end: ${again}\n`)
       const { operations, told, overflows } = await check(settings, { seed, shrinking, command })
       tally.rounds++
       tally.operations += operations

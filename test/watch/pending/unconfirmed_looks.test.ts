@@ -9,7 +9,7 @@ import { seen } from '../tree/believed.ts'
 function looking(before: Entry, now: Entry) {
   const tree = new Tree()
   const root = tree.addRoot('/t', new WatchedMount('inotify+poll', '', 1))
-  const entries = tree.entriesOf(root)
+  const entries = tree.editableEntriesOf(root)
   const looks = new UnconfirmedLooks(tree)
   looks.note(root, 'a', before, now)
   entries.set('a', now)
@@ -121,41 +121,40 @@ describe('of what an event has told', () => {
   function telling(entry: Entry) {
     const { looks, root, entries } = looking(OLD, entry)
     looks.noteTold(root, 'a', entry)
-    return { looks, root, entries }
+    /** Looks show this, one after the other, and a mark behind them is met. */
+    const show = (...shown: Entry[]) => {
+      for (const each of shown) {
+        looks.note(root, 'a', OLD, each)
+        entries.set('a', each)
+      }
+      looks.hold(NEVER)()
+    }
+    return { looks, root, entries, show }
   }
 
   test('another file that a look shows later was there before, as far as anyone knows', () => {
-    const { looks, root, entries } = telling(OLD)
-    looks.note(root, 'a', OLD, ANOTHER)
-    entries.set('a', ANOTHER)
-    looks.hold(NEVER)()
+    const { looks, entries, show } = telling(OLD)
+    show(ANOTHER)
     expect(entries.get('a')).toEqual(ANOTHER)
     expect(looks.isEmpty).toBe(true)
   })
 
   test('a write that a look shows later is to be found', () => {
-    const { looks, root, entries } = telling(OLD)
-    looks.note(root, 'a', OLD, WRITTEN)
-    entries.set('a', WRITTEN)
-    looks.hold(NEVER)()
+    const { entries, show } = telling(OLD)
+    show(WRITTEN)
     expect(entries.get('a')).toEqual(OLD)
   })
 
   test('a look that shows the same as the one before it does not make it sure', () => {
-    const { looks, root, entries } = telling(OLD)
-    looks.note(root, 'a', OLD, OLD)
-    looks.note(root, 'a', OLD, ANOTHER)
-    entries.set('a', ANOTHER)
-    looks.hold(NEVER)()
+    const { entries, show } = telling(OLD)
+    show(OLD, ANOTHER)
     expect(entries.get('a')).toEqual(ANOTHER)
   })
 
   test('where it could not be seen, the first look has seen what was told; but after an overflow nobody knows', () => {
     const unseen: Entry = { kind: 'file', ino: 1 }
-    const { looks, root, entries } = telling(unseen)
-    looks.note(root, 'a', OLD, WRITTEN)
-    entries.set('a', WRITTEN)
-    looks.hold(NEVER)()
+    const { looks, root, entries, show } = telling(unseen)
+    show(WRITTEN)
     expect(entries.get('a')).toEqual(WRITTEN)
     looks.noteTold(root, 'a', unseen)
     looks.revert()

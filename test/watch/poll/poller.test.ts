@@ -217,7 +217,6 @@ test('a root that goes while nobody asks is lost, and restored when it is back',
 
 test.each([['recursive', true] as const, ['flat', false] as const])(
   'random operations, %s: what is told is what a watcher tells that is told of everything',
-  { timeout: 60_000 },
   async (_, recursive) => {
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
     const random = randomFrom(seed)

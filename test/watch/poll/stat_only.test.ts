@@ -45,7 +45,6 @@ async function run<T>({ skip, onTestFinished }: TestContext, scenario: string): 
 describe.skipIf(!mayUnshare || !isBuilt).concurrent('behind FUSE (needs unshare -rm and dist)', () => {
   test.for([['names'], ['recursive'], ['below']] as const)(
     'a ConfigMap at rest costs one request a pass, and a swap is seen: %s',
-    { timeout: 60_000 },
     async ([scenario], context) => {
       interface Requests {
         intervals: number
@@ -62,20 +61,18 @@ describe.skipIf(!mayUnshare || !isBuilt).concurrent('behind FUSE (needs unshare 
     },
   )
 
-  test('with hash everything is looked at in each pass', { timeout: 60_000 }, async (context) => {
+  test('with hash everything is looked at in each pass', async (context) => {
     const { coverage, atRest, swap } = await run<Polled<number[][]>>(context, 'hash')
     expect(coverage.at(-1)).not.toMatch(GLANCED_AT)
     expect(atRest.map(String)).not.toContain(`${GETATTR}`)
     expect(swap.ms).toBeLessThan(SOON)
   })
 
-  test('who edits a generation in place is found out', { timeout: 60_000 }, async (context) => {
+  test('who edits a generation in place is found out', async (context) => {
     expect(await run<Told>(context, 'inPlace')).toMatchObject({ type: 'modify' })
   })
 
-  test('a file beside the links has everything looked at in each pass', {
-    timeout: 60_000,
-  }, async (context) => {
+  test('a file beside the links has everything looked at in each pass', async (context) => {
     const { made, atRest, written } = await run<{ made: Told; atRest: number[][]; written: Told }>(
       context,
       'flat',
@@ -85,7 +82,7 @@ describe.skipIf(!mayUnshare || !isBuilt).concurrent('behind FUSE (needs unshare 
     expect(atRest.map(String)).not.toContain(`${GETATTR}`)
   })
 
-  test('of two swaps within a tick of the clock the second is seen', { timeout: 60_000 }, async (context) => {
+  test('of two swaps within a tick of the clock the second is seen', async (context) => {
     const { first, second, isOneTick } = await run<{ first: Told; second: Told; isOneTick: boolean }>(
       context,
       'ticks',

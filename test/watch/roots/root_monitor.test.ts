@@ -1,7 +1,11 @@
 import { closeSync, mkdirSync, openSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Listing } from '../../../src/watch/scan/listing.ts'
+import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
+import { untilPast } from '../finds/losing.ts'
 import { Replay, reality, story, watching } from '../support.ts'
 
 // Roots that go and come: 'lost' and 'restored'.
@@ -109,4 +113,52 @@ test('inotify: an event of a root whose ancestor was renamed says that it is los
   // Nothing is seen where nothing is believed to be: that alone leaves no doubt.
   rmdirSync(join(base, 'moved/root/a'))
   await expect.poll(() => story(changes, root).at(-1)).toBe('lost .')
+})
+
+test('what was found of a root that cannot be watched again, for want of a watch, is told', async () => {
+  const base = scratch()
+  const at = (path: string) => join(base, path)
+  mkdirSync(at('tree'))
+  let isFull = false
+  const walk = Walker.prototype.walk
+  const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(function (
+    this: Walker,
+    requests,
+    take,
+    ...rest
+  ) {
+    // Its own methods need itself as `this`.
+    const refused = (listing: Listing) =>
+      new Proxy(listing, {
+        get(target, name) {
+          const value = name === 'wd' ? -constants.errno.ENOSPC : Reflect.get(target, name, target)
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+    return walk.call(
+      this,
+      requests,
+      (listing) => take(isFull && listing.wd > 0 ? refused(listing) : listing),
+      ...rest,
+    )
+  })
+  onTestFinished(() => spy.mockRestore())
+  const { told, watcher } = await watching(at('tree'), {
+    recursive: true,
+    backend: 'inotify',
+    interval: NEVER,
+  })
+  watcher.on('error', () => {})
+  renameSync(at('tree'), at('away'))
+  expect(story(await told(), base)).toEqual(['lost tree'])
+  writeFileSync(at('away/new'), '')
+  // Else it may have been written again since it was looked at, for all that its times say.
+  await untilPast(at('away/new'))
+  isFull = true
+  renameSync(at('away'), at('tree'))
+  expect(story(await told(), base)).toEqual(['restored tree', 'create file tree/new', 'lost tree'])
+  // Not again each time that somebody looks.
+  expect(story(await told(), base)).toEqual([])
+  isFull = false
+  expect(story(await told(), base)).toEqual(['restored tree'])
 })

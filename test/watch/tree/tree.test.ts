@@ -68,7 +68,7 @@ describe('paths', () => {
 describe('find', () => {
   test('by names, of directories alone', () => {
     const { tree, root, a, c } = small()
-    tree.entriesOf(a).set('f', file(9))
+    tree.editableEntriesOf(a).set('f', file(9))
     expect(tree.find(root, [])).toBe(root)
     expect(tree.find(root, ['a', 'b', 'c'])).toBe(c)
     expect(tree.find(root, ['a', 'f'])).toBeUndefined()

@@ -1,7 +1,11 @@
 import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Change } from '../../../../src/index.ts'
+import { CLOCK_SLACK_MS } from '../../../../src/watch/clock.ts'
 import { type Seen, type Snapshot, snapshot } from '../world/snapshot.ts'
 import type { Observer, Tell } from './observer.ts'
+
+const MOST_ATTEMPTS = 20
 
 /**
  * The simplest watcher that keeps the contract once nobody writes any more: it compares snapshots when it is asked to. With it the
@@ -13,6 +17,8 @@ export class ComparingWatcher implements Observer {
   readonly #tell: Tell
   readonly #spoil: (changes: Change[]) => Change[]
   #known: Snapshot = new Map()
+  // ms since the epoch: when that was begun.
+  #knownAt = 0
 
   constructor(
     root: string,
@@ -23,23 +29,38 @@ export class ComparingWatcher implements Observer {
     this.#root = root
     this.#tell = tell
     this.#spoil = spoil
+    this.#knownAt = Date.now()
     if (!initial) this.#known = snapshot(root)
     this.ready = Promise.resolve()
   }
 
   async sync(): Promise<void> {
-    let now: Snapshot
-    try {
-      now = snapshot(this.#root)
-    } catch {
-      return // somebody is at work: the next time tells
-    }
+    const seen = await this.#look()
+    // Somebody is at work: the next time tells.
+    if (seen === undefined) return
+    const { now, startedAt } = seen
     const changes = this.#spoil(this.#compare(now))
     this.#known = now
+    this.#knownAt = startedAt
     if (changes.length > 0) this.#tell(changes, Date.now())
   }
 
   async close(): Promise<void> {}
+
+  /** All that is there, as soon as a write from now on would show; while somebody is at work, that may never be. */
+  async #look(): Promise<{ now: Snapshot; startedAt: number } | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const startedAt = Date.now()
+      try {
+        const now = snapshot(this.#root)
+        const isSettled = ![...now.values()].some((seen) => mayBeWritten(seen, startedAt))
+        if (isSettled || attempt === MOST_ATTEMPTS) return { now, startedAt }
+      } catch {
+        return undefined
+      }
+      await setTimeout(CLOCK_SLACK_MS / 5)
+    }
+  }
 
   #compare(now: Snapshot): Change[] {
     const changes: Change[] = []
@@ -55,11 +76,16 @@ export class ComparingWatcher implements Observer {
     for (const [path, seen] of now) {
       const before = gone.has(path) ? undefined : this.#known.get(path)
       if (before === undefined) report('create', path, seen)
-      else if (isWritten(before, seen)) report('modify', path, seen)
+      else if (isWritten(before, seen) || mayBeWritten(before, this.#knownAt)) report('modify', path, seen)
       else if (before.ctime !== seen.ctime && seen.kind !== 'directory') report('attrib', path, seen)
     }
     return changes
   }
+}
+
+/** Whether it can be written after it was seen at this time, and nothing in its stat shows that: within the same tick of the kernel's clock. */
+function mayBeWritten({ kind, ctime }: Seen, seenAt: number): boolean {
+  return (kind === 'file' || kind === 'symlink') && Number(ctime) / 1e6 >= seenAt - CLOCK_SLACK_MS
 }
 
 /** The same bytes may have been written again, or be another file's. */

@@ -68,14 +68,16 @@ function quick(watcher, said) {
  */
 function slow(watcher, said) {
   let [reported, taken, hurried] = [0, 0, 0]
-  let caughtUp = () => {}
+  // Several may ask for all at once.
+  /** @type {Array<() => void>} */
+  const waiting = []
   watcher.on('changes', () => void reported++)
   const lagging = (async () => {
     for await (const changes of watcher) {
       said(changes)
       taken++
       if (hurried === 0) await sleep(SLOWNESS)
-      if (taken >= reported) caughtUp()
+      if (taken >= reported) for (const resolve of waiting.splice(0)) resolve()
     }
   })()
   return {
@@ -85,7 +87,7 @@ function slow(watcher, said) {
       await watcher.sync()
       // 'changes' are emitted behind what was queued before.
       await new Promise((resolve) => setImmediate(resolve))
-      while (taken < reported) await new Promise((resolve) => (caughtUp = () => resolve(undefined)))
+      while (taken < reported) await new Promise((resolve) => waiting.push(() => resolve(undefined)))
       hurried--
     },
     async close() {

@@ -1,17 +1,17 @@
 import { constants } from 'node:os'
-import type { WatchRelease } from '../events/watch_release.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { Source } from '../report/change.ts'
-import type { Reporter } from '../report/reporter.ts'
-import { asWatchError, openError } from '../report/watch_error.ts'
-import type { Rules } from '../rules.ts'
-import { Directory, isUnwatched, WatchedMount } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-import type { Covering, Coverings } from './covering.ts'
+import type { WatchRelease } from '../../events/watch_release.ts'
+import type { Pending } from '../../pending/pending.ts'
+import type { Source } from '../../report/change.ts'
+import type { Reporter } from '../../report/reporter.ts'
+import { asWatchError, openError } from '../../report/watch_error.ts'
+import type { Rules } from '../../rules.ts'
+import { Directory, isUnwatched, WatchedMount } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
+import type { PathWatches } from '../path_watches.ts'
+import { aboutRoot, type Root } from '../root.ts'
+import { type Covering, type Coverings, hasGone } from './covering.ts'
 import { cut, graft } from './graft.ts'
-import type { PathWatches } from './path_watches.ts'
 import { asGone, asNew } from './retold.ts'
-import { aboutRoot, type Root } from './root.ts'
 
 export interface RootForestParts {
   tree: Tree
@@ -28,15 +28,14 @@ export interface RootForestParts {
 
 /**
  * The roots' trees. A path is told once, however many roots cover it: so no tree's top lies below another's by path. A root whose directory another
- * one's tree has is *covered*: it has no tree of its own, its top is that directory, and all it adds is whether it is lost, restored,
- * overflown or recovered. This knows what the trees believe, and not how that came to be known.
+ * one's tree has is *covered*: it has no tree of its own, and its top is that directory: see {@link CoveredRoots}. This knows what the trees believe,
+ * and not how that came to be known.
  */
 export class RootForest {
   readonly #parts: RootForestParts
   // Those that have trees of their own.
   readonly #byTop = new Map<Directory, Root>()
-  // Those whose path lies below another's, shorter paths first.
-  #nested: Root[] = []
+  #nested: readonly Root[] = []
   #revision = 0
   #isClosed = false
   // undefined: it is to be found out. It is asked for after each command, and there may be thousands.
@@ -68,6 +67,16 @@ export class RootForest {
     this.#isClosed = true
   }
 
+  /** Grows when a root is admitted: others may be what they were not. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Those whose path lies below another's, shorter paths first. */
+  get nested(): readonly Root[] {
+    return this.#nested
+  }
+
   /** Those that lie in the tree of another. */
   coveredBy(root: Root): Root[] {
     return this.#nested.filter(({ coverer }) => coverer === root)
@@ -97,15 +106,14 @@ export class RootForest {
    * until the other one has seen it.
    */
   cover(root: Root): boolean {
-    const coverer = this.#parts.coverings.covererOf(root.path)
-    const covering = coverer && this.#parts.coverings.of(root, coverer)
-    if (coverer === undefined || covering === 'elsewhere' || covering === 'file') return false
+    const covered = this.#parts.coverings.whoCovers(root)
+    if (covered === undefined) return false
+    const { coverer, covering } = covered
     const { top } = root
-    this.drop(root)
-    this.#enter(root, coverer)
+    this.absorb(root, coverer)
     const isThere = coverer.isPresent && covering instanceof Directory
     root.top = isThere ? covering : top
-    root.isPresent = isThere
+    if (isThere) root.appear()
     return true
   }
 
@@ -123,11 +131,11 @@ export class RootForest {
     const below = coverings.below(root)
     const nested = new Set([...this.#nested, ...below, ...(coverings.isNested(root.path) ? [root] : [])])
     this.#nested = [...nested].sort((a, b) => a.path.length - b.path.length)
-    this.#revision = -1
+    this.#revision++
     if (root.coverer !== undefined) return
     for (const each of below) {
       if (each.file !== undefined || each.coverer !== undefined) continue
-      const covering = this.#parts.coverings.of(each, root)
+      const covering = coverings.of(each, root)
       if (each.isPresent) this.#takeIn(each, root, covering)
       // That it is there again has not been told: what is in it is new.
       else if (covering instanceof Directory && !isTold && !isNew) this.#tellAll(covering)
@@ -148,9 +156,8 @@ export class RootForest {
 
   /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
   hasToldBelow(root: Root): boolean {
-    return this.#parts.coverings
-      .below(root)
-      .some(({ isPresent, coverer }) => isPresent && coverer === undefined)
+    const below = this.#parts.coverings.below(root)
+    return below.some(({ isPresent, coverer }) => isPresent && coverer === undefined)
   }
 
   /**
@@ -158,19 +165,18 @@ export class RootForest {
    * present and whose tree is cut out of its. Their watches stay, and nothing is listed.
    */
   dismiss(root: Root): Root[] {
-    const { tree, pending } = this.#parts
+    const { tree, pending, coverings } = this.#parts
     this.#standing = undefined
     this.#nested = this.#nested.filter((each) => each !== root)
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
-      const coverer = this.#parts.coverings.covererOf(each.path)
-      const covering = coverer && this.#parts.coverings.of(each, coverer)
-      if (coverer !== undefined && covering !== 'elsewhere' && covering !== 'file') each.coverer = coverer
-      else if (each.top !== undefined && this.#parts.coverings.of(each, root) === each.top) {
+      const covered = coverings.whoCovers(each)
+      if (covered !== undefined) each.coverer = covered.coverer
+      else if (each.top !== undefined && coverings.of(each, root) === each.top) {
         cut(tree, pending.scans, each, root)
         this.#byTop.set(each.top, each)
         if (each.isPresent) standing.push(each)
-      } else this.#release(each)
+      } else this.release(each)
     }
     if (standing.length > 0) this.#outdate()
     return standing
@@ -178,68 +184,23 @@ export class RootForest {
 
   lose(root: Root, source: Source): void {
     if (!root.isPresent) return
-    root.isPresent = false
-    root.isOverflown = false
+    root.vanish()
     this.#parts.reporter.report([aboutRoot('lost', root, source)])
   }
 
-  /** After each task: whether covered roots are what they were. Costs nothing while nothing is covered, and little while no directory comes or goes. */
-  review(): void {
-    if (this.#nested.length === 0) return
-    const hasChanged = this.#parts.tree.revision !== this.#revision
-    this.#revision = this.#parts.tree.revision
-    for (const root of this.#nested) {
-      const { isPresent, isOverflown } = root
-      if (isPresent && !hasChanged && root.coverer?.isOverflown === isOverflown) continue
-      const coverer = root.file === undefined ? this.#parts.coverings.covererOf(root.path) : undefined
-      if (coverer === undefined) continue
-      if (root.coverer !== undefined) this.#reviewCovered(root, coverer, hasChanged)
-      else if (coverer.isPresent && (hasChanged || !root.isPresent)) {
-        const covering = this.#parts.coverings.of(root, coverer)
-        if (covering instanceof Directory) this.#absorb(root, coverer, covering)
-      }
-    }
-  }
-
-  #reviewCovered(root: Root, coverer: Root, hasChanged: boolean): void {
-    const { reporter } = this.#parts
-    root.coverer = coverer
-    if (root.isPresent && coverer.isOverflown && !root.isOverflown) {
-      root.isOverflown = true
-      reporter.report([aboutRoot('overflow', root, 'inotify')])
-    }
-    // A symlink that comes is no directory.
-    if (hasChanged || !root.isPresent) this.#compare(root, coverer)
-    if (root.isOverflown && !coverer.isOverflown) {
-      root.isOverflown = false
-      reporter.report([aboutRoot('recovered', root, 'rescan')])
-    }
-  }
-
-  #compare(root: Root, coverer: Root): void {
-    const covering = this.#parts.coverings.of(root, coverer)
-    const found = covering instanceof Directory && coverer.isPresent ? covering : undefined
-    if (found !== root.top) this.lose(root, sourceOf(root))
-    if (found !== undefined) this.#restore(root, found)
-    // What was a directory is not restored by a file.
-    else if (covering === 'elsewhere' || (covering === 'file' && root.top === undefined)) this.#release(root)
-  }
-
-  #restore(root: Root, top: Directory): void {
-    root.top = top
-    if (root.isPresent) return
-    root.isPresent = true
-    root.absence = undefined
-    this.#parts.reporter.report([aboutRoot('restored', root, 'rescan')])
-  }
-
-  /** Something has come to be at its path of which another root tells all. */
-  #absorb(root: Root, coverer: Root, directory: Directory): void {
-    const isAnother = root.top?.ino !== directory.ino
-    if (isAnother) this.lose(root, sourceOf(root))
+  /** A root has no tree of its own from now on: all that it would tell, another does. */
+  absorb(root: Root, coverer: Root): void {
     this.drop(root)
     this.#enter(root, coverer)
-    this.#restore(root, directory)
+  }
+
+  /** A covered root is looked for by itself from now on, as any that is lost. All that was told of it is told to be gone, so nothing is known. */
+  release(root: Root): void {
+    root.coverer = undefined
+    // It has been lost, so that what comes is told as new.
+    if (root.top !== undefined) this.#plantAnew(root, root.top.mount)
+    else if (root.absence === undefined) root.explain(absenceOf(root))
+    this.#outdate()
   }
 
   #enter(root: Root, coverer: Root): void {
@@ -271,7 +232,7 @@ export class RootForest {
     const { tree, pending } = this.#parts
     const { top } = root
     // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
-    if (covering === 'nothing' || covering === 'file') this.#forsake(root)
+    if (hasGone(root, coverer, covering)) this.#forsake(root)
     if (!(covering instanceof Directory) || top === undefined) return
     const { ino } = covering
     graft(tree, root, covering)
@@ -280,15 +241,6 @@ export class RootForest {
     for (const each of tree.within(top)) if (isUnwatched(each)) pending.work.list(each)
     // It was replaced while the other was listed: nobody has told yet.
     if (top.ino !== ino && top.parent !== undefined) pending.rechecks.add(top.parent, top.name)
-  }
-
-  /** It is looked for by itself, as any root that is lost. All that was told of it is told to be gone, so nothing is known. */
-  #release(root: Root): void {
-    root.coverer = undefined
-    // It has been lost, so that what comes is told as new.
-    if (root.top === undefined) root.absence ??= absenceOf(root)
-    else this.#plantAnew(root, root.top.mount)
-    this.#outdate()
   }
 
   /** But for what was told by roots that are files, or have been grafted there. */
@@ -304,12 +256,6 @@ export class RootForest {
     this.#standing = undefined
     for (const root of this.#parts.byPath.values()) root.outdate()
   }
-}
-
-/** How it came to be known that a covered root is not what it was, for all that its tree can say. */
-function sourceOf({ isOverflown, top }: Root): Source {
-  if (isOverflown) return 'rescan'
-  return top?.mount.usesInotify ? 'inotify' : 'poll'
 }
 
 function absenceOf({ path }: Root): Error {

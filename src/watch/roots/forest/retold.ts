@@ -1,7 +1,7 @@
-import type { Change } from '../report/change.ts'
-import type { Entry } from '../scan/entry.ts'
-import { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { Change } from '../../report/change.ts'
+import type { Entry } from '../../scan/entry.ts'
+import { Directory } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
 
 /** All that is believed below a directory, told to be gone. */
 export function asGone(tree: Tree, directory: Directory): Change[] {

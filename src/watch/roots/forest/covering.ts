@@ -1,16 +1,16 @@
-import { dirname } from 'node:path'
-import type { Kind } from '../report/change.ts'
-import type { Rules } from '../rules.ts'
-import { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-import type { FileRoot } from './file_root.ts'
-import type { Root } from './root.ts'
+import { dirname, relative } from 'node:path'
+import type { Kind } from '../../report/change.ts'
+import type { Rules } from '../../rules.ts'
+import { Directory } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
+import type { FileRoot } from '../file_root.ts'
+import type { Root } from '../root.ts'
 
 /**
  * What a root's tree has at a path below it: a directory that is listed, a 'file' (what is none, and leads to none), or 'nothing' yet: what comes
- * there the root will tell. 'elsewhere': the tree knows nothing of what the path leads to, and will not.
+ * there the root will tell. 'elsewhere': the tree knows nothing of what the path leads to, and will not; a 'link' that is not followed leads there.
  */
-export type Covering = Directory | 'file' | 'nothing' | 'elsewhere'
+export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
 
 const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
@@ -19,6 +19,18 @@ export interface CoveringsParts {
   rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive'>
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
+}
+
+/** Whether a root does not tell, now or later, of what a path leads to. */
+export function isElsewhere(covering: Covering): boolean {
+  return covering === 'elsewhere' || covering === 'link'
+}
+
+/** Whether what a root has told of itself is not at its path any more, as another root has found it there. */
+export function hasGone(root: Root, { path, realPath }: Root, covering: Covering): boolean {
+  // When it was found, it may have been behind that very link.
+  if (covering === 'link') return relative(realPath, root.realPath) === relative(path, root.path)
+  return covering === 'nothing' || covering === 'file'
 }
 
 /** Which root tells of a path. It reads what the trees believe, and changes nothing. */
@@ -49,6 +61,15 @@ export class Coverings {
     return this.#at(path, coverer)
   }
 
+  /** The root that tells of what is at the path of another, and what it has there. undefined: the other is to be watched by itself. */
+  whoCovers(root: Root): { coverer: Root; covering: Covering } | undefined {
+    const coverer = this.covererOf(root.path)
+    const covering = coverer && this.of(root, coverer)
+    if (coverer === undefined || covering === undefined || isElsewhere(covering)) return undefined
+    // What was a directory is not restored by a file; and should it be one again, the other tells.
+    return covering === 'file' && root.top === undefined ? undefined : { coverer, covering }
+  }
+
   /** Whether another root tells that a file comes, and what is written to it. */
   tellsOf({ path, isMountPoint }: FileRoot): boolean {
     const { byPath, rules } = this.#parts
@@ -56,7 +77,7 @@ export class Coverings {
     if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return false
     // Its events go to the directory that it lies in at its source; but a poll's stat(2) shows what is mounted.
     if (isMountPoint && coverer.top?.mount.usesPolling !== true) return false
-    return this.#at(path, coverer) !== 'elsewhere'
+    return !isElsewhere(this.#at(path, coverer))
   }
 
   #at(path: string, { path: above, top }: Root): Covering {
@@ -92,8 +113,9 @@ function coveringAt(
       return hidesAny(rules, path, names.slice(i)) ? 'elsewhere' : 'nothing'
     }
     if (!(entry instanceof Directory)) {
-      // A link that is not followed, or a mount that is refused.
-      if (entry.kind === 'symlink' || entry.kind === 'directory') return 'elsewhere'
+      if (entry.kind === 'symlink') return 'link'
+      // A mount that is refused.
+      if (entry.kind === 'directory') return 'elsewhere'
       return i === names.length - 1 ? 'file' : 'nothing'
     }
     directory = entry

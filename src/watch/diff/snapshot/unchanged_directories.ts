@@ -1,6 +1,6 @@
-import type { Chunk, Taker } from '../scan/listing.ts'
-import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
+import type { Chunk, Taker } from '../../scan/listing.ts'
+import type { Directory } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
 
 /**
  * Leaves out of a scan the directories of which it has found just what the first walk did, byte for byte: of a large tree these are nearly

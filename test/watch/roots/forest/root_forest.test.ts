@@ -12,14 +12,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Change, WatchOptions } from '../../../src/index.ts'
-import { linux } from '../../../src/watch/linux.ts'
-import { Watcher } from '../../../src/watch/watcher.ts'
-import { scratch } from '../../support/scratch.ts'
-import { AppliedAlone } from '../applied_alone.ts'
-import { losing, untilPast } from '../finds/losing.ts'
-import { namesIn } from '../finds/names.ts'
-import { RENAME_EXCHANGE, renameWith, story } from '../support.ts'
+import type { Change, WatchOptions } from '../../../../src/index.ts'
+import { linux } from '../../../../src/watch/linux.ts'
+import { Watcher } from '../../../../src/watch/watcher.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { AppliedAlone } from '../../applied_alone.ts'
+import { losing, untilPast } from '../../finds/losing.ts'
+import { namesIn } from '../../finds/names.ts'
+import { RENAME_EXCHANGE, renameWith, story } from '../../support.ts'
 
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const

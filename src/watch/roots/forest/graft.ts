@@ -1,7 +1,7 @@
-import type { RecentScans } from '../pending/recent_scans.ts'
-import { type Directory, isWithin, WatchedMount } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-import type { Root } from './root.ts'
+import type { RecentScans } from '../../pending/recent_scans.ts'
+import { type Directory, isWithin, WatchedMount } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
+import type { Root } from '../root.ts'
 
 /** A root's own tree, which has told, takes the place of what the first listing of another has found there. */
 export function graft(tree: Tree, { top, mounts }: Root, found: Directory): void {
@@ -24,8 +24,7 @@ export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root):
   const mount = new WatchedMount(backend, why, mountId)
   mount.base = top
   mount.limit = limit
-  root.consistentUntil = coverer.consistentUntil
-  root.isOverflown = coverer.isOverflown
+  root.succeed(coverer)
   root.mount = mount
   for (const each of [...coverer.mounts]) {
     if (each.base !== undefined && each.base !== top && isWithin(each.base, top)) each.join(mount)
@@ -33,6 +32,7 @@ export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root):
   if (listed.has(top.mount)) listed.add(mount)
   tree.regroup(top, mount)
   tree.cut(top)
+  tree.setLost(top, !root.isPresent)
   // A root's own stat is nobody's to tell of.
   top.stat = undefined
   root.coverer = undefined

@@ -1,9 +1,11 @@
+import type { InotifyError } from '../../errors.ts'
 import type { Backend } from '../../mounts/filesystems.ts'
+import type { PollScope } from '../poll/poll_scope.ts'
 import { textOf } from '../report/name_key.ts'
-import { isStaleMount } from '../report/watch_error.ts'
+import { asWatchError, isStaleMount } from '../report/watch_error.ts'
+import type { Root } from '../roots/root.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { Root } from './root.ts'
 
 /** Where the changes of a root come from: see {@link Watcher.coverage}. */
 export interface Coverage {
@@ -20,25 +22,45 @@ export interface Coverage {
 const STAT_ONLY =
   'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
 
-/**
- * @param isThere whether the root is present, or its first listing under way: how far that has come is told as well
- * @param slowness what is to be said of the polls
- * @param statsOnly of which directories they look at little
- */
-export function coverageOf(
-  root: Root,
-  tree: Tree,
-  isThere: boolean,
-  slowness: string | undefined,
-  statsOnly: (base: Directory) => boolean,
-): Coverage[] {
+export interface CoverageParts {
+  tree: Tree
+  /** What is to be said of the polls. */
+  slowness: string | undefined
+  pollScope: Pick<PollScope, 'statsOnly'>
+  links: UncoveredLinks
+}
+
+/** Followed links whose way is not watched, by what they lie in: each link that leads to a directory has a mount of its own, and there may be thousands. */
+export class UncoveredLinks {
+  readonly #in = new Map<WatchedMount | Directory, Coverage['uncovered']>()
+
+  constructor(links: Iterable<{ parent: Directory; name: string; error: InotifyError }>, tree: Tree) {
+    for (const { parent, name, error } of links) {
+      const path = tree.pathOf(parent, name)
+      const row = { path: textOf(path), error: asWatchError(error, path) as Error }
+      for (const each of [parent, parent.mount]) {
+        const rows = this.#in.get(each)
+        if (rows === undefined) this.#in.set(each, [row])
+        else rows.push(row)
+      }
+    }
+  }
+
+  in(place: WatchedMount | Directory): Coverage['uncovered'] {
+    return this.#in.get(place) ?? []
+  }
+}
+
+/** @param isThere whether the root is present, or its first listing under way: how far that has come is told as well */
+export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): Coverage[] {
+  const { tree, slowness, pollScope, links } = parts
   const whyOf = ({ base, usesPolling, why }: WatchedMount): string => {
     if (!usesPolling) return why
-    const statOnly = base !== undefined && statsOnly(base) ? STAT_ONLY : undefined
+    const statOnly = base !== undefined && pollScope.statsOnly(base) ? STAT_ONLY : undefined
     return [why, statOnly, slowness].filter((each) => each !== undefined).join('; ')
   }
 
-  if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, tree)]
+  if (root.coverer !== undefined && isThere) return [ofCovered(root, root.coverer, parts)]
   const ofRoot = (error: Error | undefined) => (error === undefined ? [] : [{ path: root.path, error }])
   const absence = ofRoot(root.absence)
   const stale = isStaleMount(root.absence) ? root.absence.hint : undefined
@@ -67,13 +89,13 @@ export function coverageOf(
       backend: mount.backend,
       why: stale ?? whyOf(mount),
       directories: isThere ? mount.directories : 0,
-      uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered],
+      uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered, ...links.in(mount)],
     }
   })
 }
 
 /** Its directories are among those of the root whose tree it lies in. */
-function ofCovered({ path, top }: Root, coverer: Root, tree: Tree): Coverage {
+function ofCovered({ path, top }: Root, coverer: Root, { tree, links }: CoverageParts): Coverage {
   const { backend } = (top ?? (coverer.top as Directory)).mount
   let directories = 0
   const uncovered: Coverage['uncovered'] = []
@@ -81,6 +103,7 @@ function ofCovered({ path, top }: Root, coverer: Root, tree: Tree): Coverage {
     directories++
     const error = each.mount.uncovered.get(each)
     if (error !== undefined) uncovered.push({ path: textOf(tree.pathOf(each)), error })
+    uncovered.push(...links.in(each))
   }
   return {
     path,

@@ -1,0 +1,232 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { Rules } from '../rules.ts'
+import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
+import { keepsStat } from '../tree/believed_entry.ts'
+import { Directory, isLinkBase } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { TreeEditor } from '../tree/tree_editor.ts'
+import type { DiffOptions } from './diff_options.ts'
+import type { Identified } from './identify.ts'
+import type { Added, MoveMatcher, Removed } from './match_moves.ts'
+import type { Refusal, Snapshot } from './snapshot/snapshot.ts'
+import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
+
+// In place of a time: compared with any, it is another.
+const UNLIKE_ANY = Number.NaN
+
+export interface ComparisonParts {
+  tree: Tree
+  editor: TreeEditor
+  rules: Rules
+  pending: Pick<Pending, 'moves'>
+  matching: MoveMatcher
+  options: DiffOptions
+  snapshot: Snapshot
+  identified: Pick<Identified, 'found' | 'kept'>
+}
+
+/** What of that which is believed was not found as it is believed, and what was found besides. It moves nothing: it packs what is new as it was found, says which times are not to be believed, and marks what it has looked at. */
+export class Comparison {
+  readonly #tree: Tree
+  readonly #editor: TreeEditor
+  readonly #rules: Rules
+  readonly #pending: Pick<Pending, 'moves'>
+  readonly #matching: MoveMatcher
+  readonly #options: DiffOptions
+  readonly #snapshot: Snapshot
+  readonly #all: readonly SnapshotDir[]
+  readonly #kept: Identified['kept']
+  // Of what is polled for want of a watch: all that was done before has been told.
+  readonly #sinces = new Map<Directory, number>()
+  /** What is no directory, by where it was found: it was not there before. */
+  readonly arrivals = new Map<SnapshotDir, Added[]>()
+  /** What is no directory, and is not where it was. */
+  readonly gone: Removed[] = []
+  readonly altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
+  /** Directories that are where they were, and of which their parent's listing tells all there is to tell. */
+  readonly unlisted: Array<[directory: Directory, entry: Entry]> = []
+
+  constructor({ tree, editor, rules, pending, matching, options, snapshot, identified }: ComparisonParts) {
+    this.#tree = tree
+    this.#editor = editor
+    this.#rules = rules
+    this.#pending = pending
+    this.#matching = matching
+    this.#options = options
+    this.#snapshot = snapshot
+    this.#all = identified.found
+    this.#kept = identified.kept
+  }
+
+  /** ms since the epoch: what was done in a directory before has been told. */
+  since(directory: Directory): number {
+    const { source, since, comparedSince } = this.#options
+    // What is polled lies above it: of what is written in there, its events tell.
+    if (source === 'poll' && !directory.mount.usesPolling && directory.wd > 0) return Number.POSITIVE_INFINITY
+    return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
+  }
+
+  /**
+   * What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it: a poll leaves out what
+   * has not changed, and a look goes into nothing that is watched.
+   */
+  keepUnlisted(found: SnapshotDir): void {
+    const { match, target } = found
+    if (match === undefined || !found.isRead) return
+    for (const directory of match.subdirectories()) {
+      if (this.#matching.foundOf(directory) !== undefined) continue
+      const entry = found.entries.get(directory.name)
+      const isSeen = entry !== undefined && mayBeSame(directory, entry) && !isLinkBase(directory)
+      if (target?.isLook && !isSeen) continue
+      this.#kept.add(directory)
+      // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
+      const isOurs = directory.mount === match.mount && found.covers(directory.name)
+      if (entry !== undefined && isOurs) this.unlisted.push([directory, entry])
+    }
+  }
+
+  /** What of a directory's entries is not where it was, and what is altered. */
+  compare(found: SnapshotDir): void {
+    const { match, listing } = found
+    found.compared = match
+    if (listing === undefined || !found.isRead) return
+    const toldUntil = match?.mount.leftover.get(match)
+    if (match !== undefined && toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
+    const isListing = found.target?.names === undefined
+    if (match === undefined || (isListing && !match.isListed)) {
+      found.isNew = true
+      if (!this.pack(found))
+        for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
+      return
+    }
+    const doubtedSince = this.#doubtedSince(match)
+    const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
+    if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles))
+      if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)) return
+    this.#doubt(match, doubtedSince)
+    const before = this.#tree.entriesOf(match)
+    for (const [name, entry] of before) {
+      if (entry instanceof Directory || !found.covers(name)) continue
+      const now = found.entries.get(name)
+      if (now === undefined) {
+        // Where what has left is, its arrival tells.
+        if (this.#pending.moves.from(match, name) === undefined)
+          this.gone.push({ directory: match, name, entry })
+      } else if (this.isDirectory(found, name, now)) {
+        // Until now it was not gone into: it makes way for what was found there, if anything was.
+        if (entry.kind !== 'directory') this.gone.push({ directory: match, name, entry })
+      } else if (!mayBeSame(entry, now)) {
+        if (!this.#isLeftToEvents(found, match, entry, now)) this.gone.push({ directory: match, name, entry })
+      } else if (!this.#isLeftToEvents(found, match, entry, now)) this.altered.push([match, name, entry, now])
+    }
+    for (const [name, entry] of found.entries) {
+      if (found.covers(name)) this.#arrive(found, name, entry, before.get(name))
+    }
+  }
+
+  /**
+   * Where events were lost, a file that was changed since the last moment up to which all had been told may have been written again after it was looked
+   * at, within the same tick of the clock that stamps it. So its times are as good as others.
+   */
+  #doubtedSince(directory: Directory): number {
+    const { statAll, since } = this.#options
+    if (!statAll || since === 0 || !keepsStat(directory)) return Number.POSITIVE_INFINITY
+    return Math.max(this.since(directory), directory.mount.toldUntil - CLOCK_SLACK_MS)
+  }
+
+  #doubt(directory: Directory, since: number): void {
+    if (since === Number.POSITIVE_INFINITY) return
+    for (const [name, entry] of this.#tree.entriesOf(directory)) {
+      const { stat } = entry
+      if (entry instanceof Directory || stat === undefined || stat.ctimeMs < since) continue
+      this.#editor.update(directory, name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
+    }
+  }
+
+  /** Whether a directory, of which nothing is believed and nothing is told, is taken as it was found. */
+  pack(found: SnapshotDir): boolean {
+    if (!this.#isPackable(found)) return false
+    const { match, listing } = found
+    if (match !== undefined && listing !== undefined && listing.filesCount > 0)
+      match.takePacked(listing.packedFiles)
+    return true
+  }
+
+  #isPackable({ mount, refused, bases }: SnapshotDir): boolean {
+    const { baseline, statAll } = this.#options
+    const { recursive, hidesSome, followsLinks } = this.#rules
+    if (!baseline || !recursive || hidesSome || followsLinks || refused || bases) return false
+    return mount.usesPolling || !statAll
+  }
+
+  /**
+   * A look after an event is about what there is: what is written, other events tell, or a poll if there is one. (Where there is none, another
+   * file than was believed is told: what was told of the name may have been about the one before.)
+   */
+  #isLeftToEvents(found: SnapshotDir, { mount }: Directory, before: Entry, now: Entry): boolean {
+    const isLook = found.target?.isLook === true
+    const isFile = before.kind === now.kind && now.kind !== 'directory'
+    return isLook && isFile && mount.usesInotify && mount.usesPolling
+  }
+
+  /** Whether what was found at a name is gone into: then it has a listing of its own. */
+  isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
+    if (bases?.has(name)) return true
+    return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
+  }
+
+  /** What it lies in may have been taken in before it was known that it is refused. */
+  arriveRefused({ parent, name, ino }: Refusal): void {
+    if (this.#all.includes(parent) || parent.match === undefined) return
+    const known = this.#tree.entriesOf(parent.match).get(name)
+    this.#arrive(parent, name, { kind: 'directory', ino }, known)
+  }
+
+  #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
+    if (this.isDirectory(at, name, entry)) return
+    if (!this.#snapshot.isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
+      this.#arriveUnresolved(at, name, entry, known)
+      return
+    }
+    if (known !== undefined && !(known instanceof Directory) && mayBeSame(known, entry)) return
+    const arrival = { at, name, entry, from: undefined, isPlaced: false }
+    const others = this.arrivals.get(at)
+    if (others === undefined) this.arrivals.set(at, [arrival])
+    else others.push(arrival)
+  }
+
+  /** Nobody has looked where a link leads. */
+  #arriveUnresolved(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
+    if (known instanceof Directory && isLinkBase(known)) {
+      this.#kept.add(known)
+      if (known.mount.isLink(entry)) return
+    } else if (known && mayBeSame(known, entry) && alteration(known, entry, 0) === undefined) return
+    at.lookAt(name)
+  }
+
+  /** What was in a directory that was not found may have been found elsewhere. */
+  searchLost(found: SnapshotDir): void {
+    for (const lost of this.lostIn(found)) {
+      for (const directory of this.#tree.within(lost)) {
+        this.#doubt(directory, this.#doubtedSince(directory))
+        for (const [name, entry] of this.#tree.entriesOf(directory)) {
+          const isFound = this.#matching.foundOf(directory) !== undefined
+          if (!isFound && !(entry instanceof Directory)) this.gone.push({ directory, name, entry })
+        }
+        this.#tree.trim()
+      }
+    }
+  }
+
+  lostIn(found: SnapshotDir): Directory[] {
+    const { match } = found
+    if (match === undefined || !found.isRead || found.isNew) return []
+    return [...match.subdirectories()].filter((directory) => {
+      const { name } = directory
+      const isKnown = this.#kept.has(directory) || this.#matching.foundOf(directory) !== undefined
+      if (isKnown || this.#snapshot.hasLeftOut(directory)) return false
+      return found.covers(name) && this.#pending.moves.from(match, name) === undefined
+    })
+  }
+}

@@ -1,0 +1,166 @@
+import { debuglog } from 'node:util'
+import { textOf } from '../../report/name_key.ts'
+import { openError } from '../../report/watch_error.ts'
+import type { Rules } from '../../rules.ts'
+import { type Entry, mayBeSame } from '../../scan/entry.ts'
+import type { Listing } from '../../scan/listing.ts'
+import type { SourceChoice } from '../../source_choice.ts'
+import type { TreeWalker } from '../../system.ts'
+import { Directory, isLinkBase, isUnwatched, WatchedMount } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
+import type { Snapshot } from './snapshot.ts'
+import { placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
+
+const trace = debuglog('inotify-bridge')
+
+export interface ScanFrontierParts {
+  walker: TreeWalker
+  tree: Tree
+  rules: Rules
+  sourceChoice: Pick<SourceChoice, 'chooseBelow'>
+}
+
+/**
+ * Where a scan goes on: what has come up in what was found, and the walker does not go into by itself. These are other mounts, ends of symlinks that
+ * are followed and, where something is ignored, the directories one level below, since only JavaScript knows what that is. It lists none of them, and
+ * changes nothing that is believed.
+ */
+export class ScanFrontier {
+  readonly #parts: ScanFrontierParts
+
+  constructor(parts: ScanFrontierParts) {
+    this.#parts = parts
+  }
+
+  /** Most listings lead to nothing that is not listed as well. */
+  mayLeadOn({ listing, target }: SnapshotDir): boolean {
+    const { hidesSome, followsLinks } = this.#parts.rules
+    return hidesSome || followsLinks || target !== undefined || listing?.isBoundary === true
+  }
+
+  /** What is to be scanned next. */
+  async beyond(snapshot: Snapshot, fresh: readonly SnapshotDir[]): Promise<ScanTarget[]> {
+    const targets: ScanTarget[] = []
+    const links: Array<[at: SnapshotDir, name: string]> = []
+    for (const found of fresh) {
+      if (found.isOnOtherMount) {
+        const target = snapshot.isResolved ? await this.#cross(snapshot, found) : undefined
+        if (target !== undefined) targets.push(target)
+      } else if (found.isRead) {
+        targets.push(...this.#levelBelow(found))
+        if (!snapshot.isResolved) continue
+        found.links = this.#linksIn(found)
+        for (const name of found.links) links.push([found, name])
+      }
+    }
+    if (links.length > 0) targets.push(...(await this.#follow(links)))
+    return targets
+  }
+
+  *#levelBelow(found: SnapshotDir): Generator<ScanTarget> {
+    const { recursive, hidesSome } = this.#parts.rules
+    const isLook = found.target?.isLook === true
+    if (!recursive || !(hidesSome || isLook)) return
+    const { place, listing, mount } = found
+    for (const [name, entry] of found.entries) {
+      if (entry.kind !== 'directory' || !found.covers(name)) continue
+      if (isLook && this.#isAsBelieved(found, name, entry)) continue
+      yield { place: placeBelow(place, name, listing?.ino), name, parent: found, mount, isBase: false }
+    }
+  }
+
+  #linksIn(found: SnapshotDir): string[] {
+    if (!this.#parts.rules.followsLinks) return []
+    const links = [...found.entries].filter(([name, { kind }]) => kind === 'symlink' && found.covers(name))
+    return links.map(([name]) => name)
+  }
+
+  /** Whether a directory is known, watched and listed: then events tell of what is in it. */
+  #isAsBelieved(found: SnapshotDir, name: string, entry: Entry): boolean {
+    const known = this.#believedIn(found, name)
+    if (known === undefined || isLinkBase(known) || !known.isListed || isUnwatched(known)) return false
+    return mayBeSame(known, entry)
+  }
+
+  #believedAt(found: SnapshotDir): Directory | undefined {
+    if (found.listing === undefined) return found.match
+    const { parent, name, target } = found
+    return target?.requested ?? (parent && this.#believedIn(parent, name))
+  }
+
+  #believedIn(found: SnapshotDir, name: string): Directory | undefined {
+    const directory = this.#believedAt(found)
+    const known = directory && this.#parts.tree.entriesOf(directory).get(name)
+    return known instanceof Directory ? known : undefined
+  }
+
+  /** Another mount has its own source. */
+  async #cross(snapshot: Snapshot, found: SnapshotDir): Promise<ScanTarget | undefined> {
+    const { parent, name, place, listing } = found
+    // A link that leads elsewhere than a moment ago is looked at again.
+    if (parent === undefined || listing === undefined || (found.isBase && found.mount.isLinked))
+      return undefined
+    const { mountId } = listing
+    const target = { place, name, parent }
+    // Unmounted: what was beneath is there again.
+    if (mountId === (parent.listing?.mountId ?? parent.mount.mountId))
+      return { ...target, mount: parent.mount, isBase: false }
+    const known = this.#believedAt(found)
+    const isKnown = known?.mount.base === known && known?.mount.isLinked === false
+    if (isKnown && known?.mount.mountId === mountId)
+      return { ...target, mount: known.mount, isBase: true, requested: known }
+    const { sourceChoice } = this.#parts
+    const refuse = (error: Error) => ({ refused: error })
+    const choice = await sourceChoice.chooseBelow(found.path).catch(refuse)
+    if ('refused' in choice) {
+      trace('%s: not watched: %s', found.path, choice.refused)
+      snapshot.refuse(parent, { name, ino: listing.ino, error: choice.refused })
+      return undefined
+    }
+    trace('%s: %s, because %s', found.path, choice.backend, choice.why)
+    return { ...target, mount: new WatchedMount(choice.backend, choice.why, mountId), isBase: true }
+  }
+
+  /** What symlinks lead to takes their places, unless it is no directory, or one that the link lies in. */
+  async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
+    const requests = links.map(([at, name]) => ({ root: at.pathTo(name), rel: '', names: [] }))
+    const ends: Array<Pick<Listing, 'ino' | 'mountId'>> = []
+    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
+      // That says nothing of where it leads.
+      if (isShort) throw openError(error, textOf(requests[id]?.root ?? ''))
+      if (error === 0) ends[id] = { ino, mountId }
+    })
+    const targets: ScanTarget[] = []
+    for (const [i, [at, name]] of links.entries()) {
+      const end = ends[i]
+      if (end === undefined || isCycle(at, end)) continue
+      const place = { root: at.pathTo(name), rel: '' }
+      const target = { place, name, parent: at, isBase: true }
+      const known = this.#believedIn(at, name)
+      const isSame = known !== undefined && isLinkBase(known) && known.ino === end.ino
+      if (isSame && known.mount.mountId === end.mountId) {
+        targets.push({ ...target, mount: known.mount, requested: known })
+        continue
+      }
+      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
+      if (choice === undefined || 'refused' in choice) continue
+      targets.push({
+        ...target,
+        mount: new WatchedMount(choice.backend, choice.why, end.mountId, true),
+      })
+    }
+    return targets
+  }
+}
+
+function isCycle(at: SnapshotDir, end: Pick<Listing, 'ino' | 'mountId'>): boolean {
+  const isEnd = (ino: number, mountId: number) => ino === end.ino && mountId === end.mountId
+  let found: SnapshotDir | undefined = at
+  for (; found?.listing !== undefined; found = found.parent) {
+    if (isEnd(found.listing.ino, found.listing.mountId)) return true
+  }
+  for (let each = found?.match; each !== undefined; each = each.parent) {
+    if (isEnd(each.ino, each.mount.mountId)) return true
+  }
+  return false
+}

@@ -1,0 +1,167 @@
+import type { Clock } from '../../clock.ts'
+import type { WatchingSource } from '../../inotify_instance.ts'
+import type { Listing, Taker } from '../../scan/listing.ts'
+import type { WalkRequest } from '../../scan/walk_request.ts'
+import { type Directory, isLinkBase } from '../../tree/directory.ts'
+import { ScanFrontier, type ScanFrontierParts } from './scan_frontier.ts'
+import { Snapshot } from './snapshot.ts'
+import type { Place, ScanTarget, SnapshotDir } from './snapshot_dir.ts'
+
+export interface ScannerParts extends ScanFrontierParts {
+  /** Whether every file that is polled is read through. */
+  hash: boolean
+  clock: Pick<Clock, 'now'>
+  inotify: WatchingSource
+}
+
+/** What is left out of a snapshot, since all is known of it. */
+export interface LeftOut extends Taker {
+  /** Another walk begins: the ids of listings count from 0 again. */
+  begin(): void
+  /** One that was left out, by the id of its listing. */
+  directoryOf(id: number): Directory | undefined
+  /** Whether this one was. */
+  has(directory: Directory): boolean
+}
+
+export interface ScanOptions {
+  /** It adds no watch, looks neither where links lead nor what begins at mount points, and may leave out what is as it was. */
+  isPoll?: boolean
+  /** Every entry is looked at. */
+  statAll?: boolean
+  /** ms since the epoch: where no stat is kept, what has not changed since then is told as if it had not been looked at. */
+  since?: number
+  leftOut?: LeftOut | undefined
+  /** Of each directory, as soon as it is found. True: it has been seen to. */
+  found?: ((listing: Listing) => boolean) | undefined
+  /** Now and then. */
+  progress?: (() => void) | undefined
+}
+
+/**
+ * Sends the walker through directories, and then into what has come up on its way, walk after walk: see {@link ScanFrontier}. It owns a walker, and
+ * changes nothing that is believed.
+ */
+export class Scanner {
+  readonly #parts: ScannerParts
+  readonly #frontier: ScanFrontier
+
+  constructor(parts: ScannerParts) {
+    this.#parts = parts
+    this.#frontier = new ScanFrontier(parts)
+  }
+
+  /** What is in these directories now, and in all that lies below them. */
+  async scan(directories: readonly Directory[], options: ScanOptions): Promise<Snapshot> {
+    const { isPoll, leftOut } = options
+    const snapshot = this.begin(isPoll !== true, leftOut)
+    const targets = directories.map((directory) => this.target(snapshot, directory))
+    await this.extend(snapshot, targets, options)
+    return snapshot
+  }
+
+  /** Nothing has been scanned yet. */
+  begin(isResolved = true, leftOut?: LeftOut): Snapshot {
+    const { rules, clock } = this.#parts
+    return new Snapshot(rules, clock.now(), isResolved, leftOut)
+  }
+
+  /** What a walk by these directories' requests has found. */
+  snapshotOf(directories: readonly Directory[], listings: Iterable<Listing>, options: ScanOptions): Snapshot {
+    const snapshot = this.begin(options.isPoll !== true)
+    snapshot.begin(directories.map((directory) => this.target(snapshot, directory)))
+    for (const listing of listings) snapshot.take(listing)
+    return snapshot
+  }
+
+  target(
+    snapshot: Snapshot,
+    directory: Directory,
+    look: Pick<ScanTarget, 'isLook' | 'names'> = {},
+  ): ScanTarget {
+    const { name, parent, mount } = directory
+    const isBase = parent !== undefined && mount.base === directory
+    const above = parent === undefined ? undefined : snapshot.wayTo(parent)
+    const place = this.placeOf(directory)
+    return { ...look, place, name, parent: above, mount, isBase, requested: directory }
+  }
+
+  /** Adds to a snapshot what is at these places, and what comes up there. */
+  async extend(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
+    const { walker } = this.#parts
+    // What goes level by level takes a walk for each.
+    walker.hold()
+    try {
+      await this.#walk(snapshot, targets, options)
+    } finally {
+      walker.release()
+    }
+  }
+
+  async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
+    const { walker, inotify } = this.#parts
+    const { leftOut } = options
+    for (let next = targets; next.length > 0; ) {
+      const fresh: SnapshotDir[] = []
+      const take = (listing: Listing) => {
+        if (options.found?.(listing)) return
+        const { parent } = listing
+        const above = parent === undefined || snapshot.has(parent) ? undefined : leftOut?.directoryOf(parent)
+        if (parent !== undefined && above !== undefined) this.#adopt(snapshot, parent, above)
+        const found = snapshot.take(listing)
+        if (found !== undefined && this.#frontier.mayLeadOn(found)) fresh.push(found)
+        options.progress?.()
+      }
+      snapshot.begin(next)
+      leftOut?.begin()
+      const requests = next.map((target) => this.request(target, options))
+      await walker.walk(requests, take, options.isPoll ? undefined : inotify.watching, leftOut)
+      next = await this.#frontier.beyond(snapshot, fresh)
+    }
+  }
+
+  /** What was left out has something in it that is not. */
+  #adopt(snapshot: Snapshot, id: number, directory: Directory): void {
+    const found = snapshot.wayTo(directory)
+    found.way = this.placeOf(directory)
+    snapshot.adopt(id, found)
+  }
+
+  /** What comes up in what is in a snapshot already. */
+  async complete(snapshot: Snapshot, options: ScanOptions): Promise<void> {
+    const fresh = snapshot.directories.filter((found) => this.#frontier.mayLeadOn(found))
+    await this.extend(snapshot, await this.#frontier.beyond(snapshot, fresh), options)
+  }
+
+  /** How a directory is asked for. */
+  requestFor(directory: Directory, options: ScanOptions): WalkRequest {
+    return this.request(this.target(this.begin(), directory), options)
+  }
+
+  request(
+    { place, mount, names, isLook }: ScanTarget,
+    { isPoll, statAll, since = Number.POSITIVE_INFINITY }: ScanOptions,
+  ): WalkRequest {
+    const { recursive, hidesSome } = this.#parts.rules
+    const hash = this.#parts.hash && mount.usesPolling
+    if (names !== undefined) return { ...place, hash, names: [...names] }
+    const isWhole = recursive && !hidesSome && isLook !== true
+    if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
+    // Below a directory that has a watch, one may be polled for want of one.
+    const isKept = mount.usesPolling || mount.leftover.size > 0 || isLook === true
+    const stat = isKept || statAll === true
+    const request = { ...place, recursive: isWhole, watch: mount.usesInotify, stat, hash }
+    return statAll && !isKept && since !== Number.POSITIVE_INFINITY ? { ...request, since } : request
+  }
+
+  /** How to get to a directory that is believed in: from its root, or from the link that leads there. */
+  placeOf(directory: Directory): Place {
+    const names: string[] = []
+    let base = directory
+    for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) names.push(base.name)
+    const rel = names.reverse().join('/')
+    const root = this.#parts.tree.pathOf(base)
+    const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
+    return parentIno === 0 ? { root, rel } : { root, rel, parentIno }
+  }
+}

@@ -1,0 +1,156 @@
+import type { Look, Rescan } from '../diff/rescan.ts'
+import type { Looker } from '../diff/snapshot/looker.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { PendingMove } from '../pending/pending_moves.ts'
+import type { Reporter } from '../report/reporter.ts'
+import type { Shortage } from '../report/shortage.ts'
+import { Directory, isLinkBase } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Translator } from './translator.ts'
+
+export interface FollowUpParts {
+  tree: Tree
+  translator: Translator
+  rescan: Pick<Rescan, 'list' | 'takeIn'>
+  looker: Pick<Looker, 'lookAt'>
+  pending: Pending
+  reporter: Pick<Reporter, 'report'>
+  shortage: Shortage
+}
+
+/** What events have left to be done: directories that are to be listed, names in doubt that are looked at again, renames that wait for their other half. */
+export class FollowUp {
+  readonly #parts: FollowUpParts
+  // Whether there have been events since the last hold().
+  #isActive = false
+
+  constructor(parts: FollowUpParts) {
+    this.#parts = parts
+  }
+
+  /** There are events: they may leave something open. */
+  noteEvents(): void {
+    this.#isActive = true
+  }
+
+  /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
+  hold(): () => Promise<void> {
+    const { translator, pending, reporter } = this.#parts
+    const { movedBetween, rechecks, scans } = pending
+    const pendingMoves: PendingMove[] = [...pending.moves]
+    const releaseScans = scans.hold()
+    const moved = [...movedBetween]
+    movedBetween.clear()
+    const confirm = this.holdLooks()
+    this.#isActive = false
+    return async () => {
+      if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
+      releaseScans()
+      reporter.report(translator.giveUp(pendingMoves))
+      confirm()
+      await this.list()
+    }
+  }
+
+  /** What looks have shown is believed no more, if it has not been told, when the next mark in the queue has been met. */
+  holdLooks(): () => void {
+    const { moves, unconfirmed } = this.#parts.pending
+    return unconfirmed.hold(
+      (directory, name) => moves.from(directory, name) !== undefined || moves.above(directory) !== undefined,
+    )
+  }
+
+  /**
+   * Looks at what is in doubt. What was seen counts if no event of the name has come by the time that all that was queued before the
+   * look has been told: otherwise it is ahead of the events, and is looked at again.
+   */
+  async lookAgain(): Promise<(() => Promise<void>) | undefined> {
+    const { pending, rescan, looker, tree, shortage } = this.#parts
+    const { rechecks, moves } = pending
+    if (rechecks.isEmpty) return undefined
+    const questions = rechecks.begin()
+    const seen = await shortage.unless(pending, () => looker.lookAt(questions))
+    if (seen === undefined) {
+      rechecks.abort(questions)
+      return undefined
+    }
+    return async () => {
+      const spokenIn = rechecks.commit(questions)
+      // All has been looked at since.
+      if (spokenIn === undefined) return
+      const found: Look[] = []
+      for (const [directory, names] of questions) {
+        const listing = seen.get(directory)
+        if (listing === undefined || !tree.isPresent(directory)) continue
+        const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
+        const isElsewhere = listing.isGone || isAnother || moves.above(directory) !== undefined
+        if (isElsewhere) {
+          rechecks.renew(directory, names)
+          if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
+          // Of what a new watch has told since, nobody knew where it belongs.
+        } else if (listing.wd > 0 && listing.wd !== directory.wd) pending.work.list(directory)
+        else if (listing.error === 0) {
+          found.push({ directory, names, listing, spoken: spokenIn(directory) })
+          // What cannot be read for other reasons is not covered, and is listed when its mode changes.
+        } else if (listing.isShort) rechecks.renew(directory, names)
+      }
+      for (const look of found) this.#keepWhatIsBack(look)
+      const isTaken = await shortage.unless(pending, async () => {
+        await rescan.takeIn(found)
+        return true
+      })
+      if (!isTaken) for (const { directory, names } of found) rechecks.renew(directory, names)
+      await this.list()
+    }
+  }
+
+  /** All that was queued before the look has been told, and what has left was there: it had not left. */
+  #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
+    const { tree, translator, pending, reporter } = this.#parts
+    if (pending.moves.size === 0 || !tree.isAttached(directory)) return
+    const seen = listing.entries()
+    for (const name of names ?? seen.keys()) {
+      const found = seen.get(name)
+      const believed = tree.entriesOf(directory).get(name)
+      const isLink = believed instanceof Directory && isLinkBase(believed)
+      const isBack = found && (isLink ? believed.mount.isLink(found) : believed?.ino === found.ino)
+      if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
+    }
+  }
+
+  get isUnsettled(): boolean {
+    const { moves, scans, rechecks, unconfirmed, work } = this.#parts.pending
+    const isOpen = moves.size > 0 || !scans.isEmpty || !rechecks.isEmpty
+    return this.#isActive || isOpen || !unconfirmed.isEmpty || !work.isEmpty
+  }
+
+  /**
+   * What was listed while directories moved may have been found by a path that had become another's; and the events of an exchange
+   * with what lies outside come in an order that tells of something else. So where anything is in doubt besides, all concerned are listed
+   * once more. A rename that fits what is believed costs nothing.
+   */
+  #doubtMoved(moved: readonly Directory[]): void {
+    const { rechecks, scans } = this.#parts.pending
+    if (moved.length === 0) return
+    for (const each of [...moved, ...scans.all]) if (each instanceof Directory) rechecks.addAll(each)
+  }
+
+  /** Lists what is new, and what may be another now. */
+  async list(): Promise<void> {
+    const { tree, pending, rescan, shortage } = this.#parts
+    const { work, moves } = pending
+    if (work.isEmpty) return
+    // What is on its way is listed where it arrives.
+    const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
+    for (const directory of directories) if (!tree.isPresent(directory)) directories.delete(directory)
+    for (const directory of names.keys()) if (!tree.isPresent(directory)) names.delete(directory)
+    if (directories.size === 0 && names.size === 0) return
+    const done = await shortage.unless(pending, async () => {
+      await rescan.list([...directories], names)
+      return true
+    })
+    if (done) return
+    for (const directory of directories) work.list(directory)
+    for (const [directory, some] of names) for (const name of some) work.look(directory, name)
+  }
+}

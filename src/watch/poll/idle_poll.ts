@@ -1,0 +1,91 @@
+import type { Scanner } from '../diff/snapshot/scanner.ts'
+import type { Snapshot } from '../diff/snapshot/snapshot.ts'
+import type { Settings } from '../options.ts'
+import type { Listing } from '../scan/listing.ts'
+import type { TreeWalker } from '../system.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { PollInterval } from './poll_interval.ts'
+import { POLL, type PollScope } from './poll_scope.ts'
+
+export interface IdlePollParts {
+  walker: TreeWalker
+  scanner: Scanner
+  scope: PollScope
+  pace: PollInterval
+  settings: Pick<Settings, 'interval' | 'persistent'>
+}
+
+/**
+ * Polls by the walker's thread alone, for as long as nothing changes: JavaScript sleeps. It owns what has ended it, which is the first listing of the
+ * next poll, and does not know whether there is more to be done than that.
+ */
+export class IdlePoll {
+  readonly #parts: IdlePollParts
+  #running: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
+  // What has ended it, and of what.
+  #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
+
+  constructor(parts: IdlePollParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves with whether something has changed. */
+  start(): Promise<boolean> {
+    const running = { isInterrupted: false, ended: Promise.resolve() as Promise<unknown> }
+    const found = this.#run(running)
+    running.ended = found.catch(() => {})
+    this.#running = running
+    return found
+  }
+
+  /** It is over soon, if it is under way, and has found nothing. */
+  interrupt(): void {
+    if (this.#running === undefined) return
+    this.#running.isInterrupted = true
+    this.#parts.walker.cancel()
+  }
+
+  /** The walker is free when it resolves. */
+  async stop(): Promise<void> {
+    this.interrupt()
+    await this.#running?.ended
+  }
+
+  /** What was found before is not what is there now. */
+  forget(): void {
+    this.#found = undefined
+  }
+
+  /** What has ended it, if it was of these. */
+  take(directories: readonly Directory[]): Snapshot | undefined {
+    const found = this.#found
+    this.#found = undefined
+    const isSame = found?.directories.length === directories.length
+    return isSame && directories.every((each, i) => each === found.directories[i])
+      ? this.#parts.scanner.snapshotOf(directories, found.listings, POLL)
+      : undefined
+  }
+
+  async #run(running: { isInterrupted: boolean }): Promise<boolean> {
+    const { walker, scanner, scope, pace, settings } = this.#parts
+    const { interval, persistent } = settings
+    try {
+      const directories = scope.directories().bases
+      const requests = directories.map((base) => ({
+        ...scanner.requestFor(base, POLL),
+        statOnly: scope.statsOnly(base),
+      }))
+      const listings = await walker.pollIdle(requests, pace.rest, interval, persistent)
+      if (running.isInterrupted) return false
+      pace.settle()
+      // It has become too slow for this.
+      if (listings.length === 0) return false
+      // What was found is known in place of all that was: so it must be of all.
+      const isWhole = directories.length === 1 || !requests.some(({ statOnly }) => statOnly)
+      if (isWhole) this.#found = { listings, directories }
+      return true
+    } finally {
+      this.#running = undefined
+    }
+  }
+}

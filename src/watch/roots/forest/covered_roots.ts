@@ -1,0 +1,96 @@
+import type { Source } from '../../report/change.ts'
+import type { Reporter } from '../../report/reporter.ts'
+import { Directory } from '../../tree/directory.ts'
+import type { Tree } from '../../tree/tree.ts'
+import { aboutRoot, type Root } from '../root.ts'
+import { type Coverings, isElsewhere } from './covering.ts'
+import type { RootForest } from './root_forest.ts'
+
+export interface CoveredRootsParts {
+  tree: Tree
+  forest: RootForest
+  coverings: Coverings
+  reporter: Pick<Reporter, 'report'>
+}
+
+/**
+ * Whether the roots that lie in the trees of others are what they were. All that a covered root adds to what its coverer tells is whether it is lost,
+ * restored, overflown or recovered, which is derived from what is believed: nobody looks at anything for it.
+ */
+export class CoveredRoots {
+  readonly #parts: CoveredRootsParts
+  // What the forest and its trees were at the last review.
+  #forestRevision = 0
+  #treeRevision = 0
+
+  constructor(parts: CoveredRootsParts) {
+    this.#parts = parts
+  }
+
+  /** After each task. Costs nothing while nothing is covered, and little while no directory comes or goes. */
+  review(): void {
+    const { tree, forest, coverings } = this.#parts
+    if (forest.nested.length === 0) return
+    const hasChanged = tree.revision !== this.#treeRevision || forest.revision !== this.#forestRevision
+    this.#treeRevision = tree.revision
+    this.#forestRevision = forest.revision
+    for (const root of forest.nested) {
+      const { isPresent, isOverflown } = root
+      if (isPresent && !hasChanged && root.coverer?.isOverflown === isOverflown) continue
+      const coverer = root.file === undefined ? coverings.covererOf(root.path) : undefined
+      if (coverer === undefined) continue
+      if (root.coverer !== undefined) this.#reviewCovered(root, coverer, hasChanged)
+      else if (coverer.isPresent && (hasChanged || !root.isPresent)) {
+        const covering = coverings.of(root, coverer)
+        if (covering instanceof Directory) this.#absorb(root, coverer, covering)
+      }
+    }
+  }
+
+  #reviewCovered(root: Root, coverer: Root, hasChanged: boolean): void {
+    const { reporter } = this.#parts
+    root.coverer = coverer
+    if (root.isPresent && coverer.isOverflown && !root.isOverflown) {
+      root.overflow()
+      reporter.report([aboutRoot('overflow', root, 'inotify')])
+    }
+    // A symlink that comes is no directory.
+    if (hasChanged || !root.isPresent) this.#compare(root, coverer)
+    if (root.isOverflown && !coverer.isOverflown) {
+      root.recover()
+      reporter.report([aboutRoot('recovered', root, 'rescan')])
+    }
+  }
+
+  #compare(root: Root, coverer: Root): void {
+    const { forest, coverings } = this.#parts
+    const covering = coverings.of(root, coverer)
+    const found = covering instanceof Directory && coverer.isPresent ? covering : undefined
+    if (found !== root.top) forest.lose(root, sourceOf(root))
+    if (found !== undefined) this.#restore(root, found)
+    // What was a directory is not restored by a file.
+    else if (isElsewhere(covering) || (covering === 'file' && root.top === undefined)) forest.release(root)
+  }
+
+  /** Something has come to be at its path of which another root tells all. */
+  #absorb(root: Root, coverer: Root, directory: Directory): void {
+    const { forest } = this.#parts
+    const isAnother = root.top?.ino !== directory.ino
+    if (isAnother) forest.lose(root, sourceOf(root))
+    forest.absorb(root, coverer)
+    this.#restore(root, directory)
+  }
+
+  #restore(root: Root, top: Directory): void {
+    root.top = top
+    if (root.isPresent) return
+    root.appear()
+    this.#parts.reporter.report([aboutRoot('restored', root, 'rescan')])
+  }
+}
+
+/** How it came to be known that a covered root is not what it was, for all that its tree can say. */
+function sourceOf({ isOverflown, top }: Root): Source {
+  if (isOverflown) return 'rescan'
+  return top?.mount.usesInotify ? 'inotify' : 'poll'
+}

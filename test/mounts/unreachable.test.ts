@@ -1,0 +1,65 @@
+// What diagnose() says of what it cannot look at.
+import { describe, expect, test } from 'vitest'
+import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { type Files, imagine } from './imagined.ts'
+
+describe('what cannot be reached', () => {
+  test.each([
+    [
+      'a path that does not exist',
+      '/srv/no/such',
+      {},
+      'ENOENT',
+      /there is no \/srv; make it, or .* watch\(\) waits/,
+    ],
+    [
+      'a symlink that leads nowhere',
+      '/etc/link',
+      { '/etc/link': '-> /etc/gone' },
+      'ENOENT',
+      /the symlink \/etc\/link leads to \/etc\/gone, which is not there/,
+    ],
+    [
+      'a directory that may not be searched',
+      '/root/x',
+      { '/root/x': 'EACCES' },
+      'EACCES',
+      /uid \d+ may not look for \/root\/x; search permission/,
+    ],
+    [
+      'a server that forgot',
+      '/mnt/nfs/x',
+      { '/mnt/nfs/x': 'ESTALE' },
+      'ESTALE',
+      /asked for \/mnt\/nfs\/x; .*mount it again/,
+    ],
+    [
+      'a FUSE server that is gone',
+      '/mnt/sshfs',
+      { '/mnt/sshfs': 'ENOTCONN' },
+      'ENOTCONN',
+      /the FUSE server behind the mount is gone/,
+    ],
+  ])('%s', async (_, path, files: Files, code, hint) => {
+    const failed = examine(path, imagine('server', { files }))
+    await expect(failed).rejects.toMatchObject({
+      code,
+      syscall: 'statx',
+      path,
+      hint: expect.stringMatching(hint),
+    })
+  })
+
+  test('a mount that does not answer: which, and what it is', async () => {
+    const files = { '/mnt/nfs/a': 'silence' }
+    const failed = examine('/mnt/nfs/a/b', imagine('server', { files }), 50)
+    await expect(failed).rejects.toMatchObject({
+      code: 'ETIMEDOUT',
+      path: '/mnt/nfs/a/b',
+      hint: expect.stringMatching(
+        /^the mount at \/mnt\/nfs \(nfs4\) has not answered for 0\.05 s, .*\/mnt\/nfs\/a: .*umount -l \/mnt\/nfs/,
+      ),
+      mount: expect.objectContaining({ point: '/mnt/nfs', source: 'filer:/export' }),
+    })
+  })
+})
