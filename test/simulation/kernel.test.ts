@@ -5,7 +5,7 @@ import { IN_IGNORED, Inotify } from '../../src/index.ts'
 import type { InotifyEvent } from '../../src/inotify/batch.ts'
 import { barrier } from '../../src/inotify/inotify.ts'
 import { formatMask } from '../../src/inotify/mask.ts'
-import { DIRECTORY_MASK } from '../../src/watch/events/watch_mask.ts'
+import { DIRECTORY_MASK, FILE_MASK } from '../../src/watch/events/watch_mask.ts'
 import { parse, type Script, type Step } from '../scripts/parse.ts'
 import type { Word } from '../scripts/words.ts'
 import { scratch } from '../support/scratch.ts'
@@ -16,7 +16,7 @@ import { obstacleOf, scriptCalls } from './kernel/script_calls.ts'
 
 const scripts = join(import.meta.dirname, '../scripts')
 
-/** A kernel that a script is played on, with a watch of every directory. */
+/** A kernel that a script is played on, with a watch of every directory and file. */
 interface Kernel {
   run(step: Step): void | Promise<void>
   /** Watches what is not watched yet. */
@@ -67,8 +67,7 @@ async function linuxKernel(): Promise<Kernel> {
       else await step.operation.run({ path, held: new Map() }, step.given)
     },
     watch: () => {
-      for (const each of directoriesIn(top))
-        note(paths, inotify.add(each, DIRECTORY_MASK), relative(top, each))
+      for (const [each, mask] of watchedIn(top)) note(paths, inotify.add(each, mask), relative(top, each))
     },
     events: async () => {
       const mark = inotify[barrier]()
@@ -96,9 +95,13 @@ function simulatedKernel(): Kernel {
       for (const _ of scriptCalls(step, path, files, tree));
     },
     watch: () => {
-      const found = [...tree.below('/top')].filter(([, { isDirectory }]) => isDirectory).map(([each]) => each)
-      for (const each of ['/top', ...found.sort(byPath)])
-        note(paths, group.add(tree.at(each), DIRECTORY_MASK), relative('/top', each))
+      const found = [...tree.below('/top')]
+        .filter(([, { kind }]) => kind === 'directory' || kind === 'file')
+        .map(([each]) => each)
+      for (const each of ['/top', ...found.sort(byPath)]) {
+        const inode = tree.at(each)
+        note(paths, group.add(inode, inode.isDirectory ? DIRECTORY_MASK : FILE_MASK), relative('/top', each))
+      }
     },
     events: () => group.read(),
   }
@@ -120,11 +123,13 @@ async function recordsOf({ events, paths }: Kernel): Promise<string[]> {
   return records
 }
 
-function directoriesIn(top: string): string[] {
-  const found = readdirSync(top, { recursive: true, withFileTypes: true }).filter((each) =>
-    each.isDirectory(),
-  )
-  return [top, ...found.map(({ parentPath, name }) => join(parentPath, name)).sort(byPath)]
+function watchedIn(top: string): Array<readonly [path: string, mask: number]> {
+  const found = readdirSync(top, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isDirectory() || each.isFile())
+    .map(
+      (each) => [join(each.parentPath, each.name), each.isDirectory() ? DIRECTORY_MASK : FILE_MASK] as const,
+    )
+  return [[top, DIRECTORY_MASK], ...found.sort(([a], [b]) => byPath(a, b))]
 }
 
 const byPath = (a: string, b: string) => (a < b ? -1 : 1)

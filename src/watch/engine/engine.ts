@@ -141,6 +141,7 @@ export class Engine implements InotifyListener {
     return this.#queue.run(async () => {
       this.#rooms.overflowRecovery.onOverflow()
       this.#rooms.events.onOverflow()
+      this.#rooms.links.onOverflow()
     })
   }
 
@@ -177,7 +178,8 @@ export class Engine implements InotifyListener {
 
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
   async #afterEach(): Promise<void> {
-    const { pending, coveredRoots, tree, watches, polls, settle } = this.#rooms
+    const { pending, coveredRoots, links, tree, watches, polls, settle } = this.#rooms
+    links.takeMoves()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     coveredRoots.review()
     tree.trim()

@@ -18,11 +18,11 @@ import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
+import type { FollowedLink } from '../roots/followed_link.ts'
 import { FollowedLinks } from '../roots/followed_links.ts'
 import { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import { Coverings } from '../roots/forest/covering.ts'
 import { RootForest } from '../roots/forest/root_forest.ts'
-import type { FollowedLink } from '../roots/link_watches.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
@@ -107,6 +107,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   })
   const links = new FollowedLinks({
     system,
+    rules,
     tree,
     pending,
     sourceChoice,

@@ -8,7 +8,6 @@ import {
   IN_MODIFY,
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
-import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import { ABOUT_NAME } from '../events/watch_mask.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -16,17 +15,21 @@ import type { NamesOf } from '../pending/work_list.ts'
 import type { Change, Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
-import { alteration, type Entry } from '../scan/entry.ts'
+import type { Rules } from '../rules.ts'
+import type { Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
-import { Directory, isLinkBase } from '../tree/directory.ts'
+import { Directory, isLink } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { type FollowedLink, LinkWatches, type LinkWatchesParts } from './link_watches.ts'
+import { alterationOfEnd, type FollowedLink, isSameEnd } from './followed_link.ts'
+import { LinkPlaces } from './link_places.ts'
+import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
 import { wayOf } from './ways.ts'
 
 export interface FollowedLinksParts extends LinkWatchesParts {
   system: Pick<WatchSystem, 'followSymlinks' | 'clock'>
+  rules: Pick<Rules, 'followsLinks'>
   tree: Tree
-  pending: Pick<Pending, 'work'>
+  pending: Pick<Pending, 'work' | 'consistentUntil'>
   looker: Pick<Looker, 'stat'>
   reporter: Pick<Reporter, 'report'>
   shortage: Shortage
@@ -42,8 +45,7 @@ const AT_ONCE = 64
 export class FollowedLinks {
   readonly #parts: FollowedLinksParts
   readonly #watches: LinkWatches
-  readonly #links = new Map<Directory, Map<string, FollowedLink>>()
-  #size = 0
+  readonly #places = new LinkPlaces()
   #sizeAtPrune = 0
 
   constructor(parts: FollowedLinksParts) {
@@ -62,8 +64,11 @@ export class FollowedLinks {
    * @param since ms since the epoch: what was done from then on to a file to which a link leads that is new is to be told
    */
   async follow(names: NamesOf, since: number): Promise<void> {
+    this.takeMoves()
     this.#prune()
-    const links = [...names].flatMap(([parent, some]) => [...some].map((name) => this.#link(parent, name)))
+    const links = [...names].flatMap(([parent, some]) =>
+      [...some].map((name) => this.#places.at(parent, name)),
+    )
     const there = links.filter((link) => this.#isThere(link) && this.#mayTell(link))
     await this.#lookUnlessShort(there, since, ({ mount }) => (mount.usesPolling ? 'poll' : 'inotify'))
   }
@@ -71,10 +76,11 @@ export class FollowedLinks {
   /** What the events say is a hint to look. */
   async take(batch: EventBatch, start: number, end: number): Promise<void> {
     const { pending, reporter } = this.#parts
+    this.takeMoves()
     const written: FollowedLink[] = []
     for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
-      else if (!this.#mayTell(link)) continue
+      else if (!this.#mayTell(link)) this.#doubt(link)
       else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
         pending.work.look(link.parent, link.name)
       else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
@@ -87,6 +93,23 @@ export class FollowedLinks {
     await this.#lookUnlessShort(written, Number.POSITIVE_INFINITY, undefined)
   }
 
+  /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
+  takeMoves(): void {
+    const { tree, pending, rules } = this.#parts
+    const moves = tree.movedLinks.splice(0)
+    for (const moved of rules.followsLinks ? moves : []) {
+      const { displaced, unknown } = this.#places.move(moved)
+      for (const link of displaced) this.#watches.forget(link)
+      // One that was renamed before anybody could see that it is a link.
+      for (const { directory, name } of unknown) pending.work.follow(directory, name, pending.consistentUntil)
+    }
+  }
+
+  /** Events were lost: of what was seen since without a word, none may come any more. */
+  onOverflow(): void {
+    for (const link of this.#places) this.#doubt(link)
+  }
+
   /** Something was mounted at these points, or unmounted: of what that hides or shows no event tells. */
   onMounts(points: readonly string[]): void {
     const { pending, system } = this.#parts
@@ -96,6 +119,11 @@ export class FollowedLinks {
       pending.work.look(parent, name)
       pending.work.follow(parent, name, system.clock.now())
     }
+  }
+
+  #doubt(link: FollowedLink): void {
+    const lostSince = this.#parts.pending.consistentUntil
+    if (link.seenUntoldAt >= lostSince) link.doubtedSince = Math.min(link.doubtedSince, lostSince)
   }
 
   /** The directories to which links lead, and where mounts show them: without symlinks. */
@@ -115,6 +143,7 @@ export class FollowedLinks {
 
   /** Looks at those of whose way no event tells. */
   async poll(): Promise<void> {
+    this.takeMoves()
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
     const links = [...this.#watches.polled].filter((link) => this.#mayTell(link))
     await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, () => 'poll')
@@ -155,26 +184,31 @@ export class FollowedLinks {
       }),
     )
     // Behind the watches, so that nothing falls between the two.
+    const startedAt = system.clock.now()
     const targets = await looker.stat(ways.map(({ realPath }) => realPath))
-    for (const [i, link] of links.entries())
-      this.#compare(link, targets[i] ?? null, since, sourceOf?.(link.parent))
+    for (const [i, link] of links.entries()) {
+      const target = targets[i] ?? null
+      if (sourceOf !== undefined) this.#compare(link, target, since, sourceOf(link.parent))
+      else if (isSameEnd(link, target)) {
+        link.target = target
+        link.seenUntoldAt = startedAt
+      }
+    }
   }
 
-  #compare(link: FollowedLink, after: Entry | null, since: number, source: Source | undefined): void {
+  #compare(link: FollowedLink, after: Entry | null, since: number, source: Source): void {
     const { parent, name, target: before } = link
+    const altered = alterationOfEnd(link, after, since)
     link.target = after
+    link.doubtedSince = Number.POSITIVE_INFINITY
     const believed = this.#believed(link)
     if (believed === undefined) return
     if (!this.#isAsBelieved(link)) {
       // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
       const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
       if (isNews) this.#parts.pending.work.look(parent, name)
-    } else if (!(believed instanceof Directory) && source !== undefined) {
-      const altered = alterationOf(before, after, since)
-      if (altered === undefined) return
-      this.#parts.reporter.report([
-        this.#changeOf(link, altered === 'attrib' ? 'attrib' : 'modify', 0, source),
-      ])
+    } else if (!(believed instanceof Directory)) {
+      if (altered !== undefined) this.#parts.reporter.report([this.#changeOf(link, altered, 0, source)])
     }
   }
 
@@ -195,8 +229,7 @@ export class FollowedLinks {
     const { tree } = this.#parts
     if (!tree.isAttached(parent)) return undefined
     const entry = tree.entriesOf(parent).get(name)
-    const isLink = entry instanceof Directory ? isLinkBase(entry) : entry?.kind === 'symlink'
-    return isLink ? entry : undefined
+    return entry !== undefined && isLink(entry) ? entry : undefined
   }
 
   #isThere(link: FollowedLink): boolean {
@@ -208,47 +241,14 @@ export class FollowedLinks {
     return this.#parts.tree.isPresent(parent)
   }
 
-  #link(parent: Directory, name: string): FollowedLink {
-    let links = this.#links.get(parent)
-    if (links === undefined) {
-      links = new Map()
-      this.#links.set(parent, links)
-    }
-    let link = links.get(name)
-    if (link === undefined) {
-      link = { parent, name, target: undefined }
-      links.set(name, link)
-      this.#size++
-    }
-    return link
-  }
-
   #forget(link: FollowedLink): void {
-    const links = this.#links.get(link.parent)
-    if (links?.get(link.name) !== link) return
-    links.delete(link.name)
-    if (links.size === 0) this.#links.delete(link.parent)
-    this.#size--
-    this.#watches.forget(link)
+    if (this.#places.remove(link)) this.#watches.forget(link)
   }
 
   /** Those that are gone are found when there are twice as many: until then they cost a few watches. */
   #prune(): void {
-    if (this.#size < 2 * this.#sizeAtPrune + AT_ONCE) return
-    for (const links of [...this.#links.values()]) {
-      for (const link of [...links.values()]) if (!this.#isThere(link)) this.#forget(link)
-    }
-    this.#sizeAtPrune = this.#size
+    if (this.#places.size < 2 * this.#sizeAtPrune + AT_ONCE) return
+    for (const link of [...this.#places]) if (!this.#isThere(link)) this.#forget(link)
+    this.#sizeAtPrune = this.#places.size
   }
-}
-
-/**
- * What has become of the file at a link's end. Where none was seen before, as of a link that is new or led to a directory: whether it was changed
- * since the link was told, before anybody looked. By its ctime, and rather once too often.
- */
-function alterationOf(before: FollowedLink['target'], after: Entry | null, since: number) {
-  if (before === undefined || before?.kind === 'directory')
-    return after?.stat !== undefined && after.stat.ctimeMs >= since - CLOCK_SLACK_MS ? 'modify' : undefined
-  if (before === null || after === null) return before === after ? undefined : 'modify'
-  return alteration(before, after, 0)
 }

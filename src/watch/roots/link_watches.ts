@@ -8,19 +8,10 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
-import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
-import type { Directory } from '../tree/directory.ts'
+import type { FollowedLink } from './followed_link.ts'
 import type { Hint, PathWatches, WatchedName } from './path_watches.ts'
 import { isOutOfWatches, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
-
-/** A symlink in a tree, and what was at its end when that was looked at last. */
-export interface FollowedLink {
-  readonly parent: Directory
-  readonly name: string
-  /** null: nothing; undefined: nobody has looked. */
-  target: Entry | null | undefined
-}
 
 export interface LinkWatchesParts {
   sourceChoice: SourceChoice

@@ -227,6 +227,11 @@ export function isLinkBase(directory: Directory): boolean {
   return directory.mount.isLinked && directory.mount.base === directory
 }
 
+/** Whether it is a symlink, followed or not. */
+export function isLink(entry: Entry): boolean {
+  return entry instanceof Directory ? isLinkBase(entry) : entry.kind === 'symlink'
+}
+
 /** Whether it is the other one, or lies below it. */
 export function isWithin(directory: Directory, other: Directory): boolean {
   for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {

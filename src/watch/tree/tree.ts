@@ -4,6 +4,12 @@ import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
 
+/** A symlink, or the directory that it leads to, that has another place now. */
+export interface MovedLink {
+  from: { directory: Directory; name: string }
+  to: { directory: Directory; name: string }
+}
+
 /**
  * The watched directories, below their roots. Each knows its parent and its own name, so renaming one is a change in two places,
  * whatever lies below it. Knows no file system.
@@ -16,6 +22,8 @@ export class Tree {
   readonly #lazy: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
+  /** Those that have moved at the same time, until whoever follows them takes them from here. */
+  readonly movedLinks: Array<readonly MovedLink[]> = []
   // Directories that have been dropped are still known to what was to look at them.
   readonly #tops = new Set<Directory>()
   // Those of roots that are lost.

@@ -1,8 +1,8 @@
 import { append, type Change, exchangesOf, type Source } from '../report/change.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
-import { Directory, type WatchedMount } from './directory.ts'
-import type { Tree } from './tree.ts'
+import { Directory, isLink, type WatchedMount } from './directory.ts'
+import type { MovedLink, Tree } from './tree.ts'
 
 /** An entry, and where it is. */
 export interface Located {
@@ -105,6 +105,7 @@ export class TreeEditor {
     this.#takeOut(from)
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
+    this.#noteMoved([[from, { directory, name, entry: as }]])
     const replaced = known !== undefined
     const { kind } = as
     this.#add({ type: 'rename', from: oldPath, path, replaced, kind, mask, source: this.#source })
@@ -118,6 +119,10 @@ export class TreeEditor {
     this.#takeOut(other)
     this.#put(other.directory, other.name, as[0])
     this.#put(one.directory, one.name, as[1])
+    this.#noteMoved([
+      [one, { ...other, entry: as[0] }],
+      [other, { ...one, entry: as[1] }],
+    ])
     const [{ kind }, { kind: otherKind }] = as
     this.#add({ type: 'exchange', path, other: otherPath, kind, otherKind, mask, source: this.#source })
   }
@@ -125,11 +130,13 @@ export class TreeEditor {
   /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
   rotate(circle: ReadonlyArray<Located & { as: Entry }>): void {
     const paths = circle.map(({ directory, name }) => this.pathOf(directory, name))
-    for (const each of circle) this.#takeOut(each)
-    for (const [i, { as }] of circle.entries()) {
+    const placed = circle.map(({ as }, i): Located => {
       const { directory, name } = circle[(i + 1) % circle.length] as Located
-      this.#put(directory, name, as)
-    }
+      return { directory, name, entry: as }
+    })
+    for (const each of circle) this.#takeOut(each)
+    for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
+    this.#noteMoved(circle.map((from, i) => [from, placed[i] as Located]))
     const kinds = circle.map(({ as }) => as.kind)
     for (const change of exchangesOf(paths, kinds, this.#source)) this.#add(change)
   }
@@ -144,6 +151,11 @@ export class TreeEditor {
     else this.#tree.editableEntriesOf(directory).set(name, entry)
     // It may have been above what comes next.
     this.#directory = undefined
+  }
+
+  #noteMoved(moved: ReadonlyArray<readonly [from: Located, to: Located]>): void {
+    const links = moved.filter(([from, to]) => isLink(from.entry) || isLink(to.entry))
+    if (links.length > 0) this.#tree.movedLinks.push(links.map(([from, to]): MovedLink => ({ from, to })))
   }
 
   #forget(directory: Directory, name: string, entry: Entry): void {

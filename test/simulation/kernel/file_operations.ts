@@ -40,7 +40,7 @@ export class FileOperations {
     else {
       this.#tree.write(file)
       yield
-      this.#notify(parent, IN_MODIFY, name)
+      this.#notifyBoth(parent, name, file, IN_MODIFY)
       yield
     }
     yield* this.#append(parent, name, file)
@@ -50,14 +50,15 @@ export class FileOperations {
   *create(path: string): Call {
     const { parent, name, inode } = this.#tree.target(path)
     if (inode?.isDirectory) throw new Refused(EISDIR, path)
-    if (inode === undefined) yield* this.#create(parent, name, this.#tree.make('file'))
+    const file = inode ?? this.#tree.make('file')
+    if (inode === undefined) yield* this.#create(parent, name, file)
     else {
-      this.#tree.write(inode, 0)
+      this.#tree.write(file, 0)
       yield
-      this.#notify(parent, IN_MODIFY, name)
+      this.#notifyBoth(parent, name, file, IN_MODIFY)
       yield
     }
-    this.#notify(parent, IN_CLOSE_WRITE, name)
+    this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
   }
 
   /** open(2) with O_CREAT and without O_TRUNC, write(2) and close(2). */
@@ -75,9 +76,9 @@ export class FileOperations {
     if (inode === undefined) throw new Refused(ENOENT, path)
     this.#tree.write(inode, 1)
     yield
-    this.#notify(parent, IN_MODIFY, name)
+    this.#notifyBoth(parent, name, inode, IN_MODIFY)
     yield
-    this.#notify(parent, IN_CLOSE_WRITE, name)
+    this.#notifyBoth(parent, name, inode, IN_CLOSE_WRITE)
   }
 
   /** mkdir(2), mkfifo(3) or symlink(2). */
@@ -97,7 +98,8 @@ export class FileOperations {
     inode.isRemoved = true
     inode.ctime = this.#touch(parent)
     yield
-    // d_delete_notify: the inode's own events are first, unless somebody has it open.
+    // fsnotify_link_count, but for directories; d_delete_notify: the inode's own events are first, unless somebody has it open.
+    if (!inode.isDirectory) this.#notify(inode, IN_ATTRIB, '')
     this.#tree.reap(inode)
     this.#notify(parent, IN_DELETE | isDirBit(inode), name)
     this.#unlock(parent)
@@ -110,8 +112,7 @@ export class FileOperations {
     inode.mode = mode === undefined ? inode.mode : (inode.mode & 0o170000) | mode
     inode.ctime = this.#tree.coarseNow
     yield
-    this.#notify(parent, IN_ATTRIB | isDirBit(inode), name)
-    if (inode.isDirectory) this.#notify(inode, IN_ATTRIB | IN_ISDIR, '')
+    this.#notifyBoth(parent, name, inode, IN_ATTRIB | isDirBit(inode))
   }
 
   /** rename(2): over what is there, if anything is. */
@@ -184,9 +185,15 @@ export class FileOperations {
   *#append(parent: Inode, name: string, file: Inode): Call {
     this.#tree.write(file)
     yield
-    this.#notify(parent, IN_MODIFY, name)
+    this.#notifyBoth(parent, name, file, IN_MODIFY)
     yield
-    this.#notify(parent, IN_CLOSE_WRITE, name)
+    this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
+  }
+
+  /** fsnotify_handle_event: the directory hears of the name first, then what is watched itself. */
+  #notifyBoth(parent: Inode, name: string, inode: Inode, mask: number): void {
+    this.#notify(parent, mask, name)
+    this.#notify(inode, mask, '')
   }
 
   #notify(inode: Inode, mask: number, name: string, cookie = 0): void {

@@ -7,7 +7,7 @@ import { NESTED, ROOT, type Settings } from './scenario.ts'
 /** What a consumer has of one path. */
 interface Known {
   kind: Kind
-  /** What it held when it was told last; undefined: it was told of since. */
+  /** The file that it was, or led to, when all was compared last; undefined: none, or it was told of since. */
   ino: number | undefined
   /** How many writes there had been when it was told that this one holds something else. */
   seen: number
@@ -82,13 +82,12 @@ export class Judge {
     return wrong
   }
 
-  #compare(path: string, { kind, inode: { ino, version } }: Seen): string[] {
+  #compare(path: string, { kind, file }: Seen): string[] {
     const known = this.#names.get(path)
     if (known === undefined) return [`${kind} ${path} is there: not told`]
     if (known.kind !== kind) return [`${path} is a ${kind}: told as ${known.kind}`]
-    if (kind !== 'file') return []
-    if (known.ino !== undefined && known.ino !== ino) return [`${path} is another file: not told`]
-    return version > known.seen ? [`${path} was written: not told since`] : []
+    if (known.ino !== undefined && known.ino !== file?.ino) return [`${path} is another file: not told`]
+    return file !== undefined && file.version > known.seen ? [`${path} was written: not told since`] : []
   }
 
   #apply(change: Change | Exchange): void {
@@ -188,7 +187,7 @@ export class Judge {
     const there = this.#visible()
     if (there === undefined) return
     this.#names = new Map(
-      [...there].map(([path, { kind, inode }]) => [path, { kind, ino: inode.ino, seen: this.#tree.writes }]),
+      [...there].map(([path, { kind, file }]) => [path, { kind, ino: file?.ino, seen: this.#tree.writes }]),
     )
   }
 
@@ -208,8 +207,11 @@ export class Judge {
       // A link to a directory that it lies in leads round in a circle, and is a link. What is a directory itself may lie in one by a link.
       const isCircle = inode.kind === 'symlink' && target !== undefined && above.includes(target)
       const isEntered = target?.isDirectory === true && !isCircle
-      const seen = isEntered ? target : inode
-      found.set(entry, { kind: seen.kind, inode: seen })
+      // A link to a file is a link, and holds what that holds.
+      found.set(entry, {
+        kind: isEntered ? 'directory' : inode.kind,
+        file: target?.kind === 'file' ? target : undefined,
+      })
       if (isEntered) this.#descend(entry, target, [...above, target], found)
     }
   }
@@ -226,7 +228,8 @@ export class Judge {
 
 interface Seen {
   kind: Kind
-  inode: Inode
+  /** What it holds: a file. */
+  file: Inode | undefined
 }
 
 /** 'rename /t/a /t/b replaced (rescan)'. */

@@ -1,0 +1,48 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
+import { alteration, type Entry, sameFile } from '../scan/entry.ts'
+import type { Directory } from '../tree/directory.ts'
+
+/** A symlink in a tree, and what was at its end when that was looked at last. */
+export interface FollowedLink {
+  /** Where it is: it may be renamed. */
+  parent: Directory
+  name: string
+  /** null: nothing; undefined: nobody has looked. */
+  target: Entry | null | undefined
+  /** ms since the epoch: when it was looked at last behind an event that was told, and nothing else was told of what had changed by then. */
+  seenUntoldAt: number
+  /** ms since the epoch: what was done to its file from then on may have been seen like that, and the event of it was lost. */
+  doubtedSince: number
+}
+
+export function followedLink(parent: Directory, name: string): FollowedLink {
+  return { parent, name, target: undefined, seenUntoldAt: 0, doubtedSince: Number.POSITIVE_INFINITY }
+}
+
+/**
+ * What has become of the file at a link's end.
+ *
+ * @param since ms since the epoch. Where no file was seen before, as of a link that is new or led to a directory, it was changed from then on, before
+ *   anybody looked: by its ctime, and rather once too often
+ */
+export function alterationOfEnd(
+  { target: before, doubtedSince }: FollowedLink,
+  after: Entry | null,
+  since: number,
+): 'modify' | 'attrib' | undefined {
+  if (before === undefined || before?.kind === 'directory') return changedSince(after, since)
+  if (before === null || after === null) return before === after ? undefined : 'modify'
+  const altered = alteration(before, after, 0)
+  if (altered !== undefined) return altered === 'attrib' ? 'attrib' : 'modify'
+  return changedSince(after, doubtedSince)
+}
+
+/** Whether it is the file that was seen before. Another may have its inode number. */
+export function isSameEnd({ target: before }: FollowedLink, after: Entry | null): boolean {
+  if (before == null || after === null) return false
+  return sameFile(before, after) && before.stat?.btimeMs === after.stat?.btimeMs
+}
+
+function changedSince(entry: Entry | null, since: number): 'modify' | undefined {
+  return entry?.stat !== undefined && entry.stat.ctimeMs >= since - CLOCK_SLACK_MS ? 'modify' : undefined
+}
