@@ -22,7 +22,7 @@ export interface WatchSystem {
   isMountPoint(path: string): Promise<boolean>
   /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
   realpath(path: string): Promise<string>
-  /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Rejects where links go round. */
+  /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Where links go round, it leads to one of them. */
   followSymlinks(path: string): Promise<Resolved>
   /** Tells of mount points that come and go. */
   watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'settled' | 'close'>

@@ -30,6 +30,20 @@ export async function followSymlinks(path: string, readLink: ReadLink = linkTarg
   // As a rule there are none, and one call says so. What it fails with, the slow way tells as well.
   if (readLink === linkTarget && (await realpath(path).catch(() => undefined)) === path)
     return { realPath: path, linkDirectories: [], links: [] }
+  const { isCircle, ...resolved } = await followAll(path, readLink)
+  if (isCircle) throw statxError(constants.errno.ELOOP, path)
+  return resolved
+}
+
+/** The same; if links go round, they are those of the circle, and `realPath` is one of them. */
+export async function followCircle(path: string, readLink: ReadLink): Promise<Resolved> {
+  const { isCircle, ...resolved } = await followAll(path, readLink)
+  if (!isCircle) return resolved
+  const links = new Map(resolved.links.map((link) => [link.path, link]))
+  return { ...resolved, links: [...links.values()] }
+}
+
+async function followAll(path: string, readLink: ReadLink): Promise<Resolved & { isCircle: boolean }> {
   const pending = components(resolve(path))
   const linkDirectories: string[] = []
   const links: Resolved['links'] = []
@@ -47,11 +61,12 @@ export async function followSymlinks(path: string, readLink: ReadLink = linkTarg
       continue
     }
     links.push({ path: entry, to: target })
-    if (linkDirectories.push(realPath) > MAX_LINKS) throw statxError(constants.errno.ELOOP, path)
+    if (linkDirectories.push(realPath) > MAX_LINKS)
+      return { realPath: entry, linkDirectories, links, isCircle: true }
     if (target.startsWith('/')) realPath = '/'
     pending.unshift(...components(target))
   }
-  return { realPath, linkDirectories, links }
+  return { realPath, linkDirectories, links, isCircle: false }
 }
 
 function components(path: string): string[] {

@@ -113,7 +113,7 @@ export class FollowUp {
       const found = seen.get(name)
       const believed = tree.entriesOf(directory).get(name)
       const isLink = believed instanceof Directory && isLinkBase(believed)
-      const isBack = found && (isLink ? believed.mount.isLink(found) : believed?.ino === found.ino)
+      const isBack = found && (isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino)
       if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
     }
   }

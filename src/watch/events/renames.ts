@@ -157,7 +157,12 @@ export class Renames {
         pending.rechecks.add(twin.directory, twin.name)
         this.keep(twin)
       }
-    } else editor.rename(pendingMove, directory, name, placed, both)
+    } else {
+      // A listing was quicker than the event, and has shown it as it was then: it may have been written before its directory was watched for that.
+      const isShown = known !== undefined && !(placed instanceof Directory) && scans.hasShown(directory, name)
+      editor.rename(pendingMove, directory, name, placed, both)
+      if (isShown) editor.alter('modify', directory, name, placed)
+    }
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory

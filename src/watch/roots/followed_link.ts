@@ -9,6 +9,8 @@ export interface FollowedLink {
   name: string
   /** null: nothing; undefined: nobody has looked. */
   target: Entry | null | undefined
+  /** A directory was found in place of what had been at its end: a look shows whether it is followed there, or is a link still that leads elsewhere. */
+  isReplaced: boolean
   /** ms since the epoch: when it was looked at last behind an event that was told, and nothing else was told of what had changed by then. */
   seenUntoldAt: number
   /** ms since the epoch: what was done to its file from then on may have been seen like that, and the event of it was lost. */
@@ -16,7 +18,14 @@ export interface FollowedLink {
 }
 
 export function followedLink(parent: Directory, name: string): FollowedLink {
-  return { parent, name, target: undefined, seenUntoldAt: 0, doubtedSince: Number.POSITIVE_INFINITY }
+  return {
+    parent,
+    name,
+    target: undefined,
+    isReplaced: false,
+    seenUntoldAt: 0,
+    doubtedSince: Number.POSITIVE_INFINITY,
+  }
 }
 
 /**
@@ -30,6 +39,9 @@ export function alterationOfEnd(
   after: Entry | null,
   since: number,
 ): 'modify' | 'attrib' | undefined {
+  const isFile = before != null && before.kind !== 'directory'
+  // What a directory holds has names of its own.
+  if (!isFile && after?.kind === 'directory') return undefined
   if (before === undefined || before?.kind === 'directory') return changedSince(after, since)
   if (before === null || after === null) return before === after ? undefined : 'modify'
   const altered = alteration(before, after, 0)

@@ -81,9 +81,10 @@ export class FollowedLinks {
     for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
       else if (!this.#mayTell(link)) this.#doubt(link)
-      else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED))
+      else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) {
+        if (own !== 0) this.#doubt(link)
         pending.work.look(link.parent, link.name)
-      else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
+      } else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
         const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'
         reporter.report([this.#changeOf(link, type, own, 'inotify')])
         written.push(link)
@@ -203,13 +204,14 @@ export class FollowedLinks {
     link.doubtedSince = Number.POSITIVE_INFINITY
     const believed = this.#believed(link)
     if (believed === undefined) return
-    if (!this.#isAsBelieved(link)) {
-      // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
-      const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
-      if (isNews) this.#parts.pending.work.look(parent, name)
-    } else if (!(believed instanceof Directory)) {
-      if (altered !== undefined) this.#parts.reporter.report([this.#changeOf(link, altered, 0, source)])
-    }
+    const isAsBelieved = this.#isAsBelieved(link)
+    // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
+    const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
+    const isReplaced = link.isReplaced || altered !== undefined
+    link.isReplaced = !isAsBelieved && isNews && isReplaced
+    if (!isAsBelieved && isNews) this.#parts.pending.work.look(parent, name)
+    else if (!(believed instanceof Directory) && isReplaced)
+      this.#parts.reporter.report([this.#changeOf(link, altered ?? 'modify', 0, source)])
   }
 
   /** Whether it was seen to lead to the directory that is believed to be there; or to none, if none is. */

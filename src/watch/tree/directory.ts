@@ -186,10 +186,14 @@ export class WatchedMount {
     return wasRefused
   }
 
+  /** Whether nothing contradicts that this is the symlink that leads to its base. */
+  mayBeLink(entry: Entry): boolean {
+    return this.link !== undefined && mayBeSame(this.link, entry)
+  }
+
   /** Whether this is the symlink that leads to its base, as far as that can be seen. */
   isLink(entry: Entry): boolean {
-    const { link } = this
-    return link !== undefined && mayBeSame(link, entry) && alteration(link, entry, 0) === undefined
+    return this.mayBeLink(entry) && alteration(this.link as Entry, entry, 0) === undefined
   }
 
   get usesInotify(): boolean {

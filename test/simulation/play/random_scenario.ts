@@ -56,7 +56,7 @@ const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 export function scenarioFrom(seed: number, subject: Subject): Scenario {
   const random = randomFrom(seed)
   const settings = settingsFrom(random, subject)
-  const tree = hasLinks(subject) ? 'links' : 'small'
+  const tree = hasLinks(subject) ? pick(random, ['links', 'links to files'] as const) : 'small'
   const operations = operationsFrom(random, TREES[tree], 1 + random(MOST_OPERATIONS), subject)
   // From a choice now and then to one at nearly each step.
   const rarity = pick(random, [2, 4, 10, 30])
@@ -143,7 +143,8 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
   const directories = [ROOT, ...inside.flatMap(({ path, kind }) => (kind === 'directory' ? [path] : []))]
   const somewhere = () => `${pick(random, directories)}/${pick(random, NAMES)}`
   const some = (paths: typeof all) => (paths.length === 0 ? '/none' : pick(random, paths).path)
-  const file = () => some(inside.filter(({ kind }) => kind === 'file'))
+  const seen = hasLinks(subject) ? all : inside
+  const file = () => some(seen.filter(({ kind }) => kind === 'file'))
   switch (random(hasLinks(subject) ? 16 : 14)) {
     case 0:
     case 1:
@@ -167,7 +168,7 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
     case 12:
       return { type: 'rename', path: some(inside), other: `${OUTSIDE}/${pick(random, NAMES)}` }
     case 13:
-      return { type: random(2) === 0 ? 'chmod' : 'touch', path: some(inside) }
+      return { type: random(2) === 0 ? 'chmod' : 'touch', path: some(seen) }
     case 14:
       return { type: 'symlink', path: somewhere(), target: some(all) }
     default: {

@@ -85,5 +85,14 @@ const LINKS: readonly Operation[] = [
   { type: 'symlink', path: '/t/k', target: '/out/o' },
 ]
 
-/** What there is before the watch: three directories with three files, and a file and a directory elsewhere; and links to directories. */
-export const TREES = { small: SMALL, links: [...SMALL, ...LINKS] } as const
+const FILE_LINKS: readonly Operation[] = [
+  { type: 'symlink', path: '/t/e', target: '/out/x' },
+  { type: 'symlink', path: '/t/b/e', target: '../a/f' },
+]
+
+/** What there is before the watch: three directories with three files, and a file and a directory elsewhere; and links to directories, and to files. */
+export const TREES = {
+  small: SMALL,
+  links: [...SMALL, ...LINKS],
+  'links to files': [...SMALL, ...LINKS, ...FILE_LINKS],
+} as const

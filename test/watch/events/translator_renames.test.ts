@@ -114,10 +114,13 @@ describe('over something', () => {
     expect([w.at('b'), w.believed, [...w.tree.retired]]).toEqual([a, ['b/', 'b/f'], [b]])
   })
 
-  test('itself, which a listing has shown there already: that was told, and is replaced', () => {
+  test('itself, which a listing has shown there already: that was told, and is replaced by what may have been written since it was shown', () => {
     const w = new World({ a: 1, b: 1 })
     w.pending.scans.add(w.root)
-    expect(w.told([w.rename('a', 'b')], { b: file(1) })).toEqual(['rename file a b replaced'])
+    expect(w.told([w.rename('a', 'b')], { b: file(1) })).toEqual([
+      'rename file a b replaced',
+      'modify file b',
+    ])
     expect(new Set(w.takeDoubts())).toEqual(new Set(['a', 'b']))
   })
 
