@@ -31,6 +31,7 @@ export class Identification {
   readonly #options: DiffOptions
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #dropped = new Set<SnapshotDir>()
+  readonly #decided = new Map<SnapshotDir, boolean>()
   readonly #result: Identified = {
     found: [],
     kept: new Set(),
@@ -55,19 +56,29 @@ export class Identification {
 
   identify(snapshot: Snapshot): Identified {
     if (this.#rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#dropped.add(twin)
-    for (const found of snapshot.directories) {
-      if (!this.#dropped.has(found) && this.#identify(snapshot, found)) this.#result.found.push(found)
-      else {
-        this.#dropped.add(found)
-        const wd = found.listing?.wd ?? 0
-        if (wd > 0) this.#result.unclaimed.push(wd)
-      }
-    }
+    for (const found of snapshot.directories)
+      if (this.#decide(snapshot, found)) this.#result.found.push(found)
     this.#result.unclaimed.push(...snapshot.unclaimed.splice(0))
     return this.#result
   }
 
-  /** Whether it is to be compared. */
+  /** Whether it is to be compared: decided once, since what lies in it may come first. */
+  #decide(snapshot: Snapshot, found: SnapshotDir): boolean {
+    let isIt = this.#decided.get(found)
+    if (isIt === undefined) {
+      isIt = !this.#dropped.has(found) && this.#identify(snapshot, found)
+      this.#decided.set(found, isIt)
+      if (!isIt) this.#drop(found)
+    }
+    return isIt
+  }
+
+  #drop(found: SnapshotDir): void {
+    this.#dropped.add(found)
+    const wd = found.listing?.wd ?? 0
+    if (wd > 0) this.#result.unclaimed.push(wd)
+  }
+
   #identify(snapshot: Snapshot, found: SnapshotDir): boolean {
     const requested = found.target?.requested
     if (requested !== undefined) {
@@ -75,7 +86,10 @@ export class Identification {
       if (requested.parent === undefined) return this.#root(found, requested)
       // It may have been renamed since it was scanned. But what was come by in a listing is where that says, and may be another then.
       if (found.parent?.listing === undefined) {
-        found.parent = snapshot.wayTo(requested.parent)
+        const above = snapshot.wayTo(requested.parent)
+        // What was asked for as well, and is not there, says nothing of what lies in it.
+        const isThere = above.listing === undefined || this.#decide(snapshot, above)
+        found.parent = isThere ? above : snapshot.wayAround(requested.parent)
         found.name = requested.name
       }
     }

@@ -103,10 +103,16 @@ export class Snapshot {
   wayTo(directory: Directory): SnapshotDir {
     const known = this.#known.get(directory)
     if (known !== undefined) return known
+    const found = this.wayAround(directory)
+    this.#known.set(directory, found)
+    return found
+  }
+
+  /** The same, whatever was seen of it. */
+  wayAround(directory: Directory): SnapshotDir {
     const found = new SnapshotDir(this.#rules, directory.name, undefined, directory.mount)
     found.match = directory
     found.isPlaced = true
-    this.#known.set(directory, found)
     return found
   }
 }
