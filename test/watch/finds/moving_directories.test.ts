@@ -1,6 +1,6 @@
 // A directory that moves while a rescan walks is looked into nevertheless: what had been done in it before is told. ROUNDS=N plays the
 // race itself more often.
-import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { Change, WatchOptions } from '../../../src/index.ts'
@@ -132,4 +132,38 @@ test('the same as a race: no round in which what was done in it is not told', as
     if (left.length > 0) silent.push(left)
   }
   expect(silent, `${silent.length} of ${ROUNDS} rounds`).toEqual([])
+})
+
+// A name that is looked at in what the directory lies in is asked for with it: a link, or what is polled as well.
+test('what a new directory lies in is renamed before both are listed: what is in it is told', async () => {
+  let move: (() => void) | undefined
+  const openWalker: WatchSystem['openWalker'] = () => {
+    const walker = linux.openWalker()
+    const walk = walker.walk.bind(walker)
+    walker.walk = (requests, ...rest) => {
+      const isNew = requests.some(({ rel, root }) => `${root}/${rel}`.endsWith('/new'))
+      if (isNew && requests.some(({ names }) => names !== undefined)) {
+        move?.()
+        move = undefined
+      }
+      return walk(requests, ...rest)
+    }
+    return walker
+  }
+  const root = scratch()
+  const at = (path: string) => join(root, path)
+  mkdirSync(at('a'))
+  const options = { backend: 'inotify', recursive: true, followSymlinks: true } as const
+  const { told } = await watching(root, options, { openWalker })
+  const believed = new AppliedAlone(root).adopt([[at('a'), 'directory']])
+  // No event is ahead of the first listing any more.
+  await told()
+  move = () => renameSync(at('a'), at('b'))
+  symlinkSync('nowhere', at('a/link'))
+  mkdirSync(at('a/new'))
+  writeFileSync(at('a/new/file'), '')
+  believed.apply(await told())
+  expect(move).toBeUndefined()
+  const names = ['b', 'b/link', 'b/new', 'b/new/file']
+  expect([...believed.names].map(([path]) => path).toSorted()).toEqual(names.map(at))
 })
