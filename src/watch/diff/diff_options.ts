@@ -12,6 +12,8 @@ export interface DiffOptions {
   matchByName: boolean
   /** Nothing is told: what is found is what there was when watching began. */
   baseline: boolean
+  /** Then whoever asked tells all of it as new: what is done from now on is to be told. */
+  isToldLater: boolean
   /** Names that events have told of since the survey began. */
   eventNames?: ReadonlyMap<Directory, ReadonlySet<string>> | undefined
   /** What was not listed is as it is believed to be: a poll has found no directory that has come, gone or moved. */
@@ -26,5 +28,6 @@ export const RESCAN: DiffOptions = {
   since: Number.POSITIVE_INFINITY,
   matchByName: false,
   baseline: false,
+  isToldLater: false,
   statAll: false,
 }

@@ -197,7 +197,8 @@ class Reconciliation {
     if (isUnwatched(match)) this.#pending.work.list(match)
     for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
     // Before the first listing is there, nobody believes to know what is at their ends.
-    const since = this.#options.baseline ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
+    const { baseline, isToldLater } = this.#options
+    const since = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
     for (const name of found.links ?? []) this.#pending.work.follow(match, name, since)
   }
 

@@ -76,7 +76,11 @@ export class Attacher {
     mount.base = top
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
-      : { ...RESCAN, baseline: isSilent || (!settings.initial && root.absence === undefined) }
+      : {
+          ...RESCAN,
+          baseline: isSilent || (!settings.initial && root.absence === undefined),
+          isToldLater: isSilent,
+        }
     let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {

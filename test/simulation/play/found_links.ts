@@ -396,4 +396,19 @@ export const FOUND_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'what is written to the file at the end of a link before that is looked at, in a root that is told as new, is told',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'mkdir', path: '/t/b/d/n' },
+        { type: 'create', path: '/t/n' },
+        { type: 'symlink', path: '/t/b/d/m', target: '/t/e' },
+        { type: 'write', path: '/t/b/g' },
+        { type: 'write', path: '/out/x' },
+      ],
+      { 4: 1, 25: 4, 51: 5 },
+      'links to files',
+    ),
+  },
 ]

@@ -42,14 +42,17 @@ export const SUBJECTS = [
   'events and polls',
   'links',
   'few watches',
+  'links and few watches',
   'nested roots',
   'links in nested roots',
   'roots that move',
+  'links in roots that move',
   'ignored names',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
 const hasLinks = (subject: Subject) => subject.startsWith('links')
+const hasMovingRoots = (subject: Subject) => subject.endsWith('roots that move')
 const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 
 /** The scenario with this number. */
@@ -69,7 +72,8 @@ function settingsFrom(random: Random, subject: Subject): Settings {
     source: sourceFrom(random, subject),
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
     lost: random(3) === 0 ? 1 + random(3) : 0,
-    watches: subject === 'few watches' || (hasNestedRoots(subject) && random(8) === 0) ? 3 + random(5) : 0,
+    watches:
+      subject.endsWith('few watches') || (hasNestedRoots(subject) && random(8) === 0) ? 3 + random(5) : 0,
     followSymlinks: hasLinks(subject),
     ignored:
       subject === 'ignored names' || ((hasNestedRoots(subject) || hasLinks(subject)) && random(8) === 0)
@@ -82,7 +86,7 @@ function settingsFrom(random: Random, subject: Subject): Settings {
       0.1,
       1,
       5,
-      ...(subject.includes('polls') || subject === 'few watches' ? [50] : []),
+      ...(subject.includes('polls') || subject.endsWith('few watches') ? [50] : []),
     ]),
     isAtomic: random(2) === 0,
     isPatient: random(3) === 0,
@@ -135,7 +139,7 @@ function linksNested(operation: Operation, tree: FileTree): boolean {
 }
 
 function operationFrom(random: Random, tree: FileTree, subject: Subject): Operation {
-  if (subject === 'roots that move' && random(4) === 0) return pick(random, ROOT_MOVES)
+  if (hasMovingRoots(subject) && random(4) === 0) return pick(random, ROOT_MOVES)
   if (hasNestedRoots(subject) && random(4) === 0) return pick(random, NESTED_MOVES)
   const all = [...tree.below('/')].map(([path, inode]) => ({ path: path.slice(1), kind: inode.kind }))
   const inside = all.filter(({ path }) => path.startsWith(`${ROOT}/`))

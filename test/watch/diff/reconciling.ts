@@ -53,6 +53,7 @@ export class Walked extends World {
       since: SINCE,
       matchByName: false,
       baseline: false,
+      isToldLater: false,
       statAll: true,
       ...options,
     }
