@@ -97,6 +97,7 @@ export class FollowedLinks {
   /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
   takeMoves(): void {
     const { tree, pending, rules } = this.#parts
+    if (tree.movedLinks.length === 0) return
     const moves = tree.movedLinks.splice(0)
     for (const moved of rules.followsLinks ? moves : []) {
       const { displaced, unknown } = this.#places.move(moved)
@@ -120,11 +121,6 @@ export class FollowedLinks {
       pending.work.look(parent, name)
       pending.work.follow(parent, name, system.clock.now())
     }
-  }
-
-  #doubt(link: FollowedLink): void {
-    const lostSince = this.#parts.pending.consistentUntil
-    if (link.seenUntoldAt >= lostSince) link.doubtedSince = Math.min(link.doubtedSince, lostSince)
   }
 
   /** The directories to which links lead, and where mounts show them: without symlinks. */
@@ -151,6 +147,12 @@ export class FollowedLinks {
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
       if (!this.#isAsBelieved(link)) this.#parts.pending.work.look(link.parent, link.name)
+  }
+
+  /** An event of what was seen without a word is not told. */
+  #doubt(link: FollowedLink): void {
+    const lostSince = this.#parts.pending.consistentUntil
+    if (link.seenUntoldAt >= lostSince) link.doubtedSince = Math.min(link.doubtedSince, lostSince)
   }
 
   /** Those that nobody can look at for now are to be followed again. */
