@@ -2,7 +2,7 @@ import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
-import { type Entry, mayBeSame } from '../scan/entry.ts'
+import { type Entry, mayBeSame, sameFile } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isLink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -159,9 +159,9 @@ export class Renames {
       }
     } else {
       // A listing was quicker than the event, and has shown it as it was then: it may have been written before its directory was watched for that.
-      const isShown = known !== undefined && !(placed instanceof Directory) && scans.hasShown(directory, name)
+      const isShown = known !== undefined && known.kind !== 'directory' && sameFile(known, entry)
       editor.rename(pendingMove, directory, name, placed, both)
-      if (isShown) editor.alter('modify', directory, name, placed)
+      if (isShown && scans.hasShown(directory, name)) editor.alter('modify', directory, name, placed)
     }
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
