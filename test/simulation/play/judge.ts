@@ -195,7 +195,7 @@ export class Judge {
     const found = new Map<string, Seen>()
     const root = this.#at(ROOT)
     if (root === undefined || !root.isDirectory) return undefined
-    this.#descend(ROOT, root, [root], found)
+    this.#descend(ROOT, root, [this.#tree.root, root], found)
     return found
   }
 

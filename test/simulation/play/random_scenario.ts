@@ -127,11 +127,11 @@ export function operationsFrom(
   return operations
 }
 
-/** Whether the path of the root in the other would be a link, or a link would lead to above a root: the judge does not know what is to be told then. */
+/** Whether the path of the root in the other would be a link: the judge does not know what is to be told then. */
 function linksNested(operation: Operation, tree: FileTree): boolean {
   const kinds = new Map([...tree.below('/')].map(([path, { kind }]) => [path.slice(1), kind]))
   const { type, path } = operation
-  if (type === 'symlink' || type === 'swap') return path === NESTED || operation.target === ROOT
+  if (type === 'symlink' || type === 'swap') return path === NESTED
   if (type !== 'rename' && type !== 'exchange') return false
   const { other } = operation
   const arrives = other === NESTED ? path : type === 'exchange' && path === NESTED ? other : undefined

@@ -344,3 +344,32 @@ describe.each([
     expect(changes.map(({ type, path }) => `${type} ${path}`)).toEqual([`modify ${at('tree/l')}`])
   })
 })
+
+test.each(['inotify', 'poll'] as const)(
+  '%s: a link to what lies above the root is a link, also where the root is one',
+  async (backend) => {
+    const base = scratch()
+    const at = (path: string) => join(base, path)
+    mkdirSync(at('tree/root/d'), { recursive: true })
+    mkdirSync(at('tree/beside'))
+    symlinkSync('tree/root', at('link'))
+    symlinkSync('..', at('tree/root/above'))
+    symlinkSync('../../..', at('tree/root/d/far-above'))
+    symlinkSync('/', at('tree/root/top'))
+    symlinkSync('../beside', at('tree/root/beside'))
+    for (const root of ['tree/root', 'link'].map(at)) {
+      const options = { backend, recursive: true, followSymlinks: true, initial: true, interval: NEVER }
+      const { told } = await watching(root, options)
+      expect(story(await told(), root).toSorted()).toEqual([
+        'create directory beside',
+        'create directory d',
+        'create symlink above',
+        'create symlink d/far-above',
+        'create symlink top',
+      ])
+      renameSync(at('tree/root/above'), at('tree/root/up'))
+      renameSync(at('tree/root/up'), at('tree/root/above'))
+      for (const { kind } of (await told()) as Array<{ kind: Kind }>) expect(kind).toBe('symlink')
+    }
+  },
+)

@@ -123,13 +123,8 @@ export class ScanFrontier {
 
   /** What symlinks lead to takes their places, unless it is no directory, or one that the link lies in. */
   async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
-    const requests = links.map(([at, name]) => ({ root: at.pathTo(name), rel: '', names: [] }))
-    const ends: Array<Pick<Listing, 'ino' | 'mountId'>> = []
-    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
-      // That says nothing of where it leads.
-      if (isShort) throw openError(error, textOf(requests[id]?.root ?? ''))
-      if (error === 0) ends[id] = { ino, mountId }
-    })
+    const ends = await this.#identify(links.map(([at, name]) => at.pathTo(name)))
+    const above = new Map<string, Promise<Identity[]>>()
     const targets: ScanTarget[] = []
     for (const [i, [at, name]] of links.entries()) {
       const end = ends[i]
@@ -137,11 +132,14 @@ export class ScanFrontier {
       const place = { root: at.pathTo(name), rel: '' }
       const target = { place, name, parent: at, isBase: true }
       const known = this.#believedIn(at, name)
-      const isSame = known !== undefined && isLinkBase(known) && known.ino === end.ino
-      if (isSame && known.mount.mountId === end.mountId) {
+      const isKnown = known !== undefined && isLinkBase(known) && known.ino === end.ino
+      if (isKnown && known.mount.mountId === end.mountId) {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
+      const root = this.#rootOf(at)
+      if (!above.has(root)) above.set(root, this.#above(root))
+      if ((await above.get(root))?.some((each) => isSame(each, end))) continue
       const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
@@ -151,16 +149,50 @@ export class ScanFrontier {
     }
     return targets
   }
+
+  /** Which directories paths lead to; undefined: none that can be opened. */
+  async #identify(paths: readonly string[]): Promise<Array<Identity | undefined>> {
+    const found: Array<Identity | undefined> = []
+    const requests = paths.map((path) => ({ root: path, rel: '', names: [] }))
+    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
+      // That says nothing of where it leads.
+      if (isShort) throw openError(error, textOf(paths[id] ?? ''))
+      if (error === 0) found[id] = { ino, mountId }
+    })
+    return found
+  }
+
+  /** The directories above a root, the nearest first, wherever the symlinks of its path have led: the kernel's `..` is above what they lead to. */
+  async #above(root: string): Promise<Identity[]> {
+    const above: Identity[] = []
+    for (let path = `${root}/..`; ; path += '/..') {
+      const [next] = await this.#identify([path])
+      const last = above.at(-1)
+      if (next === undefined || (last !== undefined && isSame(last, next))) return above
+      above.push(next)
+    }
+  }
+
+  #rootOf(at: SnapshotDir): string {
+    let top = at
+    while (top.parent !== undefined) top = top.parent
+    let directory = top.match ?? top.target?.requested
+    while (directory?.parent !== undefined) directory = directory.parent
+    return directory === undefined ? top.path : this.#parts.tree.pathOf(directory)
+  }
 }
 
-function isCycle(at: SnapshotDir, end: Pick<Listing, 'ino' | 'mountId'>): boolean {
-  const isEnd = (ino: number, mountId: number) => ino === end.ino && mountId === end.mountId
+type Identity = Pick<Listing, 'ino' | 'mountId'>
+
+function isSame(a: Identity, b: Identity): boolean {
+  return a.ino === b.ino && a.mountId === b.mountId
+}
+
+function isCycle(at: SnapshotDir, end: Identity): boolean {
   let found: SnapshotDir | undefined = at
-  for (; found?.listing !== undefined; found = found.parent) {
-    if (isEnd(found.listing.ino, found.listing.mountId)) return true
-  }
+  for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
   for (let each = found?.match; each !== undefined; each = each.parent) {
-    if (isEnd(each.ino, each.mount.mountId)) return true
+    if (isSame({ ino: each.ino, mountId: each.mount.mountId }, end)) return true
   }
   return false
 }
