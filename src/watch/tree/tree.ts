@@ -184,6 +184,9 @@ export class Tree {
     this.#lost.delete(directory)
     this.#revision++
     parent.adopt(directory)
+    // It has come from beneath a symlink that is followed, or has gone there.
+    if (directory.mount !== parent.mount && directory.mount.base !== directory)
+      this.regroup(directory, parent.mount)
   }
 
   /** Forgets it and all below it, watches included. */

@@ -411,4 +411,16 @@ export const FOUND_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a directory that has moved beneath a followed link, and whose root is another then, is told in both places',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/t/b/d', other: '/t/a/m' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]

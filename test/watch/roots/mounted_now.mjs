@@ -13,6 +13,17 @@ const point = join(base, 'far/point')
 for (const path of [join(base, 'tree'), point]) fs.mkdirSync(path, { recursive: true })
 fs.symlinkSync('../far', join(base, 'tree/link'))
 const watcher = watch(join(base, 'tree'), { recursive: true, followSymlinks: true, interval: 1_000_000 })
+/** What is looked into at this moment, by a thread, is busy (umount(2), EBUSY). */
+function run(/** @type {string} */ command, /** @type {string[]} */ args) {
+  let failed = ''
+  for (let attempt = 1; attempt <= 100; attempt++) {
+    const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+    if (status === 0) return
+    failed = stderr
+  }
+  throw new Error(failed)
+}
+
 let told = 0
 watcher.on('changes', (changes) => {
   told += changes.length
@@ -26,7 +37,7 @@ for (let i = 0; i < 20; i++)
     ['umount', point],
   ]) {
     told = 0
-    if (spawnSync(command, args).status !== 0) throw new Error(`${command} ${args.join(' ')} failed`)
+    run(command, args)
     await watcher.sync()
     each.push(told)
   }
