@@ -96,7 +96,9 @@ describe('a tree as it is', () => {
     symlinkSync('../../r', at('r/d/up'))
     symlinkSync('../out/e/f', at('r/file'))
     symlinkSync('none', at('r/nowhere'))
+    symlinkSync('../..', at('r/above'))
     expect(kinds(snapshot(at('r'), { followSymlinks: true }), at('r')).toSorted()).toEqual([
+      'above symlink',
       'd directory',
       'd/up symlink',
       'file symlink file',
@@ -106,7 +108,13 @@ describe('a tree as it is', () => {
       'nowhere symlink',
     ])
     const links = kinds(snapshot(at('r')), at('r')).filter((line) => line.endsWith('symlink'))
-    expect(links.toSorted()).toEqual(['d/up symlink', 'file symlink', 'l symlink', 'nowhere symlink'])
+    expect(links.toSorted()).toEqual([
+      'above symlink',
+      'd/up symlink',
+      'file symlink',
+      'l symlink',
+      'nowhere symlink',
+    ])
   })
 
   test('without what is ignored, by names of bytes', () => {

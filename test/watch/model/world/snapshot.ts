@@ -32,7 +32,7 @@ export type Snapshot = Map<string, Seen>
 export interface SnapshotOptions {
   /** latin1: names are known by their bytes. */
   names?: 'utf8' | 'latin1'
-  /** A link to a directory is that directory, unless it lies in it. */
+  /** A link to a directory is that directory, unless it lies in it, be that above the root. */
   followSymlinks?: boolean
   ignores?: (path: string, kind: Kind) => boolean
 }
@@ -51,6 +51,7 @@ export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot 
   const found: Snapshot = new Map()
   const bytes = (path: string) => (names === 'utf8' ? path : Buffer.from(path, names))
   const levels: Level[] = []
+  const above = followSymlinks ? identitiesAbove(root) : new Set<string | undefined>()
   const enter = (path: string, at: string) => {
     const fd = openSync(bytes(at), constants.O_RDONLY | constants.O_DIRECTORY)
     const identity = identityOf(fstatSync(fd, { bigint: true }))
@@ -67,7 +68,8 @@ export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot 
     const [path, place] = [`${level.path}/${name}`, `/proc/self/fd/${level.fd}/${name}`]
     const stats = lstatSync(bytes(place), { bigint: true })
     const target = followSymlinks && stats.isSymbolicLink() ? targetOf(bytes(place)) : undefined
-    const isCircle = target !== undefined && levels.some(({ identity }) => identity === identityOf(target))
+    const end = target && identityOf(target)
+    const isCircle = above.has(end) || levels.some(({ identity }) => identity === end)
     const seen = look(target?.isDirectory() && !isCircle ? target : stats, bytes(place))
     if (ignores(path, seen.kind)) continue
     found.set(path, target === undefined || target.isDirectory() ? seen : behindLink(seen, target))
@@ -84,6 +86,16 @@ export function snapshotOfFiles(roots: readonly string[]): Snapshot {
     if (stats !== undefined && !stats.isDirectory()) found.set(root, look(stats, root))
   }
   return found
+}
+
+/** The directories that a root lies in, up to `/`, whose `..` is itself. */
+function identitiesAbove(root: string): Set<string | undefined> {
+  const found = new Set<string>()
+  for (let path = `${root}/..`; ; path += '/..') {
+    const identity = identityOf(statSync(path, { bigint: true }))
+    if (found.has(identity)) return found
+    found.add(identity)
+  }
 }
 
 const identityOf = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`
