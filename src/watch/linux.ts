@@ -3,7 +3,7 @@ import { Inotify, nativeQueue } from '../inotify/inotify.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
-import { followCircle, linkTarget, type ReadLink, type Resolved } from '../mounts/syscalls/symlinks.ts'
+import { followUpToCircle, linkTarget, type ReadLink, type Resolved } from '../mounts/syscalls/symlinks.ts'
 import { systemClock } from './clock.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { keysOf, pathOf, textOf } from './report/name_key.ts'
@@ -68,5 +68,5 @@ async function follow(path: string, readLink: ReadLink): Promise<Resolved> {
   // As a rule there are no links, and one call says so. What it fails with, the slow way tells as well.
   const real = await realpath(pathOf(path), 'buffer').catch(() => undefined)
   if (real !== undefined && keysOf(real) === path) return { realPath: path, linkDirectories: [], links: [] }
-  return await followCircle(path, readLink)
+  return await followUpToCircle(path, readLink)
 }

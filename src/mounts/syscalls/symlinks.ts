@@ -35,8 +35,8 @@ export async function followSymlinks(path: string, readLink: ReadLink = linkTarg
   return resolved
 }
 
-/** The same; if links go round, they are those of the circle, and `realPath` is one of them. */
-export async function followCircle(path: string, readLink: ReadLink): Promise<Resolved> {
+/** The same, up to where links go round: then each of them is told once, and `realPath` is one of them. */
+export async function followUpToCircle(path: string, readLink: ReadLink): Promise<Resolved> {
   const { isCircle, ...resolved } = await followAll(path, readLink)
   if (!isCircle) return resolved
   const links = new Map(resolved.links.map((link) => [link.path, link]))

@@ -4,7 +4,7 @@ import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame, sameFile } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
-import { Directory, isLink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
+import { Directory, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
 import type { Reading } from './reading.ts'
@@ -212,7 +212,7 @@ export class Renames {
   #hasMoved(entry: Entry, directory: Directory, name: string): void {
     const { tree, rules, pending } = this.#parts
     // A relative link may lead elsewhere from here.
-    if (isLink(entry) && rules.followsLinks) pending.work.look(directory, name)
+    if (isSymlink(entry) && rules.followsLinks) pending.work.look(directory, name)
     if (!(entry instanceof Directory)) return
     if (rules.hidesSome) for (const each of tree.within(entry)) pending.work.list(each)
     else if (!entry.isListed || isUnwatched(entry)) pending.work.list(entry)

@@ -18,7 +18,7 @@ import type { Shortage } from '../report/shortage.ts'
 import type { Rules } from '../rules.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
-import { Directory, isLink } from '../tree/directory.ts'
+import { Directory, isSymlink } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { alterationOfEnd, type FollowedLink, isSameEnd } from './followed_link.ts'
 import { LinkPlaces } from './link_places.ts'
@@ -233,7 +233,7 @@ export class FollowedLinks {
     const { tree } = this.#parts
     if (!tree.isAttached(parent)) return undefined
     const entry = tree.entriesOf(parent).get(name)
-    return entry !== undefined && isLink(entry) ? entry : undefined
+    return entry !== undefined && isSymlink(entry) ? entry : undefined
   }
 
   #isThere(link: FollowedLink): boolean {

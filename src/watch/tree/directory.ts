@@ -232,7 +232,7 @@ export function isLinkBase(directory: Directory): boolean {
 }
 
 /** Whether it is a symlink, followed or not. */
-export function isLink(entry: Entry): boolean {
+export function isSymlink(entry: Entry): boolean {
   return entry instanceof Directory ? isLinkBase(entry) : entry.kind === 'symlink'
 }
 

@@ -1,8 +1,8 @@
 import { append, type Change, exchangesOf, type Source } from '../report/change.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
-import { Directory, isLink, type WatchedMount } from './directory.ts'
-import type { MovedLink, Tree } from './tree.ts'
+import { Directory, isSymlink, type WatchedMount } from './directory.ts'
+import type { Tree } from './tree.ts'
 
 /** An entry, and where it is. */
 export interface Located {
@@ -105,7 +105,8 @@ export class TreeEditor {
     this.#takeOut(from)
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
-    this.#noteMoved([[from, { directory, name, entry: as }]])
+    if (isSymlink(from.entry) || isSymlink(as))
+      this.#tree.movedLinks.push([{ from, to: { directory, name } }])
     const replaced = known !== undefined
     const { kind } = as
     this.#add({ type: 'rename', from: oldPath, path, replaced, kind, mask, source: this.#source })
@@ -120,8 +121,8 @@ export class TreeEditor {
     this.#put(other.directory, other.name, as[0])
     this.#put(one.directory, one.name, as[1])
     this.#noteMoved([
-      [one, { ...other, entry: as[0] }],
-      [other, { ...one, entry: as[1] }],
+      { from: one, to: other, entry: as[0] },
+      { from: other, to: one, entry: as[1] },
     ])
     const [{ kind }, { kind: otherKind }] = as
     this.#add({ type: 'exchange', path, other: otherPath, kind, otherKind, mask, source: this.#source })
@@ -136,7 +137,7 @@ export class TreeEditor {
     })
     for (const each of circle) this.#takeOut(each)
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
-    this.#noteMoved(circle.map((from, i) => [from, placed[i] as Located]))
+    this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
     const kinds = circle.map(({ as }) => as.kind)
     for (const change of exchangesOf(paths, kinds, this.#source)) this.#add(change)
   }
@@ -153,9 +154,10 @@ export class TreeEditor {
     this.#directory = undefined
   }
 
-  #noteMoved(moved: ReadonlyArray<readonly [from: Located, to: Located]>): void {
-    const links = moved.filter(([from, to]) => isLink(from.entry) || isLink(to.entry))
-    if (links.length > 0) this.#tree.movedLinks.push(links.map(([from, to]): MovedLink => ({ from, to })))
+  /** `entry`: what it is from now on, which may be known to be a link by now. */
+  #noteMoved(moved: ReadonlyArray<{ from: Located; to: Located; entry: Entry }>): void {
+    const links = moved.filter(({ from, entry }) => isSymlink(from.entry) || isSymlink(entry))
+    if (links.length > 0) this.#tree.movedLinks.push(links)
   }
 
   #forget(directory: Directory, name: string, entry: Entry): void {

@@ -1,6 +1,6 @@
 import { InotifyError } from '../../../src/errors.ts'
 import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
-import { followCircle } from '../../../src/mounts/syscalls/symlinks.ts'
+import { followUpToCircle } from '../../../src/mounts/syscalls/symlinks.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import type { TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
@@ -65,7 +65,7 @@ export class World implements WatchSystem {
         return undefined
       }
     }
-    return this.#call(path, () => undefined).then(() => followCircle(path, readLink))
+    return this.#call(path, () => undefined).then(() => followUpToCircle(path, readLink))
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {

@@ -124,7 +124,7 @@ export class ScanFrontier {
   /** What symlinks lead to takes their places, unless it is no directory, or one that the link lies in. */
   async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
     const ends = await this.#identify(links.map(([at, name]) => at.pathTo(name)))
-    const above = new Map<string, Promise<Identity[]>>()
+    const above = new Map<string, Identity[]>()
     const targets: ScanTarget[] = []
     for (const [i, [at, name]] of links.entries()) {
       const end = ends[i]
@@ -138,8 +138,9 @@ export class ScanFrontier {
         continue
       }
       const root = this.#rootOf(at)
-      if (!above.has(root)) above.set(root, this.#above(root))
-      if ((await above.get(root))?.some((each) => isSame(each, end))) continue
+      const aboveRoot = above.get(root) ?? (await this.#above(root))
+      above.set(root, aboveRoot)
+      if (aboveRoot.some((each) => isSame(each, end))) continue
       const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
