@@ -1,6 +1,7 @@
 import { test } from 'vitest'
 import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found.ts'
+import { FOUND_FILE_LINKS } from './play/found_file_links.ts'
 import { FOUND_LINKS } from './play/found_links.ts'
 import { play } from './play/player.ts'
 import type { Scenario } from './play/scenario.ts'
@@ -9,7 +10,7 @@ import { interleavings } from './play/sequences.ts'
 const MOST_PREEMPTIONS = 2
 const MOST_PLAYS = 300
 
-test.each([...FOUND, ...FOUND_LINKS])('$what', async ({ scenario }) => {
+test.each([...FOUND, ...FOUND_LINKS, ...FOUND_FILE_LINKS])('$what', async ({ scenario }) => {
   await campaign(roundAbout(scenario), MOST_PLAYS)
 })
 

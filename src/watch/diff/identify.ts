@@ -30,7 +30,6 @@ export class Identification {
   readonly #matching: MoveMatcher
   readonly #options: DiffOptions
   readonly #children = new Map<Directory, Map<string, Directory>>()
-  readonly #dropped = new Set<SnapshotDir>()
   readonly #decided = new Map<SnapshotDir, boolean>()
   readonly #result: Identified = {
     found: [],
@@ -55,7 +54,7 @@ export class Identification {
   }
 
   identify(snapshot: Snapshot): Identified {
-    if (this.#rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#dropped.add(twin)
+    if (this.#rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#drop(twin)
     for (const found of snapshot.directories)
       if (this.#decide(snapshot, found)) this.#result.found.push(found)
     this.#result.unclaimed.push(...snapshot.unclaimed.splice(0))
@@ -64,17 +63,16 @@ export class Identification {
 
   /** Whether it is to be compared: decided once, since what lies in it may come first. */
   #decide(snapshot: Snapshot, found: SnapshotDir): boolean {
-    let isIt = this.#decided.get(found)
-    if (isIt === undefined) {
-      isIt = !this.#dropped.has(found) && this.#identify(snapshot, found)
-      this.#decided.set(found, isIt)
-      if (!isIt) this.#drop(found)
-    }
+    const known = this.#decided.get(found)
+    if (known !== undefined) return known
+    const isIt = this.#identify(snapshot, found)
+    if (isIt) this.#decided.set(found, true)
+    else this.#drop(found)
     return isIt
   }
 
   #drop(found: SnapshotDir): void {
-    this.#dropped.add(found)
+    this.#decided.set(found, false)
     const wd = found.listing?.wd ?? 0
     if (wd > 0) this.#result.unclaimed.push(wd)
   }
@@ -94,7 +92,7 @@ export class Identification {
       }
     }
     const { parent } = found
-    if (parent === undefined || this.#dropped.has(parent)) return false
+    if (parent === undefined || this.#decided.get(parent) === false) return false
     if (isLinkEnd(found) && parent.isRead && parent.covers(found.name)) {
       // What the directory shows at this name is no link any more, and has a listing of its own.
       if (parent.entries.get(found.name)?.kind !== 'symlink') return false

@@ -1,0 +1,131 @@
+import { type Found, scenario } from './found_scenario.ts'
+
+/** With followed links to files, and roots that are added round them. */
+export const FOUND_FILE_LINKS: readonly Found[] = [
+  {
+    what: 'what replaces the file at the end of a link, behind an event of that file and while it is looked at, is told',
+    scenario: scenario(
+      { followSymlinks: true, isAtomic: false },
+      [
+        { type: 'chmod', path: '/out/x' },
+        { type: 'rename', path: '/out/o/p', other: '/out/x' },
+      ],
+      { 4: 1 },
+      'links to files',
+    ),
+  },
+  {
+    what: 'what is written to the file at the end of a link while that is looked at, and whose event is lost, is told',
+    scenario: scenario(
+      { followSymlinks: true, queue: 2 },
+      [
+        { type: 'chmod', path: '/out/x' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'write', path: '/out/x' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'a link that was renamed before anybody saw that it is one is told as written',
+    scenario: scenario(
+      { followSymlinks: true, isAtomic: false, msPerStep: 5 },
+      [
+        { type: 'mkdir', path: '/t/b/f' },
+        { type: 'swap', path: '/t/l', target: '/t/b/d/h' },
+        { type: 'append', path: '/t/b/d/h' },
+      ],
+      { 6: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'a link that is renamed while the file at its end is written takes along what is known of that',
+    scenario: scenario(
+      { followSymlinks: true, isAtomic: false },
+      [
+        { type: 'write', path: '/out/x' },
+        { type: 'rename', path: '/t/e', other: '/t/b/f' },
+      ],
+      { 2: 1, 5: 1 },
+      'links to files',
+    ),
+  },
+  {
+    what: 'polled, a link to a file that leads to what it lies in now is told',
+    scenario: scenario(
+      { followSymlinks: true, source: 'poll' },
+      [
+        { type: 'symlink', path: '/t/b/f', target: '/t' },
+        { type: 'rename', path: '/t/b/f', other: '/t/a/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'the events of a way and those of the file at its end come together, and both are told',
+    scenario: scenario(
+      { followSymlinks: true, isAtomic: false, queue: 64 },
+      [
+        { type: 'write', path: '/out/x' },
+        { type: 'exchange', path: '/t/b', other: '/out' },
+        { type: 'exchange', path: '/t/b', other: '/out' },
+      ],
+      { 2: 1, 4: 1 },
+      'links to files',
+    ),
+  },
+  {
+    what: 'a rename over what a listing has shown is told with what was written before that',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/t/b/g', other: '/t/a/g' },
+        { type: 'write', path: '/t/a/g' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'a link that has changed places with a file while it was listed has not left',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'exchange', path: '/t/k', other: '/t/b/g' },
+        { type: 'rename', path: '/t/b', other: '/t/n' },
+      ],
+      { 7: 2, 11: 2 },
+      'links',
+    ),
+  },
+  {
+    what: 'what is written to the file at the end of a link before that is looked at, in a root that is told as new, is told',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'mkdir', path: '/t/b/d/n' },
+        { type: 'create', path: '/t/n' },
+        { type: 'symlink', path: '/t/b/d/m', target: '/t/e' },
+        { type: 'write', path: '/t/b/g' },
+        { type: 'write', path: '/out/x' },
+      ],
+      { 4: 1, 25: 4, 51: 5 },
+      'links to files',
+    ),
+  },
+  {
+    what: 'a directory that has moved beneath a followed link, and whose root is another then, is told in both places',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/t/b/d', other: '/t/a/m' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+]
