@@ -178,10 +178,11 @@ export class Engine implements InotifyListener {
 
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
   async #afterEach(): Promise<void> {
-    const { pending, coveredRoots, links, tree, watches, polls, settle } = this.#rooms
+    const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle } = this.#rooms
     links.takeMoves()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     coveredRoots.review()
+    for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
     tree.trim()
     if (this.#closed) return
     watches.releaseUnused()

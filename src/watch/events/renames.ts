@@ -121,7 +121,7 @@ export class Renames {
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
     const { tree, pending, reading, editor } = this.#parts
-    const { moves, scans, unconfirmed } = pending
+    const { moves, rechecks, scans, unconfirmed } = pending
     const { entry } = pendingMove
     let known = tree.entriesOf(directory).get(name)
     moves.delete(pendingMove)
@@ -143,6 +143,10 @@ export class Renames {
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
     const placed = this.#asSeen(entry, directory, name, seen)
     const both = mask | pendingMove.mask
+    const isUntold =
+      rechecks.wasWritten(directory, name) ||
+      rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
+      this.#isShown(pendingMove, directory, name, known)
     // What a look has shown ahead of the exchange, which moved something else from here.
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
@@ -152,17 +156,19 @@ export class Renames {
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined)
       editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
       this.#hasMoved(back, pendingMove.directory, pendingMove.name)
+      if (isUntold && back.kind !== 'directory')
+        editor.alter('modify', pendingMove.directory, pendingMove.name, back)
       // What has left by another path of the same watch has been given another's place there as well, of which nothing more is told.
       for (let twin = moves.of(pendingMove.cookie); twin !== undefined; twin = moves.of(pendingMove.cookie)) {
         pending.rechecks.add(twin.directory, twin.name)
-        this.keep(twin)
+        // A file may be written where it is now and be back before anybody looks: nothing would tell of that under this name.
+        if (twin.entry instanceof Directory) this.keep(twin)
+        else this.giveUp(twin)
       }
     } else {
-      // A listing was quicker than the event, and has shown it as it was then: it may have been written before its directory was watched for that.
-      const isShown = known !== undefined && known.kind !== 'directory' && sameFile(known, entry)
       editor.rename(pendingMove, directory, name, placed, both)
-      if (isShown && scans.hasShown(directory, name)) editor.alter('modify', directory, name, placed)
     }
+    if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
@@ -174,6 +180,12 @@ export class Renames {
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
     this.#hasMoved(placed, directory, name)
     this.#release(pendingMove)
+  }
+
+  /** A listing was quicker than the event, and has shown it as it was then: it may have been written before its directory was watched for that. */
+  #isShown({ entry }: PendingMove, directory: Directory, name: string, known: Entry | undefined): boolean {
+    if (known === undefined || known.kind === 'directory' || !sameFile(known, entry)) return false
+    return this.#parts.pending.scans.hasShown(directory, name)
   }
 
   #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {

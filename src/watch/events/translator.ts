@@ -179,7 +179,8 @@ export class Translator {
     const entry = this.#tree.entriesOf(directory).get(name)
     if (entry === undefined) {
       // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
-      this.#pending.rechecks.add(directory, name)
+      if (type === 'modify') this.#pending.rechecks.addWritten(directory, name)
+      else this.#pending.rechecks.add(directory, name)
       return
     }
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {

@@ -10,6 +10,7 @@ export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
 export class RecheckQueue {
   readonly #names = new Map<Directory, Set<string>>()
   readonly #whole = new Set<Directory>()
+  readonly #written = new Map<Directory, Set<string>>()
   // While a look is under way: what was asked, and what has been said since.
   #asked: Questions | undefined
   readonly #spoken = new Map<Directory, Set<string>>()
@@ -21,6 +22,20 @@ export class RecheckQueue {
   add(directory: Directory, name: string): void {
     put(this.#names, directory, name)
     this.noteEvent(directory, name)
+  }
+
+  /**
+   * An event has told that what has this name was written, and nothing is believed to have it. Where an exchange was taken for a rename over a file and
+   * back, something does, which is believed to be elsewhere and may be there again before anybody looks.
+   */
+  addWritten(directory: Directory, name: string): void {
+    put(this.#written, directory, name)
+    this.add(directory, name)
+  }
+
+  /** Whether what had this name may have been written, and nobody was told. */
+  wasWritten(directory: Directory, name: string): boolean {
+    return this.#written.get(directory)?.has(name) === true
   }
 
   /** All that is in it. */
@@ -35,10 +50,8 @@ export class RecheckQueue {
 
   /** All is looked at otherwise; a look under way is out of date. */
   clear(): void {
-    this.#names.clear()
-    this.#whole.clear()
-    this.#asked = undefined
-    this.#spoken.clear()
+    this.#written.clear()
+    this.#drop()
   }
 
   /** Of these directories nothing is to be known any more; a look under way is out of date, and the others stay in doubt. */
@@ -46,6 +59,7 @@ export class RecheckQueue {
     if (this.#asked !== undefined) this.abort(this.#asked)
     for (const directory of this.#names.keys()) if (isForgotten(directory)) this.#names.delete(directory)
     for (const directory of this.#whole) if (isForgotten(directory)) this.#whole.delete(directory)
+    for (const directory of this.#written.keys()) if (isForgotten(directory)) this.#written.delete(directory)
   }
 
   /** What there is to be looked at now; to be answered, or taken back. */
@@ -53,7 +67,7 @@ export class RecheckQueue {
     const questions = new Map<Directory, readonly string[] | undefined>()
     for (const [directory, names] of this.#names) questions.set(directory, [...names])
     for (const directory of this.#whole) questions.set(directory, undefined)
-    this.clear()
+    this.#drop()
     this.#asked = questions
     return questions
   }
@@ -65,9 +79,12 @@ export class RecheckQueue {
     const spoken = new Map(this.#spoken)
     this.#spoken.clear()
     for (const [directory, asked] of questions) {
-      for (const name of spoken.get(directory) ?? []) {
+      const spokenIn = spoken.get(directory)
+      for (const name of spokenIn ?? []) {
         if (asked === undefined || asked.includes(name)) put(this.#names, directory, name)
       }
+      for (const name of asked ?? this.#written.get(directory) ?? [])
+        if (!spokenIn?.has(name)) this.#forgetWritten(directory, name)
     }
     return (directory) => spoken.get(directory) ?? new Set()
   }
@@ -82,6 +99,19 @@ export class RecheckQueue {
   renew(directory: Directory, names: readonly string[] | undefined): void {
     if (names === undefined) this.#whole.add(directory)
     else for (const name of names) put(this.#names, directory, name)
+  }
+
+  #drop(): void {
+    this.#names.clear()
+    this.#whole.clear()
+    this.#asked = undefined
+    this.#spoken.clear()
+  }
+
+  #forgetWritten(directory: Directory, name: string): void {
+    const names = this.#written.get(directory)
+    names?.delete(name)
+    if (names?.size === 0) this.#written.delete(directory)
   }
 }
 

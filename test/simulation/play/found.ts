@@ -355,4 +355,16 @@ export const FOUND: readonly Found[] = [
       { 6: 2, 21: 5, 22: 5 },
     ),
   },
+  {
+    what: 'what is written between an exchange and the same again is told, though that looks like a rename over and back',
+    scenario: scenario(
+      {},
+      [
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/a/f' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/a/f' },
+      ],
+      { 1: 1, 2: 1 },
+    ),
+  },
 ]

@@ -128,4 +128,16 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'an exchange that a listing has shown already, and what was written since: before the directory was watched for that',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'exchange', path: '/t/b/g', other: '/t/a/f' },
+        { type: 'write', path: '/t/a/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]

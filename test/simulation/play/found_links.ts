@@ -297,4 +297,18 @@ export const FOUND_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a file that an exchange took from beneath a followed link, written where it was then, and back',
+    scenario: scenario(
+      { followSymlinks: true, queue: 16 },
+      [
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/l' },
+        { type: 'write', path: '/t/l' },
+        { type: 'rename', path: '/out/x', other: '/t/a/g' },
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/l' },
+      ],
+      { 12: 1 },
+      'links',
+    ),
+  },
 ]

@@ -51,6 +51,19 @@ describe('pairing', () => {
   })
 })
 
+test('an exchange that was taken for a rename over and back, as it was made once more before anybody looked: what was written between is told', () => {
+  const w = new World({ a: 1, b: 2 })
+  const there = { a: file(1), b: file(2) }
+  const swap = (cookie: number) => [...w.rename('a', 'b', cookie), ...w.rename('b', 'a', cookie + 1)]
+  expect(w.told([swap(1)], there)).toEqual(['rename file a b replaced', 'rename file b a'])
+  const expected = ['rename file a b', 'modify file b', 'rename file b a', 'modify file a']
+  expect(w.told([[w.event(IN_MODIFY, 'b')], swap(3)], there)).toEqual(expected)
+  // Once it has been looked at, what is believed is right.
+  const questions = w.pending.rechecks.begin()
+  w.pending.rechecks.commit(questions)
+  expect(w.told([swap(5)], there)).toEqual(['rename file a b', 'rename file b a'])
+})
+
 describe('vacated names', () => {
   test('that come again from outside are deleted before', () => {
     const w = new World({ a: 1 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { RecheckQueue } from '../../../src/watch/pending/recheck_queue.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 
@@ -80,4 +80,32 @@ test('taken back: all of it is asked about again', () => {
   const questions = rechecks.begin()
   rechecks.abort(questions)
   expect(rechecks.begin()).toEqual(questions)
+})
+
+describe('what was written where nothing is believed to be is kept in mind', () => {
+  test('until the name has been looked at, and no event has spoken of it since', () => {
+    const rechecks = new RecheckQueue()
+    for (const name of ['x', 'y']) rechecks.addWritten(a, name)
+    rechecks.addWritten(b, 'z')
+    rechecks.addAll(b)
+    expect([rechecks.wasWritten(a, 'x'), rechecks.wasWritten(a, 'other')]).toEqual([true, false])
+    const questions = rechecks.begin()
+    expect(rechecks.wasWritten(a, 'x')).toBe(true)
+    rechecks.noteEvent(a, 'y')
+    rechecks.commit(questions)
+    const known = [rechecks.wasWritten(a, 'x'), rechecks.wasWritten(a, 'y'), rechecks.wasWritten(b, 'z')]
+    expect(known).toEqual([false, true, false])
+  })
+
+  test('when a look is taken back; not when all is looked at otherwise, or is not to be known any more', () => {
+    const rechecks = new RecheckQueue()
+    rechecks.addWritten(a, 'x')
+    rechecks.addWritten(b, 'x')
+    rechecks.abort(rechecks.begin())
+    expect(rechecks.wasWritten(a, 'x')).toBe(true)
+    rechecks.forget((directory) => directory === a)
+    expect([rechecks.wasWritten(a, 'x'), rechecks.wasWritten(b, 'x')]).toEqual([false, true])
+    rechecks.clear()
+    expect(rechecks.wasWritten(b, 'x')).toBe(false)
+  })
 })

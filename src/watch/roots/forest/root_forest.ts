@@ -26,6 +26,8 @@ export interface RootForestParts {
   ways: PathWatches<Root>
 }
 
+const NONE: readonly Root[] = []
+
 /**
  * The roots' trees. A path is told once, however many roots cover it: so no tree's top lies below another's by path. A root whose directory another
  * one's tree has is *covered*: it has no tree of its own, and its top is that directory: see {@link CoveredRoots}. This knows what the trees believe,
@@ -38,6 +40,7 @@ export class RootForest {
   #nested: readonly Root[] = []
   #revision = 0
   #isClosed = false
+  #released: Root[] = []
   // undefined: it is to be found out. It is asked for after each command, and there may be thousands.
   #standing: readonly Root[] | undefined
 
@@ -200,7 +203,16 @@ export class RootForest {
     // It has been lost, so that what comes is told as new.
     if (root.top !== undefined) this.#plantAnew(root, root.top.mount)
     else if (root.absence === undefined) root.explain(absenceOf(root))
+    this.#released.push(root)
     this.#outdate()
+  }
+
+  /** Those that were {@link release}d since the last call: nobody has looked for them yet. */
+  takeReleased(): readonly Root[] {
+    if (this.#released.length === 0) return NONE
+    const released = this.#released
+    this.#released = []
+    return released.filter((root) => this.isStanding(root))
   }
 
   #enter(root: Root, coverer: Root): void {

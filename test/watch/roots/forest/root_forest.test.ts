@@ -209,8 +209,12 @@ describe.each(BACKENDS)('%s', (backend) => {
       mkdirSync(at('elsewhere'))
       renameSync(at('a/b'), at('a/x'))
       symlinkSync('../elsewhere', at('a/b'))
-      const lines = [...(await told()), ...(await told())]
-      expect(lines).toEqual(['rename directory a/b a/x', 'create symlink a/b', 'lost a/b', 'restored a/b'])
+      expect(await told()).toEqual([
+        'rename directory a/b a/x',
+        'create symlink a/b',
+        'lost a/b',
+        'restored a/b',
+      ])
       writeFileSync(at('elsewhere/new'), '')
       expect(await told()).toEqual(['create file a/b/new'])
       // And a directory that of the link.
