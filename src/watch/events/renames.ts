@@ -158,16 +158,8 @@ export class Renames {
       this.#hasMoved(back, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
-      // What has left by another path of the same watch has been given another's place there as well, of which nothing more is told.
-      for (let twin = moves.of(pendingMove.cookie); twin !== undefined; twin = moves.of(pendingMove.cookie)) {
-        pending.rechecks.add(twin.directory, twin.name)
-        // A file may be written where it is now and be back before anybody looks: nothing would tell of that under this name.
-        if (twin.entry instanceof Directory) this.keep(twin)
-        else this.giveUp(twin)
-      }
-    } else {
-      editor.rename(pendingMove, directory, name, placed, both)
-    }
+      this.#leaveTwins(pendingMove)
+    } else editor.rename(pendingMove, directory, name, placed, both)
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
@@ -180,6 +172,17 @@ export class Renames {
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
     this.#hasMoved(placed, directory, name)
     this.#release(pendingMove)
+  }
+
+  /** What has left by another path of the same watch has been given another's place there as well, of which nothing more is told. */
+  #leaveTwins({ cookie }: PendingMove): void {
+    const { moves, rechecks } = this.#parts.pending
+    for (let twin = moves.of(cookie); twin !== undefined; twin = moves.of(cookie)) {
+      rechecks.add(twin.directory, twin.name)
+      // A file may be written where it is now and be back before anybody looks: nothing would tell of that under this name.
+      if (twin.entry instanceof Directory) this.keep(twin)
+      else this.giveUp(twin)
+    }
   }
 
   /** A listing was quicker than the event, and has shown it as it was then: it may have been written before its directory was watched for that. */
