@@ -18,7 +18,7 @@ import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
-import type { Coverings } from './forest/covering.ts'
+import { type Coverings, leadsOverNoLink } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
@@ -67,6 +67,7 @@ export class Attacher {
       trace('%s: covered by %s', root.path, root.coverer?.path)
       return
     }
+    if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     const choice = await sourceChoice.choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
@@ -117,6 +118,15 @@ export class Attacher {
     // Of what cannot be opened now, or is another by now, the next look finds that it is not what it was.
     root.identity = finding?.error === 0 && finding.ino === top.ino ? finding.identity : ''
     await this.#follow(root)
+  }
+
+  /** Whether the symlink behind which it lay is gone, of which the root that this is in is yet to tell. That one tells what has come in its place. */
+  async #hasLostLink(root: Root): Promise<boolean> {
+    const { coverings, system } = this.#parts
+    const coverer = coverings.covererOf(root.path)
+    if (!coverer?.isPresent || coverings.of(root, coverer) !== 'link') return false
+    const realPath = await system.realpath(root.path).catch(() => undefined)
+    return realPath !== undefined && leadsOverNoLink(coverer, root.path, realPath)
   }
 
   async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {

@@ -26,10 +26,15 @@ export function isElsewhere(covering: Covering): boolean {
   return covering === 'elsewhere' || covering === 'link'
 }
 
+/** Whether there is no symlink between a root and what a path below it leads to. */
+export function leadsOverNoLink(root: Root, path: string, realPath: string): boolean {
+  return relative(root.realPath, realPath) === relative(root.path, path)
+}
+
 /** Whether what a root has told of itself is not at its path any more, as another root has found it there. */
-export function hasGone(root: Root, { path, realPath }: Root, covering: Covering): boolean {
+export function hasGone(root: Root, coverer: Root, covering: Covering): boolean {
   // When it was found, it may have been behind that very link.
-  if (covering === 'link') return relative(realPath, root.realPath) === relative(path, root.path)
+  if (covering === 'link') return leadsOverNoLink(coverer, root.path, root.realPath)
   return covering === 'nothing' || covering === 'file'
 }
 
