@@ -37,9 +37,13 @@ export class InotifyError extends Error {
   }
 }
 
+// Node makes a new one each time that it is asked.
+let systemErrors: Map<number, [string, string]> | undefined
+
 /** The name of an errno and what it means. libuv's table has not all of them, ESTALE of a network file system for one. */
 export function describeErrno(errno: number): [code: string, meaning: string] {
-  const known = getSystemErrorMap().get(-errno)
+  systemErrors ??= getSystemErrorMap()
+  const known = systemErrors.get(-errno)
   if (known !== undefined) return known
   const code = Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? `E${errno}`
   return [code, code === 'ESTALE' ? 'stale file handle' : 'unknown error']

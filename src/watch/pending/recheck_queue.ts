@@ -80,9 +80,9 @@ export class RecheckQueue {
     this.#spoken.clear()
     for (const [directory, asked] of questions) {
       const spokenIn = spoken.get(directory)
-      for (const name of spokenIn ?? []) {
-        if (asked === undefined || asked.includes(name)) put(this.#names, directory, name)
-      }
+      // There may be hundreds of thousands of either.
+      const names = asked && new Set(asked)
+      for (const name of spokenIn ?? []) if (names?.has(name) !== false) put(this.#names, directory, name)
       for (const name of asked ?? this.#written.get(directory) ?? [])
         if (!spokenIn?.has(name)) this.#forgetWritten(directory, name)
     }

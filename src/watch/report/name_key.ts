@@ -8,9 +8,9 @@ import type { EventBatch } from '../../inotify/batch.ts'
  */
 export function keyOf(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString()
-  return Buffer.from(bytes)
-    .toString('latin1')
-    .replace(/[\x80-\xff]/g, (byte) => String.fromCharCode(0xdc00 + byte.charCodeAt(0)))
+  let key = ''
+  for (const byte of bytes) key += String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)
+  return key
 }
 
 /** {@link keyOf} of the name of an event. */
@@ -35,9 +35,14 @@ export function nameOf(key: string): string | Buffer {
 /** The exact bytes of a path whose components are keys, or the text that stands for them. */
 export function pathOf(keys: string): string | Buffer {
   if (!LONE_SURROGATE.test(keys)) return keys
-  return Buffer.concat(
-    keys.split('/').flatMap((key, i) => [SLASH.subarray(0, Math.min(i, 1)), bytesOf(nameOf(key))]),
-  )
+  // No character takes more bytes in UTF-8.
+  const bytes = Buffer.allocUnsafe(MOST_BYTES * keys.length)
+  let length = 0
+  for (const [i, key] of keys.split('/').entries()) {
+    if (i > 0) length += bytes.write('/', length)
+    length += bytes.write(key, length, LONE_SURROGATE.test(key) ? 'latin1' : 'utf8')
+  }
+  return Buffer.from(bytes.subarray(0, length))
 }
 
 /** For people, and for calls that take a string: what is no UTF-8 is U+FFFD. */
@@ -46,8 +51,4 @@ export function textOf(keys: string): string {
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u
-const SLASH = Buffer.from('/')
-
-function bytesOf(name: string | Buffer): Buffer {
-  return typeof name === 'string' ? Buffer.from(name) : name
-}
+const MOST_BYTES = 3

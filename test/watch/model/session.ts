@@ -3,8 +3,9 @@ import { type Change, formatMask, type Kind } from '../../../src/index.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { inWords } from '../support.ts'
 import { type Settings, SHAPES } from './settings.ts'
+import { asText } from './watching/host.mjs'
 import { isIgnored } from './watching/ignore_rules.mjs'
-import type { Observe, Observer } from './watching/observer.ts'
+import type { Observe, Observer, Tell } from './watching/observer.ts'
 import { namesOf } from './world/plant.ts'
 import { contentsOf, divergences, type Snapshot, snapshot, snapshotOfFiles } from './world/snapshot.ts'
 import { rootsOf, type World } from './world/world.ts'
@@ -33,7 +34,8 @@ export class Session implements AsyncDisposable {
   /** How many changes were told. */
   told = 0
   overflows = 0
-  // Since the last time that all was compared.
+  // What was told since the last time that all was compared, and when. It is applied when all is: else sync() would be as quick as this consumer is.
+  #taken: Array<{ changes: Parameters<Tell>[0]; at: number }> = []
   #changes: Change[] = []
   // How often each rename was told, by an event.
   readonly #pairs = new Map<string, number>()
@@ -62,7 +64,7 @@ export class Session implements AsyncDisposable {
   /** With `initial` the consumer starts from nothing, and anything may be going on; without, nobody may be writing yet. */
   async start(initial: boolean): Promise<void> {
     const watched = { roots: this.#roots, initial, settings: this.#settings }
-    this.#observer = this.#observe(watched, (changes, at) => this.#take(changes, at))
+    this.#observer = this.#observe(watched, (changes, at) => void this.#taken.push({ changes, at }))
     this.#started = this.#inTime('ready', this.#observer.ready)
     await this.#started
     if (!initial) this.#adopt(this.#reality())
@@ -83,12 +85,13 @@ export class Session implements AsyncDisposable {
     try {
       await Promise.all(this.#meanwhile.splice(0))
       await this.sync()
+      this.#apply()
       const real = this.#reality()
       const believed = new Map([...this.#believed.entries].filter(([path]) => !this.#lost.has(path)))
       this.#judge(divergences(believed, real, { linked, at: wrote }))
       if (renamed !== undefined) this.#judgePairs(renamed)
-      this.#changes = []
       await this.sync()
+      this.#apply()
       for (const late of this.#changes.slice(0, MOST_DIFFERENCES))
         this.wrong.push(`told after sync(): ${this.#describe(late)}`)
       this.#adopt(real)
@@ -101,13 +104,16 @@ export class Session implements AsyncDisposable {
     if (this.#observer !== undefined) await this.#inTime('close()', this.#observer.close())
   }
 
-  #take(changes: Change[], at: number): void {
-    for (const change of changes) {
-      this.told++
-      this.#changes.push(change)
-      if (change.type === 'overflow') this.overflows++
-      const what = this.#go(change) ?? this.#believed.misfit(change, at)
-      if (what !== undefined) this.#misfits.push({ what, change })
+  #apply(): void {
+    this.#changes = []
+    for (const { changes, at } of this.#taken.splice(0)) {
+      this.told += changes.length
+      for (const change of changes.map(asText)) {
+        this.#changes.push(change)
+        if (change.type === 'overflow') this.overflows++
+        const what = this.#go(change) ?? this.#believed.misfit(change, at)
+        if (what !== undefined) this.#misfits.push({ what, change })
+      }
     }
   }
 

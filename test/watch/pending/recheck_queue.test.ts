@@ -109,3 +109,14 @@ describe('what was written where nothing is believed to be is kept in mind', () 
     expect(rechecks.wasWritten(b, 'x')).toBe(false)
   })
 })
+
+// Were each name looked for among all others, it would take a minute.
+test('hundreds of thousands of names that events speak of meanwhile', { timeout: 20_000 }, () => {
+  const rechecks = new RecheckQueue()
+  const names = Array.from({ length: 200_000 }, (_, i) => `name ${i}`)
+  for (const name of names) rechecks.add(a, name)
+  const questions = rechecks.begin()
+  for (const name of names) rechecks.noteEvent(a, name)
+  rechecks.commit(questions)
+  expect(rechecks.begin().get(a)?.length).toBe(names.length)
+})

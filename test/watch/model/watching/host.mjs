@@ -45,13 +45,13 @@ export function host({ Watcher, linux, Inotify }, { roots, initial, settings }, 
   const watcher = new Watcher(roots, options, system)
   // Where there is no watch left, that is said: it is no failure.
   watcher.on('error', () => {})
-  const said = (/** @type {Change[]} */ changes) => tell(changes.map(asText), Date.now())
+  const said = (/** @type {Array<Change | ChangeOfBytes>} */ changes) => tell(changes, Date.now())
   return settings.consumer === 'slow' ? slow(watcher, said) : quick(watcher, said)
 }
 
 /**
  * @param {import('../../../../src/watch/watcher.ts').Watcher} watcher
- * @param {(changes: Change[]) => void} said
+ * @param {(changes: Array<Change | ChangeOfBytes>) => void} said
  * @returns {Observer}
  */
 function quick(watcher, said) {
@@ -63,7 +63,7 @@ function quick(watcher, said) {
  * An iterator that lags behind until it is asked for all.
  *
  * @param {import('../../../../src/watch/watcher.ts').Watcher} watcher
- * @param {(changes: Change[]) => void} said
+ * @param {(changes: Array<Change | ChangeOfBytes>) => void} said
  * @returns {Observer}
  */
 function slow(watcher, said) {
@@ -103,7 +103,7 @@ function slow(watcher, said) {
  * @param {Change | ChangeOfBytes} change
  * @returns {Change}
  */
-function asText(change) {
+export function asText(change) {
   if (typeof change.path === 'string') return /** @type {Change} */ (change)
   const names = Object.entries(change).filter(([, value]) => value instanceof Uint8Array)
   const texts = names.map(([name, value]) => [name, Buffer.from(value).toString('latin1')])

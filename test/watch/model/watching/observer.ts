@@ -18,8 +18,8 @@ export interface WatchedRoots {
   settings: Settings
 }
 
-/** Of changes in the order in which they were reported, and when that was. Paths of bytes are latin1. */
-export type Tell = (changes: Change[], at: number) => void
+/** Of changes in the order in which they were reported, and when that was. */
+export type Tell = (changes: Array<Change | Change<Buffer>>, at: number) => void
 
 /** As much of a {@link Watcher} as the model test asks for. */
 export interface Observer {

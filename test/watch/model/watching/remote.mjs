@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads'
 import { Inotify } from '../../../../dist/index.js'
 import { linux } from '../../../../dist/watch/linux.js'
 import { Watcher } from '../../../../dist/watch/watcher.js'
-import { host } from './host.mjs'
+import { asText, host } from './host.mjs'
 
 // Of the same types, built.
 const library = /** @type {import('./host.mjs').Library} */ (
@@ -24,7 +24,7 @@ async function answer(request) {
   if (request === 'sync') await observer?.sync()
   else if (request === 'close') await observer?.close()
   else {
-    observer = host(library, request, (changes, at) => say({ changes, at }))
+    observer = host(library, request, (changes, at) => say({ changes: changes.map(asText), at }))
     await observer.ready
   }
 }
