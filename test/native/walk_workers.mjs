@@ -52,10 +52,19 @@ async function startAndTerminate(i) {
 // The first makes threads that stay: it is no part of the count.
 await startAndTerminate(0)
 const before = [descriptors(), threads()]
+let ended = 0
+// For whoever finds that this does not end: silence says that this thread is held.
+setInterval(() => {
+  const now = [descriptors(), threads()]
+  process.stderr.write(`${ended} of ${count} have ended; descriptors and threads: ${before}, now ${now}\n`)
+}, 10_000).unref()
 const pending = Array.from({ length: count }, (_, i) => i)
 await Promise.all(
   Array.from({ length: 4 }, async () => {
-    for (let i = pending.shift(); i !== undefined; i = pending.shift()) await startAndTerminate(i)
+    for (let i = pending.shift(); i !== undefined; i = pending.shift()) {
+      await startAndTerminate(i)
+      ended++
+    }
   }),
 )
 // Nobody waits for a walk's threads; they end after the system call in which they were.

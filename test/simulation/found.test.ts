@@ -3,6 +3,7 @@ import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found.ts'
 import { FOUND_FILE_LINKS } from './play/found_file_links.ts'
 import { FOUND_LINKS } from './play/found_links.ts'
+import { FOUND_NESTED_ROOTS } from './play/found_nested_roots.ts'
 import { play } from './play/player.ts'
 import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
@@ -10,9 +11,12 @@ import { interleavings } from './play/sequences.ts'
 const MOST_PREEMPTIONS = 2
 const MOST_PLAYS = 300
 
-test.each([...FOUND, ...FOUND_LINKS, ...FOUND_FILE_LINKS])('$what', async ({ scenario }) => {
-  await campaign(roundAbout(scenario), MOST_PLAYS)
-})
+test.each([...FOUND, ...FOUND_LINKS, ...FOUND_FILE_LINKS, ...FOUND_NESTED_ROOTS])(
+  '$what',
+  async ({ scenario }) => {
+    await campaign(roundAbout(scenario), MOST_PLAYS)
+  },
+)
 
 /** The schedule, and others of the same operations: when the engine takes a step more, its choices are about something else. */
 function* roundAbout(scenario: Scenario): Generator<Played> {

@@ -41,30 +41,6 @@ export const FOUND: readonly Found[] = [
     ]),
   },
   {
-    what: 'nested roots tell a change once',
-    scenario: scenario({ nesting: 'outer first' }, [{ type: 'create', path: '/t/b/n' }]),
-  },
-  {
-    what: 'nested roots tell a rename from the one into the other as a rename',
-    scenario: scenario({ nesting: 'outer first' }, [{ type: 'rename', path: '/t/a/f', other: '/t/b/n' }]),
-  },
-  {
-    what: 'an inner root is exchanged with what lies outside while the outer one is added',
-    scenario: scenario({ nesting: 'outer added' }, [{ type: 'exchange', path: '/t/b', other: '/out' }]),
-  },
-  {
-    what: 'an outer root is removed while the inner one has been exchanged: what was in doubt is told of neither',
-    scenario: scenario(
-      { nesting: 'outer removed', isAtomic: false },
-      [{ type: 'exchange', path: '/t/b', other: '/out' }],
-      { 3: 1 },
-    ),
-  },
-  {
-    what: 'an inner root is renamed before the outer one that is added has seen it',
-    scenario: scenario({ nesting: 'outer added' }, [{ type: 'rename', path: '/t/b', other: '/t/n' }]),
-  },
-  {
     what: 'a file renamed, then written: the write is told where an overflow has swallowed it',
     scenario: scenario({ queue: 2 }, [
       { type: 'rename', path: '/t/a/f', other: '/t/n' },
@@ -275,20 +251,6 @@ export const FOUND: readonly Found[] = [
     ),
   },
   {
-    what: 'what was still to be listed of a root that is lost is not told before it is restored',
-    scenario: scenario(
-      { nesting: 'outer removed', isAtomic: false },
-      [
-        { type: 'exchange', path: '/t/b', other: '/out' },
-        { type: 'rename', path: '/t', other: '/r' },
-        { type: 'rename', path: '/r', other: '/t' },
-        { type: 'create', path: '/t/b/f' },
-        { type: 'create', path: '/t/b/m' },
-      ],
-      { 2: 1, 16: 1 },
-    ),
-  },
-  {
     what: 'a root that was not there when a recovery listed it is lost, and what was written before is told when it is restored',
     scenario: scenario(
       { lost: 3, msPerStep: 5, isAtomic: false },
@@ -329,18 +291,6 @@ export const FOUND: readonly Found[] = [
         { type: 'rename', path: '/t/b/p', other: '/t/b/m' },
       ],
       { 1: 5, 4: 1, 8: 2, 22: 1 },
-    ),
-  },
-  {
-    what: 'a root that was a directory is not restored by itself where the one above it has a file still',
-    scenario: scenario(
-      { source: 'poll', nesting: 'outer added', isAtomic: false },
-      [
-        { type: 'append', path: '/t/a/f' },
-        { type: 'exchange', path: '/t/a/f', other: '/t/b' },
-        { type: 'exchange', path: '/t/b', other: '/t/a' },
-      ],
-      { 9: 1 },
     ),
   },
   {

@@ -1,6 +1,6 @@
 import { type Found, scenario } from './found_scenario.ts'
 
-/** With followed links to files, and roots that are added round them. */
+/** With followed links to files. */
 export const FOUND_FILE_LINKS: readonly Found[] = [
   {
     what: 'what replaces the file at the end of a link, behind an event of that file and while it is looked at, is told',
@@ -74,69 +74,6 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
         { type: 'exchange', path: '/t/b', other: '/out' },
       ],
       { 2: 1, 4: 1 },
-      'links to files',
-    ),
-  },
-  {
-    what: 'a rename over what a listing has shown is told with what was written before that',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added' },
-      [
-        { type: 'rename', path: '/t/b/g', other: '/t/a/g' },
-        { type: 'write', path: '/t/a/g' },
-      ],
-      {},
-      'links to files',
-    ),
-  },
-  {
-    what: 'a link that has changed places with a file while it was listed has not left',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added' },
-      [
-        { type: 'exchange', path: '/t/k', other: '/t/b/g' },
-        { type: 'rename', path: '/t/b', other: '/t/n' },
-      ],
-      { 7: 2, 11: 2 },
-      'links',
-    ),
-  },
-  {
-    what: 'what is written to the file at the end of a link before that is looked at, in a root that is told as new, is told',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added' },
-      [
-        { type: 'mkdir', path: '/t/b/d/n' },
-        { type: 'create', path: '/t/n' },
-        { type: 'symlink', path: '/t/b/d/m', target: '/t/e' },
-        { type: 'write', path: '/t/b/g' },
-        { type: 'write', path: '/out/x' },
-      ],
-      { 4: 1, 25: 4, 51: 5 },
-      'links to files',
-    ),
-  },
-  {
-    what: 'a directory that has moved beneath a followed link, and whose root is another then, is told in both places',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added' },
-      [
-        { type: 'rename', path: '/t/b/d', other: '/t/a/m' },
-        { type: 'exchange', path: '/t/b', other: '/t/a' },
-      ],
-      {},
-      'links to files',
-    ),
-  },
-  {
-    what: 'an exchange that a listing has shown already, and what was written since: before the directory was watched for that',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added' },
-      [
-        { type: 'exchange', path: '/t/b/g', other: '/t/a/f' },
-        { type: 'write', path: '/t/a/f' },
-      ],
-      {},
       'links to files',
     ),
   },

@@ -185,30 +185,6 @@ export const FOUND_LINKS: readonly Found[] = [
     ),
   },
   {
-    what: 'what has left by two paths, of which one has had its place taken, is not given up at the other without a look',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added' },
-      [{ type: 'exchange', path: '/t/k', other: '/t/b/d/h' }],
-      { 18: 5 },
-      'links',
-    ),
-  },
-  {
-    what: 'likewise what a link leads to, with a root that is added meanwhile',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added', isAtomic: false },
-      [
-        { type: 'rename', path: '/t/k', other: '/t/a/g' },
-        { type: 'remove', path: '/t/a/f' },
-        { type: 'rename', path: '/t/b', other: '/t/n' },
-        { type: 'rename', path: '/t/n', other: '/t/b' },
-        { type: 'remove', path: '/t/b' },
-      ],
-      { 20: 2, 39: 1 },
-      'links',
-    ),
-  },
-  {
     what: 'a followed link that changes places with a file in the directory to which it leads is a link',
     scenario: scenario(
       { followSymlinks: true, isAtomic: false },
@@ -251,28 +227,6 @@ export const FOUND_LINKS: readonly Found[] = [
         { type: 'rename', path: '/t/a/d', other: '/t/b/d/d' },
       ],
       { 5: 2 },
-      'links',
-    ),
-  },
-  {
-    what: 'what was told of a root that is a link when a root above it is added is gone',
-    scenario: scenario(
-      { nesting: 'outer added' },
-      [{ type: 'exchange', path: '/t/b', other: '/t/l' }],
-      {},
-      'links',
-    ),
-  },
-  {
-    what: 'a name that is looked at in a root that is another by now says nothing of that root',
-    scenario: scenario(
-      { followSymlinks: true, nesting: 'outer added', isAtomic: false },
-      [
-        { type: 'rename', path: '/t/k', other: '/t/b/g' },
-        { type: 'write', path: '/t/n' },
-        { type: 'exchange', path: '/t/a', other: '/t/b' },
-      ],
-      { 8: 1, 20: 1 },
       'links',
     ),
   },

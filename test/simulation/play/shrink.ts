@@ -2,6 +2,8 @@ import { play } from './player.ts'
 import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
 const MOST_PLAYS = 600
+// With another of these it might be another fault, or none of the watcher's.
+const KEPT: ReadonlyArray<keyof Settings> = ['source', 'followSymlinks']
 
 /** In what way something is wrong: without the names. */
 export function wayOf(wrong: string): string {
@@ -22,9 +24,8 @@ export function shrink(failing: Scenario): Scenario {
     before = best
     for (let i = best.operations.length - 1; i >= 0; i--)
       attempt({ ...best, operations: best.operations.toSpliced(i, 1) })
-    // Of another source it might be another fault.
     for (const name of Object.keys(ORDINARY) as Array<keyof Settings>)
-      if (name !== 'source' && best.settings[name] !== ORDINARY[name])
+      if (!KEPT.includes(name) && best.settings[name] !== ORDINARY[name])
         attempt({ ...best, settings: { ...best.settings, [name]: ORDINARY[name] } })
     shrinkChoices(() => best, attempt)
   }

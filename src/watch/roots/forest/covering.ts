@@ -1,4 +1,5 @@
-import { dirname, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
+import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { Kind } from '../../report/change.ts'
 import type { Rules } from '../../rules.ts'
 import { Directory } from '../../tree/directory.ts'
@@ -31,11 +32,17 @@ export function leadsOverNoLink(root: Root, path: string, realPath: string): boo
   return relative(root.realPath, realPath) === relative(root.path, path)
 }
 
-/** Whether what a root has told of itself is not at its path any more, as another root has found it there. */
-export function hasGone(root: Root, coverer: Root, covering: Covering): boolean {
-  // When it was found, it may have been behind that very link.
-  if (covering === 'link') return leadsOverNoLink(coverer, root.path, root.realPath)
-  return covering === 'nothing' || covering === 'file'
+/**
+ * Whether what a root has told of itself is not at its path any more, as another root has found it there.
+ *
+ * @param followsLinks whether the other root would tell of what is behind a symlink
+ */
+export function hasGone(root: Root, coverer: Root, covering: Covering, followsLinks: boolean): boolean {
+  if (covering !== 'link') return covering === 'nothing' || covering === 'file'
+  if (leadsOverNoLink(coverer, root.path, root.realPath)) return true
+  // When it was found, it may have been behind that very link. One that is followed, and is none to a directory, leads to none any more: but for a circle.
+  const place = join(coverer.realPath, relative(coverer.path, root.path))
+  return followsLinks && !isWithin(place, root.realPath)
 }
 
 /** Which root tells of a path. It reads what the trees believe, and changes nothing. */

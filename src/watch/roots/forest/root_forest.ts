@@ -241,10 +241,10 @@ export class RootForest {
   }
 
   #takeIn(root: Root, coverer: Root, covering: Covering): void {
-    const { tree, pending } = this.#parts
+    const { tree, rules, pending } = this.#parts
     const { top } = root
     // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
-    if (hasGone(root, coverer, covering)) this.#forsake(root)
+    if (hasGone(root, coverer, covering, rules.followsLinks)) this.#forsake(root)
     if (!(covering instanceof Directory) || top === undefined) return
     const { ino } = covering
     graft(tree, root, covering)

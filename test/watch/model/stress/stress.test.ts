@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { isBuilt } from '../../child.ts'
 import { type Done, Session } from '../session.ts'
 import { ORDINARY, type Settings } from '../settings.ts'
-import { observe } from '../watching/observer.ts'
+import { host } from '../watching/host.mjs'
+import { type Observe, observe } from '../watching/observer.ts'
 import { namesOf } from '../world/plant.ts'
 import { snapshot } from '../world/snapshot.ts'
 import { makeWorld } from '../world/world.ts'
@@ -20,6 +22,12 @@ const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
 const BETWEEN_STOPS_MS = Math.min(10_000, (minutes * 60_000) / 3)
 const LONGEST_SYNC_MS = 2000
 const NS_PER_MS = 1e6
+
+/** Watchers of what was built, as its users run it: what a test runner makes of the sources takes longer, and this is timed. */
+async function observeBuilt(): Promise<Observe> {
+  const { built } = await import('../watching/built.mjs')
+  return (watched, tell) => host(built, watched, tell)
+}
 
 /** Nobody says what was written: the times of the files do. */
 function doneIn(tree: string, settings: Settings): Done {
@@ -40,7 +48,7 @@ test.skipIf(!hasStressNg)(
     // Some of its names are no UTF-8.
     const settings: Settings = { ...ORDINARY, shape: 'large', encoding: 'buffer', ...given }
     await using world = await makeWorld(settings)
-    await using session = new Session(world, settings, observe)
+    await using session = new Session(world, settings, isBuilt ? await observeBuilt() : observe)
     await session.start(false)
     await using stress = new StressNg(world.tree)
     const end = Date.now() + minutes * 60_000

@@ -1,15 +1,9 @@
 // A watcher in a worker or in a process of its own: is told what to watch, then 'sync' or 'close', and answers each with what was told of in
 // between. It takes what was built, as Node does not read TypeScript everywhere.
 import { parentPort } from 'node:worker_threads'
-import { Inotify } from '../../../../dist/index.js'
-import { linux } from '../../../../dist/watch/linux.js'
-import { Watcher } from '../../../../dist/watch/watcher.js'
+import { built } from './built.mjs'
 import { asText, host } from './host.mjs'
 
-// Of the same types, built.
-const library = /** @type {import('./host.mjs').Library} */ (
-  /** @type {unknown} */ ({ Watcher, linux, Inotify })
-)
 const port = parentPort
 const say = (/** @type {object} */ message) =>
   void (port ? port.postMessage(message) : process.send?.(message))
@@ -24,7 +18,7 @@ async function answer(request) {
   if (request === 'sync') await observer?.sync()
   else if (request === 'close') await observer?.close()
   else {
-    observer = host(library, request, (changes, at) => say({ changes: changes.map(asText), at }))
+    observer = host(built, request, (changes, at) => say({ changes: changes.map(asText), at }))
     await observer.ready
   }
 }

@@ -1,0 +1,179 @@
+import { type Found, scenario } from './found_scenario.ts'
+
+/** With a root in another. */
+export const FOUND_NESTED_ROOTS: readonly Found[] = [
+  {
+    what: 'nested roots tell a change once',
+    scenario: scenario({ nesting: 'outer first' }, [{ type: 'create', path: '/t/b/n' }]),
+  },
+  {
+    what: 'nested roots tell a rename from the one into the other as a rename',
+    scenario: scenario({ nesting: 'outer first' }, [{ type: 'rename', path: '/t/a/f', other: '/t/b/n' }]),
+  },
+  {
+    what: 'an inner root is exchanged with what lies outside while the outer one is added',
+    scenario: scenario({ nesting: 'outer added' }, [{ type: 'exchange', path: '/t/b', other: '/out' }]),
+  },
+  {
+    what: 'an outer root is removed while the inner one has been exchanged: what was in doubt is told of neither',
+    scenario: scenario(
+      { nesting: 'outer removed', isAtomic: false },
+      [{ type: 'exchange', path: '/t/b', other: '/out' }],
+      { 3: 1 },
+    ),
+  },
+  {
+    what: 'an inner root is renamed before the outer one that is added has seen it',
+    scenario: scenario({ nesting: 'outer added' }, [{ type: 'rename', path: '/t/b', other: '/t/n' }]),
+  },
+  {
+    what: 'what was still to be listed of a root that is lost is not told before it is restored',
+    scenario: scenario(
+      { nesting: 'outer removed', isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/b', other: '/out' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+        { type: 'create', path: '/t/b/f' },
+        { type: 'create', path: '/t/b/m' },
+      ],
+      { 2: 1, 16: 1 },
+    ),
+  },
+  {
+    what: 'a root that was a directory is not restored by itself where the one above it has a file still',
+    scenario: scenario(
+      { source: 'poll', nesting: 'outer added', isAtomic: false },
+      [
+        { type: 'append', path: '/t/a/f' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+      ],
+      { 9: 1 },
+    ),
+  },
+  {
+    what: 'what has left by two paths, of which one has had its place taken, is not given up at the other without a look',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [{ type: 'exchange', path: '/t/k', other: '/t/b/d/h' }],
+      { 18: 5 },
+      'links',
+    ),
+  },
+  {
+    what: 'likewise what a link leads to, with a root that is added meanwhile',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added', isAtomic: false },
+      [
+        { type: 'rename', path: '/t/k', other: '/t/a/g' },
+        { type: 'remove', path: '/t/a/f' },
+        { type: 'rename', path: '/t/b', other: '/t/n' },
+        { type: 'rename', path: '/t/n', other: '/t/b' },
+        { type: 'remove', path: '/t/b' },
+      ],
+      { 20: 2, 39: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'what was told of a root that is a link when a root above it is added is gone',
+    scenario: scenario(
+      { nesting: 'outer added' },
+      [{ type: 'exchange', path: '/t/b', other: '/t/l' }],
+      {},
+      'links',
+    ),
+  },
+  {
+    what: 'a name that is looked at in a root that is another by now says nothing of that root',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added', isAtomic: false },
+      [
+        { type: 'rename', path: '/t/k', other: '/t/b/g' },
+        { type: 'write', path: '/t/n' },
+        { type: 'exchange', path: '/t/a', other: '/t/b' },
+      ],
+      { 8: 1, 20: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'a rename over what a listing has shown is told with what was written before that',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/t/b/g', other: '/t/a/g' },
+        { type: 'write', path: '/t/a/g' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'a link that has changed places with a file while it was listed has not left',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'exchange', path: '/t/k', other: '/t/b/g' },
+        { type: 'rename', path: '/t/b', other: '/t/n' },
+      ],
+      { 7: 2, 11: 2 },
+      'links',
+    ),
+  },
+  {
+    what: 'what is written to the file at the end of a link before that is looked at, in a root that is told as new, is told',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'mkdir', path: '/t/b/d/n' },
+        { type: 'create', path: '/t/n' },
+        { type: 'symlink', path: '/t/b/d/m', target: '/t/e' },
+        { type: 'write', path: '/t/b/g' },
+        { type: 'write', path: '/out/x' },
+      ],
+      { 4: 1, 25: 4, 51: 5 },
+      'links to files',
+    ),
+  },
+  {
+    what: 'a directory that has moved beneath a followed link, and whose root is another then, is told in both places',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/t/b/d', other: '/t/a/m' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'an exchange that a listing has shown already, and what was written since: before the directory was watched for that',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'exchange', path: '/t/b/g', other: '/t/a/f' },
+        { type: 'write', path: '/t/a/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'what a root has told behind a link that the other follows, and that leads nowhere by the time that the other comes to it, is gone',
+    scenario: scenario(
+      { lost: 3, followSymlinks: true, nesting: 'outer added', isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'symlink', path: '/t/l/m', target: '/t' },
+        { type: 'rename', path: '/t/b', other: '/t/n' },
+        { type: 'swap', path: '/t/b', target: '/out/o' },
+        { type: 'rename', path: '/out/o', other: '/t/l/f' },
+      ],
+      { 2: 1, 6: 1, 13: 1, 24: 1 },
+      'links',
+    ),
+  },
+]
