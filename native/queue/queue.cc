@@ -46,8 +46,9 @@ Queue::Queue(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Queue>(info) {
 
 int Queue::FdOf(const Napi::Value& value) {
   if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kQueueTag)) return -EINVAL;
-  Stream* stream = Unwrap(value.As<Napi::Object>())->stream_;
-  return stream != nullptr ? stream->fd() : -EBADF;
+  // None while a worker is being terminated: from whichever moment on, each of these calls fails.
+  Queue* queue = Unwrap(value.As<Napi::Object>());
+  return queue != nullptr && queue->stream_ != nullptr ? queue->stream_->fd() : -EBADF;
 }
 
 Napi::Value Queue::Open(const Napi::CallbackInfo& info) {

@@ -42,8 +42,9 @@ test('the timer finds a swap by itself', async () => {
   const { source, target, start } = fixture()
   await atomicWrite(source, { a: 'old' })
   const mirror = await start({ interval: 10 })
+  const updated = once(mirror, 'update')
   await atomicWrite(source, { a: 'new' })
-  await once(mirror, 'update')
+  await updated
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('new')
 })
 
