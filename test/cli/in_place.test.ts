@@ -179,7 +179,10 @@ describe.skipIf(!mayUnshare)('mirror --in-place (needs unshare -rm)', () => {
     })
     const { code, stdout, stderr } = await run.ended()
     expect([code, stdout]).toEqual([0, '$HOME|; exit 3|--json||--|'])
-    expect(stderr).toBe('{"event":"state","state":"mirroring"}\n')
+    // On a machine that does something else as well, a warning may say that a look took long.
+    expect(stderr.split('\n').filter((line) => line.startsWith('{'))).toEqual([
+      '{"event":"state","state":"mirroring"}',
+    ])
   })
 
   test('the pipes that the command shares with inotify-bridge are as it expects them: writes wait', async () => {
