@@ -8,9 +8,14 @@ import type { EventBatch } from '../../inotify/batch.ts'
  */
 export function keyOf(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString()
-  let key = ''
-  for (const byte of bytes) key += String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)
-  return key
+  // At once: a string put together from 255 is slow to find in a table.
+  const units = Buffer.allocUnsafe(2 * bytes.length)
+  let length = 0
+  for (const byte of bytes) {
+    units[length++] = byte
+    units[length++] = byte < 0x80 ? 0 : LONE_SURROGATES
+  }
+  return units.toString('utf16le')
 }
 
 /** {@link keyOf} of the name of an event. */
@@ -28,13 +33,14 @@ export function keysOf(path: Buffer): string {
 
 /** The exact bytes of the name, or the text that stands for them. */
 export function nameOf(key: string): string | Buffer {
-  // charCode & 0xff, which is what latin1 keeps.
   return LONE_SURROGATE.test(key) ? Buffer.from(key, 'latin1') : key
 }
 
 /** The exact bytes of a path whose components are keys, or the text that stands for them. */
 export function pathOf(keys: string): string | Buffer {
   if (!LONE_SURROGATE.test(keys)) return keys
+  // charCode & 0xff, which is what latin1 keeps, is each byte.
+  if (!NO_BYTE.test(keys)) return Buffer.from(keys, 'latin1')
   // No character takes more bytes in UTF-8.
   const bytes = Buffer.allocUnsafe(MOST_BYTES * keys.length)
   let length = 0
@@ -50,5 +56,9 @@ export function textOf(keys: string): string {
   return LONE_SURROGATE.test(keys) ? pathOf(keys).toString() : keys
 }
 
+// The upper byte of U+DC80 to U+DCFF.
+const LONE_SURROGATES = 0xdc
 const LONE_SURROGATE = /\p{Surrogate}/u
+// By code units: half of a character beyond U+FFFF is none.
+const NO_BYTE = /[^\0-\x7f\udc80-\udcff]/
 const MOST_BYTES = 3

@@ -18,6 +18,16 @@ test('names that are no UTF-8 keep their bytes, and no two have one key', () => 
   }
 })
 
+// Half of the last is a code unit that stands for a byte where it is alone.
+test.each(['/', '/plain/', '/größe/', '/\u{1f480}/'])(
+  'below %j a path keeps the bytes of a name that is no UTF-8',
+  (directory) => {
+    const path = Buffer.concat([Buffer.from(directory), Buffer.from([0x61, 0x80, 0xff])])
+    expect(pathOf(keysOf(path))).toEqual(path)
+    expect(textOf(keysOf(path))).toBe(path.toString())
+  },
+)
+
 test('a path has a key for each of its components', () => {
   const path = Buffer.concat([Buffer.from('/é/'), Buffer.from([0xc3, 0x2f, 0xff]), Buffer.from('/a')])
   expect(keysOf(path)).toBe('/é/\udcc3/\udcff/a')
