@@ -13,7 +13,7 @@ export function keyOf(bytes: Buffer): string {
   let length = 0
   for (const byte of bytes) {
     units[length++] = byte
-    units[length++] = byte < 0x80 ? 0 : LONE_SURROGATES
+    units[length++] = byte < 0x80 ? 0 : UPPER_BYTE
   }
   return units.toString('utf16le')
 }
@@ -31,12 +31,7 @@ export function keysOf(path: Buffer): string {
   return names.map((name) => keyOf(Buffer.from(name, 'latin1'))).join('/')
 }
 
-/** The exact bytes of the name, or the text that stands for them. */
-export function nameOf(key: string): string | Buffer {
-  return LONE_SURROGATE.test(key) ? Buffer.from(key, 'latin1') : key
-}
-
-/** The exact bytes of a path whose components are keys, or the text that stands for them. */
+/** The exact bytes of a name, or of a path, whose components are keys, or the text that stands for them. */
 export function pathOf(keys: string): string | Buffer {
   if (!LONE_SURROGATE.test(keys)) return keys
   // charCode & 0xff, which is what latin1 keeps, is each byte.
@@ -57,7 +52,7 @@ export function textOf(keys: string): string {
 }
 
 // The upper byte of U+DC80 to U+DCFF.
-const LONE_SURROGATES = 0xdc
+const UPPER_BYTE = 0xdc
 const LONE_SURROGATE = /\p{Surrogate}/u
 // By code units: half of a character beyond U+FFFF is none.
 const NO_BYTE = /[^\0-\x7f\udc80-\udcff]/

@@ -1,5 +1,5 @@
 import type { Kind } from '../report/change.ts'
-import { keyOf, nameOf } from '../report/name_key.ts'
+import { keyOf, pathOf } from '../report/name_key.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 
 // An entry, as native/record/record.h packs it: kind, bytes of the inode number, bytes of the name, flags; the inode number without leading
@@ -132,7 +132,7 @@ function write(block: Buffer, start: number, name: string, { kind, ino, stat }: 
     at += STAT_BYTES
     if (stat.content !== undefined) at += block.write(stat.content, at, 'latin1')
   }
-  const text = isAscii ? name : nameOf(name)
+  const text = isAscii ? name : pathOf(name)
   const nameBytes = typeof text === 'string' ? block.write(text, at) : text.copy(block, at)
   block[start] = KINDS.indexOf(kind)
   block[start + 1] = inoBytes

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { keyOf, keysOf, nameOf, pathOf, textOf } from '../../../src/watch/report/name_key.ts'
+import { keyOf, keysOf, pathOf, textOf } from '../../../src/watch/report/name_key.ts'
 
 test.each(['plain', 'größe', '\u{1f600}', 'a\nb', '\ufffd'])('%j is its own key', (text) => {
   expect(keyOf(Buffer.from(text))).toBe(text)
-  expect(nameOf(text)).toBe(text)
+  expect(pathOf(text)).toBe(text)
   expect(textOf(text)).toBe(text)
 })
 
@@ -13,7 +13,7 @@ test('names that are no UTF-8 keep their bytes, and no two have one key', () => 
   )
   expect(new Set(names.map(keyOf)).size).toBe(names.length)
   for (const name of names) {
-    expect(nameOf(keyOf(name))).toEqual(name)
+    expect(pathOf(keyOf(name))).toEqual(name)
     expect(textOf(keyOf(name))).toBe(name.toString())
   }
 })

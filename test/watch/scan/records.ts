@@ -1,5 +1,5 @@
 import type { Kind } from '../../../src/index.ts'
-import { nameOf } from '../../../src/watch/report/name_key.ts'
+import { pathOf } from '../../../src/watch/report/name_key.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { pack } from '../../../src/watch/scan/packed_entries.ts'
 
@@ -42,7 +42,7 @@ function recordOf(spec: RecordSpec): Buffer {
   const entries = [...(spec.entries ?? [])]
   const files = entries.filter(([, { kind }]) => kind !== 'directory')
   const subdirectories = entries.filter(([, { kind }]) => kind === 'directory')
-  const name = Buffer.from(nameOf(spec.name))
+  const name = Buffer.from(pathOf(spec.name))
   const isAscii = name.every((byte) => byte < 0x80)
   const blobs = [pack(files), pack(subdirectories)].map((packed) => Buffer.from(packed, 'latin1'))
   const body = Buffer.concat([name, ...blobs])
