@@ -123,10 +123,11 @@ export class Engine implements InotifyListener {
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
     const { events, rootMonitor, links, rootWays, reporter } = this.#rooms
     await this.#queue.run(async () => {
+      const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
+      rootMonitor.makeWay(concerned)
       await this.#tell(await events.handle(batch, start, end))
       await rootMonitor.takeFileEvents(batch, start, end)
       await links.take(batch, start, end)
-      const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
       if (concerned.size > 0) await rootMonitor.checkIdentity(concerned.keys())
     })
     await reporter.room()

@@ -1,5 +1,6 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
+import { IN_CREATE, IN_ISDIR, IN_MOVED_TO } from '../../inotify/constants.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -11,11 +12,13 @@ import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
+import { leadsOverNoLink } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
+import type { Hint } from './path_watches.ts'
 import { aboutRoot, type Root } from './root.ts'
 
 export interface RootMonitorParts {
-  system: Pick<WatchSystem, 'clock'>
+  system: Pick<WatchSystem, 'clock' | 'realpath'>
   tree: Tree
   translator: Translator
   pending: Pending
@@ -102,6 +105,34 @@ export class RootMonitor {
     reporter.report([aboutRoot('lost', root, 'rescan')])
     // No watch was left, and all had been looked through: or each try would find it again. What ends for another reason may not have seen all.
     if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
+  }
+
+  /**
+   * Events are about to be told. Where one speaks of a directory that comes to be where a root has a symlink that it does not follow, that root tells
+   * all that is in it, as new: so first what another has told of what was behind the link is told to be gone.
+   */
+  makeWay(hints: ReadonlyMap<Root, Hint>): void {
+    if (hints.size === 0) return
+    for (const { root } of this.#parts.forest.behindLinks()) {
+      const { all } = hints.get(root) ?? { all: 0 }
+      if (all & IN_ISDIR && all & (IN_CREATE | IN_MOVED_TO)) this.#forsake(root)
+    }
+  }
+
+  /** Likewise before what a poll or a rescan has found. */
+  async makeWayForFound(): Promise<void> {
+    const { system, forest } = this.#parts
+    for (const { root, coverer } of forest.behindLinks()) {
+      const realPath = await system.realpath(root.path).catch(() => undefined)
+      if (realPath !== undefined && leadsOverNoLink(coverer, root.path, realPath)) this.#forsake(root)
+    }
+  }
+
+  #forsake(root: Root): void {
+    const { translator, pending, reporter, forest, tree } = this.#parts
+    reporter.report(translator.giveUp())
+    pending.rechecks.forget((directory) => tree.topOf(directory) === root.top)
+    forest.forsake(root)
   }
 
   /**

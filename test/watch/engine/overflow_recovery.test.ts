@@ -46,6 +46,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     followUp: { list: async () => {} },
     rootMonitor: {
       checkIdentity: async () => undefined,
+      makeWayForFound: async () => {},
       lookAtFiles: async () => {},
       reattach: async () => {},
     },
@@ -144,7 +145,12 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   const roots = [shortage()]
   const checkIdentity = async () => roots.shift()
   const first = overflown([], {
-    rootMonitor: { checkIdentity, lookAtFiles: async () => {}, reattach: async () => {} },
+    rootMonitor: {
+      checkIdentity,
+      makeWayForFound: async () => {},
+      lookAtFiles: async () => {},
+      reattach: async () => {},
+    },
   })
   await done(first.overflowRecovery.recover())
   expect(first.tries).toHaveLength(1)

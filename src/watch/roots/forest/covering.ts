@@ -27,9 +27,14 @@ export function isElsewhere(covering: Covering): boolean {
   return covering === 'elsewhere' || covering === 'link'
 }
 
+/** Where a path below a root leads if no symlink is between the two. */
+function placeBelow(root: Root, path: string): string {
+  return join(root.realPath, relative(root.path, path))
+}
+
 /** Whether there is no symlink between a root and what a path below it leads to. */
 export function leadsOverNoLink(root: Root, path: string, realPath: string): boolean {
-  return relative(root.realPath, realPath) === relative(root.path, path)
+  return placeBelow(root, path) === realPath
 }
 
 /**
@@ -41,8 +46,7 @@ export function hasGone(root: Root, coverer: Root, covering: Covering, followsLi
   if (covering !== 'link') return covering === 'nothing' || covering === 'file'
   if (leadsOverNoLink(coverer, root.path, root.realPath)) return true
   // When it was found, it may have been behind that very link. One that is followed, and is none to a directory, leads to none any more: but for a circle.
-  const place = join(coverer.realPath, relative(coverer.path, root.path))
-  return followsLinks && !isWithin(place, root.realPath)
+  return followsLinks && !isWithin(placeBelow(coverer, root.path), root.realPath)
 }
 
 /** Which root tells of a path. It reads what the trees believe, and changes nothing. */

@@ -113,6 +113,8 @@ export class RootForest {
     if (covered === undefined) return false
     const { coverer, covering } = covered
     const { top } = root
+    // What is where a directory was told the other root has not told yet, or has found to be none: so it is gone.
+    if (!(covering instanceof Directory)) this.#tellGone(root)
     this.absorb(root, coverer)
     const isThere = coverer.isPresent && covering instanceof Directory
     root.top = isThere ? covering : top
@@ -155,6 +157,25 @@ export class RootForest {
     for (const each of rules.recursive ? coverings.below(root) : []) {
       if (!each.isPresent && each.coverer === undefined) this.#forsake(each)
     }
+  }
+
+  /** Those that have told what is behind a symlink which another root tells of, and does not follow: see {@link Coverings}. */
+  behindLinks(): Array<{ root: Root; coverer: Root }> {
+    const { coverings, tree } = this.#parts
+    return this.#nested.flatMap((root) => {
+      const { top, isPresent } = root
+      if (top === undefined || this.#byTop.get(top) !== root) return []
+      if (!isPresent && tree.entriesOf(top).size === 0) return []
+      const coverer = coverings.covererOf(root.path)
+      return coverer && coverings.of(root, coverer) === 'link' ? [{ root, coverer }] : []
+    })
+  }
+
+  /** All that a root has told of itself is told to be gone, and what comes is told as new. */
+  forsake(root: Root): void {
+    this.#forsake(root)
+    this.#released.push(root)
+    this.#outdate()
   }
 
   /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
@@ -224,12 +245,14 @@ export class RootForest {
     this.#outdate()
   }
 
-  /** All that a root has told of itself is told to be gone. */
+  #tellGone({ top }: Root): void {
+    if (top !== undefined && this.#byTop.has(top)) this.#parts.reporter.report(asGone(this.#parts.tree, top))
+  }
+
   #forsake(root: Root): void {
-    const { tree, reporter } = this.#parts
     const { top } = root
     if (top === undefined) return
-    reporter.report(asGone(tree, top))
+    this.#tellGone(root)
     this.lose(root, 'rescan')
     this.drop(root)
     this.#plantAnew(root, top.mount)

@@ -224,6 +224,7 @@ describe.each(BACKENDS)('%s', (backend) => {
       expect((await told()).toSorted()).toEqual([
         'create directory a/b',
         'create file a/b/own',
+        'delete file a/b/new',
         'delete symlink a/b',
         'lost a/b',
         'restored a/b',
