@@ -114,9 +114,10 @@ function open(what) {
 /** @param {bigint} number */
 function listing(number) {
   const path = `/proc/self/fd/${nodeOf(number).fd}`
-  return fs.readdirSync(path).map((name) => {
-    const stat = fs.lstatSync(`${path}/${name}`, { bigint: true })
-    return { name, type: Number(stat.mode >> 12n), ino: stat.ino }
+  return fs.readdirSync(path).flatMap((name) => {
+    // No server fails to list a directory because a name went meanwhile.
+    const stat = fs.lstatSync(`${path}/${name}`, { bigint: true, throwIfNoEntry: false })
+    return stat === undefined ? [] : [{ name, type: Number(stat.mode >> 12n), ino: stat.ino }]
   })
 }
 

@@ -17,6 +17,8 @@ const chain = (...args: string[]) => void execFileSync(compile('chain'), args, {
 const [SHORT, LONG] = [200, 1600]
 // Eight times as much, and twice that for what each costs besides. What is quadratic takes 64 times as much.
 const MOST_TIMES = 16
+// Beside others a processor does less in the same time. What is quadratic costs too much each time.
+const MOST_RUNS = 3
 // Below so many ms it is the machine that is measured.
 const LEAST = 50
 
@@ -113,7 +115,9 @@ test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))(
     // Compiled only then.
     await costOf(scenario, SHORT)
     const short = Math.max(LEAST, await costOf(scenario, SHORT))
-    const long = await costOf(scenario, LONG)
+    let long = Number.POSITIVE_INFINITY
+    for (let run = 0; run < MOST_RUNS && long / short >= MOST_TIMES; run++)
+      long = Math.min(long, await costOf(scenario, LONG))
     const figures = `${Math.round(long)} ms for ${LONG} levels, ${Math.round(short)} ms for ${SHORT}`
     expect(long / short, figures).toBeLessThan(MOST_TIMES)
   },

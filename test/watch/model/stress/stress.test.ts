@@ -49,7 +49,11 @@ test.skipIf(!hasStressNg)(
     // Some of its names are no UTF-8.
     const settings: Settings = { ...ORDINARY, shape: 'large', encoding: 'buffer', ...given }
     await using world = await makeWorld(settings)
-    await using session = new Session(world, settings, isBuilt ? await observeBuilt() : observe)
+    await using session = new Session(
+      world,
+      settings,
+      isBuilt && settings.host === 'here' ? await observeBuilt() : observe,
+    )
     await session.start(false)
     await using stress = new StressNg(world.tree)
     const end = Date.now() + minutes * 60_000
