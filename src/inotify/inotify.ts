@@ -117,7 +117,7 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   /**
    * inotify_add_watch(2). `path` is followed if it is a symlink, unless IN_DONT_FOLLOW is set; a Buffer gives the exact bytes.
    * Adding an inode that is watched already, by whatever name, returns the same wd and replaces its mask (see IN_MASK_ADD,
-   * IN_MASK_CREATE).
+   * IN_MASK_CREATE). While it is replaced, if only by the same, the kernel makes no event of what happens there; with IN_MASK_ADD it does.
    *
    * @returns the wd that events carry
    * @throws {InotifyError} ENOENT, EACCES, ENOTDIR, EINVAL (a mask without events), EEXIST (IN_MASK_CREATE), ENAMETOOLONG,
