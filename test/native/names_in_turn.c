@@ -1,4 +1,5 @@
-// Makes and removes one file after another in a directory, each with a name of its own: names_in_turn DIR COUNT
+// Makes and removes one file after another in a directory, each with a name of its own:
+// names_in_turn DIR COUNT
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
