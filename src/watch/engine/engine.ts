@@ -123,11 +123,10 @@ export class Engine implements InotifyListener {
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
     const { events, rootMonitor, links, rootWays, reporter } = this.#rooms
     await this.#queue.run(async () => {
-      const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
-      rootMonitor.makeWay(concerned)
       await this.#tell(await events.handle(batch, start, end))
       await rootMonitor.takeFileEvents(batch, start, end)
       await links.take(batch, start, end)
+      const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
       if (concerned.size > 0) await rootMonitor.checkIdentity(concerned.keys())
     })
     await reporter.room()
@@ -182,6 +181,7 @@ export class Engine implements InotifyListener {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle } = this.#rooms
     links.takeMoves()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
+    forest.forsakeVacated()
     coveredRoots.review()
     for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
     tree.trim()

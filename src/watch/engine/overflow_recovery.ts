@@ -27,7 +27,7 @@ export interface OverflowRecoveryParts {
   pending: Pending
   rescan: Pick<Rescan, 'reconcile'>
   followUp: Pick<FollowUp, 'list'>
-  rootMonitor: Pick<RootMonitor, 'checkIdentity' | 'makeWayForFound' | 'lookAtFiles' | 'reattach'>
+  rootMonitor: Pick<RootMonitor, 'checkIdentity' | 'lookAtFiles' | 'reattach'>
   forest: Pick<RootForest, 'standing'>
   inotify: Pick<InotifySource, 'kernelWatches'>
   watches: Pick<WatchRelease, 'retire'>
@@ -95,7 +95,6 @@ export class OverflowRecovery {
     const startedAt = this.#parts.system.clock.now()
     for (const root of roots) root.outdate()
     pending.rechecks.clear()
-    await rootMonitor.makeWayForFound()
     const shortage = await rootMonitor.checkIdentity()
     if (shortage !== undefined) throw shortage
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)

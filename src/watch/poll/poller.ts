@@ -176,7 +176,6 @@ export class Poller {
     return await queue.run(async () => {
       events.stopRecording()
       confirm()
-      await rootMonitor.makeWayForFound()
       if (!begun.isValid(scope.directories().mounts)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)

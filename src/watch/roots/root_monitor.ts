@@ -1,6 +1,5 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
-import { IN_CREATE, IN_ISDIR, IN_MOVED_TO } from '../../inotify/constants.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -12,13 +11,11 @@ import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
-import { leadsOverNoLink } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
-import type { Hint } from './path_watches.ts'
 import { aboutRoot, type Root } from './root.ts'
 
 export interface RootMonitorParts {
-  system: Pick<WatchSystem, 'clock' | 'realpath'>
+  system: Pick<WatchSystem, 'clock'>
   tree: Tree
   translator: Translator
   pending: Pending
@@ -84,8 +81,10 @@ export class RootMonitor {
   /** The path is not what it was: says so, and watches what is there now, if something is. */
   async reattach(root: Root, source: Source): Promise<void> {
     const { system, attacher, reporter, forest } = this.#parts
+    forest.forsakeVacated()
     this.markLost(root, source)
     if (!forest.isStanding(root)) return
+    forest.forsakeCovered(root)
     const startedAt = system.clock.now()
     reporter.withhold()
     let failure: unknown
@@ -108,40 +107,13 @@ export class RootMonitor {
   }
 
   /**
-   * Events are about to be told. Where one speaks of a directory that comes to be where a root has a symlink that it does not follow, that root tells
-   * all that is in it, as new: so first what another has told of what was behind the link is told to be gone.
-   */
-  makeWay(hints: ReadonlyMap<Root, Hint>): void {
-    if (hints.size === 0) return
-    for (const { root } of this.#parts.forest.behindLinks()) {
-      const { all } = hints.get(root) ?? { all: 0 }
-      if (all & IN_ISDIR && all & (IN_CREATE | IN_MOVED_TO)) this.#forsake(root)
-    }
-  }
-
-  /** Likewise before what a poll or a rescan has found. */
-  async makeWayForFound(): Promise<void> {
-    const { system, forest } = this.#parts
-    for (const { root, coverer } of forest.behindLinks()) {
-      const realPath = await system.realpath(root.path).catch(() => undefined)
-      if (realPath !== undefined && leadsOverNoLink(coverer, root.path, realPath)) this.#forsake(root)
-    }
-  }
-
-  #forsake(root: Root): void {
-    const { translator, pending, reporter, forest, tree } = this.#parts
-    reporter.report(translator.giveUp())
-    pending.rechecks.forget((directory) => tree.topOf(directory) === root.top)
-    forest.forsake(root)
-  }
-
-  /**
    * Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known.
    *
    * @param only of these roots
    */
   async checkIdentity(only?: Iterable<Root>): Promise<unknown> {
     const { looker, forest } = this.#parts
+    forest.forsakeVacated()
     const asked = only === undefined ? forest.standing() : [...only].filter((root) => forest.isStanding(root))
     const roots = asked.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const tops = roots.map(({ top }) => top as Directory)

@@ -3,6 +3,7 @@ import type { Chunk } from '../scan/listing.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
+import { Tops } from './tops.ts'
 
 /** A symlink, or the directory that it leads to, that has another place now. */
 export interface MovedLink {
@@ -25,9 +26,9 @@ export class Tree {
   /** Those that have moved at the same time, until whoever follows them takes them from here. */
   readonly movedLinks: Array<readonly MovedLink[]> = []
   // Directories that have been dropped are still known to what was to look at them.
-  readonly #tops = new Set<Directory>()
-  // Those of roots that are lost.
-  readonly #lost = new Set<Directory>()
+  readonly #tops = new Tops()
+  /** Tops that have made way, until whoever looks after the roots takes them from here: see {@link TreeEditor}. */
+  readonly vacated = new Set<Directory>()
   #revision = 0
 
   constructor(cache = new EntryCache()) {
@@ -153,6 +154,21 @@ export class Tree {
     return top
   }
 
+  get hasSeveralTops(): boolean {
+    return this.#tops.size > 1
+  }
+
+  /** The tops of trees whose paths are this one or lie below it. */
+  topsAtOrBelow(path: string): readonly Directory[] {
+    return this.#tops.atOrBelow(path)
+  }
+
+  /** A tree is forgotten, as all that was told of it has been told to be gone. */
+  vacate(top: Directory): void {
+    this.drop(top)
+    this.vacated.add(top)
+  }
+
   /** Takes it out of its parent, with all below it: from now on it is a root. */
   cut(directory: Directory): void {
     const path = this.pathOf(directory)
@@ -179,9 +195,8 @@ export class Tree {
 
   /** Gives it a place, which must be free. */
   attach(directory: Directory, parent: Directory, name: string): void {
-    directory.name = name
     this.#tops.delete(directory)
-    this.#lost.delete(directory)
+    directory.name = name
     this.#revision++
     parent.adopt(directory)
     // It has come from beneath a symlink that is followed, or has gone there.
@@ -193,7 +208,6 @@ export class Tree {
   drop(directory: Directory): void {
     this.detach(directory)
     this.#tops.delete(directory)
-    this.#lost.delete(directory)
     for (const each of this.within(directory)) {
       this.clearWatch(each)
       this.#cache.forget(each)
@@ -230,14 +244,13 @@ export class Tree {
 
   /** What is believed below a root that is lost stays as it is until it is restored, to be compared then with what is there. */
   setLost(top: Directory, isLost: boolean): void {
-    if (isLost) this.#lost.add(top)
-    else this.#lost.delete(top)
+    this.#tops.setLost(top, isLost)
   }
 
   /** Whether it lies below a root, and not one that is lost: of that one nothing is to be found out and told. */
   isPresent(directory: Directory): boolean {
     const top = this.topOf(directory)
-    return this.#tops.has(top) && !this.#lost.has(top)
+    return this.#tops.has(top) && !this.#tops.isLost(top)
   }
 
   /** Absolute, as a key (see name_key.ts). */

@@ -60,12 +60,14 @@ export class TreeEditor {
 
   /** What is no directory, or none that is gone into. The name must be free. */
   create(directory: Directory, name: string, entry: Entry, mask = 0): void {
+    if (entry.kind === 'directory') this.#makeWay(directory, name)
     this.update(directory, name, entry)
     this.#tell('create', directory, name, entry, mask)
   }
 
   /** A directory that is still to be listed. The name must be free. */
   createDirectory(parent: Directory, name: string, ino: number, mount: WatchedMount, mask = 0): Directory {
+    this.#makeWay(parent, name)
     const created = this.#tree.add(parent, name, ino, mount)
     this.#tell('create', parent, name, created, mask)
     return created
@@ -73,11 +75,13 @@ export class TreeEditor {
 
   /** What has this name is known to be a directory, and is gone into from now on: it is still to be listed, and nothing is told. */
   goInto(parent: Directory, name: string, mount: WatchedMount): Directory {
+    this.#makeWay(parent, name)
     this.#tree.editableEntriesOf(parent).delete(name)
     return this.#tree.add(parent, name, 0, mount)
   }
 
   delete({ directory, name, entry }: Located, mask = 0): void {
+    if (entry.kind === 'directory') this.#makeWay(directory, name)
     this.#tell('delete', directory, name, entry, mask)
     this.#forget(directory, name, entry)
   }
@@ -98,6 +102,10 @@ export class TreeEditor {
    * @param as what it is from now on
    */
   rename(from: Located, directory: Directory, name: string, as: Entry, mask = 0): void {
+    if (as.kind === 'directory') {
+      this.#makeWay(from.directory, from.name)
+      this.#makeWay(directory, name)
+    }
     const known = this.#tree.entriesOf(directory).get(name)
     const [oldPath, path] = this.#isSilent
       ? ['', '']
@@ -114,6 +122,9 @@ export class TreeEditor {
 
   /** Two change places, each with all below it. `as`: what they are from now on. */
   exchange(one: Located, other: Located, as: readonly [Entry, Entry], mask = 0): void {
+    if (as.some(({ kind }) => kind === 'directory')) {
+      for (const each of [one, other]) this.#makeWay(each.directory, each.name)
+    }
     const path = this.pathOf(other.directory, other.name)
     const otherPath = this.pathOf(one.directory, one.name)
     this.#takeOut(one)
@@ -130,6 +141,9 @@ export class TreeEditor {
 
   /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
   rotate(circle: ReadonlyArray<Located & { as: Entry }>): void {
+    if (circle.some(({ as }) => as.kind === 'directory')) {
+      for (const { directory, name } of circle) this.#makeWay(directory, name)
+    }
     const paths = circle.map(({ directory, name }) => this.pathOf(directory, name))
     const placed = circle.map(({ as }, i): Located => {
       const { directory, name } = circle[(i + 1) % circle.length] as Located
@@ -140,6 +154,18 @@ export class TreeEditor {
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
     const kinds = circle.map(({ as }) => as.kind)
     for (const change of exchangesOf(paths, kinds, this.#source)) this.#add(change)
+  }
+
+  /**
+   * A directory is about to come to a path, or to leave it. What trees of other roots have told of names at or below the path is told to be gone first: the
+   * names of what comes would be taken, and what leaves would take along what is not in it.
+   */
+  #makeWay(directory: Directory, name: string): void {
+    if (this.#isSilent || !this.#tree.hasSeveralTops) return
+    for (const top of this.#tree.topsAtOrBelow(this.pathOf(directory, name))) {
+      for (const [each, entry] of this.#tree.entriesOf(top)) this.#tell('delete', top, each, entry, 0)
+      this.#tree.vacate(top)
+    }
   }
 
   #takeOut({ directory, name, entry }: Located): void {

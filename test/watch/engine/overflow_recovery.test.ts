@@ -46,7 +46,6 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     followUp: { list: async () => {} },
     rootMonitor: {
       checkIdentity: async () => undefined,
-      makeWayForFound: async () => {},
       lookAtFiles: async () => {},
       reattach: async () => {},
     },
@@ -147,7 +146,6 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   const first = overflown([], {
     rootMonitor: {
       checkIdentity,
-      makeWayForFound: async () => {},
       lookAtFiles: async () => {},
       reattach: async () => {},
     },

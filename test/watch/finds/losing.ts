@@ -1,12 +1,31 @@
 import { statSync } from 'node:fs'
 import { expect } from 'vitest'
-import { IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
+import { type EventBatch, IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import { JoinedBatch } from '../../../src/watch/events/joined_batch.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
 import { batchOf } from '../events/batches.ts'
+
+type Batches = (inotify: InotifyInstance) => AsyncGenerator<EventBatch>
+
+/** A system of which nobody reads what inotify tells but as `batches` has it. */
+function reading(batches: Batches): Pick<WatchSystem, 'openInotify'> {
+  const openInotify = (options: InotifyOptions): InotifyInstance => {
+    const inotify = linux.openInotify(options)
+    return {
+      add: (path, mask) => inotify.add(path, mask),
+      remove: (wd) => inotify.remove(wd),
+      close: () => inotify.close(),
+      [barrier]: () => inotify[barrier](),
+      [nativeQueue]: inotify[nativeQueue],
+      [Symbol.asyncIterator]: () => batches(inotify),
+    }
+  }
+  return { openInotify }
+}
 
 /**
  * A system whose inotify instance can be made to lose events, whatever the kernel's limit is and however quickly somebody reads: what comes
@@ -14,31 +33,30 @@ import { batchOf } from '../events/batches.ts'
  */
 export function losing(): { system: Pick<WatchSystem, 'openInotify'>; lose(): void } {
   let isLosing = false
-  const openInotify = (options: InotifyOptions): InotifyInstance => {
-    const inotify = linux.openInotify(options)
-    async function* batches() {
-      for await (const batch of inotify) {
-        if (isLosing) yield batchOf([[-1, IN_Q_OVERFLOW, '']])
-        isLosing = false
-        yield batch
-      }
+  const system = reading(async function* (inotify) {
+    for await (const batch of inotify) {
+      if (isLosing) yield batchOf([[-1, IN_Q_OVERFLOW, '']])
+      isLosing = false
+      yield batch
     }
-    return {
-      add: (path, mask) => inotify.add(path, mask),
-      remove: (wd) => inotify.remove(wd),
-      close: () => inotify.close(),
-      [barrier]: () => inotify[barrier](),
-      [nativeQueue]: inotify[nativeQueue],
-      [Symbol.asyncIterator]: batches,
-    }
-  }
+  })
   return {
-    system: { openInotify },
+    system,
     /** All that is done from here on until the loop turns is lost. */
     lose: () => {
       isLosing = true
     },
   }
+}
+
+/** A system in which each read ends behind one event. */
+export function readingOne(): Pick<WatchSystem, 'openInotify'> {
+  return reading(async function* (inotify) {
+    for await (const batch of inotify) {
+      for (let i = 0; i < batch.length; i++)
+        yield new JoinedBatch({ batch, start: i, end: i + 1 }, { batch, start: 0, end: 0 })
+    }
+  })
 }
 
 /** What was made just now could have been made after the last event that was told, for all that a rescan knows: and is told once more. */

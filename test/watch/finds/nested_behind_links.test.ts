@@ -1,11 +1,12 @@
 // A root that lies behind a symlink which another root tells of and does not follow. What the one tells of the link and what the other tells
 // behind it are to be applied to one table of paths, each change alone.
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { Change, Kind, WatchOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
 import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../support.ts'
+import { losing, readingOne } from './losing.ts'
 import { namesIn } from './names.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -54,80 +55,206 @@ class Table {
   }
 }
 
-type Act = (at: (path: string) => string) => void
+type At = (path: string) => string
+type Act = (at: At) => void
 
-const ACTS: Array<[title: string, acts: Act[]]> = [
-  [
-    'the link is renamed, and back',
-    [(at) => fs.renameSync(at('t/l'), at('t/m')), (at) => fs.renameSync(at('t/m'), at('t/l'))],
-  ],
-  [
-    'the link is removed, and made again',
-    [(at) => fs.unlinkSync(at('t/l')), (at) => fs.symlinkSync('../one', at('t/l'))],
-  ],
-  [
-    'the link is removed, and made to another directory',
-    [(at) => fs.unlinkSync(at('t/l')), (at) => fs.symlinkSync('../two', at('t/l'))],
-  ],
-  ['the link is exchanged with another', [(at) => renameWith(RENAME_EXCHANGE, at('t/l'), at('t/k'))]],
-  ['another is renamed over it', [(at) => fs.renameSync(at('t/k'), at('t/l'))]],
-  ['it is renamed over another', [(at) => fs.renameSync(at('t/l'), at('t/k'))]],
-  [
-    'a directory takes its place',
-    [
-      (at) => fs.unlinkSync(at('t/l')),
-      (at) => fs.mkdirSync(at('t/l')),
-      (at) => fs.writeFileSync(at('t/l/f'), 'another'),
-    ],
-  ],
-  [
-    'a directory is exchanged with it, and back',
-    [
-      (at) => renameWith(RENAME_EXCHANGE, at('t/l'), at('t/e')),
-      (at) => renameWith(RENAME_EXCHANGE, at('t/l'), at('t/e')),
-    ],
-  ],
-  [
-    'a file moves from behind it to beside it, and the link goes',
-    [(at) => fs.renameSync(at('t/l/f'), at('t/f')), (at) => fs.unlinkSync(at('t/l'))],
-  ],
-  [
-    'a file is made behind it',
-    [(at) => fs.writeFileSync(at('t/l/new'), ''), (at) => fs.unlinkSync(at('t/l'))],
-  ],
-]
-
-/** What both roots tell of: the link is told as a symlink, and what is behind it as well. */
-function toldIn(at: (path: string) => string): Array<[path: string, kind: Kind]> {
-  const names = namesIn(at('t'))
-  const isLink = names.some(([path, kind]) => path === at('t/l') && kind === 'symlink')
-  return (isLink ? [...names, ...namesIn(at('t/l'))] : names).toSorted()
+interface Session {
+  title: string
+  /** Of a tree `t` with what lies beside it. */
+  lay: Act
+  roots: string[]
+  acts: Act[]
+  options?: WatchOptions
 }
 
-describe.each(['inotify', 'poll'] as const)('%s', (backend) => {
-  describe.each(ACTS)('%s', (_, acts) => {
+/** Files with all that they lie in; directories where the path ends with a slash. */
+function make(at: At, ...paths: string[]): void {
+  for (const path of paths) {
+    fs.mkdirSync(at(path.slice(0, path.lastIndexOf('/'))), { recursive: true })
+    if (!path.endsWith('/')) fs.writeFileSync(at(path), path)
+  }
+}
+
+const link = (target: string, path: string) => (at: At) => fs.symlinkSync(target, at(path))
+const rename = (from: string, to: string) => (at: At) => fs.renameSync(at(from), at(to))
+const exchange = (one: string, other: string) => (at: At) => renameWith(RENAME_EXCHANGE, at(one), at(other))
+const remove = (path: string) => (at: At) => fs.rmSync(at(path), { recursive: true })
+const made =
+  (...paths: string[]) =>
+  (at: At) =>
+    make(at, ...paths)
+const all =
+  (...acts: Act[]) =>
+  (at: At) => {
+    for (const act of acts) act(at)
+  }
+
+const BESIDE = ['one/f', 'one/d/g', 'two/f', 'two/h', 'out/']
+const flat = all(made(...BESIDE, 't/e/d/', 't/e/f'), link('../one', 't/l'), link('../two', 't/k'))
+const deep = all(made(...BESIDE, 't/a/x', 't/e/y'), link('../../one', 't/a/l'))
+const twice = all(flat, link('../two', 'one/m'))
+const circle = all(made('one/f', 'one/g', 't/x', 't/f'), link('.', 't/l'))
+const FLAT = { lay: flat, roots: ['t', 't/l'] }
+const DEEP = { lay: deep, roots: ['t', 't/a/l'] }
+const inPlace = all(remove('t/l'), made('t/l/f', 't/l/q'))
+
+const SESSIONS: Session[] = [
+  { title: 'the link is renamed, and back', ...FLAT, acts: [rename('t/l', 't/m'), rename('t/m', 't/l')] },
+  { title: 'the link is removed, and made again', ...FLAT, acts: [remove('t/l'), link('../one', 't/l')] },
+  { title: 'the link is made to another directory', ...FLAT, acts: [remove('t/l'), link('../two', 't/l')] },
+  { title: 'the link is exchanged with another', ...FLAT, acts: [exchange('t/l', 't/k')] },
+  { title: 'another link is renamed over it', ...FLAT, acts: [rename('t/k', 't/l')] },
+  { title: 'it is renamed over another', ...FLAT, acts: [rename('t/l', 't/k')] },
+  { title: 'a file is made behind it', ...FLAT, acts: [made('t/l/new'), remove('t/l')] },
+  { title: 'a file moves to beside it', ...FLAT, acts: [rename('t/l/f', 't/f'), remove('t/l')] },
+  { title: 'a directory takes its place', ...FLAT, acts: [remove('t/l'), made('t/l/f')] },
+  {
+    title: 'a directory takes its place, and it that',
+    ...FLAT,
+    acts: [inPlace, all(remove('t/l'), link('../one', 't/l'))],
+  },
+  {
+    title: 'a directory is exchanged with it, and back',
+    ...FLAT,
+    acts: [exchange('t/l', 't/e'), exchange('t/l', 't/e')],
+  },
+  {
+    title: 'a directory is given its name, and each its own again',
+    ...FLAT,
+    acts: [rename('t/l', 't/n'), rename('t/e', 't/l'), rename('t/l', 't/e'), rename('t/n', 't/l')],
+  },
+  {
+    title: 'what it leads to is given its name',
+    lay: all(made('t/one/f', 't/one/d/g'), link('one', 't/l')),
+    roots: ['t', 't/l'],
+    acts: [all(remove('t/l'), rename('t/one', 't/l')), all(rename('t/l', 't/one'), link('one', 't/l'))],
+  },
+  { title: 'the directory that it is in is removed', ...DEEP, acts: [remove('t/a')] },
+  {
+    title: 'the directory that it is in is renamed, and back',
+    ...DEEP,
+    acts: [rename('t/a', 't/b'), rename('t/b', 't/a')],
+  },
+  {
+    title: 'the directory that it is in is moved out, and back',
+    ...DEEP,
+    acts: [rename('t/a', 'out/b'), rename('out/b', 't/a')],
+  },
+  {
+    title: 'the directory that it is in is exchanged',
+    ...DEEP,
+    acts: [exchange('t/a', 't/e'), exchange('t/a', 't/e')],
+  },
+  {
+    title: 'the directory that it is in is renamed, and another like it made',
+    ...DEEP,
+    acts: [all(rename('t/a', 't/b'), made('t/a/'), link('../../one', 't/a/l'))],
+  },
+  {
+    title: 'the outer root is another directory, which has one in its place',
+    lay: all(flat, made('n/l/f', 'n/l/q')),
+    roots: ['t', 't/l'],
+    acts: [all(rename('t', 'old'), rename('n', 't'))],
+  },
+  {
+    title: 'likewise, the inner root added first',
+    lay: all(flat, made('n/l/f', 'n/l/q')),
+    roots: ['t/l', 't'],
+    acts: [all(rename('t', 'old'), rename('n', 't'))],
+  },
+  {
+    title: 'two links behind each other, directories for both',
+    lay: twice,
+    roots: ['t', 't/l', 't/l/m'],
+    acts: [all(remove('t/l'), made('t/l/m/f', 't/l/f'))],
+  },
+  {
+    title: 'two links behind each other, a directory with the second for the first',
+    lay: twice,
+    roots: ['t', 't/l', 't/l/m'],
+    acts: [all(remove('t/l'), made('t/l/'), link('../../two', 't/l/m')), remove('t/l')],
+  },
+  {
+    title: 'a root in a directory behind the link',
+    lay: flat,
+    roots: ['t', 't/l', 't/l/d'],
+    acts: [all(remove('t/l'), made('t/l/d/g', 't/l/f')), all(remove('t/l'), link('../one', 't/l'))],
+  },
+  {
+    title: 'followed where it is no circle: another link in its place',
+    lay: circle,
+    roots: ['t', 't/l'],
+    acts: [all(link('../one', 't/tmp'), rename('t/tmp', 't/l'))],
+    options: { followSymlinks: true },
+  },
+  {
+    title: 'followed where it is no circle: a directory in its place',
+    lay: circle,
+    roots: ['t', 't/l'],
+    acts: [inPlace],
+    options: { followSymlinks: true },
+  },
+  {
+    title: 'links are ignored: a directory in its place',
+    ...FLAT,
+    acts: [inPlace],
+    options: { ignore: (_, kind) => kind === 'symlink' },
+  },
+  {
+    title: 'what is not recursive: a directory in its place, which moves',
+    ...FLAT,
+    acts: [inPlace, rename('t/l', 'out/l'), rename('out/l', 't/l')],
+    options: { recursive: false },
+  },
+]
+
+/** What all roots tell of: links are told as such, but where they are followed, and so is what is behind one that is the path of a root. */
+function toldIn(at: At, { roots, options = {} }: Session): Array<[path: string, kind: Kind]> {
+  const { recursive = true, ignore } = options
+  const found = new Map<string, Kind>()
+  for (const root of roots.map(at)) {
+    if (!fs.statSync(root, { throwIfNoEntry: false })?.isDirectory()) continue
+    for (const [path, kind] of namesIn(root)) {
+      const isHidden = typeof ignore === 'function' && ignore(path, kind)
+      // Behind a circle is what lies above it.
+      const isCircle = fs.existsSync(join(path, 'x'))
+      const isFollowed = options.followSymlinks && kind === 'symlink' && !isCircle
+      if (!isHidden && (recursive || dirname(path) === root)) found.set(path, isFollowed ? 'directory' : kind)
+    }
+  }
+  return [...found].toSorted()
+}
+
+/** How it is found out what has happened. */
+const WAYS = ['events', 'events, one a read', 'a rescan', 'polls'] as const
+
+describe.each(WAYS)('by %s', (way) => {
+  describe.each(SESSIONS.map((session) => [session.title, session] as const))('%s', (_, session) => {
+    const { lay, roots, acts, options } = session
     test.each([
       ['each is told before the next', acts.map((act) => [act])],
       ['all at once', [acts]],
     ])('%s', async (_, rounds) => {
       const base = scratch()
       const at = (path: string) => join(base, path)
-      for (const path of ['t/e/d', 'one/d', 'two']) fs.mkdirSync(at(path), { recursive: true })
-      for (const path of ['t/e/f', 'one/f', 'one/d/g', 'two/f', 'two/h']) fs.writeFileSync(at(path), path)
-      fs.symlinkSync('../one', at('t/l'))
-      fs.symlinkSync('../two', at('t/k'))
-      const options: WatchOptions = { backend, recursive: true, interval: NEVER }
-      const { told } = await watching([at('t'), at('t/l')], options)
+      lay(at)
+      const { system, lose } = losing()
+      const { told } = await watching(
+        roots.map(at),
+        { backend: way === 'polls' ? 'poll' : 'inotify', recursive: true, interval: NEVER, ...options },
+        way === 'events, one a read' ? readingOne() : system,
+      )
       await told()
-      const table = new Table(toldIn(at))
+      const table = new Table(toldIn(at, session))
       const story: string[] = []
       for (const round of rounds) {
+        if (way === 'a rescan') lose()
         for (const act of round) act(at)
         // What is lost is looked for at the next poll.
         const changes = [...(await told()), ...(await told())]
         story.push(...changes.map((change) => inWords(change, base)))
         for (const change of changes) table.apply(change)
-        expect([...table.names].toSorted(), story.join('\n')).toEqual(toldIn(at))
+        expect([...table.names].toSorted(), story.join('\n')).toEqual(toldIn(at, session))
       }
     })
   })

@@ -101,7 +101,7 @@ export class RootForest {
     if (top === undefined || !this.#byTop.delete(top)) return
     // Where it turns out to be a file, its mount goes on without a directory.
     for (const mount of root.mounts) if (mount.base === top) mount.base = undefined
-    this.#parts.tree.drop(top)
+    if (this.#parts.tree.isAttached(top)) this.#parts.tree.drop(top)
   }
 
   /**
@@ -113,8 +113,6 @@ export class RootForest {
     if (covered === undefined) return false
     const { coverer, covering } = covered
     const { top } = root
-    // What is where a directory was told the other root has not told yet, or has found to be none: so it is gone.
-    if (!(covering instanceof Directory)) this.#tellGone(root)
     this.absorb(root, coverer)
     const isThere = coverer.isPresent && covering instanceof Directory
     root.top = isThere ? covering : top
@@ -159,23 +157,24 @@ export class RootForest {
     }
   }
 
-  /** Those that have told what is behind a symlink which another root tells of, and does not follow: see {@link Coverings}. */
-  behindLinks(): Array<{ root: Root; coverer: Root }> {
-    const { coverings, tree } = this.#parts
-    return this.#nested.flatMap((root) => {
-      const { top, isPresent } = root
-      if (top === undefined || this.#byTop.get(top) !== root) return []
-      if (!isPresent && tree.entriesOf(top).size === 0) return []
-      const coverer = coverings.covererOf(root.path)
-      return coverer && coverings.of(root, coverer) === 'link' ? [{ root, coverer }] : []
-    })
+  /** See {@link Tree.makeWay}: all that these roots have told has been told to be gone, and what comes is told as new. */
+  forsakeVacated(): void {
+    const { vacated } = this.#parts.tree
+    if (vacated.size === 0) return
+    for (const top of vacated) {
+      const root = this.#byTop.get(top)
+      if (root === undefined) continue
+      this.#forsake(root)
+      this.#released.push(root)
+    }
+    vacated.clear()
+    this.#outdate()
   }
 
-  /** All that a root has told of itself is told to be gone, and what comes is told as new. */
-  forsake(root: Root): void {
-    this.#forsake(root)
-    this.#released.push(root)
-    this.#outdate()
+  /** A root is not at its path any more, and another tells what comes there, or that nothing does: so what it has told is told to be gone. */
+  forsakeCovered(root: Root): void {
+    const covering = this.#parts.coverings.whoCovers(root)?.covering
+    if (covering !== undefined && !(covering instanceof Directory)) this.#forsake(root)
   }
 
   /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
@@ -245,14 +244,12 @@ export class RootForest {
     this.#outdate()
   }
 
-  #tellGone({ top }: Root): void {
-    if (top !== undefined && this.#byTop.has(top)) this.#parts.reporter.report(asGone(this.#parts.tree, top))
-  }
-
+  /** All that a root has told of itself is told to be gone. */
   #forsake(root: Root): void {
+    const { tree, reporter } = this.#parts
     const { top } = root
     if (top === undefined) return
-    this.#tellGone(root)
+    if (tree.isAttached(top)) reporter.report(asGone(tree, top))
     this.lose(root, 'rescan')
     this.drop(root)
     this.#plantAnew(root, top.mount)
