@@ -1,14 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import tmp from 'tmp'
 import { expect, test } from 'vitest'
+import { scratch } from '../support/scratch.ts'
 
 test('packing and the arena, without node, under AddressSanitizer and UBSan', { timeout: 120_000 }, () => {
-  tmp.setGracefulCleanup()
-  const program = join(
-    tmp.dirSync({ unsafeCleanup: true, prefix: 'inotify-bridge-programs-' }).name,
-    'packing',
-  )
+  const program = join(scratch(), 'packing')
   const native = join(import.meta.dirname, '../../native')
   const sources = [
     join(import.meta.dirname, 'packing_test.cc'),

@@ -1,15 +1,23 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import tmp from 'tmp'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PLATFORM = `linux-${process.arch}`
 
-tmp.setGracefulCleanup()
-const folder = tmp.dirSync({ unsafeCleanup: true, prefix: 'inotify-bridge-pack-' }).name
+const folder = mkdtempSync(join(tmpdir(), 'inotify-bridge-pack-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 const installed = join(folder, 'node_modules', 'inotify-bridge')
 const addon = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge.node')
 const program = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge_enter')
