@@ -11,8 +11,8 @@ vi.setConfig({ testTimeout: 180_000 })
 const TOPS = 250
 const DIRECTORIES = 200
 const FILES = 2
-// Meant is 1.5: the rest is for a machine that does something else as well.
-const MOST_TIMES = 2.5
+// Meant is 1.5, measured 1.3; the rest is for a machine that does something else as well. With the watches read before `recovered` it was 2.1.
+const MOST_TIMES = 1.9
 
 /** 50,000 directories of two files each. */
 function plant(root: string): void {
@@ -32,7 +32,7 @@ test('50,000 directories are recovered in the time that it took to get ready', a
   await untilPast(join(root, `d${TOPS - 1}`))
   const ratios: number[] = []
   // The one in the middle: what somebody else does on the machine takes time of some.
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 5; round++) {
     const { system, lose } = losing()
     let began = performance.now()
     const { watcher, changes, told } = await watching(root, { recursive: true, backend: 'inotify' }, system)
@@ -47,6 +47,6 @@ test('50,000 directories are recovered in the time that it took to get ready', a
     ratios.push((performance.now() - began) / ready)
     await watcher.close()
   }
-  const [, middle] = ratios.toSorted((a, b) => a - b)
+  const [, , middle] = ratios.toSorted((a, b) => a - b)
   expect(middle, ratios.map((ratio) => ratio.toFixed(1)).join(', ')).toBeLessThan(MOST_TIMES)
 })
