@@ -21,7 +21,7 @@ export function withGuest(name: string, options: SuiteOptions, tests: (run: Run)
   describe.skipIf(missing !== '')(missing === '' ? name : `${name} (${missing})`, () => {
     let booting: Promise<Machine> | undefined
     afterAll(async () => (await booting?.catch(() => undefined))?.close())
-    tests(async (scenario, parameters, deadline = 60_000) => {
+    tests(async (scenario, parameters, deadline = 90_000) => {
       booting ??= Machine.boot(prepared, options)
       const machine = await booting
       try {
