@@ -56,7 +56,7 @@ export class SyncLoop {
 
   /** The first pass. */
   async begin(): Promise<void> {
-    const first = this.#pass()
+    const first = this.#pass({ isFirst: true })
     // The end waits for this one as well: what it makes in the target must be there before the target is cleared.
     this.#loop = first.then(
       (outcome) => this.#follow(outcome),
@@ -100,7 +100,7 @@ export class SyncLoop {
       const requests = this.#requests
       this.#requests = []
       try {
-        outcome = await this.#pass()
+        outcome = await this.#pass({ isFirst: false })
         for (const { resolve } of requests) resolve()
       } catch (error) {
         outcome = undefined
@@ -113,7 +113,7 @@ export class SyncLoop {
   }
 
   /** undefined if it failed. */
-  async #pass(): Promise<Outcome | undefined> {
+  async #pass({ isFirst }: { isFirst: boolean }): Promise<Outcome | undefined> {
     const { source } = this.#context
     this.#began = performance.now()
     let outcome: Outcome
@@ -124,7 +124,8 @@ export class SyncLoop {
       this.#listener.failed(error)
       return undefined
     } finally {
-      if (!this.#ended) this.#sayIfSlow(source.path)
+      // The first has everything to copy, and delays no change.
+      if (!this.#ended && !isFirst) this.#sayIfSlow(source.path)
     }
     if (!this.#ended) this.#listener.passed(outcome)
     return outcome

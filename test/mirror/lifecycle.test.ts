@@ -199,6 +199,32 @@ test('a target on a disk is warned of', async () => {
   await started.close()
 })
 
+test('a look that takes long is said once, but not the first, which has everything to copy', async () => {
+  const { source, start } = fixture()
+  await writeFile(join(source, 'a'), '1')
+  const { run } = SyncPass.prototype
+  const spy = vi.spyOn(SyncPass.prototype, 'run')
+  onTestFinished(() => spy.mockRestore())
+  spy.mockImplementation(async function (this: SyncPass, signal: AbortSignal) {
+    await sleep(300)
+    return await run.call(this, signal)
+  })
+  const messages: string[] = []
+  const listen = ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'INOTIFY_BRIDGE_SLOW_POLL') messages.push(message)
+  }
+  process.on('warning', listen)
+  onTestFinished(() => void process.off('warning', listen))
+  const mirror = await start({ interval: 50 })
+  // Warnings are emitted in the next tick.
+  await new Promise(setImmediate)
+  expect(messages).toEqual([])
+  await mirror.refresh()
+  await mirror.refresh()
+  await new Promise(setImmediate)
+  expect(messages).toEqual([expect.stringContaining(`looking at ${source} took `)])
+})
+
 test('a start that fails waits for the first passes of the other sources before it clears up', async () => {
   const { source, target } = fixture()
   const other = directory()
