@@ -185,7 +185,7 @@ export class Comparison {
 
   #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     if (this.isDirectory(at, name, entry)) return
-    if (!this.#snapshot.isResolved && entry.kind === 'symlink' && this.#rules.followsLinks) {
+    if (this.isUnresolved(entry)) {
       this.#arriveUnresolved(at, name, entry, known)
       return
     }
@@ -196,7 +196,11 @@ export class Comparison {
     else others.push(arrival)
   }
 
-  /** Nobody has looked where a link leads. */
+  /** Whether it is a link that is to be followed, and nobody has looked where it leads. */
+  isUnresolved({ kind }: Entry): boolean {
+    return kind === 'symlink' && this.#rules.followsLinks && !this.#snapshot.isResolved
+  }
+
   #arriveUnresolved(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     if (known instanceof Directory && isLinkBase(known)) {
       this.#kept.add(known)

@@ -154,7 +154,9 @@ class Reconciliation {
         found.toLookAt?.includes(name)
       )
         continue
-      this.#script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
+      // What was known of a link went with the directory that was forgotten.
+      if (this.#comparison.isUnresolved(entry)) found.lookAt(name)
+      else this.#script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
     }
   }
 

@@ -282,6 +282,32 @@ const scenarios: Scenario[] = [
     named: 'tree/l',
     written: ['out/other-way', 'tree/l'],
   },
+  {
+    title: 'a link in a directory that goes into one that was in it, which takes its place',
+    before: (at) => {
+      mkdirSync(at('tree/outer/inner'), { recursive: true })
+      symlinkSync(at('out/one'), at('tree/outer/l'))
+    },
+    act: (at) => {
+      renameSync(at('tree/outer/inner'), at('tree/new'))
+      renameSync(at('tree/outer'), at('tree/new/was-outer'))
+      renameSync(at('tree/new'), at('tree/outer'))
+    },
+    written: ['out/one/d/f1', 'tree/outer/was-outer/l/d/f1'],
+  },
+  {
+    title: 'a link to a file in a directory that goes into one that was in it, which takes its place',
+    before: (at) => {
+      mkdirSync(at('tree/outer/inner'), { recursive: true })
+      symlinkSync(at('out/one/f1'), at('tree/outer/file'))
+    },
+    act: (at) => {
+      renameSync(at('tree/outer/inner'), at('tree/new'))
+      renameSync(at('tree/outer'), at('tree/new/was-outer'))
+      renameSync(at('tree/new'), at('tree/outer'))
+    },
+    written: ['out/one/f1', 'tree/outer/was-outer/file'],
+  },
 ]
 
 describe.each([
