@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type EventBatch, IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
@@ -62,4 +63,14 @@ export function readingOne(): Pick<WatchSystem, 'openInotify'> {
 /** What was made just now could have been made after the last event that was told, for all that a rescan knows: and is told once more. */
 export async function untilPast(path: string): Promise<void> {
   await expect.poll(() => Date.now() - statSync(path).ctimeMs).toBeGreaterThan(2 * CLOCK_SLACK_MS)
+}
+
+/** Makes more events in a directory than a queue holds that nobody reads: see child.ts's stop(). */
+export function overflow(directory: string): void {
+  const most = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
+  const path = join(directory, 'overflow')
+  for (let i = 0; i <= most / 2; i++) {
+    writeFileSync(path, '')
+    unlinkSync(path)
+  }
 }

@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { linux } from '../../../src/watch/linux.ts'
-import { scratch } from '../../support/scratch.ts'
-import { watching } from '../support.ts'
+import { linux } from '../../../../src/watch/linux.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { watching } from '../../support.ts'
 
 const NEVER = 1_000_000
 

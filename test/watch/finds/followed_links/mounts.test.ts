@@ -2,12 +2,12 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Inotify, type InotifyOptions } from '../../../src/index.ts'
-import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
-import { linux } from '../../../src/watch/linux.ts'
-import type { WatchOptions } from '../../../src/watch/options.ts'
-import { scratch } from '../../support/scratch.ts'
-import { story, watching } from '../support.ts'
+import { Inotify, type InotifyOptions } from '../../../../src/index.ts'
+import type { InotifyInstance } from '../../../../src/watch/inotify_instance.ts'
+import { linux } from '../../../../src/watch/linux.ts'
+import type { WatchOptions } from '../../../../src/watch/options.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { story, watching } from '../../support.ts'
 
 const NEVER = 1_000_000
 

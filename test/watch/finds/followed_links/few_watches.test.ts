@@ -13,16 +13,22 @@ import {
 } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Change, WatchOptions } from '../../../src/index.ts'
-import { scratch } from '../../support/scratch.ts'
-import { isBuilt, WatchingChild } from '../child.ts'
-import { story } from '../support.ts'
+import type { Change, WatchOptions } from '../../../../src/index.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { isBuilt, WatchingChild } from '../../child.ts'
+import { story } from '../../support.ts'
+import { play } from './play.ts'
+import { scenarios } from './scenarios.ts'
 
 const NEVER = 1_000_000
 const LINKS = 20
 const WATCHES = 20
 
-const limited = ['-Ur', 'sh', '-c', `echo ${WATCHES} > /proc/sys/user/max_inotify_watches && exec "$@"`, 'sh']
+const limitedTo = (watches: number) => {
+  const limit = `echo ${watches} > /proc/sys/user/max_inotify_watches && exec "$@"`
+  return ['-Ur', 'sh', '-c', limit, 'sh']
+}
+const limited = limitedTo(WATCHES)
 const mayLimitWatches = spawnSync('unshare', [...limited, 'true']).status === 0
 
 const names = (prefix: string) => Array.from({ length: LINKS }, (_, i) => `${prefix}${i}`)
@@ -85,6 +91,17 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
         ...names('f').map((name) => `modify symlink ${name}`),
       ].toSorted(),
     )
+  })
+
+  describe.each([3, 6])('%d watches', (watches) => {
+    test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
+      const by = ['unshare', ...limitedTo(watches)]
+      const options = { recursive: true, followSymlinks: true, interval: NEVER, by }
+      await play(scenario, async (root) => {
+        const child = await WatchingChild.start(root, options)
+        return () => child.told()
+      })
+    })
   })
 
   test('nobody has to ask for it', async () => {

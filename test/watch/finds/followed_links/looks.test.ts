@@ -2,10 +2,10 @@
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { linux } from '../../../src/watch/linux.ts'
-import { scratch } from '../../support/scratch.ts'
-import { inWords, story, watching } from '../support.ts'
-import { untilPast } from './losing.ts'
+import { linux } from '../../../../src/watch/linux.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { inWords, story, watching } from '../../support.ts'
+import { untilPast } from '../losing.ts'
 
 const NEVER = 1_000_000
 

@@ -2,9 +2,9 @@
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scratch } from '../../support/scratch.ts'
-import { story, watching } from '../support.ts'
-import { untilPast } from './losing.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { story, watching } from '../../support.ts'
+import { untilPast } from '../losing.ts'
 
 test.each(['inotify', 'poll'] as const)(
   '%s: what is written at the end of a link is told when the root is restored',

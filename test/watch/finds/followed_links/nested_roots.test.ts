@@ -3,11 +3,11 @@
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import type { Change, Kind, WatchOptions } from '../../../src/index.ts'
-import { scratch } from '../../support/scratch.ts'
-import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../support.ts'
-import { losing, readingOne } from './losing.ts'
-import { namesIn } from './names.ts'
+import type { Change, Kind, WatchOptions } from '../../../../src/index.ts'
+import { scratch } from '../../../support/scratch.ts'
+import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../../support.ts'
+import { losing, readingOne } from '../losing.ts'
+import { namesIn } from '../names.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -101,7 +101,11 @@ const inPlace = all(remove('t/l'), made('t/l/f', 't/l/q'))
 const SESSIONS: Session[] = [
   { title: 'the link is renamed, and back', ...FLAT, acts: [rename('t/l', 't/m'), rename('t/m', 't/l')] },
   { title: 'the link is removed, and made again', ...FLAT, acts: [remove('t/l'), link('../one', 't/l')] },
-  { title: 'the link is made to another directory', ...FLAT, acts: [remove('t/l'), link('../two', 't/l')] },
+  {
+    title: 'the link is made to another directory',
+    ...FLAT,
+    acts: [remove('t/l'), link('../two', 't/l')],
+  },
   { title: 'the link is exchanged with another', ...FLAT, acts: [exchange('t/l', 't/k')] },
   { title: 'another link is renamed over it', ...FLAT, acts: [rename('t/k', 't/l')] },
   { title: 'it is renamed over another', ...FLAT, acts: [rename('t/l', 't/k')] },

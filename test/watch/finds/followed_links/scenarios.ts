@@ -1,47 +1,7 @@
-// Links that are followed: what they lead to is what is told, whatever becomes of the link, of what it leads to, or of a link on the way.
-import {
-  appendFileSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import type { Kind } from '../../../src/index.ts'
-import { scratch } from '../../support/scratch.ts'
-import { AppliedAlone } from '../applied_alone.ts'
-import { story, watching } from '../support.ts'
-import { losing } from './losing.ts'
+// What may become of links that are followed, and of what they lead to: see play.ts.
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 
-const NEVER = 1_000_000
-
-/** What there is to be seen by way of links. One that leads to no directory is a link to whoever is told of it, or the file that it leads to. */
-function seen(root: string): Array<[path: string, kind: Kind]> {
-  return readdirSync(root).flatMap((name): Array<[string, Kind]> => {
-    const path = join(root, name)
-    const isDirectory = isDirectoryAt(path)
-    return isDirectory ? [[path, 'directory'], ...seen(path)] : [[path, 'file']]
-  })
-}
-
-function isDirectoryAt(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    // It leads nowhere, or round.
-    return false
-  }
-}
-
-const inOrder = (names: Iterable<[string, Kind]>) =>
-  [...names].map(([path, kind]) => (kind === 'directory' ? `${path}/` : path)).toSorted()
-
-interface Scenario {
+export interface Scenario {
   title: string
   before?: (at: (path: string) => string) => void
   act: (at: (path: string) => string) => void
@@ -60,8 +20,15 @@ const relink = (target: string, link: string) => {
   renameSync(`${link}-new`, link)
 }
 
+/** tree/outer goes into tree/outer/inner, which takes its place. */
+const turnInsideOut: Scenario['act'] = (at) => {
+  renameSync(at('tree/outer/inner'), at('tree/new'))
+  renameSync(at('tree/outer'), at('tree/new/was-outer'))
+  renameSync(at('tree/new'), at('tree/outer'))
+}
+
 /** There are out/one and out/two, each with a file and a directory that has one; only tree/ is watched. */
-const scenarios: Scenario[] = [
+export const scenarios: Scenario[] = [
   {
     title: 'a link comes',
     act: (at) => symlinkSync('../out/one', at('tree/l')),
@@ -283,119 +250,21 @@ const scenarios: Scenario[] = [
     written: ['out/other-way', 'tree/l'],
   },
   {
-    title: 'a link in a directory that goes into one that was in it, which takes its place',
+    title: 'a link to a directory, in a directory that goes into one that was in it',
     before: (at) => {
       mkdirSync(at('tree/outer/inner'), { recursive: true })
       symlinkSync(at('out/one'), at('tree/outer/l'))
     },
-    act: (at) => {
-      renameSync(at('tree/outer/inner'), at('tree/new'))
-      renameSync(at('tree/outer'), at('tree/new/was-outer'))
-      renameSync(at('tree/new'), at('tree/outer'))
-    },
+    act: turnInsideOut,
     written: ['out/one/d/f1', 'tree/outer/was-outer/l/d/f1'],
   },
   {
-    title: 'a link to a file in a directory that goes into one that was in it, which takes its place',
+    title: 'a link to a file, in a directory that goes into one that was in it',
     before: (at) => {
       mkdirSync(at('tree/outer/inner'), { recursive: true })
       symlinkSync(at('out/one/f1'), at('tree/outer/file'))
     },
-    act: (at) => {
-      renameSync(at('tree/outer/inner'), at('tree/new'))
-      renameSync(at('tree/outer'), at('tree/new/was-outer'))
-      renameSync(at('tree/new'), at('tree/outer'))
-    },
+    act: turnInsideOut,
     written: ['out/one/f1', 'tree/outer/was-outer/file'],
   },
 ]
-
-describe.each([
-  ['by events', 'inotify'],
-  ['by polling', 'poll'],
-  ['by the rescan after an overflow', 'inotify'],
-] as const)('%s', (source, backend) => {
-  test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
-    const base = scratch()
-    const at = (path: string) => join(base, path)
-    const root = at('tree')
-    mkdirSync(root)
-    for (const [directory, file] of [
-      ['one', 'f1'],
-      ['two', 'f2'],
-    ] as const) {
-      mkdirSync(at(`out/${directory}/d`), { recursive: true })
-      for (const path of [file, `d/${file}`]) writeFileSync(at(`out/${directory}/${path}`), '')
-    }
-    scenario.before?.(at)
-    const believed = new AppliedAlone(root).adopt(seen(root))
-    const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
-    const { system, lose } = losing()
-    const { told } = await watching(root, options, system)
-    await told()
-    if (source.includes('overflow')) lose()
-    scenario.act(at)
-    const first = await told()
-    believed.apply(first)
-    expect(inOrder(believed.names)).toEqual(inOrder(seen(root)))
-
-    const { written, forgotten, named } = scenario
-    const ofLink = story(first, base).filter((line) => /tree\/l$/.test(line))
-    if (scenario.told !== undefined) expect(ofLink).toEqual(scenario.told)
-    if (named !== undefined) expect(first.map(({ path }) => path)).toContain(at(named))
-    if (written !== undefined) appendFileSync(at(written[0]), 'more')
-    if (forgotten !== undefined) appendFileSync(at(forgotten), 'more')
-    const changes = await told()
-    believed.apply(changes)
-    const expected = written === undefined ? [] : [`modify ${at(written[1])}`]
-    expect([...new Set(changes.map(({ type, path }) => `${type} ${path}`))]).toEqual(expected)
-  })
-
-  test('a file that a link leads to is replaced: the link is what has changed', async () => {
-    const base = scratch()
-    const at = (path: string) => join(base, path)
-    mkdirSync(at('tree'))
-    writeFileSync(at('key'), 'one')
-    symlinkSync('../key', at('tree/l'))
-    const { told } = await watching(at('tree'), {
-      backend,
-      recursive: true,
-      followSymlinks: true,
-      interval: NEVER,
-    })
-    await told()
-    writeFileSync(at('key-new'), 'two')
-    renameSync(at('key-new'), at('key'))
-    const changes = await told()
-    expect(changes.map(({ type, path }) => `${type} ${path}`)).toEqual([`modify ${at('tree/l')}`])
-  })
-})
-
-test.each(['inotify', 'poll'] as const)(
-  '%s: a link to what lies above the root is a link, also where the root is one',
-  async (backend) => {
-    const base = scratch()
-    const at = (path: string) => join(base, path)
-    mkdirSync(at('tree/root/d'), { recursive: true })
-    mkdirSync(at('tree/beside'))
-    symlinkSync('tree/root', at('link'))
-    symlinkSync('..', at('tree/root/above'))
-    symlinkSync('../../..', at('tree/root/d/far-above'))
-    symlinkSync('/', at('tree/root/top'))
-    symlinkSync('../beside', at('tree/root/beside'))
-    for (const root of ['tree/root', 'link'].map(at)) {
-      const options = { backend, recursive: true, followSymlinks: true, initial: true, interval: NEVER }
-      const { told } = await watching(root, options)
-      expect(story(await told(), root).toSorted()).toEqual([
-        'create directory beside',
-        'create directory d',
-        'create symlink above',
-        'create symlink d/far-above',
-        'create symlink top',
-      ])
-      renameSync(at('tree/root/above'), at('tree/root/up'))
-      renameSync(at('tree/root/up'), at('tree/root/above'))
-      for (const { kind } of (await told()) as Array<{ kind: Kind }>) expect(kind).toBe('symlink')
-    }
-  },
-)
