@@ -247,6 +247,18 @@ describe.skipIf(!mayBeProcess1)('without inotify, or as process 1 (needs unshare
     },
   )
 
+  test('what is left of a command that took too long is a zombie, and that is the end of it, where process 1 waits for nobody', async () => {
+    const { path } = file()
+    // Node itself does not wait for orphans.
+    const script =
+      "require('node:child_process').spawnSync(process.argv[1], process.argv.slice(2), { stdio: 'inherit' })"
+    const command = ['--', 'sh', '-c', 'sleep 1000 & sleep 1000']
+    const args = ['reload', '--once', '--timeout', '100', path, ...command]
+    const run = new Process1([process.execPath, '-e', script, process.execPath, MAIN, ...args])
+    const { stderr } = await run.ended()
+    expect(stderr).toContain("'sh' timed out after 100 ms: its process group was killed by SIGTERM\n")
+  })
+
   test('100 reloads for 100 swaps of a ConfigMap leave no zombie, whatever the command leaves behind', async () => {
     const { directory } = file()
     rmSync(join(directory, 'app.yaml'))

@@ -194,7 +194,7 @@ describe('by name', () => {
     ).toBe(true)
     expect(called('prometheus-config-reloader', 'prometheus-conf', 'prometheus-config-checker')).toBe(false)
     expect(called('kworker/0:1', 'kworker/0:1', ''), "a thread of the kernel's").toBe(false)
-    const of = (pid: number, parent: number) => ({ pid, parent, comm: '', start: 0 })
+    const of = (pid: number, parent: number) => ({ pid, parent, group: 0, comm: '', start: 0 })
     expect(topmost([of(5, 1), of(6, 5), of(7, 6), of(9, 8)]).map(({ pid }) => pid)).toEqual([5, 9])
   })
 
@@ -204,6 +204,7 @@ describe('by name', () => {
       pid: 12,
       comm: 'a) S 1 (b',
       parent: 3,
+      group: 1,
     })
     expect(parseStat('12 (a) Z 3')).toBeUndefined()
   })

@@ -137,6 +137,26 @@ test.each([
   expect(zombies()).toEqual([])
 })
 
+test('what has ended while nobody could look was not killed by SIGKILL', async () => {
+  const { path } = file()
+  const { reloader, told } = await reloading({
+    paths: [path],
+    timeout: 300,
+    action: { command: ['sh', '-c', `trap 'touch "${path}-told"; exit 0' TERM; sleep ${LONG} & wait`] },
+  })
+  writeFileSync(path, 'two')
+  const blocking = setInterval(() => {
+    if (!existsSync(`${path}-told`)) return
+    clearInterval(blocking)
+    // Longer than the grace.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500)
+  }, 1)
+  await reloader.trigger()
+  expect(told.failures.map(({ reason }) => reason)).toEqual([
+    "'sh' timed out after 300 ms: its process group was killed by SIGTERM",
+  ])
+})
+
 test('what a command leaves behind does not hold it up by the output that it has open', async () => {
   const { path } = file()
   const marker = join(scratch(), 'marker')

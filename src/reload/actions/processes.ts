@@ -16,6 +16,7 @@ export interface Process {
   /** The name that it runs under: the first 15 bytes of its executable's, unless it has given itself another. */
   readonly comm: string
   readonly parent: number
+  readonly group: number
   /** Clock ticks after the system's start. */
   readonly start: number
 }
@@ -37,12 +38,13 @@ export function parseStat(text: string): Process | undefined {
   // The name, in parentheses, may hold anything: `a) S 1 (b`.
   const [open, close] = [text.indexOf('('), text.lastIndexOf(')')]
   const fields = text.slice(close + 2).split(' ')
-  const [state, parent] = fields
+  const [state, parent, group] = fields
   if (state === 'Z' || state === 'X') return undefined
   return {
     pid: Number(text.slice(0, open - 1)),
     comm: text.slice(open + 1, close),
     parent: Number(parent),
+    group: Number(group),
     start: Number(fields[19]),
   }
 }
@@ -76,6 +78,11 @@ function allProcesses(): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => visibleProcessOf(Number(name)) ?? [])
+}
+
+/** Whether there is a process in this group, but for zombies, that can be seen from here. Throws where there is no /proc. */
+export function runsInGroup(group: number): boolean {
+  return allProcesses().some((each) => each.group === group)
 }
 
 /** Under hidepid=1 (proc(5)) others' processes are listed and cannot be looked at; nor could they be sent a signal. */

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { ActionError, Tail } from '../failure.ts'
+import { runsInGroup } from './processes.ts'
 import { TimeLimit } from './time_limit.ts'
 
 /** ms from SIGTERM to SIGKILL. */
@@ -72,16 +73,18 @@ async function notStarted(child: ChildProcess, file: string): Promise<ActionErro
 /** SIGTERM to the group, and SIGKILL to what is left of it after the grace. Returns what became of it. */
 async function killGroup(group: number, exited: Promise<void>): Promise<string> {
   const isGone = async (ms: number) => {
-    for (const until = performance.now() + ms; performance.now() < until; await sleep(10)) {
-      if (!signalGroup(group, 0)) return true
+    // Looked at once more behind the time: this process may not have been running either.
+    let pause = 10
+    for (const until = performance.now() + ms; isRunning(group); await sleep(pause)) {
+      if (performance.now() >= until) return false
+      pause = Math.min(2 * pause, 160)
     }
-    return false
+    return true
   }
   signalGroup(group, 'SIGTERM')
   // One that is stopped takes no SIGTERM.
   signalGroup(group, 'SIGCONT')
   const yielded = await isGone(GRACE)
-  // Zombies that nobody waits for are of the group as well: they are not waited for without end.
   if (!yielded && signalGroup(group, 'SIGKILL')) await isGone(GRACE)
   // Another user's, or in a call on a dead mount, it cannot be killed.
   const hasEnded = await Promise.race([exited.then(() => true), sleep(GRACE, false, { ref: false })])
@@ -90,12 +93,29 @@ async function killGroup(group: number, exited: Promise<void>): Promise<string> 
 }
 
 /** False if there is no such group any more. Its number is no other's while there is one process in it. */
-function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-group, signal)
-    return true
+    return process.kill(-group, signal)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Whether there is anything of the group but zombies: what it leaves behind becomes the init's, and one in a container may wait for them late,
+ * or never.
+ */
+function isRunning(group: number): boolean {
+  try {
+    process.kill(-group, 0)
   } catch (error) {
-    // EPERM: all that is left of it has become another user's.
-    return (error as NodeJS.ErrnoException).code === 'EPERM' && signal === 0
+    // All that is left of it has become another user's, whom /proc may hide.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  try {
+    return runsInGroup(group)
+  } catch {
+    // No /proc.
+    return true
   }
 }
