@@ -20,6 +20,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { IN_OPEN } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { mirror } from '../../src/mirror/mirror.ts'
+import { StatProbes } from '../../src/mirror/source/stat_probes.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
@@ -59,7 +60,12 @@ test('a directory that becomes a symlink between scan and copy leads nowhere', a
   const sub = join(source, 'sub')
   await mkdir(sub)
   await writeFile(join(sub, 'key'), 'public')
+  const placing = vi.spyOn(StatProbes, 'place')
+  onTestFinished(() => placing.mockRestore())
   const mirror = await start()
+  // Which opens the directories as well.
+  await expect.poll(() => placing.mock.results.length).toBe(1)
+  await placing.mock.results[0]?.value
   await writeFile(join(sub, 'key'), 'PUBLIC')
   const swapped = vi.fn(() => {
     renameSync(sub, join(source, '../away'))

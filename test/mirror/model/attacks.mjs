@@ -8,6 +8,9 @@ import { isWithin, namesIn } from './look.mjs'
 /** Names that an attack makes begin so: what a mirror put there lies under another name now. */
 export const STOLEN = 'stolen-'
 
+/** The mirror may put something there again meanwhile: ENOTEMPTY. */
+const PATIENTLY = { recursive: true, maxRetries: 100, retryDelay: 1 }
+
 let serial = 0
 
 /**
@@ -56,7 +59,7 @@ export function attackEntry(target, path, another, isSole, choice) {
     }
     return done
   }
-  fs.rmSync(at, { recursive: true })
+  fs.rmSync(at, PATIENTLY)
   if (what === 'file') fs.writeFileSync(at, 'an intruder')
   if (what === 'link') fs.symlinkSync('/nowhere', at)
   if (what === 'directory') {
@@ -100,7 +103,7 @@ export function attackLayout(target, choice) {
     'keys removed',
     'keys renamed',
   ])
-  if (what === 'keys removed') fs.rmSync(generation, { recursive: true })
+  if (what === 'keys removed') fs.rmSync(generation, PATIENTLY)
   else if (what === 'keys renamed') fs.renameSync(generation, join(target, `${STOLEN}${++serial}`))
   else {
     fs.unlinkSync(data)
@@ -116,7 +119,7 @@ export function attackLayout(target, choice) {
 /** Does something to the target's directory. @param {string} target @param {Choice} choice */
 export function attackDirectory(target, choice) {
   const what = choice.of(['removed', 'renamed away', 'renamed away, and another is there'])
-  if (what === 'removed') fs.rmSync(target, { recursive: true })
+  if (what === 'removed') fs.rmSync(target, PATIENTLY)
   else fs.renameSync(target, `${target}.${STOLEN}${++serial}`)
   if (what === 'renamed away, and another is there') fs.mkdirSync(target)
   return `the target is ${what}`
