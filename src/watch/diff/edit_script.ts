@@ -79,7 +79,8 @@ export class EditScript {
   alterDirectory(directory: Directory, after: Entry, since: number): void {
     const altered = alteration(directory, after, since)
     const knowsOwner = !directory.mount.usesPolling || directory.stat !== undefined
-    if (keepsStat(directory.parent ?? directory)) directory.stat = after.stat
+    // One that is kept beyond that is what it was, and never what it is.
+    directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
     const { parent, name } = directory
     if (altered === 'attrib' && knowsOwner && parent !== undefined)
       this.#editor.alter('attrib', parent, name, directory)

@@ -56,7 +56,9 @@ export class MoveMatcher {
     const { matchByName, since } = this.#options
     const isThere = known?.mount === mount && (mount.base === known) === found.isBase
     if (known !== undefined && isThere && !this.#foundOf.has(known)) {
-      if (matchByName || known.ino === listing.ino || known.ino === 0) {
+      // What could not be opened has no number but that which its parent shows.
+      const ino = (listing.error === 0 ? undefined : found.asEntry?.ino) ?? listing.ino
+      if (matchByName || known.ino === ino || known.ino === 0) {
         this.claim(known, found)
         return
       }

@@ -148,11 +148,7 @@ class Reconciliation {
     if (!match.isWarm && this.#comparison.pack(found)) return
     const there = this.#tree.entriesOf(match)
     for (const [name, entry] of found.entries) {
-      if (
-        there.has(name) ||
-        this.#comparison.isDirectory(found, name, entry) ||
-        found.toLookAt?.includes(name)
-      )
+      if (there.has(name) || this.#comparison.isDirectory(found, name, entry) || found.toLookAt?.has(name))
         continue
       // What was known of a link went with the directory that was forgotten.
       if (this.#comparison.isUnresolved(entry)) found.lookAt(name)
@@ -243,6 +239,6 @@ class Reconciliation {
     // The directory that it lies in tells of it.
     const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
     if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
-    else if (keepsStat(match)) match.stat ??= listing?.owner
+    else if (keepsStat(match.parent)) match.stat ??= listing?.owner
   }
 }

@@ -11,10 +11,11 @@ import {
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
+import { codeOf } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
 import { kept } from '../tree/believed_entry.ts'
-import { Directory, isToEvents } from '../tree/directory.ts'
+import { Directory, isToEvents, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
@@ -187,8 +188,7 @@ export class Translator {
       this.#pending.rechecks.add(directory, name)
       return
     }
-    // One that could not be read may be readable now.
-    if (entry instanceof Directory && entry.mount.uncovered.has(entry)) this.#pending.work.list(entry)
+    if (entry instanceof Directory) this.#retry(entry)
     const seen = this.#reading.seen(i, name)
     let told = type
     const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
@@ -203,6 +203,15 @@ export class Translator {
     if (told === 'modify') unconfirmed.noteTold(directory, name, isSeen ? entry : { kind, ino })
     else if (isSeen) unconfirmed.noteAttrib(directory, name, seen)
     this.#editor.alter(told, directory, name, entry, mask)
+  }
+
+  /** What could not be read may be readable now: it, or what lies in it, which is reached by way of it. */
+  #retry(directory: Directory): void {
+    const { uncovered } = directory.mount
+    const { work } = this.#pending
+    for (const [each, error] of uncovered) {
+      if (each === directory || (codeOf(error) === 'EACCES' && isWithin(each, directory))) work.list(each)
+    }
   }
 
   #arriveFromOutside(directory: Directory, i: number, mask: number, name: string): void {

@@ -81,7 +81,8 @@ export class TreeEditor {
   }
 
   delete({ directory, name, entry }: Located, mask = 0): void {
-    if (entry.kind === 'directory') this.#makeWay(directory, name)
+    // Or a root lies behind a link of this name.
+    if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)
     this.#tell('delete', directory, name, entry, mask)
     this.#forget(directory, name, entry)
   }

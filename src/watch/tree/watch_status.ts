@@ -6,7 +6,7 @@ import type { Listing } from '../scan/listing.ts'
 import { type Directory, isUnwatched } from './directory.ts'
 import type { Tree } from './tree.ts'
 
-const { ENOSPC, ENOMEM } = constants.errno
+const { EACCES, ENOSPC, ENOMEM } = constants.errno
 
 /** Notes of each directory that was listed its watch, or why it has none. */
 export class WatchStatus {
@@ -37,7 +37,8 @@ export class WatchStatus {
     const { mount } = directory
     if (wd > 0 && directory.wd === 0) this.hasAdded = true
     if (wd > 0) this.#tree.setWatch(directory, wd)
-    else if (wd < 0 || listing.isTooDeep) this.#tree.clearWatch(directory)
+    else if ((wd < 0 && !keepsWatch(directory, listing)) || listing.isTooDeep)
+      this.#tree.clearWatch(directory)
     const errno = wd < 0 ? wd : listing.error
     if (errno === 0) {
       if (wd > 0 || !mount.usesInotify) mount.uncovered.delete(directory)
@@ -63,4 +64,9 @@ export class WatchStatus {
     const { leftover } = directory.mount
     if (this.#pollInstead && !leftover.has(directory)) leftover.set(directory, this.#startedAt)
   }
+}
+
+/** A directory must be readable when a watch is added, and again for the same one; not for the one that it has to go on (inotify(7)). */
+function keepsWatch(directory: Directory, { wd, ino }: Listing): boolean {
+  return wd === -EACCES && directory.ino === ino
 }

@@ -176,4 +176,51 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'what a root has told behind a link is gone before the link is: where both roots were lost',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer first', isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/k' },
+        { type: 'swap', path: '/t/b', target: '/out/o' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+      ],
+      { 2: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'likewise by polls, where the link is swapped',
+    scenario: scenario(
+      { source: 'poll', followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'write', path: '/t/b/g' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'rename', path: '/out/x', other: '/t/a/m' },
+        { type: 'create', path: '/t/a/d' },
+        { type: 'create', path: '/t/l/d/m' },
+        { type: 'swap', path: '/t/b', target: '/out/o' },
+      ],
+      { 5: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'likewise after an overflow, where the link gives way to a directory',
+    scenario: scenario(
+      { queue: 64, lost: 1, followSymlinks: true, nesting: 'outer first', isAtomic: false },
+      [
+        { type: 'rename', path: '/t/a/f', other: '/out/f' },
+        { type: 'write', path: '/out/x' },
+        { type: 'exchange', path: '/t/a', other: '/t/b/d/h' },
+        { type: 'create', path: '/t/b/d/h/g' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'write', path: '/out/o/p' },
+        { type: 'exchange', path: '/t/b', other: '/out' },
+      ],
+      { 8: 1, 13: 2, 14: 1, 21: 1, 24: 1, 25: 1, 35: 1, 61: 1, 70: 1, 100: 1 },
+      'links to files',
+    ),
+  },
 ]

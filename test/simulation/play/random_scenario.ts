@@ -159,8 +159,12 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
   const file = () => some(seen.filter(({ kind }) => kind === 'file'))
   switch (random(hasLinks(subject) ? 16 : 14)) {
     case 0:
-    case 1:
-      return { type: random(2) === 0 ? 'write' : 'create', path: somewhere() }
+    case 1: {
+      const path = somewhere()
+      // One that is there is truncated: twice in a tick of the clock, which no poll can tell from once.
+      const isThere = all.some((each) => each.path === path)
+      return { type: random(2) === 0 || isThere ? 'write' : 'create', path }
+    }
     case 2:
     case 3:
     case 4:

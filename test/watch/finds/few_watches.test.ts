@@ -2,13 +2,14 @@
 // is nobody else's. ROUNDS=N tries again what does not fail each time.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story } from '../support.ts'
+import { overflow } from './losing.ts'
 import { namesIn } from './names.ts'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 4)
@@ -18,7 +19,11 @@ const DIRECTORIES = 200
 
 vi.setConfig({ testTimeout: 60_000 + ROUNDS * 2000 })
 
-const limited = ['-Ur', 'sh', '-c', `echo ${WATCHES} > /proc/sys/user/max_inotify_watches && exec "$@"`, 'sh']
+const limitedTo = (watches: number) => {
+  const limit = `echo ${watches} > /proc/sys/user/max_inotify_watches && exec "$@"`
+  return ['-Ur', 'sh', '-c', limit, 'sh']
+}
+const limited = limitedTo(WATCHES)
 const mayLimitWatches = spawnSync('unshare', [...limited, 'true']).status === 0
 
 /** 200 directories, each with another one in it, which has a file; watched by a process that has watches for 300 of them. */
@@ -120,6 +125,55 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     writeFileSync(join(polled, 'sub/file'), 'xx')
     expect(await told(polled)).toEqual(['modify file sub/file'])
     agrees()
+  })
+
+  test('what a poll has last seen of its files is not compared with any more when it has a watch', async () => {
+    const { child, polled, watched, told } = await watchingFew()
+    await told(polled)
+    rmSync(watched, { recursive: true })
+    chmodSync(polled, 0o700)
+    await told(polled)
+    for (let i = 0; i < 2; i++) {
+      writeFileSync(join(polled, 'sub/file'), 'x')
+      const sources = (await child.told()).map(({ type, source }) => `${type} ${source}`)
+      expect([...new Set(sources)], `${i}`).toEqual(['modify inotify'])
+    }
+  })
+
+  // What a poll last saw of its mode was kept, and compared with ever after.
+  test('the mode of a directory that was polled is told once where it is watched', async () => {
+    const { polled, watched, told, agrees } = await watchingFew()
+    // With its parent it makes room for two watches, and takes them.
+    renameSync(watched, join(polled, 'made-anew'))
+    await told(polled)
+    renameSync(join(polled, 'sub'), join(polled, 'made-anew/was-polled'))
+    await told(polled)
+    for (const [i, mode] of [0o700, 0o755, 0o700].entries()) {
+      for (const path of ['sub', 'was-polled']) chmodSync(join(polled, 'made-anew', path), mode)
+      const attribs = ['attrib directory made-anew/sub', 'attrib directory made-anew/was-polled']
+      expect([...new Set(await told(polled))].toSorted(), `${i}`).toEqual(attribs)
+      expect(await told(polled), `${i}: again`).toEqual([])
+    }
+    agrees()
+  })
+
+  // What a poll had seen of it first was kept, and never what an event told of it since.
+  test('the mode of a directory that is polled in one that is watched is told after an overflow, though the first poll has seen the same', async () => {
+    const root = scratch()
+    for (const name of ['a', 'b', 'c']) mkdirSync(join(root, name), { mode: 0o755 })
+    const by = ['unshare', ...limitedTo(2)]
+    const child = await WatchingChild.start(root, { recursive: true, interval: NEVER, by })
+    const told = async () => story(await child.told(), root)
+    expect(await told()).toEqual([])
+    const [polled = ''] = (await child.coverage()).flatMap((row) => row.uncovered.map(({ path }) => path))
+    const attrib = `attrib directory ${basename(polled)}`
+    chmodSync(polled, 0o700)
+    expect(await told()).toContain(attrib)
+    await child.stop()
+    overflow(root)
+    chmodSync(polled, 0o755)
+    child.goOn()
+    expect(await told()).toEqual(expect.arrayContaining(['overflow .', attrib]))
   })
 
   test.each<[string, WatchOptions]>([

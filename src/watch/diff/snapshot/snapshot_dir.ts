@@ -55,7 +55,7 @@ export class SnapshotDir {
   /** Where another mount begins in it, or a link leads to a directory: those were scanned. */
   bases: Map<string, SnapshotDir> | undefined
   /** Names in it of which the scan does not say what they are: another mount, or a link that nobody has followed yet. */
-  toLookAt: string[] | undefined
+  toLookAt: Set<string> | undefined
   /** Symlinks in it of which the scan has seen where they lead. */
   links: readonly string[] | undefined
   /** Directories in it that are not gone into. */
@@ -99,8 +99,8 @@ export class SnapshotDir {
 
   /** Nobody knows what is at this name: it is to be looked at by itself. */
   lookAt(name: string): void {
-    this.toLookAt ??= []
-    this.toLookAt.push(name)
+    this.toLookAt ??= new Set()
+    this.toLookAt.add(name)
   }
 
   /** Whether another mount has begun here, or the one that did is gone. */
