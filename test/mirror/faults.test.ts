@@ -2,8 +2,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, readlink, realpath, rename, unlink, writeFile } from 'node:fs/promises'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
 
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -167,6 +178,20 @@ test('of two mirrors that start at one time on one target not both run', async (
       if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'EBUSY' })
     for (const each of running) await each.close()
   }
+})
+
+test('a target that another mirror begins to use as soon as it is made has the attributes that it is to have', async () => {
+  const { source, target, start } = fixture()
+  await chmod(source, 0o750)
+  // Held up before it has looked at what it has made.
+  const make = vi.spyOn(SyscallThread.prototype, 'mkdir')
+  make.mockImplementationOnce(async () => {
+    mkdirSync(target, 0o700)
+    mkdirSync(join(target, '.inotify-bridge-new-0123456789ab'), 0o700)
+  })
+  onTestFinished(() => make.mockRestore())
+  await start()
+  expect((await stat(target)).mode & 0o7777).toBe(0o750)
 })
 
 test('a directory that is replaced while it is read loses no entry in the target', async () => {

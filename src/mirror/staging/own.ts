@@ -18,15 +18,20 @@ export function isNote(stat: FileStat): boolean {
 /**
  * Throws EPERM unless a directory that was made with mode 0700, and then opened by its name, is one that was just made: whoever may write
  * the one above can have put another there in between, which would be opened up, given away or removed.
+ *
+ * @param mayBeUsed asked where there is something in it already: whether that can be only root's or this user's, as it is where another
+ *   mirror has found the directory as soon as it was made
  */
 export async function requireNew(
   above: DirectoryHandle,
   made: DirectoryHandle,
   shown: string,
+  mayBeUsed: () => Promise<boolean> = async () => false,
 ): Promise<void> {
   const { opened } = made
   const isOurs = async () => isOwn(opened) || (await uidOfNew(above)) === opened.uid
-  if (isPrivate(opened) && (await isOurs()) && (await made.names(1)).length === 0) return
+  const isUnused = async () => (await made.names(1)).length === 0 || (await mayBeUsed())
+  if (isPrivate(opened) && (await isOurs()) && (await isUnused())) return
   throw new InotifyError({
     errno: 'EPERM',
     syscall: 'mkdir',

@@ -11,6 +11,7 @@ import { openLeftover, stagingsIn } from '../staging/leftover_staging.ts'
 import { requireNew } from '../staging/own.ts'
 import type { Inode } from './inventory.ts'
 import { isSame, isWithin, type Lineage, lineageOf } from './lineage.ts'
+import { isTrustedWay } from './trusted_way.ts'
 
 const TMPFS_MAGIC = 0x01021994
 const RAMFS_MAGIC = 0x858458f6
@@ -69,8 +70,11 @@ export async function openTarget(
     held = await onTarget('open', path, openBelow(parent, path, above))
     if (!created) await refuseOverlaps(apart, held, path)
     if (!created && above !== undefined && !(await isEmptyOrOurs(held, path))) throw untrusted(path)
-    if (created) await onTarget('mkdir', path, requireNew(parent, held, path))
-    if (created) await giveAttributes(held, path, sources)
+    if (created) {
+      const mayBeUsed = () => isTrustedWay(calls, path).catch(() => false)
+      await onTarget('mkdir', path, requireNew(parent, held, path, mayBeUsed))
+      await giveAttributes(held, path, sources)
+    }
     return { held, created }
   } catch (error) {
     await held?.close()
