@@ -25,6 +25,9 @@ const MOST_ATTEMPTS = 64
 // So many directories of which nothing was known are taken in at once: what was told of them need not be kept.
 const PIECE = 4096
 
+/** Asked when a directory has been seen whole, and before any of it is believed: whether it is to be. What is not is forgotten. */
+export type Confirm = () => Promise<boolean>
+
 /** What was seen in a directory, all of it or these names, and what events have spoken of since. */
 export interface Look {
   directory: Directory
@@ -72,7 +75,7 @@ export class Rescan {
   }
 
   /** Takes in what there is below a root of which nothing is believed yet, in pieces, as it is found. */
-  async load(top: Directory, options: DiffOptions): Promise<RootFinding | undefined> {
+  async load(top: Directory, options: DiffOptions, confirm?: Confirm): Promise<RootFinding | undefined> {
     const { tree, rules } = this.#parts
     bump([top])
     const lazy = this.#mayBeLazy(top, options) ? tree.beginLazy() : undefined
@@ -97,6 +100,7 @@ export class Rescan {
     } finally {
       lazy?.seal()
     }
+    if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) return undefined
     take()
     this.#conclude(pieces)
     return pieces.map(({ roots }) => roots.get(top)).find((finding) => finding !== undefined)
@@ -113,6 +117,7 @@ export class Rescan {
   async reconcile(
     tops: readonly Directory[],
     options: DiffOptions,
+    confirm?: Confirm,
   ): Promise<{ roots: Map<Directory, RootFinding>; unlisted: InotifyError | undefined }> {
     const { clock } = this.#parts.system
     const comparedSince = new Map<Directory, number>()
@@ -120,6 +125,8 @@ export class Rescan {
       const since = options.since === Number.POSITIVE_INFINITY ? options.since : clock.now() - CLOCK_SLACK_MS
       bump(tops)
       const snapshot = await this.#scanner.scan(tops, { ...options, leftOut: this.#mayLeaveOut(options) })
+      if (confirm !== undefined && wasFound(snapshot) && !(await confirm()))
+        return { roots: new Map(), unlisted: undefined }
       const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
       if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
       for (const each of compared) comparedSince.set(each, since)
@@ -206,6 +213,10 @@ export class Rescan {
       else if (status.hasAdded) this.#parts.watchShortage.end()
     }
   }
+}
+
+function wasFound({ directories }: Snapshot): boolean {
+  return directories.some(({ parent, listing }) => parent === undefined && listing?.error === 0)
 }
 
 /** Of one walk, and not of those into what it has come by. */

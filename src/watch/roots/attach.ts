@@ -18,7 +18,7 @@ import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
-import { type Coverings, leadsOverNoLink } from './forest/covering.ts'
+import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
@@ -120,22 +120,34 @@ export class Attacher {
     await this.#follow(root)
   }
 
-  /** Whether the symlink behind which it lay is gone, of which the root that this is in is yet to tell. That one tells what has come in its place. */
-  async #hasLostLink(root: Root): Promise<boolean> {
-    const { coverings, system } = this.#parts
+  /**
+   * Whether the symlink behind which it lay is gone, of which the root that this is in is yet to tell. That one tells what has come in its place.
+   *
+   * @param isDirectory whether a directory was found at the path: that one tells of it, too, if it follows symlinks
+   */
+  async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
+    const { coverings, system, settings } = this.#parts
     const coverer = coverings.covererOf(root.path)
     if (!coverer?.isPresent || coverings.of(root, coverer) !== 'link') return false
     const realPath = await system.realpath(root.path).catch(() => undefined)
-    return realPath !== undefined && leadsOverNoLink(coverer, root.path, realPath)
+    const followsLinks = isDirectory && settings.followSymlinks
+    return realPath !== undefined && leadsInto(coverer, root.path, realPath, followsLinks)
   }
 
   async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {
     const { rescan } = this.#parts
     const top = root.top as Directory
+    let hasLostLink = false
+    // The link may have become another, or gone, since it was looked at.
+    const confirm = async () => {
+      hasLostLink = await this.#hasLostLink(root, true)
+      return !hasLostLink
+    }
     const finding = options.matchByName
-      ? (await rescan.reconcile([top], options)).roots.get(top)
-      : await rescan.load(top, options)
-    return finding ?? { error: -constants.errno.ESTALE, isShort: false, identity: '', ino: 0 }
+      ? (await rescan.reconcile([top], options, confirm)).roots.get(top)
+      : await rescan.load(top, options, options.baseline ? undefined : confirm)
+    const { ESTALE, ENOENT } = constants.errno
+    return finding ?? { error: hasLostLink ? -ENOENT : -ESTALE, isShort: false, identity: '', ino: 0 }
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */

@@ -223,4 +223,19 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a link becomes one to a directory while a root behind it that is lost is looked for: the one that follows it tells',
+    scenario: scenario(
+      { lost: 1, followSymlinks: true, nesting: 'inner removed' },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'write', path: '/out/x' },
+        { type: 'create', path: '/t/a/f' },
+        { type: 'exchange', path: '/t/b', other: '/t/k' },
+        { type: 'write', path: '/t/a/n' },
+      ],
+      { 2: 1, 61: 1 },
+      'links',
+    ),
+  },
 ]

@@ -38,15 +38,25 @@ export function leadsOverNoLink(root: Root, path: string, realPath: string): boo
 }
 
 /**
+ * Whether a root in whose tree a path is a symlink would tell itself of the directory that this leads to now.
+ *
+ * @param followsLinks whether it would tell of what is behind a symlink
+ */
+export function leadsInto(root: Root, path: string, realPath: string, followsLinks: boolean): boolean {
+  if (leadsOverNoLink(root, path, realPath)) return true
+  // But for a circle.
+  return followsLinks && !isWithin(placeBelow(root, path), realPath)
+}
+
+/**
  * Whether what a root has told of itself is not at its path any more, as another root has found it there.
  *
  * @param followsLinks whether the other root would tell of what is behind a symlink
  */
 export function hasGone(root: Root, coverer: Root, covering: Covering, followsLinks: boolean): boolean {
   if (covering !== 'link') return covering === 'nothing' || covering === 'file'
-  if (leadsOverNoLink(coverer, root.path, root.realPath)) return true
-  // When it was found, it may have been behind that very link. One that is followed, and is none to a directory, leads to none any more: but for a circle.
-  return followsLinks && !isWithin(placeBelow(coverer, root.path), root.realPath)
+  // When it was found, it may have been behind that very link. One that is followed, and is none to a directory, leads to none any more.
+  return leadsInto(coverer, root.path, root.realPath, followsLinks)
 }
 
 /** Which root tells of a path. It reads what the trees believe, and changes nothing. */
