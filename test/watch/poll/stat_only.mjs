@@ -1,7 +1,7 @@
 // Runs in a user and mount namespace, on a tmpfs of its own: watches ConfigMaps behind FUSE mounts, changes what lies behind them, and
 // prints as JSON what the server was asked for and what was told.
 //
-//   unshare -rm node glance.mjs SCENARIO DIRECTORY
+//   unshare -rm node stat_only.mjs SCENARIO DIRECTORY
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js
 const INTERVAL = 400
 /** Longer than native/scan/stat_only.h takes to believe that a directory is quiet. */
 const SETTLED = 4500
+const GETATTR = 3
 const [, , scenario = '', base = ''] = process.argv
 const [back, front, log] = [join(base, 'back'), join(base, 'mounts/front'), join(base, 'requests')]
 
@@ -37,14 +38,19 @@ async function serveFuse(tick = '1') {
   }
 }
 
+/** What the server has been asked for since the log was emptied: when, and the opcode. */
+function asked() {
+  const lines = fs.readFileSync(log, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => line.split(' ').map(Number))
+}
+
 /** In how many intervals, at least, what has been asked for. */
 async function requests() {
   fs.truncateSync(log)
   const began = performance.now()
-  const lines = () => fs.readFileSync(log, 'utf8').split('\n').slice(0, -1)
   await sleep(6 * INTERVAL)
-  while (lines().length < 4 && performance.now() - began < 30_000) await sleep(INTERVAL)
-  const opcodes = lines().map((line) => Number(line.split(' ')[1]))
+  while (asked().length < 4 && performance.now() - began < 30_000) await sleep(INTERVAL)
+  const opcodes = asked().map(([, opcode]) => opcode)
   return { intervals: Math.ceil((performance.now() - began) / INTERVAL), opcodes }
 }
 
@@ -55,8 +61,7 @@ async function passes() {
   /** @type {number[][]} */
   const found = []
   let last = 0
-  for (const line of fs.readFileSync(log, 'utf8').split('\n').slice(0, -1)) {
-    const [at = 0, opcode = 0] = line.split(' ').map(Number)
+  for (const [at = 0, opcode = 0] of asked()) {
     if (at - last > INTERVAL / 2) found.push([])
     last = at
     found.at(-1)?.push(opcode)
@@ -75,9 +80,14 @@ async function watching(path, options) {
   changes.splice(0)
   return {
     coverage: watcher.coverage().map(({ why }) => why),
-    /** ms until a change of this name was told, and which. @param {string} name @param {() => unknown} change */
+    /**
+     * Which change of this name is told, and how many passes have asked for no more than the times of a directory since it was made.
+     *
+     * @param {string} name @param {() => unknown} change
+     */
     async until(name, change) {
       await change()
+      fs.truncateSync(log)
       const began = performance.now()
       const isIt = (/** @type {any} */ each) => each.path.endsWith(`/${name}`)
       while (!changes.some(isIt)) {
@@ -87,7 +97,9 @@ async function watching(path, options) {
       }
       const { type } = /** @type {import('../../../src/index.ts').Change} */ (changes.find(isIt))
       changes.splice(0)
-      return { type, ms: Math.round(performance.now() - began) }
+      const opcodes = asked().map(([, opcode]) => opcode)
+      const other = opcodes.findIndex((opcode) => opcode !== GETATTR)
+      return { type, glances: other === -1 ? opcodes.length : other }
     },
   }
 }
