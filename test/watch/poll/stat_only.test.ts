@@ -33,8 +33,11 @@ interface Polled<T> {
 }
 
 async function run<T>({ skip, onTestFinished }: TestContext, scenario: string): Promise<T> {
-  const argv = ['-rm', process.execPath, join(import.meta.dirname, 'stat_only.mjs'), scenario, scratch()]
-  const child = spawn('unshare', argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const program = join(import.meta.dirname, 'stat_only.mjs')
+  const base = scratch(undefined, onTestFinished)
+  const child = spawn('unshare', ['-rm', process.execPath, program, scenario, base], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   expect(code, output).toBe(0)
