@@ -128,7 +128,7 @@ export class Attacher {
   async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
     const { coverings, system, settings } = this.#parts
     const coverer = coverings.covererOf(root.path)
-    if (!coverer?.isPresent || coverings.of(root, coverer) !== 'link') return false
+    if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
     const realPath = await system.realpath(root.path).catch(() => undefined)
     const followsLinks = isDirectory && settings.followSymlinks
     return realPath !== undefined && leadsInto(coverer, root.path, realPath, followsLinks)

@@ -108,14 +108,15 @@ export class TreeEditor {
       this.#makeWay(directory, name)
     }
     const known = this.#tree.entriesOf(directory).get(name)
+    // What takes a link's place may be one that nobody has seen to be one yet.
+    const isLink = isSymlink(from.entry) || isSymlink(as) || (known !== undefined && isSymlink(known))
     const [oldPath, path] = this.#isSilent
       ? ['', '']
       : [this.pathOf(from.directory, from.name), this.pathOf(directory, name)]
     this.#takeOut(from)
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
-    if (isSymlink(from.entry) || isSymlink(as))
-      this.#tree.movedLinks.push([{ from, to: { directory, name } }])
+    if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
     const replaced = known !== undefined
     const { kind } = as
     this.#add({ type: 'rename', from: oldPath, path, replaced, kind, mask, source: this.#source })

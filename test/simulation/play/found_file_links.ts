@@ -77,4 +77,21 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a link that nobody has seen to be one takes the place of another, and goes on: what was written behind it meanwhile is told',
+    scenario: scenario(
+      { watches: 5, followSymlinks: true, msPerStep: 50, isAtomic: false },
+      [
+        { type: 'rename', path: '/t/b/g', other: '/out/n' },
+        { type: 'rename', path: '/t/b/d', other: '/out/g' },
+        { type: 'write', path: '/out/x' },
+        { type: 'symlink', path: '/t/n', target: '/out/x' },
+        { type: 'swap', path: '/t/l', target: '/out/x' },
+        { type: 'append', path: '/out/x' },
+        { type: 'rename', path: '/t/l', other: '/t/a/d' },
+      ],
+      { 10: 1, 25: 1 },
+      'links to files',
+    ),
+  },
 ]

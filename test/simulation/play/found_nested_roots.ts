@@ -238,4 +238,18 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a root behind a link waits for the one that follows it, which is lost as well',
+    scenario: scenario(
+      { queue: 16, followSymlinks: true, nesting: 'inner first' },
+      [
+        { type: 'remove', path: '/t/b' },
+        { type: 'swap', path: '/t/b', target: 'a' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+      ],
+      {},
+      'links',
+    ),
+  },
 ]
