@@ -113,8 +113,10 @@ export class Renames {
     if (!counts) return
     // What it is believed to have gone into is itself: that is out of date.
     const isOutdated = pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)
+    // Another link that leads to the same directory is not told from the one that left. It may have come before that, as by an exchange.
+    const isLink = entry instanceof Directory && isSymlink(entry)
     // Of the others with its cookie one may have had its place taken, or be back, and so may this.
-    if (isOutdated || pendingMove.isShared) pending.rechecks.add(directory, name)
+    if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
     editor.delete({ directory, name, entry }, mask)
   }

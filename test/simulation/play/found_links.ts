@@ -265,4 +265,20 @@ export const FOUND_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a link takes the place of another that leads to the same directory, exchanged from where nothing was watched yet',
+    scenario: scenario(
+      { followSymlinks: true },
+      [
+        { type: 'chmod', path: '/t/b' },
+        { type: 'remove', path: '/t/a' },
+        { type: 'write', path: '/t/b/g' },
+        { type: 'mkdir', path: '/t/b/f' },
+        { type: 'symlink', path: '/t/b/f/n', target: '/t/b' },
+        { type: 'exchange', path: '/t/b/f/n', other: '/t/l' },
+      ],
+      { 5: 1, 16: 1, 19: 2 },
+      'links',
+    ),
+  },
 ]
