@@ -108,6 +108,9 @@ const wrong = []
 for (let n = 1; n <= Number(rounds); n++) {
   const removeOld = lay(join(back, 'changes'), layout(n))
   await started.refresh()
+  // Whoever has followed ..data and not yet opened what it led to would meet nothing there, on the kubelet's volumes as well.
+  child.stdin.write('.')
+  await once(child.stdout, 'data')
   removeOld()
   for (const name of read)
     if (fs.readFileSync(join(target, name), 'utf8') !== version(shown(n))) wrong.push(`${name} in round ${n}`)

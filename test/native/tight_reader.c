@@ -1,10 +1,10 @@
 // Usage: tight_reader DIRECTORY FILE... [-- OTHER...]
 //
 // Opens and reads files, paths relative to DIRECTORY, as fast as it can until its input ends, each by its own
-// path, and those before -- that are in DIRECTORY/..data through one descriptor of that directory. Then
-// prints as JSON what it met: "missing" (no such file), "failed" (any other error, the last one's name in
-// "error"), "torn" (a file that is empty or not one character, repeated) and "mixed" (two files of one ..data
-// with other characters).
+// path, and those before -- that are in DIRECTORY/..data through one descriptor of that directory. Answers
+// each byte of its input with a line: all that was begun before is done. Then prints as JSON what it met:
+// "missing" (no such file), "failed" (any other error, the last one's name in "error"), "torn" (a file that
+// is empty or not one character, repeated) and "mixed" (two files of one ..data with other characters).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,13 @@ int main(int argc, char** argv) {
   printf("ready\n");
   fflush(stdout);
   struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-  while (poll(&input, 1, 0) == 0) {
+  char asked;
+  for (;;) {
+    if (poll(&input, 1, 0) != 0) {
+      if (read(STDIN_FILENO, &asked, 1) != 1) break;
+      printf("done\n");
+      fflush(stdout);
+    }
     for (int n = 0; n < 16; n++) {
       for (char** path = argv + 2; *path != NULL; path++) {
         if (strcmp(*path, "--") != 0) read_by_path(root, *path);
