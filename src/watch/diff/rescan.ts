@@ -25,7 +25,10 @@ const MOST_ATTEMPTS = 64
 // So many directories of which nothing was known are taken in at once: what was told of them need not be kept.
 const PIECE = 4096
 
-/** Asked when a directory has been seen whole, and before any of it is believed: whether it is to be. What is not is forgotten. */
+/**
+ * Asked when a directory has been seen whole, and before any of it is believed: whether it is to be. What is not is forgotten. It is not asked of one of
+ * which nothing was known and that has been taken in in pieces.
+ */
 export type Confirm = () => Promise<boolean>
 
 /** What was seen in a directory, all of it or these names, and what events have spoken of since. */
@@ -100,7 +103,7 @@ export class Rescan {
     } finally {
       lazy?.seal()
     }
-    if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) return undefined
+    if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) return this.#discard(snapshot)
     take()
     this.#conclude(pieces)
     return pieces.map(({ roots }) => roots.get(top)).find((finding) => finding !== undefined)
@@ -125,8 +128,10 @@ export class Rescan {
       const since = options.since === Number.POSITIVE_INFINITY ? options.since : clock.now() - CLOCK_SLACK_MS
       bump(tops)
       const snapshot = await this.#scanner.scan(tops, { ...options, leftOut: this.#mayLeaveOut(options) })
-      if (confirm !== undefined && wasFound(snapshot) && !(await confirm()))
+      if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) {
+        this.#discard(snapshot)
         return { roots: new Map(), unlisted: undefined }
+      }
       const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
       if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
       for (const each of compared) comparedSince.set(each, since)
@@ -204,6 +209,13 @@ export class Rescan {
     const reconciled = this.#takePiece(snapshot, options)
     this.#conclude([reconciled])
     return reconciled
+  }
+
+  /** The watches that the walk has added are nobody's. */
+  #discard({ directories, unclaimed }: Snapshot): undefined {
+    const { tree } = this.#parts
+    for (const { listing } of directories) tree.disown(listing?.wd ?? 0)
+    for (const wd of unclaimed) tree.disown(wd)
   }
 
   #conclude(pieces: readonly Reconciled[]): void {

@@ -4,7 +4,7 @@ import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame, sameFile } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
-import { Directory, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
+import { Directory, isLinkBase, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { TreeEditor } from '../tree/tree_editor.ts'
 import type { Reading } from './reading.ts'
@@ -114,7 +114,7 @@ export class Renames {
     // What it is believed to have gone into is itself: that is out of date.
     const isOutdated = pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)
     // Another link that leads to the same directory is not told from the one that left. It may have come before that, as by an exchange.
-    const isLink = entry instanceof Directory && isSymlink(entry)
+    const isLink = entry instanceof Directory && isLinkBase(entry)
     // Of the others with its cookie one may have had its place taken, or be back, and so may this.
     if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)

@@ -11,7 +11,6 @@ import {
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
-import { codeOf } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
 import { kept } from '../tree/believed_entry.ts'
@@ -207,11 +206,10 @@ export class Translator {
 
   /** What could not be read may be readable now: it, or what lies in it, which is reached by way of it. */
   #retry(directory: Directory): void {
-    const { uncovered } = directory.mount
+    const { uncovered, closed } = directory.mount
     const { work } = this.#pending
-    for (const [each, error] of uncovered) {
-      if (each === directory || (codeOf(error) === 'EACCES' && isWithin(each, directory))) work.list(each)
-    }
+    if (uncovered.has(directory)) work.list(directory)
+    for (const each of closed) if (isWithin(each, directory)) work.list(each)
   }
 
   #arriveFromOutside(directory: Directory, i: number, mask: number, name: string): void {

@@ -159,9 +159,7 @@ export class Attacher {
     }
     known.backend = backend
     known.why = why
-    known.limit = undefined
-    known.uncovered.clear()
-    known.leftover.clear()
+    known.reset()
     return known
   }
 

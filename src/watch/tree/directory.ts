@@ -142,8 +142,8 @@ export class WatchedMount {
   /** All that a root lies on: what begins below this one, what this one lies below, and itself. */
   family = new Set<WatchedMount>([this])
   directories = 0
-  /** Directories that are not watched as they should be, and why. */
-  readonly uncovered = new Map<Directory, Error>()
+  readonly #uncovered = new Map<Directory, Error>()
+  readonly #closed = new Set<Directory>()
   /** Those of them that are polled for want of a watch; ms since the epoch: what was done in each before has been told. */
   readonly leftover = new Map<Directory, number>()
   /** Mounts below that are not watched at all, and why: by the directory that they are in, and their name there. */
@@ -156,6 +156,37 @@ export class WatchedMount {
     this.why = why
     this.mountId = mountId
     this.isLinked = isLinked
+  }
+
+  /** Directories that are not watched as they should be, and why. */
+  get uncovered(): ReadonlyMap<Directory, Error> {
+    return this.#uncovered
+  }
+
+  /** Those of them that may not be read, or reached (EACCES): few, where thousands may lack a watch. */
+  get closed(): ReadonlySet<Directory> {
+    return this.#closed
+  }
+
+  /** Notes that a directory is not watched as it should be, and why. */
+  uncover(directory: Directory, error: Error): void {
+    this.#uncovered.set(directory, error)
+    if ('code' in error && error.code === 'EACCES') this.#closed.add(directory)
+    else this.#closed.delete(directory)
+  }
+
+  /** Takes {@link uncover} back. */
+  cover(directory: Directory): void {
+    this.#uncovered.delete(directory)
+    this.#closed.delete(directory)
+  }
+
+  /** Its directories are to be covered anew, by a source that is chosen anew. */
+  reset(): void {
+    this.limit = undefined
+    this.#uncovered.clear()
+    this.#closed.clear()
+    this.leftover.clear()
   }
 
   /** Belongs to the root of another from now on. */
@@ -209,7 +240,7 @@ export class WatchedMount {
     const { mount } = directory
     const error = mount.uncovered.get(directory)
     const refused = mount.refused.get(directory)
-    if (error !== undefined) this.uncovered.set(directory, error)
+    if (error !== undefined) this.uncover(directory, error)
     const toldUntil = mount.leftover.get(directory)
     if (toldUntil !== undefined) this.leftover.set(directory, toldUntil)
     if (refused !== undefined) this.refused.set(directory, refused)
@@ -220,7 +251,7 @@ export class WatchedMount {
 
   forget(directory: Directory): void {
     this.directories--
-    this.uncovered.delete(directory)
+    this.cover(directory)
     this.leftover.delete(directory)
     this.refused.delete(directory)
   }

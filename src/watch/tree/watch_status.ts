@@ -41,7 +41,7 @@ export class WatchStatus {
       this.#tree.clearWatch(directory)
     const errno = wd < 0 ? wd : listing.error
     if (errno === 0) {
-      if (wd > 0 || !mount.usesInotify) mount.uncovered.delete(directory)
+      if (wd > 0 || !mount.usesInotify) mount.cover(directory)
       if (wd > 0) mount.leftover.delete(directory)
       // Found by a poll, which adds no watch: until it has one, or if there is none to be had, polls tell what is written in there.
       else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory)
@@ -52,7 +52,7 @@ export class WatchStatus {
     const hint = listing.isTooDeep ? TOO_DEEP : addHint(-errno)
     const error = new InotifyError({ errno: -errno, syscall, path, hint })
     const isNews = !mount.uncovered.has(directory)
-    mount.uncovered.set(directory, error)
+    mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     if (isNews && (listing.isShort || listing.isTooDeep)) this.shortage ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error

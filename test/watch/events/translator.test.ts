@@ -146,7 +146,7 @@ describe('writes', () => {
 
   test('a directory that could not be read is listed again when its mode changes', () => {
     const w = new World({ 'd/': 1, 'e/': 2 })
-    w.mount.uncovered.set(w.at('d'), new Error('EACCES'))
+    w.mount.uncover(w.at('d'), new Error('EACCES'))
     const events = ['d', 'e'].map((name) => w.event(IN_ATTRIB | IN_ISDIR, name))
     expect(w.told([events])).toEqual(['attrib directory d', 'attrib directory e'])
     expect(w.takeWork().listed).toEqual(['d'])

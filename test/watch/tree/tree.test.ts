@@ -25,7 +25,7 @@ describe('trees', () => {
   test('a part of one becomes one of its own, of a mount of its own, and part of another again', () => {
     const { tree, mount, root, a, b, c } = small()
     const [own, error] = [new WatchedMount('inotify', '', 1), new Error('EACCES')]
-    mount.uncovered.set(c, error)
+    mount.uncover(c, error)
     tree.regroup(b, own)
     tree.cut(b)
     expect([tree.pathOf(c), tree.isAttached(c), tree.topOf(c)]).toEqual(['/r/a/b/c', true, b])
@@ -120,12 +120,31 @@ describe('watches', () => {
   })
 })
 
+test('closed are those alone that may not be read, whatever else is not covered, and wherever they go', () => {
+  const { tree, mount, a, b, c } = small()
+  const failed = (code: string) => Object.assign(new Error(code), { code })
+  mount.uncover(b, failed('ENOSPC'))
+  mount.uncover(c, failed('EACCES'))
+  expect([...mount.closed]).toEqual([c])
+  const other = new WatchedMount('inotify', '', 0)
+  other.take(c)
+  expect([[...mount.closed], [...other.closed]]).toEqual([[], [c]])
+  other.uncover(c, failed('ENOSPC'))
+  expect([other.closed.size, other.uncovered.size]).toEqual([0, 1])
+  other.uncover(c, failed('EACCES'))
+  other.cover(c)
+  expect([other.closed.size, other.uncovered.size]).toEqual([0, 0])
+  mount.uncover(b, failed('EACCES'))
+  tree.drop(a)
+  expect(mount.closed.size).toBe(0)
+})
+
 describe('drop', () => {
   test('retires every watch below, and forgets what a mount knew', () => {
     const { tree, mount, root, a, b, c } = small()
     const each: Directory[] = [root, a, b, c]
     for (const [i, directory] of each.entries()) tree.setWatch(directory, i + 1)
-    mount.uncovered.set(c, new Error('x'))
+    mount.uncover(c, new Error('x'))
     mount.leftover.set(c, 0)
     expect(mount.directories).toBe(4)
     tree.drop(a)
