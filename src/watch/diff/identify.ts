@@ -145,8 +145,8 @@ export class Identification {
       else if (isLinkEnd(found)) this.#lookAt(parent, name)
       return false
     }
-    // Where it leads now may be where it lies.
-    if (isLinkEnd(found) && found.target?.requested !== undefined && known?.ino !== listing.ino) {
+    // Another link may have taken its place since it was seen where it leads, and lead back to where it lies.
+    if (isLinkEnd(found) && listing.ino !== (found.target?.leadsTo ?? known?.ino)) {
       this.#lookAt(parent, name)
       if (known !== undefined) this.#result.kept.add(known)
       return false

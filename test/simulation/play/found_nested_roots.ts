@@ -252,4 +252,19 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a link is swapped for one that leads back to where it lies, between the look that says where it leads and the walk',
+    scenario: scenario(
+      { queue: 2, followSymlinks: true, ignored: 'm', nesting: 'outer removed', isAtomic: false },
+      [
+        { type: 'mkdir', path: '/t/b/d/m' },
+        { type: 'rename', path: '/t/b/d/h', other: '/t/b/d/m/m' },
+        { type: 'write', path: '/out/x' },
+        { type: 'exchange', path: '/t/k', other: '/t/b/d' },
+        { type: 'swap', path: '/t/b/d', target: '/t' },
+      ],
+      { 7: 1, 20: 1, 44: 1 },
+      'links',
+    ),
+  },
 ]

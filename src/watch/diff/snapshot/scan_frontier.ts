@@ -146,6 +146,7 @@ export class ScanFrontier {
       targets.push({
         ...target,
         mount: new WatchedMount(choice.backend, choice.why, end.mountId, true),
+        leadsTo: end.ino,
       })
     }
     return targets

@@ -21,6 +21,8 @@ export interface ScanTarget {
   readonly isBase: boolean
   /** The directory that is asked for; undefined: what is at this place, whatever it is. */
   readonly requested?: Directory | undefined
+  /** Of a symlink that nobody has followed yet: the inode number of the directory that it was seen to lead to, in which it does not lie. */
+  readonly leadsTo?: number
   /** Only these are looked at. */
   readonly names?: ReadonlySet<string> | undefined
   /** It is listed without what lies below it. */
