@@ -4,7 +4,7 @@ import { FileOperations } from './kernel/file_operations.ts'
 import { FileTree } from './kernel/file_tree.ts'
 import { Judge } from './play/judge.ts'
 import { callsOf, type Operation } from './play/operation.ts'
-import { TREES } from './play/scenario.ts'
+import { ORDINARY, TREES } from './play/scenario.ts'
 
 /** A judge of the small tree, and what is done to that. */
 function judging() {
@@ -14,7 +14,7 @@ function judging() {
     for (const _ of callsOf(operation, files, tree));
   }
   for (const operation of TREES.small) perform(operation)
-  return { judge: new Judge(tree, false), perform }
+  return { judge: new Judge(tree, ORDINARY), perform }
 }
 
 const told = { kind: 'file', mask: 0, source: 'inotify' } as const

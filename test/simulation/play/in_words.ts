@@ -49,7 +49,8 @@ export function decode(text: string): Scenario {
 }
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
-  const { followSymlinks, ignored, settle, nesting, namesPerRead, msPerStep, isAtomic, isPatient } = others
+  const { followSymlinks, ignored, settle, start, syncAfter, nesting } = others
+  const { namesPerRead, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
     ...(source === 'inotify+poll' ? ['polls as well'] : []),
@@ -58,6 +59,8 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
     ...(followSymlinks ? ['symlinks followed'] : []),
     ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
     ...(settle > 0 ? [`settle of ${settle} ms`] : []),
+    ...(start === 'amid' ? ['begun amid the work'] : []),
+    ...(syncAfter > 0 ? [`sync() after ${syncAfter === 1 ? 'the first' : `${syncAfter} operations`}`] : []),
     ...(nesting === '' ? [] : [`nested roots, the ${nesting}`]),
     ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),
     `${msPerStep} ms a step`,

@@ -40,12 +40,21 @@ export class Judge {
   #isNestedLost = false
   #misfits: string[] = []
 
-  constructor(tree: FileTree, follow: boolean, ignored = '', nesting: Settings['nesting'] = '') {
+  constructor(
+    tree: FileTree,
+    {
+      followSymlinks,
+      ignored,
+      nesting,
+      start,
+    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'nesting' | 'start'>,
+  ) {
     this.#tree = tree
-    this.#follow = follow
+    this.#follow = followSymlinks
     this.#ignored = ignored
     this.#nesting = nesting
-    this.#learn()
+    // All that is there is told.
+    if (start === 'before') this.#learn()
     // What is outside is told when the outer one is added.
     if (nesting === 'outer added') this.#forget((path) => !path.startsWith(`${NESTED}/`))
   }

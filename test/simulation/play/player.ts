@@ -35,7 +35,9 @@ export class Player {
   readonly #isTold: boolean
   #writing: Generator<void, void> | undefined
   #regroup: () => Promise<void> | undefined = () => undefined
-  #regrouped: Promise<void> | undefined
+  #sync: () => Promise<void> = async () => {}
+  // What was asked for while the writer was at work.
+  readonly #asked: Array<{ what: string; done: Promise<void> }> = []
   #doing = ''
   #last = 'writer'
   #judge: Judge | undefined
@@ -71,10 +73,10 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, ignored, settle, nesting, isPatient } = settings
+    const { followSymlinks, ignored, settle, start, nesting, isPatient } = settings
     const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
     // What a root that is added brings with it is told.
-    const initial = nesting === 'outer added'
+    const initial = nesting === 'outer added' || start === 'amid'
     const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle, initial } as const
     const watcher = new Watcher(rootsOf(nesting), options, this.#world)
     this.#regroup = () => {
@@ -82,17 +84,21 @@ export class Player {
       if (nesting === 'outer removed') return watcher.remove(ROOT)
       return nesting === 'inner removed' ? watcher.remove(NESTED) : undefined
     }
+    this.#sync = () => watcher.sync()
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
-      this.#until(watcher.ready, 'ready', false)
-      this.#untilQuiet(false)
-      this.#judge = new Judge(this.#world.tree, followSymlinks, ignored, nesting)
+      if (start === 'before') {
+        this.#until(watcher.ready, 'ready', false)
+        this.#untilQuiet(false)
+      }
+      this.#judge = new Judge(this.#world.tree, settings)
       this.#last = 'writer'
       this.#writing = this.#writeAll(operations)
+      this.#until(watcher.ready, 'ready', true)
       if (isPatient) this.#untilQuiet(true)
       else while (this.#writing !== undefined) this.#step(true)
-      if (this.#regrouped !== undefined) this.#until(this.#regrouped, 'add() or remove()', true)
+      for (const { what, done } of this.#asked) this.#until(done, what, true)
       this.#until(watcher.sync(), 'sync()', true)
       this.#outcome.wrong.push(...this.#judge.judge())
       this.#untilQuiet(false)
@@ -169,11 +175,11 @@ export class Player {
 
   *#writeAll(operations: readonly Operation[]): Generator<void, void> {
     const { settings } = this.#scenario
-    const group = this.#world.inotify?.group
-    if (operations.length === 0) this.#regrouped = this.#regroup()
+    if (operations.length === 0) this.#ask('add() or remove()', this.#regroup())
     for (const [i, operation] of operations.entries()) {
       this.#doing = spoken(operation)
       const calls = callsOf(operation, this.#world.files, this.#world.tree)
+      const group = this.#world.inotify?.group
       try {
         if (i < settings.lost && group !== undefined) group.loseAll(() => runAll(calls))
         else if (settings.isAtomic) runAll(calls)
@@ -181,9 +187,17 @@ export class Player {
       } catch (error) {
         if (!(error instanceof Refused)) throw error
       }
-      if (i === (operations.length - 1) >> 1) this.#regrouped = this.#regroup()
+      if (i === (operations.length - 1) >> 1) this.#ask('add() or remove()', this.#regroup())
+      if (i + 1 === settings.syncAfter) this.#ask('sync() amid the work', this.#sync())
       if (i < operations.length - 1) yield
     }
+  }
+
+  #ask(what: string, done: Promise<void> | undefined): void {
+    if (done === undefined) return
+    // It is waited for later, and may reject before that.
+    done.catch(() => {})
+    this.#asked.push({ what, done })
   }
 
   #perform(operation: Operation): void {

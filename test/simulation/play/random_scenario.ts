@@ -56,6 +56,8 @@ export const SUBJECTS = [
   'roots that move',
   'links in roots that move',
   'ignored names',
+  'starts',
+  'links and starts',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -88,6 +90,8 @@ function settingsFrom(random: Random, subject: Subject): Settings {
         ? 'm'
         : '',
     settle: random(6) === 0 ? 20 : 0,
+    start: subject.endsWith('starts') ? 'amid' : 'before',
+    syncAfter: subject.endsWith('starts') && random(2) === 0 ? 1 + random(MOST_OPERATIONS) : 0,
     nesting: hasNestedRoots(subject) ? pick(random, NESTINGS) : '',
     namesPerRead: pick(random, [1, 2, 100, 100]),
     msPerStep: pick(random, [
@@ -104,7 +108,8 @@ function settingsFrom(random: Random, subject: Subject): Settings {
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'polls' || (hasNestedRoots(subject) && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
-  if (subject === 'ignored names') return pick(random, ['inotify', 'poll', 'inotify+poll'])
+  if (subject === 'ignored names' || subject === 'starts')
+    return pick(random, ['inotify', 'poll', 'inotify+poll'])
   return hasLinks(subject) && random(4) === 0 ? 'poll' : 'inotify'
 }
 

@@ -39,6 +39,10 @@ export interface Settings {
   ignored: string
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
+  /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. */
+  start: 'before' | 'amid'
+  /** After how many operations sync() is called, while the writer goes on; 0: never. */
+  syncAfter: number
   /** A directory in the root is a root as well; '': it is not. */
   nesting: (typeof NESTINGS)[number] | ''
   /** How many names a directory gives at once. */
@@ -59,6 +63,8 @@ export const ORDINARY: Settings = {
   followSymlinks: false,
   ignored: '',
   settle: 0,
+  start: 'before',
+  syncAfter: 0,
   nesting: '',
   namesPerRead: 100,
   msPerStep: 1,
