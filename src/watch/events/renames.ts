@@ -138,12 +138,17 @@ export class Renames {
       wayBack = undefined
     }
     const displaced = unconfirmed.take(directory, name)
-    unconfirmed.put(directory, name, unconfirmed.take(pendingMove.directory, pendingMove.name))
+    const ahead = unconfirmed.take(pendingMove.directory, pendingMove.name)
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     // What was displaced by the first half may be here: that was not told, and is found by the doubt.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
-    const placed = this.#asSeen(entry, directory, name, seen)
+    // It may be another than was believed at the name that it left: so it is what it was told as, and not what a look has shown ahead of its event, or the
+    // look that the doubt leads to would find no difference.
+    const isInDoubt = isLateWayBack || rechecks.has(pendingMove.directory, pendingMove.name)
+    if (!isInDoubt) unconfirmed.put(directory, name, ahead)
+    const moved = isInDoubt && ahead !== undefined ? ahead.told : entry
+    const placed = this.#asSeen(moved, directory, name, seen, isInDoubt)
     const both = mask | pendingMove.mask
     const isUntold =
       rechecks.wasWritten(directory, name) ||
@@ -155,7 +160,7 @@ export class Renames {
     if (known !== undefined && wayBack !== undefined) {
       reading.done(wayBack.leaving)
       reading.done(wayBack.arriving)
-      const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined)
+      const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined, false)
       editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
       this.#hasMoved(back, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
@@ -214,12 +219,21 @@ export class Renames {
   /**
    * What it is where it has arrived: what was seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
    * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
+   *
+   * @param isInDoubt it may be another than is believed, and not because a look was ahead
    */
-  #asSeen(entry: Entry, directory: Directory, name: string, seen: Entry | null | undefined): Entry {
+  #asSeen(
+    entry: Entry,
+    directory: Directory,
+    name: string,
+    seen: Entry | null | undefined,
+    isInDoubt: boolean,
+  ): Entry {
     const { unconfirmed } = this.#parts.pending
     if (entry instanceof Directory) return entry
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
-    const fits = seen && (keepsStat(directory) ? entry.kind === seen.kind : mayBeSame(entry, seen))
+    const mayBeAnother = keepsStat(directory) && !isInDoubt
+    const fits = seen && (mayBeAnother ? entry.kind === seen.kind : mayBeSame(entry, seen))
     const placed = kept(directory, seen && (isUnseen || fits) ? seen : entry)
     if (seen && fits && keepsStat(directory)) unconfirmed.note(directory, name, entry, seen)
     return placed

@@ -13,6 +13,7 @@ export class RecheckQueue {
   readonly #written = new Map<Directory, Set<string>>()
   // While a look is under way: what was asked, and what has been said since.
   #asked: Questions | undefined
+  #askedNames: ReadonlyMap<Directory, ReadonlySet<string>> = new Map()
   readonly #spoken = new Map<Directory, Set<string>>()
 
   get isEmpty(): boolean {
@@ -36,6 +37,13 @@ export class RecheckQueue {
   /** Whether what had this name may have been written, and nobody was told. */
   wasWritten(directory: Directory, name: string): boolean {
     return this.#written.get(directory)?.has(name) === true
+  }
+
+  /** Whether something else may have this name than is believed, or is being looked at. */
+  has(directory: Directory, name: string): boolean {
+    return (
+      this.#names.get(directory)?.has(name) === true || this.#askedNames.get(directory)?.has(name) === true
+    )
   }
 
   /** All that is in it. */
@@ -67,15 +75,17 @@ export class RecheckQueue {
     const questions = new Map<Directory, readonly string[] | undefined>()
     for (const [directory, names] of this.#names) questions.set(directory, [...names])
     for (const directory of this.#whole) questions.set(directory, undefined)
+    const askedNames = new Map(this.#names)
     this.#drop()
     this.#asked = questions
+    this.#askedNames = askedNames
     return questions
   }
 
   /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
   commit(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
     if (this.#asked !== questions) return undefined
-    this.#asked = undefined
+    this.#endLook()
     const spoken = new Map(this.#spoken)
     this.#spoken.clear()
     for (const [directory, asked] of questions) {
@@ -91,7 +101,7 @@ export class RecheckQueue {
 
   /** Nobody could look. */
   abort(questions: Questions): void {
-    this.#asked = undefined
+    this.#endLook()
     this.#spoken.clear()
     for (const [directory, names] of questions) this.renew(directory, names)
   }
@@ -104,8 +114,13 @@ export class RecheckQueue {
   #drop(): void {
     this.#names.clear()
     this.#whole.clear()
-    this.#asked = undefined
+    this.#endLook()
     this.#spoken.clear()
+  }
+
+  #endLook(): void {
+    this.#asked = undefined
+    this.#askedNames = new Map()
   }
 
   #forgetWritten(directory: Directory, name: string): void {

@@ -21,17 +21,25 @@ export class Refused extends Error {
 export class FileTree {
   readonly root: Inode
   readonly #coarseNow: () => number
+  readonly #reusesInos: boolean
+  // Those of inodes that are gone.
+  readonly #freeInos: number[] = []
   #nextIno = ROOT_INO
   #writes = 0
 
-  /** @param coarseNow what files are stamped with, ms */
-  constructor(coarseNow: () => number) {
+  /**
+   * @param coarseNow what files are stamped with, ms
+   * @param reusesInos the least free inode number is given away again, as ext4 does; else each is another, as on tmpfs
+   */
+  constructor(coarseNow: () => number, reusesInos = false) {
     this.#coarseNow = coarseNow
+    this.#reusesInos = reusesInos
     this.root = this.make('directory')
   }
 
   make(kind: Kind, target = ''): Inode {
-    return new Inode(this.#nextIno++, kind, this.#coarseNow(), target)
+    const ino = this.#freeInos.shift() ?? this.#nextIno++
+    return new Inode(ino, kind, this.#coarseNow(), target)
   }
 
   /** ms. */
@@ -119,6 +127,8 @@ export class FileTree {
   /** With its last name and its last descriptor an inode goes, and its marks with it (fsnotify_inoderemove). */
   reap(inode: Inode): void {
     if (!inode.isRemoved || inode.descriptors > 0) return
+    if (this.#reusesInos)
+      this.#freeInos.splice(this.#freeInos.filter((each) => each < inode.ino).length, 0, inode.ino)
     for (const [group, mark] of [...inode.marks]) {
       group.notify(mark, IN_DELETE_SELF, 0, '')
       group.drop(mark)

@@ -50,7 +50,7 @@ export function decode(text: string): Scenario {
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
   const { followSymlinks, ignored, settle, start, syncAfter, nesting } = others
-  const { namesPerRead, msPerStep, isAtomic, isPatient } = others
+  const { namesPerRead, reusesInos, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
     ...(source === 'inotify+poll' ? ['polls as well'] : []),
@@ -63,6 +63,7 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
     ...(syncAfter > 0 ? [`sync() after ${syncAfter === 1 ? 'the first' : `${syncAfter} operations`}`] : []),
     ...(nesting === '' ? [] : [`nested roots, the ${nesting}`]),
     ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),
+    ...(reusesInos ? ['inode numbers given again'] : []),
     `${msPerStep} ms a step`,
     ...(isAtomic ? [] : ['calls in steps']),
     ...(isPatient ? ['sync() when all is quiet'] : []),

@@ -8,7 +8,7 @@ import { NESTED, ROOT, type Settings } from './scenario.ts'
 interface Known {
   kind: Kind
   /** The file that it was, or led to, when all was compared last; undefined: none, or it was told of since. */
-  ino: number | undefined
+  file: Inode | undefined
   /** How many writes there had been when it was told that this one holds something else. */
   seen: number
 }
@@ -95,7 +95,7 @@ export class Judge {
     const known = this.#names.get(path)
     if (known === undefined) return [`${kind} ${path} is there: not told`]
     if (known.kind !== kind) return [`${path} is a ${kind}: told as ${known.kind}`]
-    if (known.ino !== undefined && known.ino !== file?.ino) return [`${path} is another file: not told`]
+    if (known.file !== undefined && known.file !== file) return [`${path} is another file: not told`]
     return file !== undefined && file.version > known.seen ? [`${path} was written: not told since`] : []
   }
 
@@ -107,7 +107,7 @@ export class Judge {
         if (this.#names.has(path)) this.#refuse(change, 'is there')
         // What is in the inner root was told before the outer one was added.
         if (path !== NESTED || this.#nesting !== 'outer added') this.#take(path)
-        this.#names.set(path, { kind: change.kind, ino: undefined, seen })
+        this.#names.set(path, { kind: change.kind, file: undefined, seen })
         this.#expectParent(path, change)
         return
       case 'delete':
@@ -118,7 +118,7 @@ export class Judge {
       case 'attrib': {
         const known = this.#names.get(path)
         if (known === undefined) this.#refuse(change, 'is not there')
-        else if (change.type === 'modify') this.#names.set(path, { ...known, ino: undefined, seen })
+        else if (change.type === 'modify') this.#names.set(path, { ...known, file: undefined, seen })
         return
       }
       case 'rename':
@@ -157,7 +157,7 @@ export class Judge {
     )
     this.#put(path, moved)
     // Of what was gone before anyone looked, the kind is known by now.
-    this.#names.set(path, { ...(top ?? { ino: undefined, seen: this.#tree.writes }), kind })
+    this.#names.set(path, { ...(top ?? { file: undefined, seen: this.#tree.writes }), kind })
     this.#expectParent(path, change)
   }
 
@@ -196,7 +196,7 @@ export class Judge {
     const there = this.#visible()
     if (there === undefined) return
     this.#names = new Map(
-      [...there].map(([path, { kind, file }]) => [path, { kind, ino: file?.ino, seen: this.#tree.writes }]),
+      [...there].map(([path, { kind, file }]) => [path, { kind, file, seen: this.#tree.writes }]),
     )
   }
 

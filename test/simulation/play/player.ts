@@ -6,7 +6,7 @@ import { inWords, Judge } from './judge.ts'
 import { callsOf, type Operation, spoken } from './operation.ts'
 import { NESTED, ROOT, type Scenario, TREES } from './scenario.ts'
 
-const MOST_STEPS = 5000
+const MOST_STEPS = 20_000
 
 /** What became of a scenario. */
 export interface Outcome {
@@ -46,8 +46,8 @@ export class Player {
   constructor(scenario: Scenario, isTold = false) {
     this.#scenario = scenario
     this.#isTold = isTold
-    const { source, queue, watches, namesPerRead } = scenario.settings
-    const world = new World({ source, queue, watches: watches || Number.POSITIVE_INFINITY, namesPerRead })
+    const { settings } = scenario
+    const world = new World({ ...settings, watches: settings.watches || Number.POSITIVE_INFINITY })
     this.#world = world
     for (const operation of TREES[scenario.tree]) this.#perform(operation)
     const walkers = ['walker', 'poller'].flatMap((who, i): Actor[] => [

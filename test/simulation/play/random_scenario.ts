@@ -38,8 +38,9 @@ const NESTED_LINKS: readonly Operation[] = [
 
 type Random = (n: number) => number
 
-const MOST_OPERATIONS = 8
-const CHOICES = 300
+// Now and then there are more: what is told wrong of one name may take a dozen operations before it shows.
+const MOST_OPERATIONS = [8, 8, 8, 30] as const
+const CHOICES_AN_OPERATION = 40
 const NAMES = ['n', 'm', 'f', 'g', 'd'] as const
 const OUTSIDE = '/out'
 
@@ -68,16 +69,19 @@ const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 /** The scenario with this number. */
 export function scenarioFrom(seed: number, subject: Subject): Scenario {
   const random = randomFrom(seed)
-  const settings = settingsFrom(random, subject)
   const tree = hasLinks(subject) ? pick(random, ['links', 'links to files'] as const) : 'small'
-  const operations = operationsFrom(random, TREES[tree], 1 + random(MOST_OPERATIONS), subject)
+  const count = 1 + random(pick(random, MOST_OPERATIONS))
+  const operations = operationsFrom(random, TREES[tree], count, subject)
+  const settings = settingsFrom(random, subject, operations.length)
   // From a choice now and then to one at nearly each step.
   const rarity = pick(random, [2, 4, 10, 30])
-  const choices = Array.from({ length: CHOICES }, () => (random(rarity) === 0 ? 1 + random(6) : 0))
+  const choices = Array.from({ length: CHOICES_AN_OPERATION * (1 + operations.length) }, () =>
+    random(rarity) === 0 ? 1 + random(6) : 0,
+  )
   return { settings, tree, operations, choices }
 }
 
-function settingsFrom(random: Random, subject: Subject): Settings {
+function settingsFrom(random: Random, subject: Subject, operations: number): Settings {
   return {
     source: sourceFrom(random, subject),
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
@@ -91,9 +95,10 @@ function settingsFrom(random: Random, subject: Subject): Settings {
         : '',
     settle: random(6) === 0 ? 20 : 0,
     start: subject.endsWith('starts') ? 'amid' : 'before',
-    syncAfter: subject.endsWith('starts') && random(2) === 0 ? 1 + random(MOST_OPERATIONS) : 0,
+    syncAfter: subject.endsWith('starts') && random(2) === 0 ? 1 + random(operations) : 0,
     nesting: hasNestedRoots(subject) ? pick(random, NESTINGS) : '',
     namesPerRead: pick(random, [1, 2, 100, 100]),
+    reusesInos: random(2) === 0,
     msPerStep: pick(random, [
       0.1,
       1,

@@ -47,6 +47,8 @@ export interface Settings {
   nesting: (typeof NESTINGS)[number] | ''
   /** How many names a directory gives at once. */
   namesPerRead: number
+  /** Whether the inode number of what is gone is given away again. */
+  reusesInos: boolean
   /** How long each step takes. */
   msPerStep: number
   /** A system call of the writer's is one step; else each of its events is one. */
@@ -67,6 +69,7 @@ export const ORDINARY: Settings = {
   syncAfter: 0,
   nesting: '',
   namesPerRead: 100,
+  reusesInos: false,
   msPerStep: 1,
   isAtomic: true,
   isPatient: false,

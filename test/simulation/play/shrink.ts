@@ -1,7 +1,7 @@
 import { play } from './player.ts'
 import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
-const MOST_PLAYS = 600
+const MOST_PLAYS = 2000
 // With another of these it might be another fault, or none of the watcher's.
 const KEPT: ReadonlyArray<keyof Settings> = ['source', 'followSymlinks']
 

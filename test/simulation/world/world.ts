@@ -20,13 +20,15 @@ export interface WorldOptions {
   watches: number
   /** How many names getdents(2) gives at once. */
   namesPerRead: number
+  /** See {@link FileTree}. */
+  reusesInos: boolean
 }
 
 /** One machine: files, an inotify instance, walkers, a clock; and what the engine asks of them. */
 export class World implements WatchSystem {
   readonly clock = new SimulatedClock()
-  readonly tree = new FileTree(() => this.clock.coarseNow())
-  readonly files = new FileOperations(this.tree)
+  readonly tree: FileTree
+  readonly files: FileOperations
   readonly walkers: SimulatedWalker[] = []
   /** Asynchronous calls that wait to be answered. */
   readonly calls: Array<() => void> = []
@@ -38,6 +40,8 @@ export class World implements WatchSystem {
 
   constructor(options: WorldOptions) {
     this.#options = options
+    this.tree = new FileTree(() => this.clock.coarseNow(), options.reusesInos)
+    this.files = new FileOperations(this.tree)
   }
 
   async choose(): Promise<Choice> {
