@@ -45,8 +45,9 @@ export class FollowUp {
     this.#isActive = false
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
-      releaseScans()
       reporter.report(translator.giveUp(pendingMoves))
+      // Behind what was held back: that is older than the listings that have shown it.
+      releaseScans()
       confirm()
       await this.list()
     }
