@@ -147,7 +147,7 @@ export class Renames {
     // look that the doubt leads to would find no difference.
     const isInDoubt = isLateWayBack || rechecks.has(pendingMove.directory, pendingMove.name)
     if (!isInDoubt) unconfirmed.put(directory, name, ahead)
-    const moved = isInDoubt && ahead !== undefined ? ahead.told : entry
+    const moved = isInDoubt ? unconfirmed.toldOf(entry, ahead) : entry
     const placed = this.#asSeen(moved, directory, name, seen, isInDoubt)
     const both = mask | pendingMove.mask
     const isUntold =

@@ -85,6 +85,13 @@ export class UnconfirmedLooks {
     else names.set(name, unconfirmed)
   }
 
+  /** What was told of an entry of which this was kept, if it is that one: something else may have come to its name. */
+  toldOf(entry: Entry, unconfirmed: Unconfirmed | undefined): Entry {
+    if (unconfirmed === undefined) return entry
+    const { told, ino } = unconfirmed
+    return mayBeSame(entry, { kind: told.kind, ino }) ? told : entry
+  }
+
   /**
    * The answer is called when all that was queued before it was asked for has been told: what looks until then have shown, and no event has told,
    * the next poll is to tell. `waits`: of what has left its name, or lies in what has, more is told when it arrives.
@@ -109,11 +116,10 @@ export class UnconfirmedLooks {
   #revert(directory: Directory, name: string): void {
     const unconfirmed = this.take(directory, name)
     if (unconfirmed === undefined || !this.#tree.isAttached(directory)) return
-    const { told, ino } = unconfirmed
     const entry = this.#tree.entriesOf(directory).get(name)
-    // Else something else has the name by now.
-    if (entry === undefined || !mayBeSame(entry, { kind: told.kind, ino })) return
-    if (mayBeSame(entry, told) && alterationOfMoved(told, entry) === undefined) return
+    if (entry === undefined) return
+    const told = this.toldOf(entry, unconfirmed)
+    if (told === entry || (mayBeSame(entry, told) && alterationOfMoved(told, entry) === undefined)) return
     this.#editor.update(directory, name, told)
     // The walker does not tell again what a poll has found before.
     directory.mount.revision++
