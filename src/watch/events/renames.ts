@@ -143,9 +143,9 @@ export class Renames {
     // What was displaced by the first half may be here: that was not told, and is found by the doubt.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
-    // It may be another than was believed at the name that it left: so it is what it was told as, and not what a look has shown ahead of its event, or the
-    // look that the doubt leads to would find no difference.
-    const isInDoubt = isLateWayBack || rechecks.has(pendingMove.directory, pendingMove.name)
+    // What may be the other one of an exchange is what it was told as, and not what a look has shown ahead of events: else the look that the doubt leads to
+    // would find no difference.
+    const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
     if (!isInDoubt) unconfirmed.put(directory, name, ahead)
     const moved = isInDoubt ? unconfirmed.toldOf(entry, ahead) : entry
     const placed = this.#asSeen(moved, directory, name, seen, isInDoubt)
@@ -171,9 +171,12 @@ export class Renames {
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
-    if (isOutdated || isOver || isLateWayBack || isAhead) {
-      pending.rechecks.add(directory, name)
-      pending.rechecks.add(pendingMove.directory, pendingMove.name)
+    if (isInDoubt) {
+      rechecks.addSwapped(directory, name)
+      rechecks.addSwapped(pendingMove.directory, pendingMove.name)
+    } else if (isOutdated || isOver || isAhead) {
+      rechecks.add(directory, name)
+      rechecks.add(pendingMove.directory, pendingMove.name)
     }
     const replaced = known !== undefined && wayBack === undefined
     this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
@@ -220,7 +223,7 @@ export class Renames {
    * What it is where it has arrived: what was seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
    * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
    *
-   * @param isInDoubt it may be another than is believed, and not because a look was ahead
+   * @param isInDoubt it may be another than is believed, though no look was ahead
    */
   #asSeen(
     entry: Entry,

@@ -11,9 +11,9 @@ export class RecheckQueue {
   readonly #names = new Map<Directory, Set<string>>()
   readonly #whole = new Set<Directory>()
   readonly #written = new Map<Directory, Set<string>>()
+  readonly #swapped = new Map<Directory, Set<string>>()
   // While a look is under way: what was asked, and what has been said since.
   #asked: Questions | undefined
-  #askedNames: ReadonlyMap<Directory, ReadonlySet<string>> = new Map()
   readonly #spoken = new Map<Directory, Set<string>>()
 
   get isEmpty(): boolean {
@@ -39,11 +39,15 @@ export class RecheckQueue {
     return this.#written.get(directory)?.has(name) === true
   }
 
-  /** Whether something else may have this name than is believed, or is being looked at. */
-  has(directory: Directory, name: string): boolean {
-    return (
-      this.#names.get(directory)?.has(name) === true || this.#askedNames.get(directory)?.has(name) === true
-    )
+  /** An exchange may have been told as something else: what has this name may be either of the two. */
+  addSwapped(directory: Directory, name: string): void {
+    put(this.#swapped, directory, name)
+    this.add(directory, name)
+  }
+
+  /** Whether what had this name may be the other one of an exchange, and nobody has looked since. */
+  wasSwapped(directory: Directory, name: string): boolean {
+    return this.#swapped.get(directory)?.has(name) === true
   }
 
   /** All that is in it. */
@@ -59,15 +63,16 @@ export class RecheckQueue {
   /** All is looked at otherwise; a look under way is out of date. */
   clear(): void {
     this.#written.clear()
+    this.#swapped.clear()
     this.#drop()
   }
 
   /** Of these directories nothing is to be known any more; a look under way is out of date, and the others stay in doubt. */
   forget(isForgotten: (directory: Directory) => boolean): void {
     if (this.#asked !== undefined) this.abort(this.#asked)
-    for (const directory of this.#names.keys()) if (isForgotten(directory)) this.#names.delete(directory)
     for (const directory of this.#whole) if (isForgotten(directory)) this.#whole.delete(directory)
-    for (const directory of this.#written.keys()) if (isForgotten(directory)) this.#written.delete(directory)
+    for (const names of [this.#names, this.#written, this.#swapped])
+      for (const directory of names.keys()) if (isForgotten(directory)) names.delete(directory)
   }
 
   /** What there is to be looked at now; to be answered, or taken back. */
@@ -75,17 +80,15 @@ export class RecheckQueue {
     const questions = new Map<Directory, readonly string[] | undefined>()
     for (const [directory, names] of this.#names) questions.set(directory, [...names])
     for (const directory of this.#whole) questions.set(directory, undefined)
-    const askedNames = new Map(this.#names)
     this.#drop()
     this.#asked = questions
-    this.#askedNames = askedNames
     return questions
   }
 
   /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
   commit(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
     if (this.#asked !== questions) return undefined
-    this.#endLook()
+    this.#asked = undefined
     const spoken = new Map(this.#spoken)
     this.#spoken.clear()
     for (const [directory, asked] of questions) {
@@ -93,15 +96,16 @@ export class RecheckQueue {
       // There may be hundreds of thousands of either.
       const names = asked && new Set(asked)
       for (const name of spokenIn ?? []) if (names?.has(name) !== false) put(this.#names, directory, name)
-      for (const name of asked ?? this.#written.get(directory) ?? [])
-        if (!spokenIn?.has(name)) this.#forgetWritten(directory, name)
+      for (const marked of [this.#written, this.#swapped])
+        for (const name of asked ?? marked.get(directory) ?? [])
+          if (!spokenIn?.has(name)) take(marked, directory, name)
     }
     return (directory) => spoken.get(directory) ?? new Set()
   }
 
   /** Nobody could look. */
   abort(questions: Questions): void {
-    this.#endLook()
+    this.#asked = undefined
     this.#spoken.clear()
     for (const [directory, names] of questions) this.renew(directory, names)
   }
@@ -114,19 +118,8 @@ export class RecheckQueue {
   #drop(): void {
     this.#names.clear()
     this.#whole.clear()
-    this.#endLook()
-    this.#spoken.clear()
-  }
-
-  #endLook(): void {
     this.#asked = undefined
-    this.#askedNames = new Map()
-  }
-
-  #forgetWritten(directory: Directory, name: string): void {
-    const names = this.#written.get(directory)
-    names?.delete(name)
-    if (names?.size === 0) this.#written.delete(directory)
+    this.#spoken.clear()
   }
 }
 
@@ -134,4 +127,10 @@ function put(names: Map<Directory, Set<string>>, directory: Directory, name: str
   const known = names.get(directory)
   if (known === undefined) names.set(directory, new Set([name]))
   else known.add(name)
+}
+
+function take(names: Map<Directory, Set<string>>, directory: Directory, name: string): void {
+  const known = names.get(directory)
+  known?.delete(name)
+  if (known?.size === 0) names.delete(directory)
 }
