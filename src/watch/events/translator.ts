@@ -198,9 +198,11 @@ export class Translator {
       if (!(entry instanceof Directory)) entry.ino = seen.ino
     }
     const { kind, ino } = entry
-    const { unconfirmed } = this.#pending
-    if (told === 'modify') unconfirmed.noteTold(directory, name, isSeen ? entry : { kind, ino })
-    else if (isSeen) unconfirmed.noteAttrib(directory, name, seen)
+    const { unconfirmed, rechecks } = this.#pending
+    if (told === 'modify') {
+      rechecks.noteWritten(directory, name)
+      unconfirmed.noteTold(directory, name, isSeen ? entry : { kind, ino })
+    } else if (isSeen) unconfirmed.noteAttrib(directory, name, seen)
     this.#editor.alter(told, directory, name, entry, mask)
   }
 
