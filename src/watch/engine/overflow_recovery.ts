@@ -106,10 +106,12 @@ export class OverflowRecovery {
       const finding = found.get(root.top as Directory)
       if (finding?.isShort) throw openError(finding.error, root.path)
     }
-    // What was at its path when it was listed was another directory, or nothing: then it has not been looked through.
-    for (const root of present)
-      if (found.get(root.top as Directory)?.identity !== root.identity)
+    // What was at its path when it was listed was another directory, or nothing, or was removed under the walk: then it has not been looked through.
+    for (const root of present) {
+      const finding = found.get(root.top as Directory)
+      if (finding?.isGone !== false || finding.identity !== root.identity)
         await rootMonitor.reattach(root, 'rescan')
+    }
     // What was written in there would be told by nobody.
     if (unlisted !== undefined) throw unlisted
     await followUp.list()
@@ -125,14 +127,19 @@ export class OverflowRecovery {
 
   /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
   async #reconcileWatches(): Promise<void> {
-    const { tree, pending, watches, inotify } = this.#parts
+    const { tree, pending, watches, inotify, rootMonitor } = this.#parts
     const wds = await inotify.kernelWatches()
     if (wds === undefined) return
-    for (const directory of tree.watchedBut(wds)) {
+    const unwatched = new Set(tree.watchedBut(wds))
+    for (const directory of unwatched) {
       tree.loseWatch(directory)
       if (directory.parent !== undefined) pending.rechecks.add(directory.parent, directory.name)
     }
     watches.retire(wds)
+    // A root lies in nothing that tells of it, and an event of its watch would be nobody's now. Nor would a look do: what is at its path may have
+    // been given its inode number.
+    for (const root of this.#watched())
+      if (root.top !== undefined && unwatched.has(root.top)) await rootMonitor.reattach(root, 'rescan')
   }
 
   #watched(): Root[] {

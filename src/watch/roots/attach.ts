@@ -147,7 +147,8 @@ export class Attacher {
       ? (await rescan.reconcile([top], options, confirm)).roots.get(top)
       : await rescan.load(top, options, options.baseline ? undefined : confirm)
     const { ESTALE, ENOENT } = constants.errno
-    return finding ?? { error: hasLostLink ? -ENOENT : -ESTALE, isShort: false, identity: '', ino: 0 }
+    const error = hasLostLink ? -ENOENT : -ESTALE
+    return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */

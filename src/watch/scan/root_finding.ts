@@ -6,10 +6,12 @@ export interface RootFinding {
   error: number
   /** That says nothing of it: see {@link Listing.isShort}. */
   isShort: boolean
+  /** There is none, or it was removed while it was listed: see {@link Listing.isGone}. */
+  isGone: boolean
   identity: string
   ino: number
 }
 
-export function findingOf({ error, isShort, identity, ino }: Listing): RootFinding {
-  return { error, isShort, identity, ino }
+export function findingOf({ error, isShort, isGone, identity, ino }: Listing): RootFinding {
+  return { error, isShort, isGone, identity, ino }
 }

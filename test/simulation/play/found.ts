@@ -429,4 +429,32 @@ export const FOUND: readonly Found[] = [
       { 2: 1, 5: 1, 11: 1, 71: 1, 92: 1, 100: 1 },
     ),
   },
+  {
+    what: 'a root that goes between the rescan and the look at its watches is lost, though the next has its inode number',
+    scenario: scenario(
+      { reusesInos: true },
+      [
+        { type: 'remove', path: '/t/a' },
+        { type: 'remove', path: '/t/b' },
+        { type: 'remove', path: '/t' },
+        { type: 'mkdir', path: '/t' },
+        { type: 'write', path: '/t/g' },
+      ],
+      { 2: 1, 11: 1 },
+    ),
+  },
+  {
+    what: 'a root that is removed under the rescan is not recovered: what comes back in the next was written before',
+    scenario: scenario(
+      { lost: 1, msPerStep: 20 },
+      [
+        { type: 'write', path: '/t/b/g' },
+        { type: 'rename', path: '/t/b', other: '/out/b' },
+        { type: 'remove', path: '/t' },
+        { type: 'mkdir', path: '/t' },
+        { type: 'rename', path: '/out/b', other: '/t/b' },
+      ],
+      { 1: 1, 7: 1 },
+    ),
+  },
 ]

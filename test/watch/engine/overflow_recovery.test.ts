@@ -26,7 +26,9 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   const since: number[] = []
   const told: Change[] = []
   const troubles: unknown[] = []
-  const found = new Map<Directory, RootFinding>([[top, { error: 0, isShort: false, identity: '', ino: 0 }]])
+  const found = new Map<Directory, RootFinding>([
+    [top, { error: 0, isShort: false, isGone: false, identity: '', ino: 0 }],
+  ])
   const overflowRecovery = new OverflowRecovery({
     system: { clock: systemClock },
     settings: { persistent: true },
@@ -156,10 +158,13 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   expect(first.troubles).toHaveLength(1)
   expect(first.types()).toEqual(['overflow', 'recovered'])
 
-  const findings = [{ error: -24, isShort: true, identity: '', ino: 0 }]
+  const findings = [{ error: -24, isShort: true, isGone: false, identity: '', ino: 0 }]
   const reconcile = async ([top]: readonly Directory[]) => ({
     roots: new Map([
-      [top as Directory, findings.shift() ?? { error: 0, isShort: false, identity: '', ino: 0 }],
+      [
+        top as Directory,
+        findings.shift() ?? { error: 0, isShort: false, isGone: false, identity: '', ino: 0 },
+      ],
     ]),
     unlisted: undefined,
   })
@@ -185,4 +190,28 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   await done(third.overflowRecovery.recover())
   expect(third.tries).toHaveLength(2)
   expect(third.types()).toEqual(['overflow', 'recovered'])
+})
+
+test('a root that was removed while it was listed is no recovered one; one whose watch has gone since is lost afterwards', async () => {
+  const reattached: string[][] = []
+  const rootMonitor = {
+    checkIdentity: async () => undefined,
+    lookAtFiles: async () => {},
+    reattach: async () => void reattached.push(types()),
+  }
+  const gone = { error: -2, isShort: false, isGone: true, identity: '', ino: 0 }
+  const reconcile = async ([top]: readonly Directory[]) => ({
+    roots: new Map([[top as Directory, gone]]),
+    unlisted: undefined,
+  })
+  const first = overflown([], { rootMonitor, rescan: { reconcile } })
+  let { types } = first
+  await done(first.overflowRecovery.recover())
+  expect(reattached.splice(0)).toEqual([['overflow']])
+
+  const kernelWatches = async () => new Set<number>()
+  const second = overflown([], { rootMonitor, inotify: { kernelWatches } })
+  types = second.types
+  await done(second.overflowRecovery.recover())
+  expect(reattached).toEqual([['overflow', 'recovered']])
 })
