@@ -1,6 +1,7 @@
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
+import type { Entry } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { type Directory, isUnwatched } from '../tree/directory.ts'
@@ -229,8 +230,18 @@ class Reconciliation {
     for (const found of this.#identified.found) this.#alterDirectory(found)
     for (const [directory, entry] of comparison.unlisted)
       this.#script.alterDirectory(directory, entry, comparison.since(directory.parent ?? directory))
-    for (const [directory, name, before, after] of comparison.altered)
-      this.#script.alter(directory, name, before, after, comparison.since(directory))
+    for (const [directory, name, before, after] of comparison.altered) {
+      const as = this.#asKnown(directory, name, before, after)
+      this.#script.alter(directory, name, before, as, comparison.since(directory))
+    }
+  }
+
+  /** What was told before anybody had seen it may be another than a listing shows, which its event is still to tell: a look behind the events says which. */
+  #asKnown(directory: Directory, name: string, before: Entry, after: Entry): Entry {
+    const { scans, rechecks } = this.#pending
+    if (before.ino !== 0 || !scans.isAheadOf(directory)) return after
+    rechecks.add(directory, name)
+    return { ...after, ino: 0 }
   }
 
   #alterDirectory(found: SnapshotDir): void {

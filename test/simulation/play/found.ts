@@ -457,4 +457,18 @@ export const FOUND: readonly Found[] = [
       { 1: 1, 7: 1 },
     ),
   },
+  {
+    what: 'a file put over one that was told and never seen is told, though a listing was quicker than its event',
+    scenario: scenario(
+      {},
+      [
+        { type: 'write', path: '/t/b/d/n' },
+        { type: 'rename', path: '/t/b', other: '/out/f' },
+        { type: 'rename', path: '/out/f', other: '/t/g' },
+        { type: 'append', path: '/out/x' },
+        { type: 'rename', path: '/out/x', other: '/t/g/d/n' },
+      ],
+      { 3: 1, 12: 1 },
+    ),
+  },
 ]

@@ -281,4 +281,26 @@ export const FOUND_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a file written outside and put over one that was told and never seen, where it lies beneath a followed link',
+    scenario: scenario(
+      { watches: 5, followSymlinks: true, isAtomic: false },
+      [
+        { type: 'rename', path: '/t/k', other: '/out/f' },
+        { type: 'rename', path: '/t/a', other: '/out/m' },
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'append', path: '/out/x' },
+        { type: 'append', path: '/out/o/p' },
+        { type: 'rename', path: '/out/f', other: '/t/b/d/d' },
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'exchange', path: '/t/b/d/d', other: '/out/o/p' },
+        { type: 'rename', path: '/t/b', other: '/out/f' },
+        { type: 'write', path: '/out/f/d/h' },
+        { type: 'rename', path: '/out/f', other: '/t/g' },
+        { type: 'rename', path: '/t/g/d/h', other: '/t/g/d/d' },
+      ],
+      { 3: 1, 11: 2, 27: 1, 34: 1, 35: 1, 63: 1 },
+      'links',
+    ),
+  },
 ]
