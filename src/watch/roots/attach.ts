@@ -130,8 +130,9 @@ export class Attacher {
     const coverer = coverings.covererOf(root.path)
     if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
     const realPath = await system.realpath(root.path).catch(() => undefined)
-    const followsLinks = isDirectory && settings.followSymlinks
-    return realPath !== undefined && leadsInto(coverer, root.path, realPath, followsLinks)
+    // What was found behind it is not there any more.
+    if (realPath === undefined) return isDirectory
+    return leadsInto(coverer, root.path, realPath, isDirectory && settings.followSymlinks)
   }
 
   async #scan(root: Root, options: DiffOptions): Promise<RootFinding> {

@@ -267,4 +267,18 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a link goes between the walk of what is behind it and the look whether it is still the same: what was seen is not told as below it',
+    scenario: scenario(
+      { source: 'poll', followSymlinks: true, nesting: 'inner first', msPerStep: 5 },
+      [
+        { type: 'rename', path: '/t/b', other: '/out/b' },
+        { type: 'symlink', path: '/t/b', target: 'none' },
+        { type: 'swap', path: '/t/b', target: 'a' },
+        { type: 'remove', path: '/t/b' },
+      ],
+      { 2: 1, 3: 1, 81: 1, 105: 1, 108: 1 },
+      'links',
+    ),
+  },
 ]
