@@ -2,7 +2,7 @@ import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
-import { type Entry, mayBeSame, sameFile } from '../scan/entry.ts'
+import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase, isSymlink, isToEvents, isUnwatched, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -153,7 +153,7 @@ export class Renames {
     const isUntold =
       rechecks.wasWritten(directory, name) ||
       rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
-      this.#isShown(pendingMove, directory, name, known)
+      this.#isShown(pendingMove, directory, known)
     // What a look has shown ahead of the exchange, which moved something else from here.
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
@@ -171,7 +171,9 @@ export class Renames {
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
-    if (isInDoubt) {
+    // One that a listing has shown already has been told once more.
+    const isStale = isOutdated && wayBack !== undefined
+    if (isInDoubt || isStale) {
       rechecks.addSwapped(directory, name)
       rechecks.addSwapped(pendingMove.directory, pendingMove.name)
     } else if (isOutdated || isOver || isAhead) {
@@ -195,10 +197,14 @@ export class Renames {
     }
   }
 
-  /** A listing was quicker than the event, and has shown it as it was then: it may have been written before its directory was watched for that. */
-  #isShown({ entry }: PendingMove, directory: Directory, name: string, known: Entry | undefined): boolean {
-    if (known === undefined || known.kind === 'directory' || !sameFile(known, entry)) return false
-    return this.#parts.pending.scans.hasShown(directory, name)
+  /**
+   * A listing was quicker than the event, and has shown it as it was then, if it is the same for all that is known: it may have been written before its
+   * directory was watched for that.
+   */
+  #isShown({ entry }: PendingMove, directory: Directory, known: Entry | undefined): boolean {
+    const isSeen = known !== undefined && known.kind !== 'directory' && known.ino !== 0
+    if (!isSeen || !mayBeSame(known, entry)) return false
+    return this.#parts.pending.scans.isAheadOf(directory)
   }
 
   #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {

@@ -225,12 +225,13 @@ export class Translator {
     } else if (known instanceof Directory) {
       // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
       this.#pending.work.list(known)
-    } else if (
-      !isDirectory &&
-      !(seen && sameFile(known, seen) && this.#pending.scans.hasShown(directory, name))
-    ) {
+    } else if (!isDirectory) {
       // Had it been the same, the listing or the poll would have been quicker than the event.
-      const arrived = seen ? kept(directory, seen) : { kind: known.kind, ino: 0 }
+      const isShown = this.#pending.scans.hasShown(directory, name)
+      if (seen && sameFile(known, seen) && isShown) return
+      // What a listing has shown has come later than this, if another event is to tell of the name.
+      const unseen = isShown ? known : { kind: known.kind, ino: 0 }
+      const arrived = seen ? kept(directory, seen) : unseen
       this.#editor.update(directory, name, arrived)
       this.#pending.unconfirmed.noteTold(directory, name, arrived)
       this.#editor.alter('modify', directory, name, known, mask)

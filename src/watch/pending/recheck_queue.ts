@@ -3,8 +3,6 @@ import type { Directory } from '../tree/directory.ts'
 /** What is asked of a directory: what is at these names; undefined: what is in it. */
 export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
 
-const NONE: ReadonlyMap<Directory, ReadonlySet<string>> = new Map()
-
 /**
  * Names, and whole directories, of which something else may be there than is believed. What was seen of a name counts if nothing has
  * been said of it between the look and the answer: otherwise it is ahead of the events, and stays in doubt.
@@ -16,7 +14,6 @@ export class RecheckQueue {
   readonly #swapped = new Map<Directory, Set<string>>()
   // While a look is under way: what was asked, and what has been said since.
   #asked: Questions | undefined
-  #askedNames: ReadonlyMap<Directory, ReadonlySet<string>> = NONE
   readonly #spoken = new Map<Directory, Set<string>>()
 
   get isEmpty(): boolean {
@@ -37,13 +34,9 @@ export class RecheckQueue {
     this.add(directory, name)
   }
 
-  /**
-   * An event has told that what has this name was written, and that was told of what is believed to have it: if the name is in doubt, it may have been
-   * another.
-   */
+  /** An event has told that what has this name was written, and that was told of what is believed to have it, which may be the other one of an exchange. */
   noteWritten(directory: Directory, name: string): void {
-    const isInDoubt = this.#names.get(directory)?.has(name) || this.#askedNames.get(directory)?.has(name)
-    if (isInDoubt) put(this.#written, directory, name)
+    if (this.wasSwapped(directory, name)) put(this.#written, directory, name)
   }
 
   /** Whether what had this name may have been written, and nobody was told. */
@@ -92,17 +85,15 @@ export class RecheckQueue {
     const questions = new Map<Directory, readonly string[] | undefined>()
     for (const [directory, names] of this.#names) questions.set(directory, [...names])
     for (const directory of this.#whole) questions.set(directory, undefined)
-    const askedNames = new Map(this.#names)
     this.#drop()
     this.#asked = questions
-    this.#askedNames = askedNames
     return questions
   }
 
   /** What has been said since of a directory that was asked about: that stays in doubt. undefined: all is out of date. */
   commit(questions: Questions): ((directory: Directory) => ReadonlySet<string>) | undefined {
     if (this.#asked !== questions) return undefined
-    this.#endLook()
+    this.#asked = undefined
     const spoken = new Map(this.#spoken)
     this.#spoken.clear()
     for (const [directory, asked] of questions) {
@@ -119,7 +110,7 @@ export class RecheckQueue {
 
   /** Nobody could look. */
   abort(questions: Questions): void {
-    this.#endLook()
+    this.#asked = undefined
     this.#spoken.clear()
     for (const [directory, names] of questions) this.renew(directory, names)
   }
@@ -132,13 +123,8 @@ export class RecheckQueue {
   #drop(): void {
     this.#names.clear()
     this.#whole.clear()
-    this.#endLook()
-    this.#spoken.clear()
-  }
-
-  #endLook(): void {
     this.#asked = undefined
-    this.#askedNames = NONE
+    this.#spoken.clear()
   }
 }
 

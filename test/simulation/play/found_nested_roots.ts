@@ -281,4 +281,17 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a file is renamed over one that has come from elsewhere and is written, where only the way of a link is watched: a listing shows it before the events do',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/out/x', other: '/t/a/f' },
+        { type: 'rename', path: '/t/b/g', other: '/t/a/f' },
+        { type: 'write', path: '/t/a/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]
