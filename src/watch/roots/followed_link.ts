@@ -11,6 +11,8 @@ export interface FollowedLink {
   target: Entry | null | undefined
   /** A directory was found in place of what had been at its end: a look shows whether it is followed there, or is a link still that leads elsewhere. */
   isReplaced: boolean
+  /** It led to a directory, and was told as a link all the same: to where it lies, say. */
+  isLinkToDirectory: boolean
   /** ms since the epoch: when it was looked at last behind an event that was told, and nothing else was told of what had changed by then. */
   seenUntoldAt: number
   /** ms since the epoch: what was done to its file from then on may have been seen like that, and the event of it was lost. */
@@ -23,6 +25,7 @@ export function followedLink(parent: Directory, name: string): FollowedLink {
     name,
     target: undefined,
     isReplaced: false,
+    isLinkToDirectory: false,
     seenUntoldAt: 0,
     doubtedSince: Number.POSITIVE_INFINITY,
   }
@@ -35,13 +38,14 @@ export function followedLink(parent: Directory, name: string): FollowedLink {
  *   anybody looked: by its ctime, and rather once too often
  */
 export function alterationOfEnd(
-  { target: before, doubtedSince }: FollowedLink,
+  { target: before, isLinkToDirectory, doubtedSince }: FollowedLink,
   after: Entry | null,
   since: number,
 ): 'modify' | 'attrib' | undefined {
   const isFile = before != null && before.kind !== 'directory'
   // What a directory holds has names of its own.
   if (!isFile && after?.kind === 'directory') return undefined
+  if (isLinkToDirectory && after !== null) return 'modify'
   if (before === undefined || before?.kind === 'directory') return changedSince(after, since)
   if (before === null || after === null) return before === after ? undefined : 'modify'
   const altered = alteration(before, after, 0)

@@ -206,6 +206,7 @@ export class FollowedLinks {
     link.doubtedSince = Number.POSITIVE_INFINITY
     const believed = this.#believed(link)
     if (believed === undefined) return
+    link.isLinkToDirectory = after?.kind === 'directory' && !(believed instanceof Directory)
     const isAsBelieved = this.#isAsBelieved(link)
     // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
     const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind

@@ -94,4 +94,20 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a link that has led round leads to a file that is older: polls tell that it is another',
+    scenario: scenario(
+      { source: 'poll', followSymlinks: true, start: 'amid', isAtomic: false },
+      [
+        { type: 'remove', path: '/t/b/d/h' },
+        { type: 'exchange', path: '/t/k', other: '/t/b' },
+        { type: 'swap', path: '/t/b', target: '/t' },
+        { type: 'symlink', path: '/t/k/d/f', target: '/t/k' },
+        { type: 'write', path: '/t/k/m' },
+        { type: 'exchange', path: '/t/k/m', other: '/t/b' },
+      ],
+      { 18: 1 },
+      'links',
+    ),
+  },
 ]
