@@ -231,13 +231,16 @@ class Reconciliation {
     for (const [directory, entry] of comparison.unlisted)
       this.#script.alterDirectory(directory, entry, comparison.since(directory.parent ?? directory))
     for (const [directory, name, before, after] of comparison.altered) {
-      const as = this.#asKnown(directory, name, before, after)
+      const as = this.#leaveInDoubt(directory, name, before, after)
       this.#script.alter(directory, name, before, as, comparison.since(directory))
     }
   }
 
-  /** What was told before anybody had seen it may be another than a listing shows, which its event is still to tell: a look behind the events says which. */
-  #asKnown(directory: Directory, name: string, before: Entry, after: Entry): Entry {
+  /**
+   * What was told before anybody had seen it may be another than a listing shows, which its event is still to tell: that is left in doubt, and a look behind
+   * the events says which. The listing at hand, if it is no look or poll, is noted as ahead of events by now.
+   */
+  #leaveInDoubt(directory: Directory, name: string, before: Entry, after: Entry): Entry {
     const { scans, rechecks } = this.#pending
     if (before.ino !== 0 || !scans.isAheadOf(directory)) return after
     rechecks.add(directory, name)

@@ -15,7 +15,7 @@ import type { RootForest } from '../roots/forest/root_forest.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
-import type { Directory, WatchedMount } from '../tree/directory.ts'
+import { type Directory, isLinkBase, type WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 export interface OverflowRecoveryParts {
@@ -133,10 +133,12 @@ export class OverflowRecovery {
     const unwatched = new Set(tree.watchedBut(wds))
     for (const directory of unwatched) {
       tree.loseWatch(directory)
+      // No event of what it lies in tells that a link leads to another directory: so that is told anew, though it may have the same inode number.
+      if (isLinkBase(directory)) directory.ino = 0
       if (directory.parent !== undefined) pending.rechecks.add(directory.parent, directory.name)
     }
     watches.retire(wds)
-    // A root lies in nothing that tells of it, and an event of its watch would be nobody's now. Nor would a look do: what is at its path may have
+    // A root lies in nothing that tells of it either, and an event of its watch would be nobody's now. Nor would a look do: what is at its path may have
     // been given its inode number.
     for (const root of this.#watched())
       if (root.top !== undefined && unwatched.has(root.top)) await rootMonitor.reattach(root, 'rescan')

@@ -150,10 +150,12 @@ export class Renames {
     const moved = isInDoubt ? unconfirmed.toldOf(entry, ahead) : entry
     const placed = this.#asSeen(moved, directory, name, seen, isInDoubt)
     const both = mask | pendingMove.mask
+    // Of one that nobody has seen, no look can tell that it is another.
     const isUntold =
+      (isInDoubt && moved.ino === 0) ||
       rechecks.wasWritten(directory, name) ||
       rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
-      this.#isShown(pendingMove, directory, known)
+      this.#mayBeShown(pendingMove, directory, known)
     // What a look has shown ahead of the exchange, which moved something else from here.
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
@@ -171,7 +173,7 @@ export class Renames {
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
     const isOver = known instanceof Directory
-    // One that a listing has shown already has been told once more.
+    // If a listing had shown this exchange already, it has been told once more.
     const isStale = isOutdated && wayBack !== undefined
     if (isInDoubt || isStale) {
       rechecks.addSwapped(directory, name)
@@ -198,10 +200,10 @@ export class Renames {
   }
 
   /**
-   * A listing was quicker than the event, and has shown it as it was then, if it is the same for all that is known: it may have been written before its
-   * directory was watched for that.
+   * A listing may have been quicker than the event, and have shown it as it was then, if it is the same for all that is known: it may have been written
+   * before its directory was watched for that.
    */
-  #isShown({ entry }: PendingMove, directory: Directory, known: Entry | undefined): boolean {
+  #mayBeShown({ entry }: PendingMove, directory: Directory, known: Entry | undefined): boolean {
     const isSeen = known !== undefined && known.kind !== 'directory' && known.ino !== 0
     if (!isSeen || !mayBeSame(known, entry)) return false
     return this.#parts.pending.scans.isAheadOf(directory)
@@ -229,7 +231,7 @@ export class Renames {
    * What it is where it has arrived: what was seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
    * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
    *
-   * @param isInDoubt it may be another than is believed, though no look was ahead
+   * @param isInDoubt it may be another than was told: only what fits by its inode number is taken over
    */
   #asSeen(
     entry: Entry,
@@ -241,8 +243,8 @@ export class Renames {
     const { unconfirmed } = this.#parts.pending
     if (entry instanceof Directory) return entry
     const isUnseen = entry.ino === 0 && (entry.kind === 'directory') === (seen?.kind === 'directory')
-    const mayBeAnother = keepsStat(directory) && !isInDoubt
-    const fits = seen && (mayBeAnother ? entry.kind === seen.kind : mayBeSame(entry, seen))
+    const isKindEnough = keepsStat(directory) && !isInDoubt
+    const fits = seen && (isKindEnough ? entry.kind === seen.kind : mayBeSame(entry, seen))
     const placed = kept(directory, seen && (isUnseen || fits) ? seen : entry)
     if (seen && fits && keepsStat(directory)) unconfirmed.note(directory, name, entry, seen)
     return placed

@@ -471,4 +471,26 @@ export const FOUND: readonly Found[] = [
       { 3: 1, 12: 1 },
     ),
   },
+  {
+    what: 'what may be the other one of an exchange was never seen, so that no look can tell',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 64, lost: 3, isAtomic: false },
+      [
+        { type: 'write', path: '/t/k' },
+        { type: 'remove', path: '/t/a/f' },
+        { type: 'write', path: '/t/b/n' },
+        { type: 'mkdir', path: '/t/f' },
+        { type: 'rename', path: '/t/a', other: '/t/m' },
+        { type: 'rename', path: '/t/m', other: '/out/g' },
+        { type: 'write', path: '/t/f/m' },
+        { type: 'rename', path: '/out/x', other: '/t/n' },
+        { type: 'rename', path: '/t/f/m', other: '/t/m' },
+        { type: 'write', path: '/t/f/m' },
+        { type: 'exchange', path: '/t/f/m', other: '/t/n' },
+        { type: 'write', path: '/t/g' },
+        { type: 'exchange', path: '/t/m', other: '/t/g' },
+      ],
+      { 13: 1, 41: 1, 42: 1, 52: 1, 64: 1, 85: 1 },
+    ),
+  },
 ]

@@ -303,4 +303,18 @@ export const FOUND_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'what a link leads to is made again between the rescan and the look at its watches, with the same inode numbers',
+    scenario: scenario(
+      { followSymlinks: true, reusesInos: true, lost: 1 },
+      [
+        { type: 'append', path: '/t/a/f' },
+        { type: 'remove', path: '/out/o' },
+        { type: 'mkdir', path: '/out/o' },
+        { type: 'write', path: '/out/o/p' },
+      ],
+      { 1: 1, 46: 1 },
+      'links',
+    ),
+  },
 ]
