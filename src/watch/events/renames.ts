@@ -155,7 +155,7 @@ export class Renames {
       (isInDoubt && moved.ino === 0) ||
       rechecks.wasWritten(directory, name) ||
       rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
-      this.#mayBeShown(pendingMove, directory, known)
+      this.#mayBeShown(pendingMove, directory, name, known)
     // What a look has shown ahead of the exchange, which moved something else from here.
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
@@ -168,7 +168,10 @@ export class Renames {
       if (isUntold && back.kind !== 'directory')
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
       this.#leaveTwins(pendingMove)
-    } else editor.rename(pendingMove, directory, name, placed, both)
+    } else {
+      if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, known)
+      editor.rename(pendingMove, directory, name, placed, both)
+    }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
     // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
@@ -203,10 +206,11 @@ export class Renames {
    * A listing may have been quicker than the event, and have shown it as it was then, if it is the same for all that is known: it may have been written
    * before its directory was watched for that.
    */
-  #mayBeShown({ entry }: PendingMove, directory: Directory, known: Entry | undefined): boolean {
+  #mayBeShown({ entry }: PendingMove, directory: Directory, name: string, known: Entry | undefined): boolean {
+    const { scans } = this.#parts.pending
+    if (!scans.isAheadOf(directory)) return false
     const isSeen = known !== undefined && known.kind !== 'directory' && known.ino !== 0
-    if (!isSeen || !mayBeSame(known, entry)) return false
-    return this.#parts.pending.scans.isAheadOf(directory)
+    return (isSeen && mayBeSame(known, entry)) || scans.hadShown(directory, name, entry.ino)
   }
 
   #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {

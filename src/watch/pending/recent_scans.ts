@@ -1,11 +1,13 @@
+import type { Entry } from '../scan/entry.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 
 /**
  * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.
  */
 export class RecentScans {
-  // With the names in them of which an event has told since. Of the others, the event that put them there may still come.
-  readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Set<string>>>()
+  // With the names in them of which an event has told since, and the inode number of what the listing had shown there, if a rename has taken its place. Of the
+  // others, the event that put them there may still come.
+  readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Map<string, number>>>()
   // Those that were since the last {@link hold}.
   readonly #relisted = new Set<Directory | WatchedMount>()
 
@@ -47,14 +49,21 @@ export class RecentScans {
     return spoken !== undefined && !spoken.get(directory)?.has(name)
   }
 
-  noteEvent(directory: Directory, name: string): void {
-    const spoken = this.#spokenIn(directory)
-    const names = spoken?.get(directory)
-    if (names === undefined) spoken?.set(directory, new Set([name]))
-    else names.add(name)
+  /** Whether a listing had shown this file at a name, before events spoke of the name that may be older. */
+  hadShown(directory: Directory, name: string, ino: number): boolean {
+    return ino !== 0 && this.#spokenIn(directory)?.get(directory)?.get(name) === ino
   }
 
-  #spokenIn(directory: Directory): Map<Directory, Set<string>> | undefined {
+  /** @param shown what was believed to be there until then, if another takes its place */
+  noteEvent(directory: Directory, name: string, shown?: Entry): void {
+    const spoken = this.#spokenIn(directory)
+    const names = spoken?.get(directory)
+    const ino = shown?.ino ?? 0
+    if (names === undefined) spoken?.set(directory, new Map([[name, ino]]))
+    else if (!names.has(name)) names.set(name, ino)
+  }
+
+  #spokenIn(directory: Directory): Map<Directory, Map<string, number>> | undefined {
     return this.#listed.get(directory) ?? this.#listed.get(directory.mount)
   }
 }

@@ -110,4 +110,21 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'of two files that are renamed to one name, one over the other, the last is written before what they are in is watched: a listing has shown it',
+    scenario: scenario(
+      { queue: 16384, followSymlinks: true },
+      [
+        { type: 'rename', path: '/out/o/p', other: '/t/a/f' },
+        { type: 'symlink', path: '/t/a/d', target: '/out' },
+        { type: 'rename', path: '/t/e', other: '/t/e' },
+        { type: 'exchange', path: '/t/b/d/h', other: '/t/l' },
+        { type: 'rename', path: '/t/a/f', other: '/out/f' },
+        { type: 'rename', path: '/t/l', other: '/out/f' },
+        { type: 'write', path: '/out/f' },
+      ],
+      { 4: 1, 9: 2 },
+      'links to files',
+    ),
+  },
 ]
