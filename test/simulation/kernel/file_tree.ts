@@ -127,12 +127,19 @@ export class FileTree {
   /** With its last name and its last descriptor an inode goes, and its marks with it (fsnotify_inoderemove). */
   reap(inode: Inode): void {
     if (!inode.isRemoved || inode.descriptors > 0) return
-    if (this.#reusesInos)
-      this.#freeInos.splice(this.#freeInos.filter((each) => each < inode.ino).length, 0, inode.ino)
+    this.#free(inode)
     for (const [group, mark] of [...inode.marks]) {
       group.notify(mark, IN_DELETE_SELF, 0, '')
       group.drop(mark)
     }
+  }
+
+  /** Once: it may be closed again by who had it open before. */
+  #free(inode: Inode): void {
+    if (!this.#reusesInos || inode.isGone) return
+    inode.isGone = true
+    const { length } = this.#freeInos.filter((each) => each < inode.ino)
+    this.#freeInos.splice(length, 0, inode.ino)
   }
 
   /** All that lies below a directory, by path; nothing is followed. */

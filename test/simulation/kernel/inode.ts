@@ -18,6 +18,8 @@ export class Inode {
   readonly children = new Map<string, Inode>()
   /** No name is left. Descriptors may be: until they are closed, its watches stay. */
   isRemoved = false
+  /** Its number is another's to have. */
+  isGone = false
   /** How many descriptors are open of it. */
   descriptors = 0
   /** A call that changes its names is under way: getdents(2) waits for it. */
