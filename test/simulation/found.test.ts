@@ -1,9 +1,10 @@
 import { test } from 'vitest'
 import { campaign, type Played } from './play/campaign.ts'
-import { FOUND } from './play/found.ts'
-import { FOUND_FILE_LINKS } from './play/found_file_links.ts'
-import { FOUND_LINKS } from './play/found_links.ts'
-import { FOUND_NESTED_ROOTS } from './play/found_nested_roots.ts'
+import { FOUND } from './play/found/found.ts'
+import { FOUND_BOTH_SOURCES } from './play/found/found_both_sources.ts'
+import { FOUND_FILE_LINKS } from './play/found/found_file_links.ts'
+import { FOUND_LINKS } from './play/found/found_links.ts'
+import { FOUND_NESTED_ROOTS } from './play/found/found_nested_roots.ts'
 import { play } from './play/player.ts'
 import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
@@ -11,7 +12,7 @@ import { interleavings } from './play/sequences.ts'
 const MOST_PREEMPTIONS = 2
 const MOST_PLAYS = 300
 
-test.each([...FOUND, ...FOUND_LINKS, ...FOUND_FILE_LINKS, ...FOUND_NESTED_ROOTS])(
+test.each([...FOUND, ...FOUND_BOTH_SOURCES, ...FOUND_LINKS, ...FOUND_FILE_LINKS, ...FOUND_NESTED_ROOTS])(
   '$what',
   async ({ scenario }) => {
     await campaign(roundAbout(scenario), MOST_PLAYS)

@@ -1,4 +1,4 @@
-import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
+import { ORDINARY, type Scenario, type Settings } from '../scenario.ts'
 
 /** A schedule by which a change was lost, or told as something else, once; as short as it goes. */
 export interface Found {
