@@ -1,6 +1,11 @@
+import { renameSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
+import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import { scratch } from '../../support/scratch.ts'
 import { type Outcome, play } from './play.ts'
 import { ORDINARY, type Settings } from './settings.ts'
 import { ComparingWatcher } from './watching/comparing_watcher.ts'
@@ -36,6 +41,18 @@ describe.each(['ext4', 'overlay', 'tmpfs'] as const)('%s', (filesystem) => {
       }
     }
   })
+})
+
+test('a watcher that compares tells of a link in the place of another that leads to the same', async () => {
+  const [dir, told] = [scratch(), [] as Change[]]
+  symlinkSync('same', join(dir, 'l'))
+  // Otherwise it would be told for having been made just now.
+  await setTimeout(2 * CLOCK_SLACK_MS)
+  const watcher = new ComparingWatcher(dir, false, (changes) => told.push(...changes))
+  symlinkSync('same', join(dir, 'new'))
+  renameSync(join(dir, 'new'), join(dir, 'l'))
+  await watcher.sync()
+  expect(told.map(({ type, path }) => `${type} ${path}`)).toEqual([`modify ${join(dir, 'l')}`])
 })
 
 /** Tells each change of a type, but the first, as something else. */

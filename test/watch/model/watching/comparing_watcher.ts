@@ -88,8 +88,8 @@ function mayBeWritten({ kind, ctime }: Seen, seenAt: number): boolean {
   return (kind === 'file' || kind === 'symlink') && Number(ctime) / 1e6 >= seenAt - CLOCK_SLACK_MS
 }
 
-/** The same bytes may have been written again, or be another file's. */
+/** The same bytes may have been written again, or be another file's; a link's target too, and its inode number that of a file that was written. */
 function isWritten(before: Seen, after: Seen): boolean {
-  if (before.content !== after.content) return true
-  return after.kind === 'file' && (before.ino !== after.ino || before.mtime !== after.mtime)
+  if (after.kind === 'directory') return false
+  return before.content !== after.content || before.ino !== after.ino || before.mtime !== after.mtime
 }
