@@ -1,6 +1,7 @@
 import { randomFrom } from '../../watch/support.ts'
 import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
+import { leadsAround } from './leads_around.ts'
 import { callsOf, type Operation } from './operation.ts'
 import { NESTED, NESTINGS, ROOT, type Scenario, type Settings, TREES } from './scenario.ts'
 
@@ -143,16 +144,6 @@ export function operationsFrom(
     }
   }
   return operations
-}
-
-/** Whether the path of the root in the other is a link to where it lies, which only that root follows: the judge does not know what is to be told then. */
-function leadsAround(tree: FileTree): boolean {
-  try {
-    return [tree.root, tree.at(ROOT)].includes(tree.at(NESTED))
-  } catch (error) {
-    if (error instanceof Refused) return false
-    throw error
-  }
 }
 
 function operationFrom(random: Random, tree: FileTree, subject: Subject): Operation {

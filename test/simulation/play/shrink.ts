@@ -1,3 +1,4 @@
+import { everLeadsAround } from './leads_around.ts'
 import { play } from './player.ts'
 import { ORDINARY, type Scenario, type Settings } from './scenario.ts'
 
@@ -16,6 +17,7 @@ export function shrink(failing: Scenario): Scenario {
   let plays = 0
   const ways = new Set(play(failing).wrong.map(wayOf))
   const attempt = (scenario: Scenario): boolean => {
+    if (everLeadsAround(scenario)) return false
     if (plays++ > MOST_PLAYS || !play(scenario).wrong.some((each) => ways.has(wayOf(each)))) return false
     best = scenario
     return true
