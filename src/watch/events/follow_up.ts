@@ -82,7 +82,10 @@ export class FollowUp {
       const found: Look[] = []
       for (const [directory, names] of questions) {
         const listing = seen.get(directory)
-        if (listing === undefined || !tree.isPresent(directory)) continue
+        if (listing === undefined || !tree.isPresent(directory)) {
+          rechecks.settle(directory, names, spokenIn(directory))
+          continue
+        }
         const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
         const isElsewhere = listing.isGone || isAnother || moves.above(directory) !== undefined
         if (isElsewhere) {
@@ -100,7 +103,10 @@ export class FollowUp {
         await rescan.takeIn(found)
         return true
       })
-      if (!isTaken) for (const { directory, names } of found) rechecks.renew(directory, names)
+      for (const { directory, names, spoken } of found) {
+        if (isTaken) rechecks.settle(directory, names, spoken)
+        else rechecks.renew(directory, names)
+      }
       await this.list()
     }
   }

@@ -101,11 +101,18 @@ export class RecheckQueue {
       // There may be hundreds of thousands of either.
       const names = asked && new Set(asked)
       for (const name of spokenIn ?? []) if (names?.has(name) !== false) put(this.#names, directory, name)
-      for (const marked of [this.#written, this.#swapped])
-        for (const name of asked ?? marked.get(directory) ?? [])
-          if (!spokenIn?.has(name)) take(marked, directory, name)
     }
     return (directory) => spoken.get(directory) ?? new Set()
+  }
+
+  /**
+   * What was seen of these names counts, or the directory is not to be known any more. Until then what may have been written, or exchanged, stays so: a
+   * look at a directory that has moved, or for which something was short, has compared nothing.
+   */
+  settle(directory: Directory, names: readonly string[] | undefined, spoken: ReadonlySet<string>): void {
+    for (const marked of [this.#written, this.#swapped])
+      for (const name of names ?? marked.get(directory) ?? [])
+        if (!spoken.has(name)) take(marked, directory, name)
   }
 
   /** Nobody could look. */

@@ -92,9 +92,17 @@ describe('what was written where nothing is believed to be is kept in mind', () 
     const questions = rechecks.begin()
     expect(rechecks.wasWritten(a, 'x')).toBe(true)
     rechecks.noteEvent(a, 'y')
-    rechecks.commit(questions)
-    const known = [rechecks.wasWritten(a, 'x'), rechecks.wasWritten(a, 'y'), rechecks.wasWritten(b, 'z')]
-    expect(known).toEqual([false, true, false])
+    const spokenIn = rechecks.commit(questions)
+    const known = () => [
+      rechecks.wasWritten(a, 'x'),
+      rechecks.wasWritten(a, 'y'),
+      rechecks.wasWritten(b, 'z'),
+    ]
+    // The directory may have moved, or something be short: then nothing has been compared.
+    expect(known()).toEqual([true, true, true])
+    for (const [directory, names] of questions)
+      rechecks.settle(directory, names, spokenIn?.(directory) ?? new Set())
+    expect(known()).toEqual([false, true, false])
   })
 
   test('when a look is taken back; not when all is looked at otherwise, or is not to be known any more', () => {
