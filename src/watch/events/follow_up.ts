@@ -66,7 +66,7 @@ export class FollowUp {
    * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { pending, rescan, looker, tree, shortage } = this.#parts
+    const { pending, rescan, looker, tree, shortage, translator, reporter } = this.#parts
     const { rechecks, moves } = pending
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
@@ -107,6 +107,7 @@ export class FollowUp {
         if (isTaken) rechecks.settle(directory, names, spoken)
         else rechecks.renew(directory, names)
       }
+      reporter.report(translator.goOnWhereFound())
       await this.list()
     }
   }
@@ -144,7 +145,7 @@ export class FollowUp {
 
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, pending, rescan, shortage } = this.#parts
+    const { tree, pending, rescan, shortage, translator, reporter } = this.#parts
     const { work, moves } = pending
     if (work.isEmpty) return
     // What is on its way is listed where it arrives.
@@ -156,6 +157,7 @@ export class FollowUp {
       await rescan.list([...directories], names)
       return true
     })
+    reporter.report(translator.goOnWhereFound())
     if (done) return
     for (const directory of directories) work.list(directory)
     for (const [directory, some] of names) for (const name of some) work.look(directory, name)

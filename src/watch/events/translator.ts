@@ -9,7 +9,7 @@ import {
   IN_MOVED_TO,
 } from '../../inotify/constants.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { PendingMove } from '../pending/pending_moves.ts'
+import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, sameFile } from '../scan/entry.ts'
@@ -49,9 +49,16 @@ export class Translator {
     return this.#editor.take()
   }
 
+  /** A listing may have found elsewhere what is on its way: what was held back of it is told, before anything that is newer. */
+  goOnWhereFound(): Change[] {
+    this.#translateEarlier(this.#pending.moves.takeFound())
+    return this.#editor.take()
+  }
+
   translate(index: BatchView, look: Look): Change[] {
     const { batch, start, end } = index
     this.#reading.begin(index, look)
+    this.#translateEarlier(this.#pending.moves.takeFound())
     for (let i = start; i < end; i++) {
       const name = index.name(i)
       if (name === '' || this.#reading.isDone(i)) continue
@@ -86,7 +93,11 @@ export class Translator {
 
   /** What was held back of what is not on its way any more. */
   #translateReleased(): void {
-    for (const { directory, mask, cookie, name } of this.#renames.takeReleased()) {
+    this.#translateEarlier(this.#renames.takeReleased())
+  }
+
+  #translateEarlier(held: readonly HeldEvent[]): void {
+    for (const { directory, mask, cookie, name } of held) {
       if (this.#tree.isAttached(directory)) this.#translate(directory, READ_EARLIER, mask, cookie, name)
     }
   }
@@ -95,7 +106,7 @@ export class Translator {
     // Where it goes to, and whether that is in the tree, is not known yet.
     const above = this.#pending.moves.above(directory)
     if (above !== undefined) {
-      above.held.push({ directory, mask, cookie, name })
+      this.#pending.moves.hold(above, { directory, mask, cookie, name })
       return
     }
     // Found in its depth by way of a rename of what it lies in, of which no listing tells how deep that is. It is listed

@@ -20,9 +20,11 @@ export interface PendingMove {
   mask: number
   /** One inode that is watched by several paths has left all of them at once: where it arrives, at most one of them is told to. */
   isShared?: boolean
-  /** What was told meanwhile of a directory on its way, or of one below it. */
-  readonly held: HeldEvent[]
+  /** What was told meanwhile of a directory on its way, or of one below it: see {@link PendingMoves.hold}. */
+  held: readonly HeldEvent[]
 }
+
+const NONE: readonly HeldEvent[] = []
 
 /**
  * What has left and not arrived. It stays where it is believed to be, since nothing has been told of it yet: a move counts as long
@@ -34,7 +36,11 @@ export class PendingMoves {
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
   readonly #byPlace = new Map<Directory, Map<string, PendingMove>>()
+  // Those that hold something back: one of thousands, as a rule.
+  readonly #holding = new Map<PendingMove, HeldEvent[]>()
   #size = 0
+  // What the tree was when takeFound() last went through them.
+  #revision = 0
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -84,6 +90,35 @@ export class PendingMoves {
     return undefined
   }
 
+  /** An event of a directory on its way, or of one below it, is told later. */
+  hold(move: PendingMove, event: HeldEvent): void {
+    const held = this.#holding.get(move)
+    if (held !== undefined) held.push(event)
+    else {
+      const first = [event]
+      move.held = first
+      this.#holding.set(move, first)
+    }
+  }
+
+  /**
+   * What was held back of directories that a listing has found elsewhere since, with all that they lie in or by themselves. What comes of them from now on
+   * is told at once, and is newer: a file that was written, as is held back, goes by another name then.
+   */
+  takeFound(): readonly HeldEvent[] {
+    if (this.#holding.size === 0 || this.#tree.revision === this.#revision) return NONE
+    this.#revision = this.#tree.revision
+    const found: HeldEvent[] = []
+    for (const [move, held] of this.#holding) {
+      const left: HeldEvent[] = []
+      for (const event of held) (this.above(event.directory) === move ? left : found).push(event)
+      move.held = left
+      if (left.length > 0) this.#holding.set(move, left)
+      else this.#holding.delete(move)
+    }
+    return found
+  }
+
   /** True while what has left is believed to be at the name that it left. */
   counts(move: PendingMove): boolean {
     const { directory, name, entry } = move
@@ -93,6 +128,7 @@ export class PendingMoves {
 
   delete(move: PendingMove): void {
     const { cookie, directory, name } = move
+    this.#holding.delete(move)
     if (this.#at(directory, name) === move) {
       this.#size--
       const moves = this.#byPlace.get(directory)

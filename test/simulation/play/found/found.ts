@@ -343,4 +343,18 @@ export const FOUND: readonly Found[] = [
       { 3: 1, 12: 1 },
     ),
   },
+  {
+    what: 'a directory is found where it has gone to by a listing, and what was written in it on its way is told before the file is renamed',
+    scenario: scenario(
+      {},
+      [
+        { type: 'mkdir', path: '/t/n' },
+        { type: 'rename', path: '/t/b/d', other: '/out/m' },
+        { type: 'rename', path: '/out/m', other: '/t/n/m' },
+        { type: 'write', path: '/t/n/m/h' },
+        { type: 'rename', path: '/t/n/m/h', other: '/t/n/m/m' },
+      ],
+      { 4: 1 },
+    ),
+  },
 ]
