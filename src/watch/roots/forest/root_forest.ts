@@ -184,8 +184,8 @@ export class RootForest {
   }
 
   /**
-   * A root is watched no more. Those that it covers have trees of their own from now on, or lie in another's: the answer are those that are
-   * present and whose tree is cut out of its. Their watches stay, and nothing is listed.
+   * A root is watched no more. Those that it covers have trees of their own from now on, or lie in another's: what it has told at their paths stays
+   * believed. The answer are those that are present and whose tree is cut out of its. Their watches stay, and nothing is listed.
    */
   dismiss(root: Root): Root[] {
     const { tree, pending, coverings } = this.#parts
@@ -194,10 +194,14 @@ export class RootForest {
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
       const covered = coverings.whoCovers(each)
+      const covering = coverings.of(each, root)
       if (covered !== undefined) each.coverer = covered.coverer
-      else if (each.top !== undefined && coverings.of(each, root) === each.top) {
+      else if (covering instanceof Directory) {
+        // While a root is lost, those that it covers have the tops that they were lost with: it may have told before that another directory took the
+        // place of one, as by an exchange. What is to be compared when that is restored is what was told last.
+        each.top = covering
         cut(tree, pending.scans, each, root)
-        this.#byTop.set(each.top, each)
+        this.#byTop.set(covering, each)
         if (each.isPresent) standing.push(each)
       } else this.release(each)
     }

@@ -294,4 +294,33 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'an outer root is removed that was lost with the inner one, right after it had told that another directory took the place of that: what is in this one is told as gone',
+    scenario: scenario(
+      { nesting: 'outer removed' },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+        { type: 'remove', path: '/t/b' },
+        { type: 'mkdir', path: '/t/b' },
+      ],
+      { 2: 1, 3: 1 },
+    ),
+  },
+  {
+    what: 'what an outer root has told behind the link that took the place of the inner one is told as gone, though it was removed while both were lost',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer removed' },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/k' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+        { type: 'remove', path: '/t/b' },
+        { type: 'mkdir', path: '/t/b' },
+      ],
+      { 2: 1 },
+      'links',
+    ),
+  },
 ]
