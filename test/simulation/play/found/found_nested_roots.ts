@@ -323,4 +323,19 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'likewise what is behind that link still: the inner one told as new what the outer one had told',
+    scenario: scenario(
+      { followSymlinks: true, nesting: 'outer removed' },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/k' },
+        { type: 'rename', path: '/t', other: '/r' },
+        { type: 'rename', path: '/r', other: '/t' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'write', path: '/t/a/f' },
+      ],
+      { 2: 1 },
+      'links',
+    ),
+  },
 ]
