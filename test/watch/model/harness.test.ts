@@ -44,7 +44,7 @@ describe.each(['ext4', 'overlay', 'tmpfs'] as const)('%s', (filesystem) => {
 })
 
 test('a watcher that compares tells of a link in the place of another that leads to the same', async () => {
-  const [dir, told] = [scratch(), [] as Change[]]
+  const [dir, told] = [scratch(), [] as Array<Change | Change<Buffer>>]
   symlinkSync('same', join(dir, 'l'))
   // Otherwise it would be told for having been made just now.
   await setTimeout(2 * CLOCK_SLACK_MS)
