@@ -149,10 +149,12 @@ class Reconciliation {
     if (!match.isWarm && this.#comparison.pack(found)) return
     const there = this.#tree.entriesOf(match)
     for (const [name, entry] of found.entries) {
-      if (there.has(name) || this.#comparison.isDirectory(found, name, entry) || found.toLookAt?.has(name))
-        continue
-      // What was known of a link went with the directory that was forgotten.
-      if (this.#comparison.isUnresolved(entry)) found.lookAt(name)
+      if (there.has(name) || found.toLookAt?.has(name)) continue
+      // What was known of a link went with the directory that was forgotten. So did what was kept where a directory has no listing that counts, and the look
+      // that was asked for there: a directory that was believed in two places, by its own name and by a link, has changed places with the link, and what a
+      // link in it leads to was listed as what the other place has at that name. Nobody else would ask again.
+      if (this.#comparison.isDirectory(found, name, entry) || this.#comparison.isUnresolved(entry))
+        found.lookAt(name)
       else this.#script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
     }
   }

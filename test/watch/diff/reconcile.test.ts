@@ -1,6 +1,8 @@
+import { constants } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
-import { planOf, told } from './reconciling.ts'
+import { VANISHED, walkOf } from '../scan/records.ts'
+import { planOf, told, Walked } from './reconciling.ts'
 
 type Names = Record<string, number | Entry>
 
@@ -87,4 +89,24 @@ describe.each([
     const changes = told(planOf({ 'a/': 1, 'a/b/': 2 }), planOf({ 'b/': 2, 'b/a/': 1 }), isPolled)
     expect(changes).toEqual(['rename directory a/b b', 'rename directory a b/a'])
   })
+})
+
+test('in a directory that has to be told as new, one whose listing does not count is looked at', () => {
+  const walked = new Walked(false)
+  walked.find(planOf({ 'a/': 1, 'a/s/': 2, 'b/': 3, 'b/p': 4 }))
+  walked.takeWork()
+  // The file leaves `b` before what was `a` can have its place, and `a` has to be another by then.
+  const after = walkOf(planOf({ 'b/': 1, 'b/s/': 2, 'a/': 5, 'a/p': 4 }), 1000)
+  const records = after.map((each) =>
+    each.name === 's' ? { ...each, flags: VANISHED, error: -constants.errno.ENOENT, wd: 0 } : each,
+  )
+  expect(walked.words(walked.take(records, [walked.root]))).toEqual([
+    'delete directory a',
+    'create directory a',
+    'rename file b/p a/p',
+    'modify file a/p',
+    'delete directory b',
+    'create directory b',
+  ])
+  expect(walked.takeWork().looked).toEqual(['b/s'])
 })

@@ -317,4 +317,18 @@ export const FOUND_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'what a link leads to that lies in a directory, exchanged for a link to it, that had to be told as new',
+    scenario: scenario(
+      { queue: 2, watches: 5, followSymlinks: true },
+      [
+        { type: 'write', path: '/out/o/p' },
+        { type: 'write', path: '/t/b/g' },
+        { type: 'symlink', path: '/t/a/m', target: '/out' },
+        { type: 'exchange', path: '/t/a', other: '/t/k' },
+      ],
+      { 2: 1, 16: 2 },
+      'links to files',
+    ),
+  },
 ]
