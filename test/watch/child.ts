@@ -1,24 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { Change, Coverage, WatchOptions } from '../../src/index.ts'
+import { stop } from '../support/stopped.ts'
 
 /** child.mjs takes what was built, as Node does not read TypeScript everywhere. */
 export const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
-
-/** Stops all threads of a process, and waits until they stand still: from then on nobody reads its queue. */
-export async function stop(child: ChildProcess): Promise<void> {
-  child.kill('SIGSTOP')
-  const tasks = `/proc/${child.pid}/task`
-  const states = () =>
-    readdirSync(tasks).map(
-      (task) => /^State:\s+(\S)/m.exec(readFileSync(join(tasks, task, 'status'), 'utf8'))?.[1],
-    )
-  await expect.poll(() => new Set(states())).toEqual(new Set(['T']))
-}
 
 export interface ChildOptions extends WatchOptions {
   /** Whose rights it has. */

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { compile } from '../support/compile.ts'
-import { isBuilt, stop } from './child.ts'
+import { stop } from '../support/stopped.ts'
+import { isBuilt } from './child.ts'
 
 // 45,000 directories are a few seconds of a processor that is not shared, and were 121 s beside five busy processes on two.
 vi.setConfig({ testTimeout: 600_000 })

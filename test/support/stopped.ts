@@ -1,0 +1,15 @@
+import type { ChildProcess } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+
+/** Stops all threads of a process, and waits until they stand still: from then on it does nothing, and nobody reads its queue. */
+export async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGSTOP')
+  const tasks = `/proc/${child.pid}/task`
+  const states = () =>
+    readdirSync(tasks).map(
+      (task) => /^State:\s+(\S)/m.exec(readFileSync(join(tasks, task, 'status'), 'utf8'))?.[1],
+    )
+  await expect.poll(() => new Set(states()), { interval: 5 }).toEqual(new Set(['T']))
+}
