@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { configDefaults, defineConfig, type TestProjectConfiguration } from 'vitest/config'
 
 /**
@@ -26,13 +28,19 @@ const ALONE = [
 // The guest's boot a virtual machine: npm run test:guest.
 const EXCLUDED = [...configDefaults.exclude, 'test/guest/**']
 
+// npm run test:long: the files that have more rounds to play than there is time for in npm test, which are those that ask whether they may.
+const isLong = process.env.LONG !== undefined
+const hasMore = (file: string) => /support\/long\.ts'/.test(readFileSync(file, 'utf8'))
+const all = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((name) => join('test', name))
+const others = isLong ? all.filter((file) => file.endsWith('.test.ts') && !hasMore(file)) : []
+
 const projects: TestProjectConfiguration[] = [
   {
     extends: true,
     test: {
       name: 'parallel',
       include: ['test/**/*.test.ts'],
-      exclude: [...EXCLUDED, ...ALONE],
+      exclude: [...EXCLUDED, ...ALONE, ...others],
       // More than a small machine has processors: most wait for processes and timers for half of the time.
       maxWorkers: 3,
       sequence: { groupOrder: 0 },
@@ -40,7 +48,13 @@ const projects: TestProjectConfiguration[] = [
   },
   {
     extends: true,
-    test: { name: 'alone', include: ALONE, exclude: EXCLUDED, maxWorkers: 1, sequence: { groupOrder: 1 } },
+    test: {
+      name: 'alone',
+      include: ALONE,
+      exclude: [...EXCLUDED, ...others],
+      maxWorkers: 1,
+      sequence: { groupOrder: 1 },
+    },
   },
 ]
 

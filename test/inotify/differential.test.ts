@@ -8,11 +8,12 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type EventBatch, formatMask, IN_ALL_EVENTS, Inotify } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
+import { rounds } from '../support/long.ts'
 
 // Event for event the same as a C program that watches the same directories: see ../native/random_operations.c for
 // what is done to them and ../native/reader.c for the C program.
 
-const ROUNDS = 100
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 20, long: 100 })
 const OPERATIONS = 1000
 
 interface LoggedEvent {

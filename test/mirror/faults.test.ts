@@ -27,6 +27,7 @@ import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
+import { rounds } from '../support/long.ts'
 import { fixture } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { shownIn, stagingIn } from './names.ts'
@@ -35,8 +36,8 @@ import { said } from './said.ts'
 const openDescriptors = () => readdirSync('/proc/self/fd').length
 const letter = (n: number) => String.fromCharCode(65 + (n % 26))
 
-/** Each starts a process; without KILLS as many as a CI machine has time for. */
-const KILLS = Number(process.env.KILLS ?? 30)
+/** Each starts a process; without KILLS as many as there is time for. */
+const KILLS = rounds(process.env.KILLS, { quick: 10, long: 30 })
 
 test.skipIf(!isBuilt)(
   `killed ${KILLS} times at any moment: the target is old or new, and the next mirror converges (needs dist)`,

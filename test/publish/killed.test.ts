@@ -18,11 +18,12 @@ import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { moveFile, publishDirectory, replaceFile } from '../../src/index.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { stop } from '../support/stopped.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/publish/move_file.js'))
-const KILLS = Number(process.env.KILLS ?? 100)
+const KILLS = rounds(process.env.KILLS, { quick: 30, long: 100 })
 /** Started ahead, since that takes longer than what they do until they are killed. */
 const AHEAD = 3
 const content = (n: number) => String(n).padStart(8, '0').repeat(8192)

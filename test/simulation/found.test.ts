@@ -1,4 +1,5 @@
 import { test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found/found.ts'
 import { FOUND_BOTH_SOURCES } from './play/found/found_both_sources.ts'
@@ -10,7 +11,7 @@ import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
-const MOST_PLAYS = 300
+const MOST_PLAYS = isLong ? 300 : 50
 
 test.each([...FOUND, ...FOUND_BOTH_SOURCES, ...FOUND_LINKS, ...FOUND_FILE_LINKS, ...FOUND_NESTED_ROOTS])(
   '$what',

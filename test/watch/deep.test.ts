@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { compile } from '../support/compile.ts'
+import { isLong } from '../support/long.ts'
 import { stop } from '../support/stopped.ts'
 import { isBuilt } from './child.ts'
 
@@ -100,7 +101,7 @@ describe.skipIf(!isBuilt).each(['inotify', 'poll'] as const)('%s (needs dist)', 
     expect(removed.mib).toBeLessThan(MOST_MIB)
   })
 
-  test('15,000 that are there at the start, and 15,000 that are moved in', async () => {
+  test.runIf(isLong)('15,000 that are there at the start, and 15,000 that are moved in', async () => {
     const [root, elsewhere] = [directoryFor('a', 'b'), directoryFor('c')]
     chain('make', join(root, 'a'), '15000')
     chain('make', join(elsewhere, 'c'), '15000')
@@ -116,7 +117,7 @@ describe.skipIf(!isBuilt).each(['inotify', 'poll'] as const)('%s (needs dist)', 
     expect(moved.mib).toBeLessThan(MOST_MIB)
   })
 
-  test('what renames have put too deep is uncovered at the next change there', async () => {
+  test.runIf(isLong)('what renames have put too deep is uncovered at the next change there', async () => {
     const root = directoryFor('a', 'b', 'c')
     for (const name of ['a', 'b', 'c']) chain('make', join(root, name), '8000')
     const { start, told } = await watchingDeep(root, backend)

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest'
 import { mayUnshare } from '../../mounts/namespace.ts'
 import { compile } from '../../support/compile.ts'
+import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 
 // One to three sources change in every way that people have, a mirror of them runs in this process or as the command, is killed and
@@ -22,7 +23,7 @@ import { scratch } from '../../support/scratch.ts'
 const KINDS = ['tmpfs', 'ext4', 'overlay', 'FUSE', 'bindfs'] as const
 type Kind = (typeof KINDS)[number]
 
-const total = Number(process.env.ROUNDS ?? 4 * KINDS.length)
+const total = rounds(process.env.ROUNDS, { quick: KINDS.length, long: 4 * KINDS.length })
 const each = Math.ceil(total / KINDS.length)
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)

@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { Change, WatchOptions } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
+import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { inWords, watching } from '../support.ts'
@@ -13,7 +14,7 @@ import { losing, untilPast } from './losing.ts'
 import { namesIn } from './names.ts'
 import { stepping } from './stepping.ts'
 
-const ROUNDS = Number(process.env.ROUNDS ?? 16)
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 3, long: 16 })
 const NEVER = 1_000_000
 
 vi.setConfig({ testTimeout: 60_000 + ROUNDS * 1000 })

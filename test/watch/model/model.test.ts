@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
+import { rounds } from '../../support/long.ts'
 import { check } from './check.ts'
 import { play } from './play.ts'
 import { brief, ORDINARY, type Settings, settingsFrom } from './settings.ts'
@@ -11,14 +12,14 @@ import { unavailable } from './world/world.ts'
 // each applied alone to the state before and nothing else, is what there is; and what was written was told after it was.
 //
 // In the environment:
-// ROUNDS=1000      as many rounds; if it is not set 40, of a quarter of the operations: CI plays each setting, and who asks for rounds has them long
+// ROUNDS=1000      as many rounds; if it is not set 12, or 40 with LONG, which is each setting, of a quarter of the operations: who asks for rounds has them long
 // SEED=...         the settings and operations with this number, and those that follow it. Without it they are the same each time: what new ones
 //                  find is for whoever plays them
 // SETTINGS='{...}' what is not to be drawn, as JSON: see settings.ts
 // ROUND=file       the round of a failure, made smaller, up to 100 times, as a failure says
 // SHRINK_MS=...    for how long a failure is made smaller
 
-const total = Number(process.env.ROUNDS ?? 40)
+const total = rounds(process.env.ROUNDS, { quick: 12, long: 40 })
 const first = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { isLong } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { ORDINARY, type Settings } from './settings.ts'
 import { mayLimitQueue } from './watching/observer.ts'
@@ -142,7 +143,8 @@ function run(copy: string, { tests, settings }: Mutation): Promise<{ passed: boo
 }
 
 for (const mutation of mutations) {
-  const { name, says, whyNot } = mutation
+  const { name, says } = mutation
+  const whyNot = isLong ? mutation.whyNot : 'npm run test:long'
   test.skipIf(whyNot)(
     `${name}: the tests notice${whyNot === undefined ? '' : `: ${whyNot}`}`,
     { timeout: 120_000 * TRIES },

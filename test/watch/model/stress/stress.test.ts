@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { isLong } from '../../../support/long.ts'
 import { isBuilt } from '../../child.ts'
 import { type Done, Session } from '../session.ts'
 import { ORDINARY, type Settings } from '../settings.ts'
@@ -42,8 +43,11 @@ function doneIn(tree: string, settings: Settings): Done {
   }
 }
 
-test.skipIf(!hasStressNg)(
-  `${minutes} minutes of stress-ng in 200,000 entries${hasStressNg ? '' : ': needs stress-ng'}`,
+const isAsked = isLong || process.env.MINUTES !== undefined
+const whyNot = hasStressNg ? (isAsked ? '' : ': npm run test:long') : ': needs stress-ng'
+
+test.skipIf(whyNot !== '')(
+  `${minutes} minutes of stress-ng in 200,000 entries${whyNot}`,
   { timeout: minutes * 60_000 * 5 + 300_000 },
   async () => {
     // Some of its names are no UTF-8.

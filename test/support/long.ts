@@ -1,0 +1,10 @@
+/**
+ * Whether a test has all the time that it takes: `npm run test:long` sets LONG, and runs the files that ask here. `npm test` is what a stranger waits for:
+ * it keeps each promise by fewer rounds of the same.
+ */
+export const isLong = process.env.LONG !== undefined
+
+/** How many rounds there are: as many as are asked for in the environment, or else what there is time for. */
+export function rounds(asked: string | undefined, { quick, long }: { quick: number; long: number }): number {
+  return Number(asked ?? (isLong ? long : quick))
+}
