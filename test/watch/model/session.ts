@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { type Change, formatMask, type Kind } from '../../../src/index.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { inWords } from '../support.ts'
+import { historyOf } from './history.ts'
 import { type Settings, SHAPES } from './settings.ts'
 import { asText } from './watching/host.mjs'
 import { isIgnored } from './watching/ignore_rules.mjs'
@@ -16,7 +17,7 @@ const PATIENCE_MS = 20_000
 const PATIENCE_OF_LARGE_MS = 100_000
 // Of what is wrong, and of the changes told about one name of it: a failure is to be read at a glance.
 const MOST_DIFFERENCES = 5
-const MOST_CHANGES = 8
+const MOST_CHANGES = 16
 
 /** What those who write say that they have done. */
 export interface Done {
@@ -147,12 +148,10 @@ export class Session implements AsyncDisposable {
       this.wrong.push(this.#short(`${path} ${what}`))
     const [first] = [...this.#misfits.map(({ change }) => change.path), ...found.map(({ path }) => path)]
     if (first === undefined) return
-    const about = this.#changes
-      .map((change, i) => ({ change, i }))
-      .filter(({ change }) => this.#concerns(change, first))
+    const about = historyOf(this.#changes, first)
     this.wrong.push(
       this.#short(`-- of ${first} and what is above it ${about.length} changes were told, the last of them:`),
-      ...about.slice(-MOST_CHANGES).map(({ change, i }) => `   ${i} ${this.#describe(change)}`),
+      ...about.slice(-MOST_CHANGES).map((i) => `   ${i} ${this.#describe(this.#changes[i] as Change)}`),
     )
   }
 
@@ -176,12 +175,6 @@ export class Session implements AsyncDisposable {
       if (times > real)
         this.wrong.push(`falsely paired: ${pair} was told ${times} times, and done ${real} times`)
     }
-  }
-
-  #concerns(change: Change, path: string): boolean {
-    const isAbove = (told: string) => `${path}/`.startsWith(`${told}/`)
-    if (change.type === 'exchange' && isAbove(change.other)) return true
-    return isAbove(change.path) || (change.type === 'rename' && isAbove(change.from))
   }
 
   #describe(change: Change): string {
