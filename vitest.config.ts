@@ -31,8 +31,11 @@ const EXCLUDED = [...configDefaults.exclude, 'test/guest/**']
 // npm run test:long: the files that have more rounds to play than there is time for in npm test, which are those that ask whether they may.
 const isLong = process.env.LONG !== undefined
 const hasMore = (file: string) => /support\/long\.ts'/.test(readFileSync(file, 'utf8'))
-const all = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((name) => join('test', name))
-const others = isLong ? all.filter((file) => file.endsWith('.test.ts') && !hasMore(file)) : []
+const others = !isLong
+  ? []
+  : readdirSync('test', { recursive: true, encoding: 'utf8' })
+      .map((name) => join('test', name))
+      .filter((file) => file.endsWith('.test.ts') && !hasMore(file))
 
 const projects: TestProjectConfiguration[] = [
   {

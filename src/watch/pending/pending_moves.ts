@@ -21,7 +21,7 @@ export interface PendingMove {
   /** One inode that is watched by several paths has left all of them at once: where it arrives, at most one of them is told to. */
   isShared?: boolean
   /** What was told meanwhile of a directory on its way, or of one below it: see {@link PendingMoves.hold}. */
-  held: readonly HeldEvent[]
+  held: HeldEvent[]
 }
 
 const NONE: readonly HeldEvent[] = []
@@ -36,8 +36,8 @@ export class PendingMoves {
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
   readonly #byPlace = new Map<Directory, Map<string, PendingMove>>()
-  // Those that hold something back: one of thousands, as a rule.
-  readonly #holding = new Map<PendingMove, HeldEvent[]>()
+  // Those that hold something back, one of thousands as a rule; and of which directories: there may be a hundred thousand events of each.
+  readonly #holding = new Map<PendingMove, Set<Directory>>()
   #size = 0
   // What the tree was when takeFound() last went through them.
   #revision = 0
@@ -92,13 +92,10 @@ export class PendingMoves {
 
   /** An event of a directory on its way, or of one below it, is told later. */
   hold(move: PendingMove, event: HeldEvent): void {
-    const held = this.#holding.get(move)
-    if (held !== undefined) held.push(event)
-    else {
-      const first = [event]
-      move.held = first
-      this.#holding.set(move, first)
-    }
+    move.held.push(event)
+    const directories = this.#holding.get(move)
+    if (directories === undefined) this.#holding.set(move, new Set([event.directory]))
+    else directories.add(event.directory)
   }
 
   /**
@@ -109,12 +106,14 @@ export class PendingMoves {
     if (this.#holding.size === 0 || this.#tree.revision === this.#revision) return NONE
     this.#revision = this.#tree.revision
     const found: HeldEvent[] = []
-    for (const [move, held] of this.#holding) {
+    for (const [move, directories] of this.#holding) {
+      const elsewhere = new Set([...directories].filter((directory) => this.above(directory) !== move))
+      if (elsewhere.size === 0) continue
       const left: HeldEvent[] = []
-      for (const event of held) (this.above(event.directory) === move ? left : found).push(event)
+      for (const event of move.held) (elsewhere.has(event.directory) ? found : left).push(event)
       move.held = left
-      if (left.length > 0) this.#holding.set(move, left)
-      else this.#holding.delete(move)
+      for (const directory of elsewhere) directories.delete(directory)
+      if (directories.size === 0) this.#holding.delete(move)
     }
     return found
   }
