@@ -43,6 +43,17 @@ const ROUNDS: Record<string, Round> = {
       ['attack', 2, 554917928],
     ],
   },
+  'somebody puts a directory in the place of one by way of a link to what that lies in': {
+    seed: 381033849,
+    layouts: ['configmap', 'configmap'],
+    target: 'scratch',
+    steps: [
+      ['flat', 1, 1441407818],
+      ['swap', 1, 460067105],
+      ['quiet', 2, 1801151050],
+      ['attack', 2, 96202320],
+    ],
+  },
 }
 
 test.skipIf(!isBuilt).each(Object.entries(ROUNDS))('%s', { timeout: 120_000 }, async (_, round) => {

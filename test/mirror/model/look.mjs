@@ -1,6 +1,6 @@
 // What lies on the disk, as plain values.
 import fs from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { headerOf } from './content.mjs'
 
 /**
@@ -66,6 +66,16 @@ export function isWithin(target, path) {
     return `${fs.realpathSync(path)}/`.startsWith(`${fs.realpathSync(target)}/`)
   } catch {
     return false
+  }
+}
+
+/** The name of the first level below which an entry lies, also where its path leads there over a link, or it is in a version of keys. @param {string} target @param {string} path */
+export function homeOf(target, path) {
+  try {
+    const parent = relative(fs.realpathSync(target), fs.realpathSync(join(target, path, '..')))
+    return parent.split('/').find((name) => !name.startsWith('..')) || undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { attackDirectory, attackEntry, attackLayout, STOLEN } from './attacks.mjs'
-import { isWithin, namesIn } from './look.mjs'
+import { homeOf, isWithin, namesIn } from './look.mjs'
 
 /** @typedef {import('./random.mjs').Choice} Choice */
 /** @typedef {import('./judge.mjs').Possible} Possible */
@@ -97,7 +97,10 @@ export class Others {
   attackEntry(paths, choice) {
     if (paths.length === 0) return
     const [path, another] = [choice.of(paths), choice.of(paths)]
-    const names = [path, another].map((each) => each.split('/')[0] ?? '')
+    // Of an entry behind a link it is what the link leads to that is disturbed.
+    const names = [path, another].flatMap((each) =>
+      [each.split('/')[0] ?? '', homeOf(this.#target, each) ?? []].flat(),
+    )
     const done = attackEntry(this.#target, path, another, this.#isSole, choice)
     if (done === '') return
     for (const each of [path, another, ...names]) this.#disturbed.add(each)
