@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { compile } from '../support/compile.ts'
+import { rounds } from '../support/long.ts'
 import { directory } from './fixture.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../dist/index.js'))
 
-/** Of each kind; without TRANSITIONS as many as a CI machine has time for, which are 200 of all kinds. */
-const ROUNDS = Number(process.env.TRANSITIONS ?? 8)
+/** Of each kind, of which there are 28. */
+const ROUNDS = rounds(process.env.TRANSITIONS, { quick: 3, long: 8 })
 
 const program = [process.execPath, join(import.meta.dirname, 'transitions.mjs')]
 

@@ -11,7 +11,7 @@ import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
-const MOST_PLAYS = isLong ? 300 : 50
+const MOST_PLAYS = isLong ? 300 : 20
 
 test.each([...FOUND, ...FOUND_BOTH_SOURCES, ...FOUND_LINKS, ...FOUND_FILE_LINKS, ...FOUND_NESTED_ROOTS])(
   '$what',

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Change } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
+import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { AppliedAlone } from './applied_alone.ts'
 import { isBuilt, WatchingChild } from './child.ts'
@@ -72,50 +73,62 @@ async function observe(plant: (tree: string) => void = () => {}) {
   return { tree, before, consumer, watcher }
 }
 
+/** How many of each there are: a queue holds 16,384 events. */
+const FILES = isLong ? 40_000 : 20_000
+const CHAINS = isLong ? 1000 : 200
+const DIRECTORIES_OF_EACH = isLong ? 160 : 30
+
 const fills = (directory: string, files: number) => ['fill', String(files), directory] as const
 
 describe('0 missed, 0 ghosts, 0 duplicates', () => {
-  test.skipIf(!isBuilt)('process stopped while 40k files are made (needs dist)', async () => {
-    const [tree, outside] = [scratch(), scratch()]
-    const consumer = new Consumer(tree)
-    const options = { recursive: true, backend: 'inotify' } as const
-    const child = await WatchingChild.start(tree, {
-      ...options,
-      onChanges: (changes) => consumer.apply(changes),
-    })
-    // Watched before: else there would be nothing to lose.
-    for (const name of ['a', 'b']) mkdirSync(join(tree, name))
-    await child.told()
-    await child.stop()
-    await using writers = new Writers(1, tree, outside)
-    await writers.run([[fills('a', 20_000), fills('b', 20_000)]])
-    child.goOn()
-    const told = await child.told()
-    judge('process stopped while 40k files are made', { tree, before: new Map(), consumer }, 40_002)
-    // The queue is shorter than that.
-    const roots = told.filter(({ path }) => path === tree).map(({ type }) => type)
-    expect(roots).toContain('overflow')
-    expect(roots.at(-1)).toBe('recovered')
-  })
+  test.skipIf(!isBuilt)(
+    'process stopped while more files are made than its queue holds (needs dist)',
+    async () => {
+      const [tree, outside] = [scratch(), scratch()]
+      const consumer = new Consumer(tree)
+      const options = { recursive: true, backend: 'inotify' } as const
+      const child = await WatchingChild.start(tree, {
+        ...options,
+        onChanges: (changes) => consumer.apply(changes),
+      })
+      // Watched before: else there would be nothing to lose.
+      for (const name of ['a', 'b']) mkdirSync(join(tree, name))
+      await child.told()
+      await child.stop()
+      await using writers = new Writers(1, tree, outside)
+      await writers.run([[fills('a', FILES / 2), fills('b', FILES / 2)]])
+      child.goOn()
+      const told = await child.told()
+      judge(
+        'process stopped while more files are made than its queue holds',
+        { tree, before: new Map(), consumer },
+        FILES + 2,
+      )
+      // The queue is shorter than that.
+      const roots = told.filter(({ path }) => path === tree).map(({ type }) => type)
+      expect(roots).toContain('overflow')
+      expect(roots.at(-1)).toBe('recovered')
+    },
+  )
 
-  test('40k files, JS thread blocked', async () => {
+  test('more files than a queue holds, JS thread blocked', async () => {
     const observed = await observe()
     mkdirSync(join(observed.tree, 'a'))
     await observed.watcher.sync()
-    const input = `${fills('a', 40_000).join('\t')}\nrun\n`
+    const input = `${fills('a', FILES).join('\t')}\nrun\n`
     // Nothing is read here until that is done.
     execFileSync(compile('tree_writer'), [observed.tree, scratch(), '0'], { input })
     await observed.watcher.sync()
-    judge('40k files, JS thread blocked', observed, 40_001)
+    judge('more files than a queue holds, JS thread blocked', observed, FILES + 1)
   })
 
   test('mkdir -p chains', async () => {
     const observed = await observe()
     await using writers = new Writers(1, observed.tree, scratch())
-    const chains = Array.from({ length: 1000 }, (_, i) => ['mkdir', `chains/${i}/1/2/3/4/5/6/7`])
+    const chains = Array.from({ length: CHAINS }, (_, i) => ['mkdir', `chains/${i}/1/2/3/4/5/6/7`])
     await writers.run([chains])
     await observed.watcher.sync()
-    judge('mkdir -p chains', observed, 8001)
+    judge('mkdir -p chains', observed, 8 * CHAINS + 1)
   })
 
   test('storm of 6 processes', async () => {
@@ -123,11 +136,11 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
     await using writers = new Writers(6, observed.tree, scratch())
     const storm = Array.from({ length: 6 }, (_, process) => [
       ['mkdir', `storm/${process}`],
-      ...Array.from({ length: 160 }, (_, i) => fills(`storm/${process}/${i}`, 99)),
+      ...Array.from({ length: DIRECTORIES_OF_EACH }, (_, i) => fills(`storm/${process}/${i}`, 99)),
     ])
     await writers.run(storm)
     await observed.watcher.sync()
-    judge('storm of 6 processes', observed, 96_007)
+    judge('storm of 6 processes', observed, 6 * (1 + 100 * DIRECTORIES_OF_EACH) + 1)
   })
 
   test('cp -r of a node_modules', async () => {

@@ -14,6 +14,7 @@ import {
 import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Change, WatchOptions } from '../../../../src/index.ts'
+import { isLong } from '../../../support/long.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../../child.ts'
 import { story } from '../../support.ts'
@@ -93,7 +94,7 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
     )
   })
 
-  describe.each([3, 6])('%d watches', (watches) => {
+  describe.each(isLong ? [3, 6] : [3])('%d watches', (watches) => {
     test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
       const by = ['unshare', ...limitedTo(watches)]
       const options = { recursive: true, followSymlinks: true, interval: NEVER, by }
