@@ -33,6 +33,9 @@ export class Renames {
   // What was held back of what is not on its way any more.
   #released: readonly HeldEvent[] = NONE
   #lastReplacing: { from: PendingMove; directory: Directory; name: string } | undefined
+  // The name at which something from elsewhere has come over something, of a directory in which nothing has moved since: the kernel locks both directories of
+  // an exchange, so that nothing does in between.
+  readonly #cameOver = new WeakMap<Directory, string>()
 
   constructor(parts: RenamesParts) {
     this.#parts = parts
@@ -69,8 +72,13 @@ export class Renames {
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
     const { tree, pending } = this.#parts
+    const mayBeSwapped = this.#cameOver.get(directory) === name
+    this.#cameOver.delete(directory)
     const entry = tree.entriesOf(directory).get(name)
     if (entry === undefined) return
+    // An exchange with what lies outside, or is ignored, has the events of an arrival over something and of a departure from that name: then what leaves is what
+    // was there before, and what came is there still.
+    if (mayBeSwapped) pending.rechecks.addSwapped(directory, name)
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) pending.rechecks.add(directory, name)
     else pending.moves.add({ cookie, directory, name, entry, mask, held: [] })
@@ -80,8 +88,10 @@ export class Renames {
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
     const { tree, rules, pending, editor } = this.#parts
     const pendingMove = pending.moves.of(cookie)
-    if (pendingMove === undefined) return false
     const known = tree.entriesOf(directory).get(name)
+    if (pendingMove === undefined && known !== undefined) this.#cameOver.set(directory, name)
+    else this.#cameOver.delete(directory)
+    if (pendingMove === undefined) return false
     // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
     const isAround = known instanceof Directory && isWithin(pendingMove.directory, known)
     if (isAround) {

@@ -357,4 +357,18 @@ export const FOUND: readonly Found[] = [
       { 4: 1 },
     ),
   },
+  {
+    what: 'a file that was told and never seen is exchanged for one that an exchange with what lies outside has brought, which was told to be gone again: it is told as written',
+    scenario: scenario(
+      { queue: 64, ignored: 'm' },
+      [
+        { type: 'write', path: '/t/b/d/g' },
+        { type: 'rename', path: '/t/b/d', other: '/t/e' },
+        { type: 'append', path: '/out/x' },
+        { type: 'exchange', path: '/out/x', other: '/t/e/h' },
+        { type: 'exchange', path: '/t/e/g', other: '/t/e/h' },
+      ],
+      { 2: 1 },
+    ),
+  },
 ]

@@ -152,4 +152,73 @@ export const FOUND_BOTH_SOURCES: readonly Found[] = [
       { 13: 1, 41: 1, 42: 1, 52: 1, 64: 1, 85: 1 },
     ),
   },
+  {
+    what: 'a written file is exchanged for one that an exchange with what lies outside has brought, which was told to be gone again: it is told as another',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 64 },
+      [
+        { type: 'append', path: '/t/b/g' },
+        { type: 'append', path: '/out/x' },
+        { type: 'exchange', path: '/out/x', other: '/t/a/f' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/a/f' },
+      ],
+      { 1: 1 },
+    ),
+  },
+  {
+    what: 'likewise where it was renamed before anybody saw it as it was written',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 64 },
+      [
+        { type: 'append', path: '/t/b/g' },
+        { type: 'rename', path: '/t/b/g', other: '/t/n' },
+        { type: 'append', path: '/out/x' },
+        { type: 'exchange', path: '/out/x', other: '/t/a/f' },
+        { type: 'exchange', path: '/t/n', other: '/t/a/f' },
+      ],
+      { 2: 1 },
+    ),
+  },
+  {
+    what: 'likewise where it was renamed before anybody saw which file it is',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 64 },
+      [
+        { type: 'write', path: '/t/b/n' },
+        { type: 'rename', path: '/t/b/n', other: '/t/n' },
+        { type: 'append', path: '/out/x' },
+        { type: 'exchange', path: '/out/x', other: '/t/a/f' },
+        { type: 'exchange', path: '/t/n', other: '/t/a/f' },
+      ],
+      { 2: 1 },
+    ),
+  },
+  {
+    what: 'likewise where an exchange with what is ignored has brought the other',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 64, ignored: 'm' },
+      [
+        { type: 'rename', path: '/out/x', other: '/t/b/d/m' },
+        { type: 'write', path: '/t/b/d/g' },
+        { type: 'write', path: '/t/b/d/m' },
+        { type: 'exchange', path: '/t/b/d/m', other: '/t/b/d/h' },
+        { type: 'exchange', path: '/t/b/d/g', other: '/t/b/d/h' },
+      ],
+      { 2: 1 },
+    ),
+  },
+  {
+    what: 'likewise where a listing has shown it since, in a directory that has moved',
+    scenario: scenario(
+      { source: 'inotify+poll', queue: 64, ignored: 'm' },
+      [
+        { type: 'write', path: '/t/b/d/g' },
+        { type: 'rename', path: '/t/b/d', other: '/t/e' },
+        { type: 'append', path: '/out/x' },
+        { type: 'exchange', path: '/out/x', other: '/t/e/h' },
+        { type: 'exchange', path: '/t/e/g', other: '/t/e/h' },
+      ],
+      { 2: 1 },
+    ),
+  },
 ]
