@@ -16,7 +16,10 @@ export interface Identified {
   /** Known directories that are where they were, and were not looked into. */
   kept: Set<Directory>
   roots: Map<Directory, RootFinding>
-  /** Something had moved when it was looked into, so that nobody knows what has become of what is in it. */
+  /**
+   * Something had moved when it was looked into, or a link led elsewhere than a moment before, so that nobody knows what has become of what is in it. It may
+   * be back before anybody looks at its name again, and such a look goes by no times: of what was written in it the events may have been lost.
+   */
   isIncomplete: boolean
   /** Watches that a scan has added to something of which nothing is believed. */
   unclaimed: number[]
@@ -148,7 +151,10 @@ export class Identification {
     // Another link may have taken its place since it was seen where it leads, and lead back to where it lies.
     if (isLinkEnd(found) && listing.ino !== (found.target?.leadsTo ?? known?.ino)) {
       this.#lookAt(parent, name)
-      if (known !== undefined) this.#result.kept.add(known)
+      if (known !== undefined) {
+        this.#result.kept.add(known)
+        this.#result.isIncomplete = true
+      }
       return false
     }
     this.#matching.match(found, known)
@@ -161,8 +167,8 @@ export class Identification {
     if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
     // A link that is followed leads nowhere any more; anything else has moved.
     if (isLinkEnd(found)) this.#lookAt(parent, name)
-    else this.#result.isIncomplete = true
     this.#keep(known)
+    this.#result.isIncomplete = true
   }
 
   /** Another mount begins here. Where it was scanned, that tells; otherwise it is looked at when this is done. */

@@ -331,4 +331,32 @@ export const FOUND_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a file behind a link that led elsewhere while it was listed after an overflow, and leads back',
+    scenario: scenario(
+      { lost: 3, followSymlinks: true },
+      [
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+        { type: 'write', path: '/t/b/f' },
+        { type: 'write', path: '/t/a/g' },
+        { type: 'exchange', path: '/t/b~', other: '/t/k' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+      ],
+      { 4: 1, 39: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'a file in what a link leads to, which was away while it was listed after an overflow, and is back',
+    scenario: scenario(
+      { lost: 1, followSymlinks: true },
+      [
+        { type: 'write', path: '/out/o/p' },
+        { type: 'rename', path: '/out/o', other: '/out/q' },
+        { type: 'rename', path: '/out/q', other: '/out/o' },
+      ],
+      { 1: 1, 29: 1, 30: 1, 34: 1 },
+      'links',
+    ),
+  },
 ]
