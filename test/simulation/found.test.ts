@@ -3,6 +3,7 @@ import { isLong } from '../support/long.ts'
 import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found/found.ts'
 import { FOUND_BOTH_SOURCES } from './play/found/found_both_sources.ts'
+import { FOUND_EXCHANGES } from './play/found/found_exchanges.ts'
 import { FOUND_FILE_LINKS } from './play/found/found_file_links.ts'
 import { FOUND_LINKS } from './play/found/found_links.ts'
 import { FOUND_NESTED_ROOTS } from './play/found/found_nested_roots.ts'
@@ -13,12 +14,16 @@ import { interleavings } from './play/sequences.ts'
 const MOST_PREEMPTIONS = 2
 const MOST_PLAYS = isLong ? 300 : 20
 
-test.each([...FOUND, ...FOUND_BOTH_SOURCES, ...FOUND_LINKS, ...FOUND_FILE_LINKS, ...FOUND_NESTED_ROOTS])(
-  '$what',
-  async ({ scenario }) => {
-    await campaign(roundAbout(scenario), MOST_PLAYS)
-  },
-)
+test.each([
+  ...FOUND,
+  ...FOUND_EXCHANGES,
+  ...FOUND_BOTH_SOURCES,
+  ...FOUND_LINKS,
+  ...FOUND_FILE_LINKS,
+  ...FOUND_NESTED_ROOTS,
+])('$what', async ({ scenario }) => {
+  await campaign(roundAbout(scenario), MOST_PLAYS)
+})
 
 /** The schedule, and others of the same operations: when the engine takes a step more, its choices are about something else. */
 function* roundAbout(scenario: Scenario): Generator<Played> {

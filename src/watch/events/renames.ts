@@ -75,13 +75,16 @@ export class Renames {
     const mayBeSwapped = this.#cameOver.get(directory) === name
     this.#cameOver.delete(directory)
     const entry = tree.entriesOf(directory).get(name)
-    if (entry === undefined) return
     // An exchange with what lies outside, or is ignored, has the events of an arrival over something and of a departure from that name: then what leaves is what
     // was there before, and what came is there still.
-    if (mayBeSwapped) pending.rechecks.addSwapped(directory, name)
+    if (entry !== undefined && mayBeSwapped) pending.rechecks.addSwapped(directory, name)
+    if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
+      pending.moves.add({ cookie, directory, name, entry, mask, held: [] })
+      return
+    }
+    pending.rechecks.noteLeft(directory, name, cookie)
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
-    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) pending.rechecks.add(directory, name)
-    else pending.moves.add({ cookie, directory, name, entry, mask, held: [] })
+    if (entry !== undefined) pending.rechecks.add(directory, name)
   }
 
   /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */

@@ -129,7 +129,7 @@ export class Translator {
       this.#reading.done(i)
       const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
       this.#translateReleased()
-      if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, name)
+      if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, cookie, name)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
     else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
     else if (mask & IN_DELETE) this.#delete(directory, mask, name)
@@ -225,7 +225,8 @@ export class Translator {
     for (const each of closed) if (isWithin(each, directory)) work.list(each)
   }
 
-  #arriveFromOutside(directory: Directory, i: number, mask: number, name: string): void {
+  #arriveFromOutside(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
+    this.#pending.rechecks.noteArrived(directory, name, cookie)
     const known = this.#tree.entriesOf(directory).get(name)
     const seen = this.#reading.seen(i, name)
     const isDirectory = (mask & IN_ISDIR) !== 0

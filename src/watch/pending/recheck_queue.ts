@@ -12,6 +12,8 @@ export class RecheckQueue {
   readonly #whole = new Set<Directory>()
   readonly #written = new Map<Directory, Set<string>>()
   readonly #swapped = new Map<Directory, Set<string>>()
+  // By the cookie of what has left a name: what was said of the name.
+  readonly #left = new Map<number, { wasWritten: boolean; wasSwapped: boolean }>()
   // While a look is under way: what was asked, and what has been said since.
   #asked: Questions | undefined
   readonly #spoken = new Map<Directory, Set<string>>()
@@ -55,6 +57,23 @@ export class RecheckQueue {
     return this.#swapped.get(directory)?.has(name) === true
   }
 
+  /**
+   * An event has told that something has left this name, and it is not what is believed to be there, if anything is. Where an exchange was taken for a rename
+   * over a file and back, it may be what is believed to be elsewhere: so what is said here of the name goes with it, to where it arrives.
+   */
+  noteLeft(directory: Directory, name: string, cookie: number): void {
+    const wasWritten = this.wasWritten(directory, name)
+    const wasSwapped = this.wasSwapped(directory, name)
+    if (wasWritten || wasSwapped) this.#left.set(cookie, { wasWritten, wasSwapped })
+  }
+
+  /** An event has told that something has arrived at this name, which may have left another by {@link noteLeft}. */
+  noteArrived(directory: Directory, name: string, cookie: number): void {
+    const left = this.#left.get(cookie)
+    if (left?.wasWritten) this.addWritten(directory, name)
+    if (left?.wasSwapped) this.addSwapped(directory, name)
+  }
+
   /** All that is in it. */
   addAll(directory: Directory): void {
     this.#whole.add(directory)
@@ -69,6 +88,7 @@ export class RecheckQueue {
   clear(): void {
     this.#written.clear()
     this.#swapped.clear()
+    this.#left.clear()
     this.#drop()
   }
 
@@ -113,6 +133,8 @@ export class RecheckQueue {
     for (const marked of [this.#written, this.#swapped])
       for (const name of names ?? marked.get(directory) ?? [])
         if (!spoken.has(name)) take(marked, directory, name)
+    // What has left one of these names has arrived: both halves are queued at once, and the look that counts was made behind the first.
+    if (this.#written.size === 0 && this.#swapped.size === 0) this.#left.clear()
   }
 
   /** Nobody could look. */

@@ -118,6 +118,40 @@ describe('what was written where nothing is believed to be is kept in mind', () 
   })
 })
 
+describe('what is said of a name goes with what has left it', () => {
+  const has = (rechecks: RecheckQueue, name: string) => [
+    rechecks.wasWritten(b, name),
+    rechecks.wasSwapped(b, name),
+  ]
+
+  test('to where that arrives', () => {
+    const rechecks = new RecheckQueue()
+    rechecks.addWritten(a, 'written')
+    rechecks.addSwapped(a, 'swapped')
+    for (const [i, name] of ['written', 'swapped', 'other'].entries()) rechecks.noteLeft(a, name, 1 + i)
+    for (const [i, name] of ['x', 'y', 'z', 'from elsewhere'].entries()) rechecks.noteArrived(b, name, 1 + i)
+    expect(['x', 'y', 'z', 'from elsewhere'].map((name) => has(rechecks, name))).toEqual([
+      [true, false],
+      [false, true],
+      [false, false],
+      [false, false],
+    ])
+    expect(rechecks.begin().get(b)).toEqual(['x', 'y'])
+  })
+
+  test('until all has been looked at', () => {
+    const rechecks = new RecheckQueue()
+    rechecks.addSwapped(a, 'x')
+    rechecks.noteLeft(a, 'x', 1)
+    rechecks.settle(a, ['x'], new Set(['x']))
+    rechecks.noteArrived(b, 'x', 1)
+    expect(has(rechecks, 'x')).toEqual([false, true])
+    for (const directory of [a, b]) rechecks.settle(directory, ['x'], new Set())
+    rechecks.noteArrived(b, 'y', 1)
+    expect(has(rechecks, 'y')).toEqual([false, false])
+  })
+})
+
 // Were each name looked for among all others, it would take a minute.
 test('hundreds of thousands of names that events speak of meanwhile', { timeout: 20_000 }, () => {
   const rechecks = new RecheckQueue()
