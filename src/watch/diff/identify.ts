@@ -138,7 +138,7 @@ export class Identification {
     if (listing === undefined) return false
     const known = parent.match && this.#believedIn(parent.match, name, listing.ino)
     if (parent.match !== undefined && this.#isTouched(parent.match, name)) return false
-    if (found.isOnOtherMount) {
+    if (found.isOnOtherMount && !isLinkEnd(found)) {
       this.#meet(parent, found, known)
       return false
     }
@@ -148,8 +148,9 @@ export class Identification {
       else if (isLinkEnd(found)) this.#lookAt(parent, name)
       return false
     }
-    // Another link may have taken its place since it was seen where it leads, and lead back to where it lies.
-    if (isLinkEnd(found) && listing.ino !== (found.target?.leadsTo ?? known?.ino)) {
+    // Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount.
+    const isSeen = !found.isOnOtherMount && listing.ino === (found.target?.leadsTo ?? known?.ino)
+    if (isLinkEnd(found) && !isSeen) {
       this.#lookAt(parent, name)
       if (known !== undefined) {
         this.#result.kept.add(known)

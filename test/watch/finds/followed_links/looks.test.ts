@@ -1,11 +1,12 @@
 // Links that are followed: what a look shows of where one leads, and what is listed or told beside it.
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { linux } from '../../../../src/watch/linux.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { inWords, story, watching } from '../../support.ts'
 import { untilPast } from '../losing.ts'
+import { stepping } from '../stepping.ts'
 
 const NEVER = 1_000_000
 
@@ -101,3 +102,26 @@ test.each(['inotify', 'poll'] as const)(
     ).toEqual(expected.toSorted())
   },
 )
+
+test('a link that leads to another mount by the time that it is gone into leads there', async () => {
+  const [base, mount] = [scratch(), scratch('/dev/shm')]
+  const at = (path: string) => join(base, path)
+  for (const directory of ['tree', 'one', 'two']) mkdirSync(at(directory))
+  writeFileSync(join(mount, 'there'), '')
+  symlinkSync('one', at('current'))
+  symlinkSync('../current', at('tree/l'))
+  const steps = stepping()
+  const { told } = await watching(at('tree'), { recursive: true, followSymlinks: true }, steps.system)
+  const lead = (target: string) => {
+    symlinkSync(target, at('new'))
+    renameSync(at('new'), at('current'))
+  }
+  let times = 0
+  steps.between = (path) => {
+    // The first step has seen where it leads, the second is to go into that.
+    if (path === at('tree/l') && ++times === 2) lead(mount)
+  }
+  lead('two')
+  const lines = story(await told(), at('tree'))
+  expect(lines).toEqual(['delete directory l', 'create directory l', 'create file l/there'])
+})
