@@ -104,8 +104,10 @@ export class FollowUp {
         return true
       })
       for (const { directory, names, spoken } of found) {
-        if (isTaken) rechecks.settle(directory, names, spoken)
-        else rechecks.renew(directory, names)
+        if (isTaken) {
+          const written = rechecks.settle(directory, names, spoken)
+          reporter.report(translator.tellWritten(directory, written))
+        } else rechecks.renew(directory, names)
       }
       reporter.report(translator.goOnWhereFound())
       await this.list()

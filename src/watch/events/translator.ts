@@ -91,6 +91,16 @@ export class Translator {
     return this.#editor.take()
   }
 
+  /** What has these names may have been written under another, of which nobody was told. */
+  tellWritten(directory: Directory, names: readonly string[]): Change[] {
+    for (const name of names) {
+      const entry = this.#tree.entriesOf(directory).get(name)
+      if (entry !== undefined && entry.kind !== 'directory')
+        this.#editor.alter('modify', directory, name, entry)
+    }
+    return this.#editor.take()
+  }
+
   /** What was held back of what is not on its way any more. */
   #translateReleased(): void {
     this.#translateEarlier(this.#renames.takeReleased())

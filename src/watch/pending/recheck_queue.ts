@@ -12,6 +12,8 @@ export class RecheckQueue {
   readonly #whole = new Set<Directory>()
   readonly #written = new Map<Directory, Set<string>>()
   readonly #swapped = new Map<Directory, Set<string>>()
+  // Whether what has a name that may be swapped was written, since there have been such names.
+  #isSwappedWritten = false
   // By the cookie of what has left a name: what was said of the name.
   readonly #left = new Map<number, { wasWritten: boolean; wasSwapped: boolean }>()
   // While a look is under way: what was asked, and what has been said since.
@@ -32,13 +34,16 @@ export class RecheckQueue {
    * back, something does, which is believed to be elsewhere and may be there again before anybody looks.
    */
   addWritten(directory: Directory, name: string): void {
+    if (this.wasSwapped(directory, name)) this.#isSwappedWritten = true
     put(this.#written, directory, name)
     this.add(directory, name)
   }
 
   /** An event has told that what has this name was written, and that was told of what is believed to have it, which may be the other one of an exchange. */
   noteWritten(directory: Directory, name: string): void {
-    if (this.wasSwapped(directory, name)) put(this.#written, directory, name)
+    if (!this.wasSwapped(directory, name)) return
+    this.#isSwappedWritten = true
+    put(this.#written, directory, name)
   }
 
   /** Whether what had this name may have been written, and nobody was told. */
@@ -89,6 +94,7 @@ export class RecheckQueue {
     this.#written.clear()
     this.#swapped.clear()
     this.#left.clear()
+    this.#isSwappedWritten = false
     this.#drop()
   }
 
@@ -128,13 +134,24 @@ export class RecheckQueue {
   /**
    * What was seen of these names counts, or the directory is not to be known any more. Until then what may have been written, or exchanged, stays so: a
    * look at a directory that has moved, or for which something was short, has compared nothing.
+   *
+   * @returns the names at which a file may be that was written, and nobody was told: it was under the other name of an exchange, and is back where it is
+   * believed to be, as the look has shown before the events that tell of that were queued
    */
-  settle(directory: Directory, names: readonly string[] | undefined, spoken: ReadonlySet<string>): void {
-    for (const marked of [this.#written, this.#swapped])
-      for (const name of names ?? marked.get(directory) ?? [])
-        if (!spoken.has(name)) take(marked, directory, name)
+  settle(directory: Directory, names: readonly string[] | undefined, spoken: ReadonlySet<string>): string[] {
+    const written: string[] = []
+    for (const name of names ?? this.#swapped.get(directory) ?? []) {
+      if (spoken.has(name) || !this.wasSwapped(directory, name)) continue
+      take(this.#swapped, directory, name)
+      if (this.#isSwappedWritten) written.push(name)
+    }
+    for (const name of names ?? this.#written.get(directory) ?? [])
+      if (!spoken.has(name)) take(this.#written, directory, name)
+    if (this.#swapped.size > 0) return written
+    this.#isSwappedWritten = false
     // What has left one of these names has arrived: both halves are queued at once, and the look that counts was made behind the first.
-    if (this.#written.size === 0 && this.#swapped.size === 0) this.#left.clear()
+    if (this.#written.size === 0) this.#left.clear()
+    return written
   }
 
   /** Nobody could look. */

@@ -162,3 +162,16 @@ test('hundreds of thousands of names that events speak of meanwhile', { timeout:
   rechecks.commit(questions)
   expect(rechecks.begin().get(a)?.length).toBe(names.length)
 })
+
+test('what may be swapped with what was written may be written itself, also when the other has been settled', () => {
+  const rechecks = new RecheckQueue()
+  for (const name of ['x', 'y', 'z']) rechecks.addSwapped(a, name)
+  expect(rechecks.settle(a, ['z'], new Set())).toEqual([])
+  rechecks.addWritten(a, 'y')
+  expect(rechecks.settle(a, ['y', 'never swapped'], new Set())).toEqual(['y'])
+  expect(rechecks.settle(a, undefined, new Set(['x']))).toEqual([])
+  expect(rechecks.settle(a, undefined, new Set())).toEqual(['x'])
+  // Those were all: what comes is about others.
+  rechecks.addSwapped(a, 'x')
+  expect(rechecks.settle(a, ['x'], new Set())).toEqual([])
+})

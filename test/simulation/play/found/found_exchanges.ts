@@ -235,4 +235,29 @@ export const FOUND_EXCHANGES: readonly Found[] = [
       { 5: 1, 7: 1 },
     ),
   },
+  {
+    what: 'a file that was exchanged, written and exchanged back, of which a look shows the last before its events are queued, when the first looked like a rename and back',
+    scenario: scenario(
+      { isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/g' },
+        { type: 'append', path: '/t/b/g' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/g' },
+      ],
+      { 4: 1, 17: 2 },
+    ),
+  },
+  {
+    what: 'the same, renamed before it is exchanged back',
+    scenario: scenario(
+      { isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/a/f', other: '/t/b/g' },
+        { type: 'append', path: '/t/b/g' },
+        { type: 'rename', path: '/t/b/g', other: '/t/n' },
+        { type: 'exchange', path: '/t/a/f', other: '/t/n' },
+      ],
+      { 8: 1, 9: 1, 15: 2 },
+    ),
+  },
 ]
