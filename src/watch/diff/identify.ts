@@ -144,8 +144,10 @@ export class Identification {
     }
     if (listing.isGone) {
       if (known !== undefined) this.#onGone(parent, found, known)
-      // Where a new directory is by now, its events tell; of what a new link leads to, nobody does.
+      // Of what a new link leads to, nobody tells where it is by now.
       else if (isLinkEnd(found)) this.#lookAt(parent, name)
+      // Nor of what was asked for by its path, if not it has moved but what it lies in. Where a new directory is by now that was come by otherwise, its events tell.
+      else if (found.target !== undefined) this.#doubt(parent, name)
       return false
     }
     // Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount.
@@ -185,6 +187,12 @@ export class Identification {
   #lookAt(parent: SnapshotDir, name: string): void {
     if (parent.match === undefined) parent.lookAt(name)
     else this.#pending.work.look(parent.match, name)
+  }
+
+  /** What is there is still to be found, wherever the directory is by then. */
+  #doubt(parent: SnapshotDir, name: string): void {
+    if (parent.match === undefined) parent.lookAt(name)
+    else this.#pending.rechecks.add(parent.match, name)
   }
 
   #keep(directory: Directory): void {

@@ -26,6 +26,18 @@ export const FOUND: readonly Found[] = [
     ),
   },
   {
+    what: 'a directory of which nothing is known, and that a look comes by, is found though what it lies in moves before it is listed',
+    scenario: scenario(
+      { syncAfter: 1, isAtomic: false },
+      [
+        { type: 'write', path: '/t/a/f' },
+        { type: 'exchange', path: '/t/a', other: '/t/b/d' },
+        { type: 'rename', path: '/t/b', other: '/t/n' },
+      ],
+      { 8: 1, 23: 1, 55: 1 },
+    ),
+  },
+  {
     what: 'a watched directory that is moved into one polled for want of a watch is told',
     scenario: scenario({ watches: 3 }, [{ type: 'rename', path: '/t/a', other: '/t/b/d/n' }]),
   },
