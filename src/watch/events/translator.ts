@@ -198,14 +198,11 @@ export class Translator {
 
   #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
-    if (entry === undefined) {
-      // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before.
+    // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before. Or it has changed places with a directory, of
+    // which the events are queued after it has its new name: others may write to it before.
+    if (entry === undefined || isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
       if (type === 'modify') this.#pending.rechecks.addWritten(directory, name)
       else this.#pending.rechecks.add(directory, name)
-      return
-    }
-    if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
-      this.#pending.rechecks.add(directory, name)
       return
     }
     if (entry instanceof Directory) this.#retry(entry)

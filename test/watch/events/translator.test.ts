@@ -21,6 +21,19 @@ describe('names', () => {
     expect([w.believed, w.takeDoubts()]).toEqual([['a'], ['#123']])
   })
 
+  test('a file that is written by its new name before it is told that it has changed places with a directory', () => {
+    const w = new World({ f: 1, 'd/': 2 })
+    const now = { f: folder(2), d: file(1) }
+    expect(w.told([[w.event(IN_MODIFY, 'd')]], now)).toEqual([])
+    const exchange = [
+      w.event(IN_MOVED_FROM, 'f', 1),
+      w.event(IN_MOVED_TO, 'd', 1),
+      w.event(IN_MOVED_FROM | IN_ISDIR, 'd', 2),
+      w.event(IN_MOVED_TO | IN_ISDIR, 'f', 2),
+    ]
+    expect(w.told([exchange], now)).toEqual(['exchange file d directory f', 'modify file d'])
+  })
+
   test('what is known already is not created again', () => {
     const w = new World({ a: 1, 'd/': 2 })
     const events = [w.event(IN_CREATE, 'a'), w.event(IN_CREATE | IN_ISDIR, 'd')]
