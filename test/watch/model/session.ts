@@ -162,7 +162,9 @@ export class Session implements AsyncDisposable {
   #judgePairs(renamed: ReadonlyMap<string, number>): void {
     if (this.#settings.binds || this.#settings.followSymlinks) return
     for (const [i, change] of this.#changes.entries()) {
-      if (isOfSameEvent(change, this.#changes[i - 1])) continue
+      // What it holds may have been told as another in between.
+      const before = this.#changes.slice(0, i).findLast(({ type }) => type !== 'modify')
+      if (isOfSameEvent(change, before)) continue
       if (change.type === 'rename' && change.source === 'inotify')
         count(this.#pairs, `${basename(change.from)}\t${basename(change.path)}`)
       if (change.type === 'exchange' && change.source === 'inotify') {
