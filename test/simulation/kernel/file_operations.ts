@@ -16,8 +16,11 @@ import type { Inode } from './inode.ts'
 
 const { EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY } = constants.errno
 
-/** A call under way: what is yielded is that something has been done that others can see, with more of it to come. */
-export type Call = Generator<void, void>
+/**
+ * A call under way. What is yielded is that something has been done that others can see, with more of it to come; or a directory that it waits for, since
+ * another call holds it locked.
+ */
+export type Call = Generator<Inode | undefined, void>
 
 /**
  * The system calls that change files. The tree is changed first, and each event comes a step later: whoever looks up a name meanwhile is
@@ -33,14 +36,14 @@ export class FileOperations {
 
   /** open(2) with O_CREAT and O_TRUNC, write(2) and close(2). */
   *write(path: string): Call {
-    const { parent, name, inode } = this.#tree.target(path)
+    const { parent, name, inode } = yield* this.#target(path)
     if (inode?.isDirectory) throw new Refused(EISDIR, path)
     const file = inode ?? this.#tree.make('file')
     if (inode === undefined) yield* this.#create(parent, name, file)
     else {
       this.#tree.write(file)
       yield
-      this.#notifyBoth(parent, name, file, IN_MODIFY)
+      yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
       yield
     }
     yield* this.#append(parent, name, file)
@@ -48,22 +51,22 @@ export class FileOperations {
 
   /** The same, without a write(2): an empty file. */
   *create(path: string): Call {
-    const { parent, name, inode } = this.#tree.target(path)
+    const { parent, name, inode } = yield* this.#target(path)
     if (inode?.isDirectory) throw new Refused(EISDIR, path)
     const file = inode ?? this.#tree.make('file')
     if (inode === undefined) yield* this.#create(parent, name, file)
     else {
       this.#tree.write(file, 0)
       yield
-      this.#notifyBoth(parent, name, file, IN_MODIFY)
+      yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
       yield
     }
-    this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
+    yield* this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
   }
 
   /** open(2) with O_CREAT and without O_TRUNC, write(2) and close(2). */
   *append(path: string): Call {
-    const { parent, name, inode } = this.#tree.target(path)
+    const { parent, name, inode } = yield* this.#target(path)
     if (inode?.isDirectory) throw new Refused(EISDIR, path)
     const file = inode ?? this.#tree.make('file')
     if (inode === undefined) yield* this.#create(parent, name, file)
@@ -72,25 +75,25 @@ export class FileOperations {
 
   /** open(2), ftruncate(2), close(2). */
   *truncate(path: string): Call {
-    const { parent, name, inode } = this.#tree.target(path)
+    const { parent, name, inode } = yield* this.#target(path)
     if (inode === undefined) throw new Refused(ENOENT, path)
     this.#tree.write(inode, 1)
     yield
-    this.#notifyBoth(parent, name, inode, IN_MODIFY)
+    yield* this.#notifyBoth(parent, name, inode, IN_MODIFY)
     yield
-    this.#notifyBoth(parent, name, inode, IN_CLOSE_WRITE)
+    yield* this.#notifyBoth(parent, name, inode, IN_CLOSE_WRITE)
   }
 
   /** mkdir(2), mkfifo(3) or symlink(2). */
   *make(path: string, kind: Kind, target = ''): Call {
-    const { parent, name, inode } = this.#tree.place(path)
+    const [{ parent, name, inode }] = yield* this.#unlocked(() => [this.#tree.place(path)])
     if (inode !== undefined) throw new Refused(EEXIST, path)
     yield* this.#create(parent, name, this.#tree.make(kind, target))
   }
 
   /** unlink(2) or rmdir(2). */
   *remove(path: string): Call {
-    const { parent, name, inode } = this.#tree.place(path)
+    const [{ parent, name, inode }] = yield* this.#unlocked(() => [this.#tree.place(path)])
     if (inode === undefined) throw new Refused(ENOENT, path)
     if (inode.children.size > 0) throw new Refused(ENOTEMPTY, path)
     this.#lock(parent)
@@ -107,18 +110,17 @@ export class FileOperations {
 
   /** chmod(2), chown(2), utimes(2). */
   *attrib(path: string, mode?: number): Call {
-    const { parent, name, inode } = this.#tree.target(path)
+    const { parent, name, inode } = yield* this.#target(path)
     if (inode === undefined) throw new Refused(ENOENT, path)
     inode.mode = mode === undefined ? inode.mode : (inode.mode & 0o170000) | mode
     inode.ctime = this.#tree.coarseNow
     yield
-    this.#notifyBoth(parent, name, inode, IN_ATTRIB | isDirBit(inode))
+    yield* this.#notifyBoth(parent, name, inode, IN_ATTRIB | isDirBit(inode))
   }
 
   /** rename(2): over what is there, if anything is. */
   *rename(from: string, to: string): Call {
-    const one = this.#tree.place(from)
-    const other = this.#tree.place(to)
+    const [one, other] = yield* this.#unlocked(() => [this.#tree.place(from), this.#tree.place(to)])
     const moved = one.inode
     const target = other.inode
     if (moved === undefined) throw new Refused(ENOENT, from)
@@ -144,8 +146,7 @@ export class FileOperations {
 
   /** renameat2(2) with RENAME_EXCHANGE. */
   *exchange(path: string, otherPath: string): Call {
-    const one = this.#tree.place(path)
-    const other = this.#tree.place(otherPath)
+    const [one, other] = yield* this.#unlocked(() => [this.#tree.place(path), this.#tree.place(otherPath)])
     const [a, b] = [one.inode, other.inode]
     if (a === undefined || b === undefined) throw new Refused(ENOENT, path)
     if (a === b) return
@@ -185,15 +186,29 @@ export class FileOperations {
   *#append(parent: Inode, name: string, file: Inode): Call {
     this.#tree.write(file)
     yield
-    this.#notifyBoth(parent, name, file, IN_MODIFY)
+    yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
     yield
-    this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
+    yield* this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
   }
 
-  /** fsnotify_handle_event: the directory hears of the name first, then what is watched itself. */
-  #notifyBoth(parent: Inode, name: string, inode: Inode, mask: number): void {
-    this.#notify(parent, mask, name)
-    this.#notify(inode, mask, '')
+  /** fsnotify_handle_event: the directory hears of the name first, then what is watched itself. Another writer may have renamed it since it was opened. */
+  *#notifyBoth(parent: Inode, name: string, inode: Inode, mask: number): Call {
+    for (;;) {
+      const place = parent.children.get(name) === inode ? { parent, name } : this.#placeOf(inode)
+      if (place?.parent.isLocked) {
+        yield place.parent
+        continue
+      }
+      // What has no name any more is not spoken of: IN_EXCL_UNLINK.
+      if (place !== undefined) this.#notify(place.parent, mask, place.name)
+      this.#notify(inode, mask, '')
+      return
+    }
+  }
+
+  #placeOf(inode: Inode): Place | undefined {
+    for (const [path, each] of this.#tree.below('')) if (each === inode) return this.#tree.place(path)
+    return undefined
   }
 
   #notify(inode: Inode, mask: number, name: string, cookie = 0): void {
@@ -211,6 +226,27 @@ export class FileOperations {
     return [...directory.children.values()].some((each) => each.isDirectory && this.#isBelow(inode, each))
   }
 
+  /**
+   * Where a file is that a call is about. It waits for a rename under way, as its events do, though on Linux neither does: a write by the new name, of which
+   * the event is queued before those of the rename, is not played.
+   */
+  *#target(path: string): Generator<Inode, FoundPlace> {
+    const [found] = yield* this.#unlocked(() => [this.#tree.target(path)])
+    return found
+  }
+
+  /** Looks names up when nobody holds their directories locked, nor what has one of them: then a call may lock these itself. */
+  *#unlocked<Places extends readonly FoundPlace[]>(
+    look: () => readonly [...Places],
+  ): Generator<Inode, readonly [...Places]> {
+    for (;;) {
+      const places = look()
+      const locked = places.flatMap(({ parent, inode }) => [parent, inode]).find((each) => each?.isLocked)
+      if (locked === undefined) return places
+      yield locked
+    }
+  }
+
   #lock(...directories: Inode[]): void {
     for (const directory of directories) directory.isLocked = true
   }
@@ -223,6 +259,10 @@ export class FileOperations {
 interface Place {
   parent: Inode
   name: string
+}
+
+interface FoundPlace extends Place {
+  inode: Inode | undefined
 }
 
 function isDirBit(inode: Inode): number {

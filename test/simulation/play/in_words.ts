@@ -49,7 +49,7 @@ export function decode(text: string): Scenario {
 }
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
-  const { followSymlinks, ignored, settle, start, syncAfter, nesting } = others
+  const { followSymlinks, ignored, settle, start, syncAfter, nesting, sibling, writers } = others
   const { namesPerRead, reusesInos, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
@@ -60,8 +60,11 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
     ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
     ...(settle > 0 ? [`settle of ${settle} ms`] : []),
     ...(start === 'amid' ? ['begun amid the work'] : []),
+    ...(start === 'settled' ? ['a first listing that has settled'] : []),
     ...(syncAfter > 0 ? [`sync() after ${syncAfter === 1 ? 'the first' : `${syncAfter} operations`}`] : []),
     ...(nesting === '' ? [] : [`nested roots, the ${nesting}`]),
+    ...(sibling ? ['two roots beside each other'] : []),
+    ...(writers > 1 ? ['two writers'] : []),
     ...(namesPerRead < ORDINARY.namesPerRead ? [`${namesPerRead} names a read`] : []),
     ...(reusesInos ? ['inode numbers given again'] : []),
     `${msPerStep} ms a step`,

@@ -2,7 +2,7 @@ import type { Change, Kind } from '../../../src/index.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
 import { Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
-import { NESTED, ROOT, type Settings } from './scenario.ts'
+import { NESTED, ROOT, type Settings, SIBLING } from './scenario.ts'
 
 /** What a consumer has of one path. */
 interface Known {
@@ -33,6 +33,7 @@ export class Judge {
   readonly #follow: boolean
   readonly #ignored: string
   readonly #nesting: Settings['nesting']
+  readonly #hasSibling: boolean
   #names: Names = new Map()
   // Put aside by a rename with `replaced: false`: half an exchange.
   #aside = new Map<string, Names>()
@@ -46,15 +47,17 @@ export class Judge {
       followSymlinks,
       ignored,
       nesting,
+      sibling,
       start,
-    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'nesting' | 'start'>,
+    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'nesting' | 'sibling' | 'start'>,
   ) {
     this.#tree = tree
     this.#follow = followSymlinks
     this.#ignored = ignored
     this.#nesting = nesting
+    this.#hasSibling = sibling
     // All that is there is told.
-    if (start === 'before') this.#learn()
+    if (start !== 'amid') this.#learn()
     // What is outside is told when the outer one is added.
     if (nesting === 'outer added') this.#forget((path) => !path.startsWith(`${NESTED}/`))
   }
@@ -134,7 +137,8 @@ export class Judge {
       case 'lost':
       case 'restored':
         // What a nested root covers, the other does as well.
-        if (path === ROOT) this.#isLost = change.type === 'lost'
+        if (this.#hasSibling) this.#refuse(change, 'never went')
+        else if (path === ROOT) this.#isLost = change.type === 'lost'
         else this.#isNestedLost = change.type === 'lost'
         return
     }
@@ -179,6 +183,7 @@ export class Judge {
   #expectParent(path: string, change: Change): void {
     const parent = path.slice(0, path.lastIndexOf('/'))
     if (parent === NESTED && this.#nesting.startsWith('outer ')) return
+    if (parent === SIBLING && this.#hasSibling) return
     if (parent !== ROOT && this.#names.get(parent)?.kind !== 'directory')
       this.#refuse(change, 'is in nothing')
   }
@@ -205,6 +210,9 @@ export class Judge {
     const root = this.#at(ROOT)
     if (root === undefined || !root.isDirectory) return undefined
     this.#descend(ROOT, root, [this.#tree.root, root], found)
+    // It stays where it is.
+    const sibling = this.#hasSibling ? this.#tree.at(SIBLING) : undefined
+    if (sibling !== undefined) this.#descend(SIBLING, sibling, [this.#tree.root, sibling], found)
     return found
   }
 

@@ -1,10 +1,10 @@
 import type { Change } from '../../../src/index.ts'
 import { Watcher } from '../../../src/watch/watcher.ts'
-import { Refused } from '../kernel/file_tree.ts'
 import { World } from '../world/world.ts'
 import { inWords, Judge } from './judge.ts'
-import { callsOf, type Operation, spoken } from './operation.ts'
-import { NESTED, ROOT, type Scenario, TREES } from './scenario.ts'
+import { callsOf, type Operation } from './operation.ts'
+import { NESTED, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
+import { runAll, Writer } from './writer.ts'
 
 const MOST_STEPS = 20_000
 
@@ -33,12 +33,11 @@ export class Player {
   readonly #actors: Actor[]
   readonly #outcome: Outcome = { wrong: [], steps: 0, options: [], story: [] }
   readonly #isTold: boolean
-  #writing: Generator<void, void> | undefined
+  #writers: readonly Writer[] = []
   #regroup: () => Promise<void> | undefined = () => undefined
   #sync: () => Promise<void> = async () => {}
   // What was asked for while the writer was at work.
   readonly #asked: Array<{ what: string; done: Promise<void> }> = []
-  #doing = ''
   #last = 'writer'
   #judge: Judge | undefined
 
@@ -66,7 +65,11 @@ export class Player {
       ...walkers,
       { who: 'calls', canStep: () => world.calls.length > 0, step: () => this.#answer() },
       { who: 'events', canStep: () => world.inotify?.isReadable ?? false, step: () => this.#read() },
-      { who: 'writer', canStep: () => this.#writing !== undefined, step: () => this.#write() },
+      ...['writer', 'other writer'].map((who, i) => ({
+        who,
+        canStep: () => this.#writers[i]?.canStep ?? false,
+        step: () => this.#writers[i]?.step() ?? '',
+      })),
       { who: 'timer', canStep: () => Number.isFinite(world.clock.wait), step: () => this.#fire() },
     ]
   }
@@ -78,7 +81,7 @@ export class Player {
     // What a root that is added brings with it is told.
     const initial = nesting === 'outer added' || start === 'amid'
     const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle, initial } as const
-    const watcher = new Watcher(rootsOf(nesting), options, this.#world)
+    const watcher = new Watcher(rootsOf(settings), options, this.#world)
     this.#regroup = () => {
       if (nesting === 'outer added') return watcher.add(ROOT)
       if (nesting === 'outer removed') return watcher.remove(ROOT)
@@ -88,16 +91,17 @@ export class Player {
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
-      if (start === 'before') {
+      if (start !== 'amid') {
         this.#until(watcher.ready, 'ready', false)
+        if (start === 'settled') this.#until(watcher.sync(), 'the first sync()', false)
         this.#untilQuiet(false)
       }
       this.#judge = new Judge(this.#world.tree, settings)
       this.#last = 'writer'
-      this.#writing = this.#writeAll(operations)
+      this.#writers = this.#writersOf(operations)
       this.#until(watcher.ready, 'ready', true)
       if (isPatient) this.#untilQuiet(true)
-      else while (this.#writing !== undefined) this.#step(true)
+      else while (this.#writers.some(({ isDone }) => !isDone)) this.#step(true)
       for (const { what, done } of this.#asked) this.#until(done, what, true)
       this.#until(watcher.sync(), 'sync()', true)
       this.#outcome.wrong.push(...this.#judge.judge())
@@ -107,7 +111,7 @@ export class Player {
     } catch (error) {
       this.#outcome.wrong.push(String(error))
     }
-    this.#writing = undefined
+    this.#writers = []
     let isClosed = false
     watcher.close().then(() => {
       isClosed = true
@@ -167,30 +171,16 @@ export class Player {
     return true
   }
 
-  #write(): string {
-    const next = this.#writing?.next()
-    if (next?.done) this.#writing = undefined
-    return this.#doing
-  }
-
-  *#writeAll(operations: readonly Operation[]): Generator<void, void> {
+  /** They take turns with one list. */
+  #writersOf(operations: readonly Operation[]): Writer[] {
     const { settings } = this.#scenario
     if (operations.length === 0) this.#ask('add() or remove()', this.#regroup())
-    for (const [i, operation] of operations.entries()) {
-      this.#doing = spoken(operation)
-      const calls = callsOf(operation, this.#world.files, this.#world.tree)
-      const group = this.#world.inotify?.group
-      try {
-        if (i < settings.lost && group !== undefined) group.loseAll(() => runAll(calls))
-        else if (settings.isAtomic) runAll(calls)
-        else yield* calls
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error
-      }
+    const done = (i: number) => {
       if (i === (operations.length - 1) >> 1) this.#ask('add() or remove()', this.#regroup())
       if (i + 1 === settings.syncAfter) this.#ask('sync() amid the work', this.#sync())
-      if (i < operations.length - 1) yield
     }
+    const parts = { world: this.#world, settings, operations, rest: operations.keys(), done }
+    return Array.from({ length: settings.writers }, () => new Writer(parts))
   }
 
   #ask(what: string, done: Promise<void> | undefined): void {
@@ -238,14 +228,11 @@ export function play(scenario: Scenario, isTold = false): Outcome {
   return new Player(scenario, isTold).play()
 }
 
-function rootsOf(nesting: Scenario['settings']['nesting']): string[] {
+function rootsOf({ nesting, sibling }: Settings): string[] {
+  if (sibling) return [ROOT, SIBLING]
   if (nesting === '') return [ROOT]
   if (nesting === 'outer added') return [NESTED]
   return nesting === 'inner first' ? [NESTED, ROOT] : [ROOT, NESTED]
-}
-
-function runAll(calls: Iterable<void>): void {
-  for (const _ of calls);
 }
 
 /** Runs what plays scenarios, where microtasks can be run from: in one, they wait for it to end. */

@@ -3,7 +3,7 @@ import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import { leadsAround } from './leads_around.ts'
 import { callsOf, type Operation } from './operation.ts'
-import { NESTED, NESTINGS, ROOT, type Scenario, type Settings, TREES } from './scenario.ts'
+import { NESTED, NESTINGS, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
 
 // The root goes, and is there again: itself, or another.
 const ROOT_MOVES: readonly Operation[] = [
@@ -43,7 +43,8 @@ type Random = (n: number) => number
 const MOST_OPERATIONS = [8, 8, 8, 30] as const
 const CHOICES_AN_OPERATION = 40
 const NAMES = ['n', 'm', 'f', 'g', 'd'] as const
-const OUTSIDE = '/out'
+const OUTSIDE = SIBLING
+const FAR = '/far'
 
 /** What random schedules are about. */
 export const SUBJECTS = [
@@ -53,6 +54,8 @@ export const SUBJECTS = [
   'links',
   'few watches',
   'links and few watches',
+  'two writers',
+  'two roots',
   'nested roots',
   'links in nested roots',
   'roots that move',
@@ -65,12 +68,13 @@ export type Subject = (typeof SUBJECTS)[number]
 
 const hasLinks = (subject: Subject) => subject.startsWith('links')
 const hasMovingRoots = (subject: Subject) => subject.endsWith('roots that move')
+const hasTwoRoots = (subject: Subject) => subject === 'two roots'
 const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 
 /** The scenario with this number. */
 export function scenarioFrom(seed: number, subject: Subject): Scenario {
   const random = randomFrom(seed)
-  const tree = hasLinks(subject) ? pick(random, ['links', 'links to files'] as const) : 'small'
+  const tree = treeFrom(random, subject)
   const count = 1 + random(pick(random, MOST_OPERATIONS))
   const operations = operationsFrom(random, TREES[tree], count, subject)
   const settings = settingsFrom(random, subject, operations.length)
@@ -82,11 +86,18 @@ export function scenarioFrom(seed: number, subject: Subject): Scenario {
   return { settings, tree, operations, choices }
 }
 
+function treeFrom(random: Random, subject: Subject): Scenario['tree'] {
+  if (hasTwoRoots(subject)) return 'two trees'
+  return hasLinks(subject) ? pick(random, ['links', 'links to files'] as const) : 'small'
+}
+
 function settingsFrom(random: Random, subject: Subject, operations: number): Settings {
+  const writers = subject === 'two writers' || (hasTwoRoots(subject) && random(2) === 0) ? 2 : 1
   return {
     source: sourceFrom(random, subject),
     queue: pick(random, [2, 4, 8, 16, 64, 16384]),
-    lost: random(3) === 0 ? 1 + random(3) : 0,
+    // Such an operation is done in one go.
+    lost: writers === 1 && random(3) === 0 ? 1 + random(3) : 0,
     watches:
       subject.endsWith('few watches') || (hasNestedRoots(subject) && random(8) === 0) ? 3 + random(5) : 0,
     followSymlinks: hasLinks(subject),
@@ -95,8 +106,10 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
         ? 'm'
         : '',
     settle: random(6) === 0 ? 20 : 0,
-    start: subject.endsWith('starts') ? 'amid' : 'before',
+    start: subject.endsWith('starts') ? 'amid' : pick(random, ['before', 'settled']),
     syncAfter: subject.endsWith('starts') && random(2) === 0 ? 1 + random(operations) : 0,
+    sibling: hasTwoRoots(subject),
+    writers,
     nesting: hasNestedRoots(subject) ? pick(random, NESTINGS) : '',
     namesPerRead: pick(random, [1, 2, 100, 100]),
     reusesInos: random(2) === 0,
@@ -106,7 +119,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
       5,
       ...(subject.includes('polls') || subject.endsWith('few watches') ? [50] : []),
     ]),
-    isAtomic: random(2) === 0,
+    isAtomic: writers === 1 && random(2) === 0,
     isPatient: random(3) === 0,
   }
 }
@@ -151,9 +164,11 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
   if (hasNestedRoots(subject) && random(4) === 0)
     return pick(random, hasLinks(subject) && random(2) === 0 ? NESTED_LINKS : NESTED_MOVES)
   const all = [...tree.below('/')].map(([path, inode]) => ({ path: path.slice(1), kind: inode.kind }))
-  const inside = all.filter(({ path }) => path.startsWith(`${ROOT}/`))
-  const outside = all.filter(({ path }) => path.startsWith(`${OUTSIDE}/`))
-  const directories = [ROOT, ...inside.flatMap(({ path, kind }) => (kind === 'directory' ? [path] : []))]
+  const roots = hasTwoRoots(subject) ? [ROOT, SIBLING] : [ROOT]
+  const away = hasTwoRoots(subject) ? FAR : OUTSIDE
+  const inside = all.filter(({ path }) => roots.some((root) => path.startsWith(`${root}/`)))
+  const outside = all.filter(({ path }) => path.startsWith(`${away}/`))
+  const directories = [...roots, ...inside.flatMap(({ path, kind }) => (kind === 'directory' ? [path] : []))]
   const somewhere = () => `${pick(random, directories)}/${pick(random, NAMES)}`
   const some = (paths: typeof all) => (paths.length === 0 ? '/none' : pick(random, paths).path)
   const seen = hasLinks(subject) ? all : inside
@@ -183,7 +198,7 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
     case 11:
       return { type: 'rename', path: some(outside), other: random(3) === 0 ? some(inside) : somewhere() }
     case 12:
-      return { type: 'rename', path: some(inside), other: `${OUTSIDE}/${pick(random, NAMES)}` }
+      return { type: 'rename', path: some(inside), other: `${away}/${pick(random, NAMES)}` }
     case 13:
       return { type: random(2) === 0 ? 'chmod' : 'touch', path: some(seen) }
     case 14:

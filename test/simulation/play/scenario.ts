@@ -7,6 +7,9 @@ export const ROOT = '/t'
 /** What is watched as well, if roots are nested. */
 export const NESTED = '/t/b'
 
+/** What is watched as well, if the root has a sibling. */
+export const SIBLING = '/out'
+
 /** The order in which the two are watched from the beginning; or which of them is added or removed when half of the operations have been done. */
 export const NESTINGS = [
   'outer first',
@@ -39,12 +42,16 @@ export interface Settings {
   ignored: string
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
-  /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. */
-  start: 'before' | 'amid'
+  /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing. */
+  start: 'before' | 'settled' | 'amid'
   /** After how many operations sync() is called, while the writer goes on; 0: never. */
   syncAfter: number
   /** A directory in the root is a root as well; '': it is not. */
   nesting: (typeof NESTINGS)[number] | ''
+  /** What is outside of the root is a root as well. */
+  sibling: boolean
+  /** How many write at the same time: each does the next operation that nobody has begun. */
+  writers: 1 | 2
   /** How many names a directory gives at once. */
   namesPerRead: number
   /** Whether the inode number of what is gone is given away again. */
@@ -68,6 +75,8 @@ export const ORDINARY: Settings = {
   start: 'before',
   syncAfter: 0,
   nesting: '',
+  sibling: false,
+  writers: 1,
   namesPerRead: 100,
   reusesInos: false,
   msPerStep: 1,
@@ -99,9 +108,20 @@ const FILE_LINKS: readonly Operation[] = [
   { type: 'symlink', path: '/t/b/e', target: '../a/f' },
 ]
 
-/** What there is before the watch: three directories with three files, and a file and a directory elsewhere; and links to directories, and to files. */
+// Outside of two roots: what is moved in has directories in it.
+const FAR: readonly Operation[] = [
+  { type: 'mkdir', path: '/far' },
+  { type: 'write', path: '/far/x' },
+  { type: 'mkdir', path: '/far/d' },
+  { type: 'mkdir', path: '/far/d/n' },
+  { type: 'mkdir', path: '/far/d/n/m' },
+  { type: 'write', path: '/far/d/n/m/f' },
+]
+
+/** What there is before the watch: three directories with three files, and a file and a directory elsewhere; more of both; and links to directories, and to files. */
 export const TREES = {
   small: SMALL,
+  'two trees': [...SMALL, ...FAR],
   links: [...SMALL, ...LINKS],
   'links to files': [...SMALL, ...LINKS, ...FILE_LINKS],
 } as const
