@@ -39,7 +39,8 @@ export class Session implements AsyncDisposable {
   #taken: Array<{ changes: Parameters<Tell>[0]; at: number }> = []
   #changes: Change[] = []
   // How often each rename was told, by an event.
-  readonly #pairs = new Map<string, number>()
+  // By root.
+  readonly #pairs = new Map<string, Map<string, number>>()
   readonly #settings: Settings
   readonly #observe: Observe
   readonly #tree: string
@@ -156,27 +157,37 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * No rename may be told that was none: a half that is paired with another's. What is seen at two places is told of both, one after the other: so is,
-   * for a moment, a directory that a scan finds in one root before the event is read that it has left another.
+   * No rename may be told that was none: a half that is paired with another's. A directory that a scan finds in one root, before the event is read that it has
+   * left another, is told of under both: so the renames of each root are counted.
    */
   #judgePairs(renamed: ReadonlyMap<string, number>): void {
     if (this.#settings.binds || this.#settings.followSymlinks) return
-    for (const [i, change] of this.#changes.entries()) {
-      // What it holds may have been told as another in between.
-      const before = this.#changes.slice(0, i).findLast(({ type }) => type !== 'modify')
-      if (isOfSameEvent(change, before)) continue
-      if (change.type === 'rename' && change.source === 'inotify')
-        count(this.#pairs, `${basename(change.from)}\t${basename(change.path)}`)
-      if (change.type === 'exchange' && change.source === 'inotify') {
-        count(this.#pairs, `${basename(change.other)}\t${basename(change.path)}`)
-        count(this.#pairs, `${basename(change.path)}\t${basename(change.other)}`)
+    for (const change of this.#changes) {
+      if (!('source' in change) || change.source !== 'inotify') continue
+      if (change.type === 'rename') this.#countPair(change.from, change.path)
+      if (change.type === 'exchange') {
+        this.#countPair(change.other, change.path)
+        this.#countPair(change.path, change.other)
       }
     }
-    for (const [pair, times] of this.#pairs) {
-      const real = renamed.get(pair) ?? 0
-      if (times > real)
-        this.wrong.push(`falsely paired: ${pair} was told ${times} times, and done ${real} times`)
+    for (const [root, pairs] of this.#pairs)
+      for (const [pair, times] of pairs) {
+        const real = renamed.get(pair) ?? 0
+        if (times > real)
+          this.wrong.push(
+            this.#short(`falsely paired: ${pair} was told ${times} times in ${root}, and done ${real} times`),
+          )
+      }
+  }
+
+  #countPair(from: string, to: string): void {
+    const root = this.#roots.find((each) => to.startsWith(`${each}/`)) ?? ''
+    let pairs = this.#pairs.get(root)
+    if (pairs === undefined) {
+      pairs = new Map()
+      this.#pairs.set(root, pairs)
     }
+    count(pairs, `${basename(from)}\t${basename(to)}`)
   }
 
   #describe(change: Change): string {
@@ -201,12 +212,4 @@ export class Session implements AsyncDisposable {
       clearTimeout(timer)
     }
   }
-}
-
-/** Whether both are the rename of one name, told of two directories. */
-function isOfSameEvent(change: Change, before: Change | undefined): boolean {
-  if (change.type !== 'rename' || before?.type !== 'rename') return false
-  const isSame =
-    basename(change.path) === basename(before.path) && basename(change.from) === basename(before.from)
-  return isSame && change.path !== before.path && change.from !== before.from
 }
