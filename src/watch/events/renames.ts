@@ -109,6 +109,15 @@ export class Renames {
     return true
   }
 
+  /**
+   * Something has been made at a name, or removed. What has been renamed to it then does not complete an exchange: the kernel holds both directories locked until the
+   * events of all four halves are queued.
+   */
+  noteMade(directory: Directory, name: string): void {
+    const last = this.#lastReplacing
+    if (last?.from.directory === directory && last.from.name === name) this.#lastReplacing = undefined
+  }
+
   /** It has not left after all. */
   keep(pendingMove: PendingMove): void {
     this.#parts.pending.moves.delete(pendingMove)

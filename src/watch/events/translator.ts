@@ -141,9 +141,11 @@ export class Translator {
       this.#translateReleased()
       if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, cookie, name)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
-    else if (mask & IN_CREATE) this.#create(directory, i, mask, name)
-    else if (mask & IN_DELETE) this.#delete(directory, mask, name)
-    else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
+    else if (mask & (IN_CREATE | IN_DELETE)) {
+      this.#renames.noteMade(directory, name)
+      if (mask & IN_CREATE) this.#create(directory, i, mask, name)
+      else this.#delete(directory, mask, name)
+    } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
     if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
       // It may be older than what was listed, and have been about something else of that name.

@@ -66,6 +66,17 @@ test('an exchange that was taken for a rename over and back, as it was made once
   expect(w.told([swap(5)], there)).toEqual(['rename file a b', 'rename file b a'])
 })
 
+test.each([
+  ['something is made in between at the name that was left', true],
+  ['nothing is', false],
+] as const)('a rename over and back is looked at again, unless %s', (_, isMade) => {
+  const w = new World({ a: 1, b: 2 })
+  w.translate(w.rename('a', 'b', 1))
+  if (isMade) w.translate([w.event(IN_CREATE, 'a')])
+  w.translate(w.rename('b', 'a', 2))
+  expect(w.pending.rechecks.isEmpty).toBe(isMade)
+})
+
 describe('vacated names', () => {
   test('that come again from outside are deleted before', () => {
     const w = new World({ a: 1 })
