@@ -1,6 +1,6 @@
 import { IN_ISDIR } from '../../inotify/constants.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
+import type { HeldEvent, PendingMove, Place } from '../pending/pending_moves.ts'
 import type { Rules } from '../rules.ts'
 import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat, kept } from '../tree/believed_entry.ts'
@@ -32,10 +32,9 @@ export class Renames {
   readonly #parts: RenamesParts
   // What was held back of what is not on its way any more.
   #released: readonly HeldEvent[] = NONE
-  #lastReplacing: { from: PendingMove; directory: Directory; name: string } | undefined
-  // The name at which something from elsewhere has come over something, of a directory in which nothing has moved since: the kernel locks both directories of
-  // an exchange, so that nothing does in between.
-  readonly #cameOver = new WeakMap<Directory, string>()
+  // The name at which something has come over something, of a directory in which nothing has moved, was made or removed since: the kernel locks both directories of
+  // an exchange until all its events are queued, so that nothing is in between. `from`: undefined for what has come from elsewhere.
+  readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
   constructor(parts: RenamesParts) {
     this.#parts = parts
@@ -72,14 +71,16 @@ export class Renames {
 
   depart(directory: Directory, mask: number, cookie: number, name: string): void {
     const { tree, pending } = this.#parts
-    const mayBeSwapped = this.#cameOver.get(directory) === name
+    const last = this.#cameOver.get(directory)
+    const over = last?.name === name ? last : undefined
     this.#cameOver.delete(directory)
     const entry = tree.entriesOf(directory).get(name)
     // An exchange with what lies outside, or is ignored, has the events of an arrival over something and of a departure from that name: then what leaves is what
     // was there before, and what came is there still.
-    if (entry !== undefined && mayBeSwapped) pending.rechecks.addSwapped(directory, name)
+    if (entry !== undefined && over !== undefined && over.from === undefined)
+      pending.rechecks.addSwapped(directory, name)
     if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
-      pending.moves.add({ cookie, directory, name, entry, mask, held: [] })
+      pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from })
       return
     }
     pending.rechecks.noteLeft(directory, name, cookie)
@@ -92,9 +93,11 @@ export class Renames {
     const { tree, rules, pending, editor } = this.#parts
     const pendingMove = pending.moves.of(cookie)
     const known = tree.entriesOf(directory).get(name)
-    if (pendingMove === undefined && known !== undefined) this.#cameOver.set(directory, name)
-    else this.#cameOver.delete(directory)
-    if (pendingMove === undefined) return false
+    this.#cameOver.delete(directory)
+    if (pendingMove === undefined) {
+      if (known !== undefined) this.#cameOver.set(directory, { name, from: undefined })
+      return false
+    }
     // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
     const isAround = known instanceof Directory && isWithin(pendingMove.directory, known)
     if (isAround) {
@@ -109,13 +112,9 @@ export class Renames {
     return true
   }
 
-  /**
-   * Something has been made at a name, or removed. What has been renamed to it then does not complete an exchange: the kernel holds both directories locked until the
-   * events of all four halves are queued.
-   */
-  noteMade(directory: Directory, name: string): void {
-    const last = this.#lastReplacing
-    if (last?.from.directory === directory && last.from.name === name) this.#lastReplacing = undefined
+  /** Something has been made in a directory, or removed. */
+  noteMade(directory: Directory): void {
+    this.#cameOver.delete(directory)
   }
 
   /** It has not left after all. */
@@ -207,8 +206,10 @@ export class Renames {
       rechecks.add(directory, name)
       rechecks.add(pendingMove.directory, pendingMove.name)
     }
-    const replaced = known !== undefined && wayBack === undefined
-    this.#lastReplacing = replaced ? { from: pendingMove, directory, name } : undefined
+    if (known !== undefined && wayBack === undefined) {
+      const { directory: from, name: left } = pendingMove
+      this.#cameOver.set(directory, { name, from: { directory: from, name: left } })
+    }
     this.#hasMoved(placed, directory, name)
     this.#release(pendingMove)
   }
@@ -245,12 +246,9 @@ export class Renames {
     if (held.length > 0) this.#released = [...this.#released, ...held]
   }
 
-  /** Whether what the last rename put in the place of something goes back to where it was. */
-  #isWayBack(pendingMove: PendingMove, directory: Directory, name: string): boolean {
-    const last = this.#lastReplacing
-    if (last === undefined || last.directory !== pendingMove.directory || last.name !== pendingMove.name)
-      return false
-    return last.from.directory === directory && last.from.name === name
+  /** Whether what was put in the place of something goes back to where it was. */
+  #isWayBack({ cameFrom }: PendingMove, directory: Directory, name: string): boolean {
+    return cameFrom?.directory === directory && cameFrom.name === name
   }
 
   /**

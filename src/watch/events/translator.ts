@@ -142,7 +142,7 @@ export class Translator {
       if (!isFromWithin) this.#arriveFromOutside(directory, i, mask, cookie, name)
     } else if (mask & IN_MOVED_FROM) this.#renames.depart(directory, mask, cookie, name)
     else if (mask & (IN_CREATE | IN_DELETE)) {
-      this.#renames.noteMade(directory, name)
+      this.#renames.noteMade(directory)
       if (mask & IN_CREATE) this.#create(directory, i, mask, name)
       else this.#delete(directory, mask, name)
     } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)

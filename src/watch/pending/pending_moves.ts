@@ -12,6 +12,11 @@ export interface HeldEvent {
 }
 
 /** The first half of a rename: what has left its name and may yet arrive at another. */
+export interface Place {
+  directory: Directory
+  name: string
+}
+
 export interface PendingMove {
   cookie: number
   directory: Directory
@@ -22,6 +27,8 @@ export interface PendingMove {
   isShared?: boolean
   /** What was told meanwhile of a directory on its way, or of one below it: see {@link PendingMoves.hold}. */
   held: HeldEvent[]
+  /** What has left this name had come over something there, from this place, by the events of the directory just before: if it goes back, it was an exchange perhaps. */
+  cameFrom?: Place | undefined
 }
 
 const NONE: readonly HeldEvent[] = []

@@ -67,15 +67,19 @@ test('an exchange that was taken for a rename over and back, as it was made once
 })
 
 test.each([
-  ['something is made in between at the name that was left', true],
-  ['nothing is', false],
-] as const)('a rename over and back is looked at again, unless %s', (_, isMade) => {
-  const w = new World({ a: 1, b: 2 })
-  w.translate(w.rename('a', 'b', 1))
-  if (isMade) w.translate([w.event(IN_CREATE, 'a')])
-  w.translate(w.rename('b', 'a', 2))
-  expect(w.pending.rechecks.isEmpty).toBe(isMade)
-})
+  ['nothing is', undefined, false],
+  ['something is in between in another directory', 'd/x', false],
+  ['something is made in between in the directory', 'x', true],
+] as const)(
+  'a rename over and back may be an exchange, whose events come together: %s',
+  (_, made, isSure) => {
+    const w = new World({ a: 1, b: 2, 'd/': 3, 'd/y': 4 })
+    w.translate(w.rename('a', 'b', 1))
+    if (made !== undefined) w.translate([w.event(IN_CREATE, made), ...w.rename('d/y', 'd/z', 3)])
+    w.translate(w.rename('b', 'a', 2))
+    expect(w.pending.rechecks.wasSwapped(w.root, 'a')).toBe(!isSure)
+  },
+)
 
 describe('vacated names', () => {
   test('that come again from outside are deleted before', () => {
