@@ -2,29 +2,54 @@ import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
 import { callsOf } from './operation.ts'
-import { NESTED, ROOT, type Scenario, TREES } from './scenario.ts'
+import { NESTED, type Scenario, TREES } from './scenario.ts'
 
 /**
- * Whether the path of the root in the other is a link to where it lies, or to where a link is that leads there: the root in the other follows that one, for
- * its directory does not lie in what it leads to, and the other one does not. The judge does not know what is to be told then.
+ * Whether one of two nested roots follows a link at which the other ends: both end at a link to a directory that it lies in, but where the path of the inner
+ * root is a link, what is behind it lies in the outer root for that one, and in what the kernel's `..` leads to for the inner one. What is to be told then
+ * depends on which of the two has told of the link before, which the judge does not know.
  */
 export function leadsAround(tree: FileTree): boolean {
-  const above = [tree.root, at(tree, ROOT)]
-  const nested = at(tree, NESTED)
+  const nested = resolved(tree, NESTED)
   if (nested === undefined) return false
-  if (above.includes(nested)) return true
-  const all = [...tree.below('/')]
-  // Without a link the path leads to what lies there.
-  if (all.some(([path, inode]) => path.slice(1) === NESTED && inode === nested)) return false
-  return all.some(
-    ([path, { kind }]) =>
-      kind === 'symlink' && !path.slice(1).startsWith(`${ROOT}/`) && above.includes(at(tree, path)),
-  )
+  const ways = [directoriesAbove(tree, NESTED), directoriesAbove(tree, nested.realPath)] as const
+  // The outer root ends at the inner one's path, which this one follows in any case.
+  if (ways[0].includes(nested.inode)) return true
+  return partsAt(tree, NESTED, [nested.inode], ways)
 }
 
-function at(tree: FileTree, path: string): Inode | undefined {
+type Way = readonly Inode[]
+
+/**
+ * Whether the two part at a link in a directory, or in what it leads to.
+ *
+ * @param passed the directories on the way there from the inner root on, which are the same for both; the last one is meant
+ * @param ways what the inner root lies in: for the one, and for the other
+ */
+function partsAt(tree: FileTree, path: string, passed: Way, ways: readonly [Way, Way]): boolean {
+  for (const [name, inode] of passed.at(-1)?.children ?? []) {
+    const entry = `${path}/${name}`
+    const target = inode.kind === 'symlink' ? resolved(tree, entry)?.inode : inode
+    if (target?.isDirectory !== true) continue
+    if (inode.kind === 'symlink') {
+      const [endsOne, endsOther] = ways.map((way) => way.includes(target) || passed.includes(target))
+      if (endsOne !== endsOther) return true
+      if (endsOne) continue
+    }
+    if (partsAt(tree, entry, [...passed, target], ways)) return true
+  }
+  return false
+}
+
+/** From the file system's root on. */
+function directoriesAbove(tree: FileTree, path: string): Inode[] {
+  const names = path.split('/').slice(1, -1)
+  return [tree.root, ...names.map((_, i) => tree.at(`/${names.slice(0, i + 1).join('/')}`))]
+}
+
+function resolved(tree: FileTree, path: string): { inode: Inode; realPath: string } | undefined {
   try {
-    return tree.at(path)
+    return tree.resolve(path)
   } catch (error) {
     if (error instanceof Refused) return undefined
     throw error
