@@ -10,7 +10,7 @@ import type { Pending } from '../pending/pending.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { FollowedLink } from './followed_link.ts'
-import type { Hint, PathWatches, WatchedName } from './path_watches.ts'
+import type { Hint, PathWatches } from './path_watches.ts'
 import { isOutOfWatches, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
 
 export interface LinkWatchesParts {
@@ -27,7 +27,7 @@ interface WatchedLink {
   /** What it leads over, and whether a part of that lies where events do not tell of all changes. */
   route: readonly string[]
   readonly isSilent: boolean
-  /** What is watched, to see whether that has changed. */
+  /** What is watched, and whether that is all: to see whether it has changed. */
   way: string
 }
 
@@ -72,14 +72,17 @@ export class LinkWatches {
     return mounted.map(([link]) => link)
   }
 
-  /** Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before. */
+  /**
+   * Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before, or lacks a
+   * watch no more: of what changed before that, nobody tells.
+   */
   async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
     const known = this.#links.get(link)
     const watched = this.#watch(link, way, isFile)
     const route = [way.realPath, ...way.links.map(({ path }) => path)]
     const isKnown = known?.route.join('\0') === route.join('\0')
     const isSilent = isKnown ? known.isSilent : await this.#isSilent(link, way)
-    const key = watched === undefined ? '' : keyOf(watched.watched)
+    const key = watched === undefined ? '' : keyOf(watched)
     if (watched !== undefined && known?.way !== key) this.#parts.pending.work.look(link.parent, link.name)
     this.#links.set(link, { route, isSilent, way: key })
     const isUnwatched = watched?.refused !== undefined && this.#parts.sourceChoice.mayFallBack
@@ -144,6 +147,7 @@ export class LinkWatches {
   }
 }
 
-function keyOf(watched: readonly WatchedName[]): string {
-  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
+function keyOf({ watched, refused }: WatchedWay): string {
+  const names = watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
+  return refused === undefined ? names : `${names}/...`
 }

@@ -338,4 +338,16 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a way that lacked a watch, and that ends before where that was to be, is looked at once more: nobody has told of what became of it',
+    scenario: scenario(
+      { watches: 4, followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'exchange', path: '/t/a', other: '/t/b/d/h' },
+        { type: 'chmod', path: '/t/b/d/h/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]
