@@ -11,16 +11,14 @@ export interface HeldEvent {
   name: string
 }
 
-/** The first half of a rename: what has left its name and may yet arrive at another. */
 export interface Place {
   directory: Directory
   name: string
 }
 
-export interface PendingMove {
+/** The first half of a rename: what has left its name and may yet arrive at another. */
+export interface PendingMove extends Place {
   cookie: number
-  directory: Directory
-  name: string
   entry: Entry
   mask: number
   /** One inode that is watched by several paths has left all of them at once: where it arrives, at most one of them is told to. */
