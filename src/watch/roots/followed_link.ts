@@ -49,8 +49,9 @@ export function alterationOfEnd(
   if (before === undefined || before?.kind === 'directory') return changedSince(after, since)
   if (before === null || after === null) return before === after ? undefined : 'modify'
   const altered = alteration(before, after, 0)
-  if (altered !== undefined) return altered === 'attrib' ? 'attrib' : 'modify'
-  return changedSince(after, doubtedSince)
+  if (altered === 'replace' || altered === 'modify') return 'modify'
+  // One whose mode is another may have been written as well.
+  return changedSince(after, doubtedSince) ?? altered
 }
 
 /** Whether it is the file that was seen before. Another may have its inode number. */

@@ -108,11 +108,11 @@ export class FileOperations {
     this.#unlock(parent)
   }
 
-  /** chmod(2), chown(2), utimes(2). */
-  *attrib(path: string, mode?: number): Call {
+  /** chmod(2), by which the bits given are turned over; chown(2), utimes(2). */
+  *attrib(path: string, bits = 0): Call {
     const { parent, name, inode } = yield* this.#target(path)
     if (inode === undefined) throw new Refused(ENOENT, path)
-    inode.mode = mode === undefined ? inode.mode : (inode.mode & 0o170000) | mode
+    inode.mode ^= bits
     inode.ctime = this.#tree.coarseNow
     yield
     yield* this.#notifyBoth(parent, name, inode, IN_ATTRIB | isDirBit(inode))

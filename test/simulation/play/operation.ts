@@ -23,7 +23,7 @@ export function* callsOf(operation: Operation, files: FileOperations, tree: File
     case 'remove':
       return yield* removeAll(path, files, tree)
     case 'chmod':
-      return yield* files.attrib(path, 0o700)
+      return yield* files.attrib(path, 0o044)
     case 'touch':
       return yield* files.attrib(path)
     case 'rename':

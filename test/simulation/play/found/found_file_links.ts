@@ -28,6 +28,20 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
     ),
   },
   {
+    what: 'what is written to the file at the end of a link, and whose event is lost, is told though its mode is another too',
+    scenario: scenario(
+      { followSymlinks: true, queue: 2 },
+      [
+        { type: 'touch', path: '/out/x' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'write', path: '/out/x' },
+        { type: 'chmod', path: '/out/x' },
+      ],
+      { 3: 1, 7: 1 },
+      'links to files',
+    ),
+  },
+  {
     what: 'a link that was renamed before anybody saw that it is one is told as written',
     scenario: scenario(
       { followSymlinks: true, isAtomic: false, msPerStep: 5 },
