@@ -8,8 +8,6 @@ import { TreeEditor } from '../tree/tree_editor.ts'
 interface Unconfirmed {
   readonly told: Entry
   readonly ino: number
-  /** False: what was told to be there may have been another file than a look behind it has found. */
-  readonly isSure: boolean
 }
 
 /**
@@ -35,26 +33,26 @@ export class UnconfirmedLooks {
   /** A look has shown of a name what no event has told: it is, or is about to be, believed in place of `before`. */
   note(directory: Directory, name: string, before: Entry, seen: Entry): void {
     if (before instanceof Directory || seen.kind === 'directory') return
-    // The first look knows what was told.
-    const known = this.#names.get(directory)?.get(name)
-    const told = known?.told ?? copyOf(before)
-    const isSure = known?.isSure ?? before.ino !== 0
+    // The first look knows what was told; and shows it, if that could not be seen when it was told.
+    const first = this.#names.get(directory)?.get(name)?.told ?? copyOf(before)
+    const told = first.ino === 0 ? { ...first, ino: seen.ino } : first
     if (!mayBeSame(told, seen) || alterationOfMoved(told, seen) !== undefined)
-      this.put(directory, name, { told, ino: seen.ino, isSure })
+      this.put(directory, name, { told, ino: seen.ino })
     // An earlier look has shown another file, of which has been told since that it is elsewhere.
-    else if (isSure) this.take(directory, name)
+    else this.take(directory, name)
   }
 
   /**
-   * An event has told that a name holds something, or something else: whoever reads it reads what a look has shown. But that may be another file
-   * than the event was about: then others tell that this one has moved.
+   * An event has told that a name holds something, or something else: whoever reads it reads what a look has shown, though it may be another file than the
+   * event was about, that has moved there meanwhile. So what a later look shows instead is to be told, as far as anyone knows: if it is the one that the event
+   * was about, a modify of it is told once more.
    *
    * @param entry as it was seen; without a stat: it was not there any more, or another was
    */
   noteTold(directory: Directory, name: string, entry: Entry): void {
     this.take(directory, name)
     if (keepsStat(directory) && entry.kind !== 'directory')
-      this.put(directory, name, { told: copyOf(entry), ino: entry.ino, isSure: false })
+      this.put(directory, name, { told: copyOf(entry), ino: entry.ino })
   }
 
   /** An event has told that the mode or owner of what has a name is another. */
@@ -101,8 +99,9 @@ export class UnconfirmedLooks {
     return () => {
       for (const [directory, name, each] of [...this.#all()]) {
         if (!held.has(each) || waits(directory, name)) continue
-        const { told, ino, isSure } = each
-        if (told.stat !== undefined && (isSure || told.ino === ino)) this.#revert(directory, name)
+        const { told, ino } = each
+        // What could not be seen when it was told is held against what is there by its inode number alone.
+        if (told.stat !== undefined || told.ino !== ino) this.#revert(directory, name)
         else this.take(directory, name)
       }
     }

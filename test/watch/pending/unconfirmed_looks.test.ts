@@ -132,23 +132,15 @@ describe('of what an event has told', () => {
     return { looks, root, entries, show }
   }
 
-  test('another file that a look shows later was there before, as far as anyone knows', () => {
+  test.each([
+    ['a write', [WRITTEN]],
+    ['another file', [ANOTHER]],
+    ['another file behind the same', [OLD, ANOTHER]],
+  ])('%s that a look shows later is to be found', (_, shown) => {
     const { looks, entries, show } = telling(OLD)
-    show(ANOTHER)
-    expect(entries.get('a')).toEqual(ANOTHER)
-    expect(looks.isEmpty).toBe(true)
-  })
-
-  test('a write that a look shows later is to be found', () => {
-    const { entries, show } = telling(OLD)
-    show(WRITTEN)
+    show(...shown)
     expect(entries.get('a')).toEqual(OLD)
-  })
-
-  test('a look that shows the same as the one before it does not make it sure', () => {
-    const { entries, show } = telling(OLD)
-    show(OLD, ANOTHER)
-    expect(entries.get('a')).toEqual(ANOTHER)
+    expect(looks.isEmpty).toBe(true)
   })
 
   test('where it could not be seen, the first look has seen what was told; but after an overflow nobody knows', () => {
@@ -159,6 +151,12 @@ describe('of what an event has told', () => {
     looks.noteTold(root, 'a', unseen)
     looks.revert()
     expect(entries.get('a')).toEqual(unseen)
+  })
+
+  test('where it could not be seen, and may have been any file, another than the first look has shown is to be found', () => {
+    const { entries, show } = telling({ kind: 'file', ino: 0 })
+    show(OLD, ANOTHER)
+    expect(entries.get('a')?.ino).toBe(OLD.ino)
   })
 
   test('another mode that an event has told is not to be found; what was written is', () => {

@@ -221,4 +221,19 @@ export const FOUND_BOTH_SOURCES: readonly Found[] = [
       { 2: 1 },
     ),
   },
+  {
+    what: 'polled as well, what had no event is told where an exchange has brought it to the name of what was told before',
+    scenario: scenario(
+      { source: 'inotify+poll' },
+      [
+        { type: 'write', path: '/t/b/g' },
+        { type: 'remove', path: '/t/a/d' },
+        { type: 'mkdir', path: '/t/a/d' },
+        { type: 'write', path: '/t/a/d/f' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/a/d/f' },
+        { type: 'remove', path: '/t/a/d/f' },
+      ],
+      { 1: 1, 9: 1, 16: 1 },
+    ),
+  },
 ]
