@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export const MAIN = join(import.meta.dirname, '../dist/cli/main.js')
+export const MAIN = join(import.meta.dirname, '../dist/cli.js')
 
 const PROCESS_1 = ['-pmf', '--mount-proc', '--kill-child']
 

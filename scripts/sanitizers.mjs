@@ -85,6 +85,7 @@ function testUnder({ sanitize, libraries, options, ours, theirs, tests }) {
       'dist',
       'examples',
       'native',
+      'out',
       'package.json',
       'src',
       'test',

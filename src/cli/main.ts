@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { AddonLoadError, escapeInvisible, printable } from '../errors.ts'
 import { diagnoseCommand } from './diagnose/diagnose.ts'
@@ -28,7 +28,8 @@ ${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`).j
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === '--version') {
-    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    // By the package's own name: where it lies is another where it is bundled.
+    const { version } = createRequire(import.meta.url)('inotify-bridge/package.json') as { version: string }
     process.stdout.write(`${version}\n`)
     return 0
   }

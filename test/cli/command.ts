@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 
-export const MAIN = join(import.meta.dirname, '../../dist/cli/main.js')
+export const MAIN = join(import.meta.dirname, '../../dist/cli.js')
 
 /** What a mirror says on stderr that has nothing to say: on a busy machine that a look took long. */
 export const NOTHING: string = expect.stringMatching(

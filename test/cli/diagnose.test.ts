@@ -208,7 +208,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('on a terminal 
     environment: NodeJS.ProcessEnv,
     without = ['-u', 'NO_COLOR', '-u', 'FORCE_COLOR', '-u', 'CI'],
   ): Promise<string> {
-    const main = join(import.meta.dirname, '../../dist/cli/main.js')
+    const main = join(import.meta.dirname, '../../dist/cli.js')
     const command = `stty cols 60; '${process.execPath}' '${main}' diagnose /proc`
     const program = new Program('env', [...without, 'script', '-qec', command, '/dev/null'], {
       environment: { TERM: 'xterm', ...environment },

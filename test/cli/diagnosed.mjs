@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { serveFuse } from '../mirror/fuse_mount.mjs'
 
-const MAIN = join(import.meta.dirname, '../../dist/cli/main.js')
+const MAIN = join(import.meta.dirname, '../../dist/cli.js')
 const [, , scenario = '', base = ''] = process.argv
 const at = (/** @type {string} */ name) => join(base, name)
 

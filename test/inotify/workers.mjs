@@ -7,7 +7,7 @@ const [directory, count] = [process.argv[2], Number(process.argv[3])]
 
 // Not all that there is: most of a worker's time would be that.
 const moduleOf = (/** @type {string} */ name) =>
-  JSON.stringify(new URL(`../../dist/inotify/${name}.js`, import.meta.url).href)
+  JSON.stringify(new URL(`../../out/inotify/${name}.js`, import.meta.url).href)
 
 // No module here has a top-level await: V8 11.3 (Node 20) aborts the process where a worker is terminated in the instant in which it
 // begins to evaluate one ("Check failed: (location_) != nullptr" in SourceTextModule::ExecuteAsyncModule), without any addon as well.

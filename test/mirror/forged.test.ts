@@ -338,7 +338,7 @@ test('a leftover that is 4,000 levels deep is removed with few descriptors', asy
   await mkdir(join(staging, 'work0'), { mode: 0o700 })
   const chain = `process.chdir(process.argv[1]); for (let n = 0; n < 4000; n++) { require('node:fs').mkdirSync('d'); process.chdir('d') }`
   expect(spawnSync(process.execPath, ['-e', chain, join(staging, 'work0')]).status).toBe(0)
-  const main = join(import.meta.dirname, '../../dist/cli/main.js')
+  const main = join(import.meta.dirname, '../../dist/cli.js')
   if (!existsSync(main)) skip('needs dist')
   const { status, stderr } = spawnSync(
     'prlimit',

@@ -236,7 +236,7 @@ test('a copy whose group cannot be kept gives another group no more than others 
   const { source } = fixture()
   const target = join(directory('/dev/shm'), 'target')
   if (!isRoot) skip('needs root')
-  const main = join(import.meta.dirname, '../../dist/cli/main.js')
+  const main = join(import.meta.dirname, '../../dist/cli.js')
   const nobody = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--groups=1234']
   if (spawnSync('setpriv', [...nobody, 'test', '-r', main]).status !== 0)
     skip('needs dist, and a checkout that every user can read')

@@ -145,7 +145,7 @@ const scenarios = {
   async starting() {
     await blocked.close()
     await stop()
-    const main = join(import.meta.dirname, '../../dist/cli/main.js')
+    const main = join(import.meta.dirname, '../../dist/cli.js')
     const args = [main, 'mirror', '--listen', '127.0.0.1:0', at('front'), at('second')]
     const command = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(command.stdout, 'data')

@@ -276,7 +276,7 @@ test('a single file, its neighbours, and the whole directory after it', async ()
 test('another user takes the place of a mirror of root, as a sidecar does that of an init container (needs root and dist)', async ({
   skip,
 }) => {
-  const main = join(import.meta.dirname, '../../dist/cli/main.js')
+  const main = join(import.meta.dirname, '../../dist/cli.js')
   if (!isRoot) skip('needs root')
   if (spawnSync('setpriv', [...AS_NOBODY, 'test', '-r', main]).status !== 0)
     skip('needs dist, and a checkout that every user can read')

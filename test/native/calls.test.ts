@@ -30,7 +30,7 @@ import { descriptorsOf, openDescriptors } from '../support/descriptors.ts'
 import { scratch } from '../support/scratch.ts'
 
 const { O_DIRECTORY, O_RDONLY } = constants
-const isBuilt = existsSync(join(import.meta.dirname, '../../dist/mounts/syscalls/syscall_thread.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../out/mounts/syscalls/syscall_thread.js'))
 const PATIENCE = { timeout: 60_000, interval: 5 }
 const threads = () => readdirSync('/proc/self/task').length
 

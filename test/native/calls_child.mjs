@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** @type {typeof import('../../src/mounts/syscalls/syscall_thread.ts')} */
 const { SyscallThread, O_PATH } = await import(
-  join(import.meta.dirname, '../../dist/mounts/syscalls/syscall_thread.js')
+  join(import.meta.dirname, '../../out/mounts/syscalls/syscall_thread.js')
 )
 
 const calls = new SyscallThread()

@@ -25,7 +25,7 @@ const calling = `
   }
 `
 const url = new URL(`data:text/javascript,${encodeURIComponent(calling)}`)
-const calls = new URL('../../dist/mounts/syscalls/syscall_thread.js', import.meta.url).href
+const calls = new URL('../../out/mounts/syscalls/syscall_thread.js', import.meta.url).href
 // Regular files left out: a sanitizer's runtime opens its report at the first finding, and keeps it.
 const descriptors = () =>
   readdirSync('/proc/self/fd').filter((fd) => {

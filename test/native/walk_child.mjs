@@ -10,7 +10,7 @@ import { openQueue, packRequests, RECURSIVE, STAT, WATCH, walk } from './walking
 
 const IN_CREATE = 0x100
 const [, , scenario = '', base = ''] = process.argv
-const addonUrl = new URL('../../dist/addon.js', import.meta.url).href
+const addonUrl = new URL('../../out/addon.js', import.meta.url).href
 /** @type {import('../../src/addon.ts').Addon} */
 const addon = (await import(addonUrl)).loadAddon()
 

@@ -22,7 +22,7 @@ const walking = `
 const url = new URL(`data:text/javascript,${encodeURIComponent(walking)}`)
 const workerData = {
   directory,
-  addon: new URL('../../dist/addon.js', import.meta.url).href,
+  addon: new URL('../../out/addon.js', import.meta.url).href,
   walking: new URL('./walking.mjs', import.meta.url).href,
 }
 /** Of every kind but regular files: a sanitizer's runtime opens its report at the first finding, and keeps it. */

@@ -10,7 +10,7 @@ import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 
 const { EACCES, EBUSY, EINVAL, ENOSPC } = constants.errno
-const isBuilt = existsSync(join(import.meta.dirname, '../../dist/addon.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../out/addon.js'))
 const hasBindfs = spawnSync('bindfs', ['--version']).status === 0
 
 /** Runs a scenario behind `before`, a command that executes the rest of its arguments. */

@@ -18,7 +18,7 @@ import { scratch } from '../support/scratch.ts'
 import { openQueue, packRequests, pathsOf, RECURSIVE, readRecords, STAT, WATCH, walk } from './walking.mjs'
 
 const { EBADF, ECANCELED } = constants.errno
-const isBuilt = existsSync(join(import.meta.dirname, '../../dist/addon.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../out/addon.js'))
 const PATIENCE = { timeout: 60_000, interval: 5 }
 
 const threads = () => readdirSync('/proc/self/task').length
@@ -188,7 +188,7 @@ test('a queue that is closed during a walk', async () => {
 
 describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
   const run = (code: string) => {
-    const addon = JSON.stringify(join(import.meta.dirname, '../../dist/addon.js'))
+    const addon = JSON.stringify(join(import.meta.dirname, '../../out/addon.js'))
     const walking = JSON.stringify(join(import.meta.dirname, 'walking.mjs'))
     const script = `
       const { loadAddon } = await import(${addon})

@@ -43,7 +43,7 @@ test('the tarball has what a user needs, and nothing that makes npm compile', ()
     expect.arrayContaining([
       'dist/index.js',
       'dist/index.d.ts',
-      'dist/cli/main.js',
+      'dist/cli.js',
       `prebuilds/${PLATFORM}/inotify_bridge.node`,
       `prebuilds/${PLATFORM}/inotify_bridge_enter`,
       'native/binding.gyp',

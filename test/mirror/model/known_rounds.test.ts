@@ -6,7 +6,7 @@ import { compile } from '../../support/compile.ts'
 import { scratch } from '../../support/scratch.ts'
 import type { Round } from './rounds.mjs'
 
-const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/cli/main.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/cli.js'))
 
 const ROUNDS: Record<string, Round> = {
   // The mirror has not had a version of either: it keeps for them all that the one before has left.

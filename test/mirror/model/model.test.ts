@@ -28,7 +28,7 @@ const each = Math.ceil(total / KINDS.length)
 const seed = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 
-const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/cli/main.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../../dist/cli.js'))
 const isRoot = process.getuid?.() === 0
 
 const MAGIC = { ext4: 0xef53, tmpfs: 0x01021994 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 const HOME = join(import.meta.dirname, '../../..')
-const COMMAND = join(HOME, 'dist/cli/main.js')
+const COMMAND = join(HOME, 'dist/cli.js')
 
 /** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
 const library = await import(join(HOME, 'dist/index.js'))

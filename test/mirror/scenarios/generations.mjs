@@ -158,5 +158,5 @@ async function race(scene, swap) {
  * @returns {Promise<typeof import('../../../src/mounts/syscalls/directory_handle.ts')>}
  */
 function heldOf() {
-  return import(join(import.meta.dirname, '../../../dist/mounts/syscalls/directory_handle.js'))
+  return import(join(import.meta.dirname, '../../../out/mounts/syscalls/directory_handle.js'))
 }
