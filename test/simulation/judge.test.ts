@@ -6,12 +6,12 @@ import { Judge } from './play/judge.ts'
 import { callsOf, type Operation } from './play/operation.ts'
 import { ORDINARY, TREES } from './play/scenario.ts'
 
-/** A judge of the small tree, and what is done to that. */
-function judging() {
-  const tree = new FileTree(() => 0)
+/** A judge of the small tree, and what is done to that. `tick` is called between the steps of a call. */
+function judging(now: () => number = () => 0, tick = () => {}) {
+  const tree = new FileTree(now)
   const files = new FileOperations(tree)
   const perform = (operation: Operation) => {
-    for (const _ of callsOf(operation, files, tree));
+    for (const _ of callsOf(operation, files, tree)) tick()
   }
   for (const operation of TREES.small) perform(operation)
   return { judge: new Judge(tree, ORDINARY), perform }
@@ -42,6 +42,24 @@ test('what is told is right, or what is wrong is said', () => {
   ])
   judge.apply([rename('/t/n', '/t/o'), rename('/t/o', '/t/n')])
   expect(judge.judge()).toEqual([])
+})
+
+test.each([
+  [10, ['/t/a/f was written: not told since']],
+  [20, []],
+])('a write that takes %s ms, if nobody is told of it', (ms, wrong) => {
+  let now = 0
+  const { judge, perform } = judging(
+    () => now,
+    () => {
+      now += ms
+    },
+  )
+  perform({ type: 'append', path: '/t/a/f' })
+  expect(judge.judge()).toEqual(wrong)
+  perform({ type: 'create', path: '/t/a/n' })
+  perform({ type: 'append', path: '/t/a/n' })
+  expect(judge.judge()).toEqual(['file /t/a/n is there: not told'])
 })
 
 test('a change must fit', () => {

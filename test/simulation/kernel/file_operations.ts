@@ -11,7 +11,8 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../../src/inotify/constants.ts'
-import { type FileTree, Refused } from './file_tree.ts'
+import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import { type FileTree, Refused, TICK_MS } from './file_tree.ts'
 import type { Inode } from './inode.ts'
 
 const { EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY } = constants.errno
@@ -41,9 +42,7 @@ export class FileOperations {
     const file = inode ?? this.#tree.make('file')
     if (inode === undefined) yield* this.#create(parent, name, file)
     else {
-      this.#tree.write(file)
-      yield
-      yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
+      yield* this.#write(parent, name, file)
       yield
     }
     yield* this.#append(parent, name, file)
@@ -56,9 +55,7 @@ export class FileOperations {
     const file = inode ?? this.#tree.make('file')
     if (inode === undefined) yield* this.#create(parent, name, file)
     else {
-      this.#tree.write(file, 0)
-      yield
-      yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
+      yield* this.#write(parent, name, file, 0)
       yield
     }
     yield* this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
@@ -77,9 +74,7 @@ export class FileOperations {
   *truncate(path: string): Call {
     const { parent, name, inode } = yield* this.#target(path)
     if (inode === undefined) throw new Refused(ENOENT, path)
-    this.#tree.write(inode, 1)
-    yield
-    yield* this.#notifyBoth(parent, name, inode, IN_MODIFY)
+    yield* this.#write(parent, name, inode, 1)
     yield
     yield* this.#notifyBoth(parent, name, inode, IN_CLOSE_WRITE)
   }
@@ -184,11 +179,18 @@ export class FileOperations {
   }
 
   *#append(parent: Inode, name: string, file: Inode): Call {
-    this.#tree.write(file)
-    yield
-    yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
+    yield* this.#write(parent, name, file)
     yield
     yield* this.#notifyBoth(parent, name, file, IN_CLOSE_WRITE)
+  }
+
+  /** vfs_write: the file is stamped before anything is written, and the event queued when all is. */
+  *#write(parent: Inode, name: string, file: Inode, size?: number): Call {
+    const startedAt = this.#tree.coarseNow
+    this.#tree.write(file, size)
+    yield
+    yield* this.#notifyBoth(parent, name, file, IN_MODIFY)
+    file.isSlowlyWritten = this.#tree.coarseNow - startedAt > CLOCK_SLACK_MS - TICK_MS
   }
 
   /** fsnotify_handle_event: the directory hears of the name first, then what is watched itself. Another writer may have renamed it since it was opened. */

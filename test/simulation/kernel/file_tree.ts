@@ -6,6 +6,10 @@ import { Inode } from './inode.ts'
 
 const { ELOOP, ENOENT, ENOTDIR } = constants.errno
 const MAX_LINKS = 40
+
+/** Of the clock that files are stamped by: as CONFIG_HZ=100 has it, the coarsest there is. */
+export const TICK_MS = 10
+
 export const ROOT_INO = 2
 
 /** A call that the kernel refuses. */

@@ -99,7 +99,8 @@ export class Judge {
     if (known === undefined) return [`${kind} ${path} is there: not told`]
     if (known.kind !== kind) return [`${path} is a ${kind}: told as ${known.kind}`]
     if (known.file !== undefined && known.file !== file) return [`${path} is another file: not told`]
-    return file !== undefined && file.version > known.seen ? [`${path} was written: not told since`] : []
+    const isWritten = file !== undefined && file.version > known.seen && !file.isSlowlyWritten
+    return isWritten ? [`${path} was written: not told since`] : []
   }
 
   #apply(change: Change | Exchange): void {

@@ -1,7 +1,5 @@
 import type { Clock } from '../../../src/watch/clock.ts'
-
-// As CONFIG_HZ=100 has it, the coarsest there is.
-const TICK_MS = 10
+import { TICK_MS } from '../kernel/file_tree.ts'
 
 interface Timer {
   due: number
