@@ -93,6 +93,8 @@ export class Translator {
 
   /** What has these names may have been written under another, of which nobody was told. */
   tellWritten(directory: Directory, names: readonly string[]): Change[] {
+    // It may have gone with what the same look has shown of what it lies in.
+    if (!this.#tree.isAttached(directory)) return []
     for (const name of names) {
       const entry = this.#tree.entriesOf(directory).get(name)
       if (entry !== undefined && entry.kind !== 'directory')

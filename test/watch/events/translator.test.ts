@@ -34,6 +34,15 @@ describe('names', () => {
     expect(w.told([exchange], now)).toEqual(['exchange file d directory f', 'modify file d'])
   })
 
+  test('what may have been written is not told of a directory that has gone meanwhile', () => {
+    const w = new World({ 'd/': 1, 'd/f': 2 })
+    const directory = w.at('d')
+    const tell = () => w.translator.tellWritten(directory, ['f', 'never there']).map(({ path }) => path)
+    expect(tell()).toEqual(['/t/d/f'])
+    w.told([[w.event(IN_DELETE | IN_ISDIR, 'd')]])
+    expect(tell()).toEqual([])
+  })
+
   test('what is known already is not created again', () => {
     const w = new World({ a: 1, 'd/': 2 })
     const events = [w.event(IN_CREATE, 'a'), w.event(IN_CREATE | IN_ISDIR, 'd')]
