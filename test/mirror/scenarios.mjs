@@ -6,11 +6,9 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { serveFuse } from './fuse_mount.mjs'
 import { play, SCENARIOS } from './scenarios/all.mjs'
+import { library } from './scenarios/library.mjs'
 import { OPERATIONS } from './scenarios/operations.mjs'
 import { Scene } from './scenarios/scene.mjs'
-
-/** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/index.ts')} */
-const library = await import(join(import.meta.dirname, '../../dist/index.js'))
 
 const [, , kind = '', base = '', who = ''] = process.argv
 if (kind !== 'FUSE' && kind !== 'overlay') throw new Error(`no such mount: ${kind}`)

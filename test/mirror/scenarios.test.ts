@@ -1,5 +1,5 @@
 // The 27 scenarios of kata-kubernetes.md behind mounts that deliver nothing, made in a mount namespace. All of a kind are played by one
-// process, scenarios.mjs, which uses dist; the guest plays them as well (test/guest/scenarios.test.ts).
+// process, scenarios.mjs, which uses out; the guest plays them as well (test/guest/scenarios.test.ts).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

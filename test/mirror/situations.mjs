@@ -264,7 +264,7 @@ for (const [name, move] of Object.entries(MOVES)) {
 
 /** @param {string[]} args */
 async function command(args) {
-  const child = spawn(process.execPath, [join(dist, 'cli/main.js'), ...args], {
+  const child = spawn(process.execPath, [join(dist, 'cli.js'), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])

@@ -1,8 +1,9 @@
 // The scenarios of test/mirror/scenarios/, with the host's changes behind virtiofs.
 import { join } from 'node:path'
 import { play, SCENARIOS } from '../../mirror/scenarios/all.mjs'
+import { library } from '../../mirror/scenarios/library.mjs'
 import { Scene } from '../../mirror/scenarios/scene.mjs'
-import { ask, library, memory, report, share } from './host.mjs'
+import { ask, memory, report, share } from './host.mjs'
 
 for (const n of SCENARIOS.keys()) await ask('makeDirectory', { path: `${n}/source` })
 report(
