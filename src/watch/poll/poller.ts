@@ -152,6 +152,7 @@ export class Poller {
     const begun = new PollStamp(mounts)
     // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
     const asked = [...bases, ...leftover]
+    const unwatched = mounts.flatMap((mount) => [...mount.leftover.keys()])
     // Of what is polled for want of a watch no digest is kept: another mount may be listed with it.
     const compares = scope.compares && leftover.length === 0
     let isPartial = compares && !this.#isOvertaken(polled)
@@ -177,6 +178,9 @@ export class Poller {
       events.stopRecording()
       confirm()
       if (!begun.isValid(scope.directories().mounts)) return false
+      // What has a watch by now was listed behind that, and so later than here: no poll would put right again what this one told of it.
+      const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)
+      if (unwatched.some(isWatchedNow)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)
       for (const root of replaced) await rootMonitor.reattach(root, 'poll')

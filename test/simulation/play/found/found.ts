@@ -176,4 +176,18 @@ export const FOUND: readonly Found[] = [
       { 4: 1 },
     ),
   },
+  {
+    what: 'a poll of a directory that has a watch by now is older than what was listed with that, and tells nothing of it',
+    scenario: scenario(
+      { lost: 2, watches: 3, msPerStep: 50 },
+      [
+        { type: 'write', path: '/t/b/g' },
+        { type: 'remove', path: '/t/a' },
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'rename', path: '/t/b/d/h', other: '/t/b/d/h' },
+        { type: 'mkdir', path: '/t/b/d/d' },
+      ],
+      { 4: 1, 10: 5, 11: 6, 15: 1, 17: 1 },
+    ),
+  },
 ]
