@@ -16,6 +16,7 @@ import { unavailable } from './world/world.ts'
 // The model test's own machinery, with a watcher that can be trusted, and one that cannot.
 
 const arbitrary = rounds(2, 4, 100)
+const MOST_ROUNDS = 20
 
 const comparing =
   (spoil?: (changes: Change[]) => Change[]): Observe =>
@@ -83,8 +84,13 @@ test.each<[string, RegExp, (changes: Change[]) => Change[]]>([
     spoiled('create', (change) => [{ ...change, kind: 'symlink' } as Change]),
   ],
 ])('a watcher that %s is found out', async (_, what, spoil) => {
-  const played = await outcomes(comparing(spoil))
-  expect(played.flatMap(({ wrong }) => wrong).join('\n')).toMatch(what)
+  const found: string[] = []
+  // What four writers make of a round is another each time: of one that ends with few files written it may not be seen.
+  for (const round of fc.sample(arbitrary, { seed: 1, numRuns: MOST_ROUNDS })) {
+    found.push(...(await play(round, {}, comparing(spoil))).wrong)
+    if (found.some((line) => what.test(line))) break
+  }
+  expect(found.join('\n')).toMatch(what)
 })
 
 test('a watcher that tells something after sync() is found out', async () => {
