@@ -34,19 +34,18 @@ export class LinkPlaces implements Iterable<FollowedLink> {
   /**
    * What moves at the same time, as an exchange does.
    *
-   * @returns those whose place others have taken, and the places that somebody has taken of whom nothing is known
+   * @returns those whose place others have taken, and the places that somebody has taken at whom nobody has looked
    */
   move(moved: readonly MovedLink[]): { displaced: FollowedLink[]; unknown: Array<MovedLink['to']> } {
     const taken = moved.map(({ from, to }) => ({ link: this.#take(from), to }))
     const displaced = taken.map(({ to }) => this.#take(to)).filter((link) => link !== undefined)
     const unknown: Array<MovedLink['to']> = []
     for (const { link, to } of taken) {
-      if (link === undefined) unknown.push(to)
-      else {
-        link.parent = to.directory
-        link.name = to.name
-        this.#put(link)
-      }
+      if (link?.target === undefined) unknown.push(to)
+      if (link === undefined) continue
+      link.parent = to.directory
+      link.name = to.name
+      this.#put(link)
     }
     return { displaced, unknown }
   }

@@ -166,4 +166,18 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'what is written by a link that was renamed twice before anybody saw where it leads is told under its name',
+    scenario: scenario(
+      { followSymlinks: true, msPerStep: 5, isAtomic: false },
+      [
+        { type: 'swap', path: '/t/e', target: '/t/a/f' },
+        { type: 'mkdir', path: '/t/b/d/m' },
+        { type: 'rename', path: '/t/e', other: '/t/g' },
+        { type: 'write', path: '/t/g' },
+      ],
+      { 9: 1 },
+      'links to files',
+    ),
+  },
 ]
