@@ -10,7 +10,10 @@ const [out, dist] = [join(root, 'out'), join(root, 'dist')]
 
 // What was made of a module that is no more would be shipped.
 for (const made of [out, dist]) rmSync(made, { recursive: true, force: true })
-const { status } = spawnSync('tsc', ['-p', join(root, 'tsconfig.json')], { stdio: 'inherit' })
+const tsc = join(root, 'node_modules/.bin/tsc')
+const { status, error } = spawnSync(tsc, ['-p', join(root, 'tsconfig.json')], { stdio: 'inherit' })
+if (error !== undefined)
+  process.stderr.write(`inotify-bridge: ${tsc} cannot be run: ${error.message} (npm ci)\n`)
 if (status !== 0) process.exit(status ?? 1)
 
 // All lie beside each other: what starts another process finds its file there, in dist/ as in out/.
@@ -22,7 +25,8 @@ const bundle = await rolldown({
   transform: { target: 'es2023' },
   external: ['bindings', '@kubernetes/client-node'],
 })
-await bundle.write({ dir: dist, format: 'esm', chunkFileNames: '[name].js', sourcemap: true })
+// Named after one of the modules in it, as is the rule, a stack trace would tell of the reloader where watch() is.
+await bundle.write({ dir: dist, format: 'esm', chunkFileNames: 'shared.js', sourcemap: true })
 await bundle.close()
 for (const file of readdirSync(out, { recursive: true, encoding: 'utf8' }))
   if (file.endsWith('.d.ts')) cpSync(join(out, file), join(dist, file))
