@@ -82,15 +82,37 @@ test('a write that a rename alone was told of is lost; so is a file that has ano
   expect(judge.judge()).toEqual(['/t/n is another file: not told'])
 })
 
-test('an exchange is one change, or two renames that replace nothing', () => {
+const exchange = (path: string, other: string): Change => ({
+  type: 'exchange',
+  path,
+  other,
+  otherKind: 'file',
+  ...told,
+})
+
+test('an exchange is one change: half of it lands on a name that is taken', () => {
   const { judge, perform } = judging()
   perform({ type: 'exchange', path: '/t/a/f', other: '/t/b/g' })
-  judge.apply([rename('/t/a/f', '/t/b/g'), rename('/t/b/g', '/t/a/f')])
+  judge.apply([exchange('/t/a/f', '/t/b/g')])
   expect(judge.judge()).toEqual([])
-  perform({ type: 'exchange', path: '/t/a', other: '/t/b/d' })
-  judge.apply([{ type: 'exchange', path: '/t/a', other: '/t/b/d' }])
-  expect(judge.judge()).toEqual([])
-  perform({ type: 'exchange', path: '/t/b/g', other: '/t/b/d/f' })
-  judge.apply([rename('/t/b/g', '/t/b/d/f')])
-  expect(judge.judge()).toContain('half an exchange is told: what was at /t/b/d/f?')
+  perform({ type: 'exchange', path: '/t/b/g', other: '/t/b/d/h' })
+  judge.apply([rename('/t/b/g', '/t/b/d/h'), rename('/t/b/d/h', '/t/b/g')])
+  expect(judge.judge()).toContain("told 'rename /t/b/g /t/b/d/h', which has a name that is taken")
+})
+
+test('a change must fit what it is told of: its kind, and where it lies', () => {
+  const { judge } = judging()
+  judge.apply([
+    { type: 'modify', path: '/t/a', ...told },
+    exchange('/t/a/f', '/t/b'),
+    rename('/t/b', '/t/b/d/n'),
+    exchange('/t/b', '/t/b/d'),
+  ])
+  const refused = judge.judge().filter((wrong) => wrong.startsWith('told'))
+  expect(refused).toEqual([
+    "told 'modify /t/a', which is a directory",
+    "told 'exchange /t/a/f /t/b', which is a directory",
+    "told 'rename /t/b /t/b/d/n', which would lie in itself",
+    "told 'exchange /t/b /t/b/d', which would lie in itself",
+  ])
 })

@@ -15,13 +15,6 @@ interface Known {
 
 type Names = Map<string, Known>
 
-/** A contract of the future: two names and all that is below them swap. */
-interface Exchange {
-  type: 'exchange'
-  path: string
-  other: string
-}
-
 const isWithin = (path: string, above: string) => path === above || path.startsWith(`${above}/`)
 
 /**
@@ -35,8 +28,6 @@ export class Judge {
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
   #names: Names = new Map()
-  // Put aside by a rename with `replaced: false`: half an exchange.
-  #aside = new Map<string, Names>()
   #isLost = false
   #isNestedLost = false
   #misfits: string[] = []
@@ -62,7 +53,7 @@ export class Judge {
     if (nesting === 'outer added') this.#forget((path) => !path.startsWith(`${NESTED}/`))
   }
 
-  apply(changes: Iterable<Change | Exchange>): void {
+  apply(changes: Iterable<Change>): void {
     for (const change of changes) this.#apply(change)
   }
 
@@ -70,8 +61,6 @@ export class Judge {
   judge(): string[] {
     const wrong = this.#misfits
     this.#misfits = []
-    for (const path of this.#aside.keys()) wrong.push(`half an exchange is told: what was at ${path}?`)
-    this.#aside.clear()
     const there = this.#visible()
     const nested = there && this.#at(NESTED)
     const isNestedLost = nested?.isDirectory !== true
@@ -103,7 +92,7 @@ export class Judge {
     return isWritten ? [`${path} was written: not told since`] : []
   }
 
-  #apply(change: Change | Exchange): void {
+  #apply(change: Change): void {
     const { path } = change
     const seen = this.#tree.writes
     switch (change.type) {
@@ -115,26 +104,22 @@ export class Judge {
         this.#expectParent(path, change)
         return
       case 'delete':
-        if (!this.#names.has(path)) this.#refuse(change, 'is not there')
+        this.#learnKind(path, change.kind, change)
         this.#take(path)
         return
       case 'modify':
       case 'attrib': {
-        const known = this.#names.get(path)
-        if (known === undefined) this.#refuse(change, 'is not there')
-        else if (change.type === 'modify') this.#names.set(path, { ...known, file: undefined, seen })
+        const known = this.#learnKind(path, change.kind, change)
+        if (known !== undefined && change.type === 'modify')
+          this.#names.set(path, { ...known, file: undefined, seen })
         return
       }
       case 'rename':
         this.#rename(change)
         return
-      case 'exchange': {
-        const [one, other] = [this.#take(path), this.#take(change.other)]
-        if (one.size === 0 || other.size === 0) this.#refuse(change, 'lacks one of the two')
-        this.#put(path, other)
-        this.#put(change.other, one)
+      case 'exchange':
+        this.#exchange(change)
         return
-      }
       case 'lost':
       case 'restored':
         // What a nested root covers, the other does as well.
@@ -147,23 +132,35 @@ export class Judge {
 
   #rename(change: Extract<Change, { type: 'rename' }>): void {
     const { from, path, replaced, kind } = change
-    const aside = this.#aside.get(from)
-    this.#aside.delete(from)
-    const moved = aside ?? this.#take(from)
-    const top = moved.get('')
-    if (top === undefined) this.#refuse(change, 'is not there')
-    else if ((top.kind === 'directory') !== (kind === 'directory')) this.#refuse(change, `is a ${top.kind}`)
+    if (isWithin(path, from) || isWithin(from, path)) return this.#refuse(change, 'would lie in itself')
+    const moved = this.#take(from)
     const displaced = this.#take(path)
     if (replaced && displaced.size === 0) this.#refuse(change, 'replaces nothing')
-    if (!replaced && displaced.size > 0) this.#aside.set(path, displaced)
-    const follow = (other: string) => (isWithin(other, from) ? path + other.slice(from.length) : other)
-    this.#aside = new Map(
-      [...this.#aside].map(([other, names]) => [other === path ? other : follow(other), names]),
-    )
+    if (!replaced && displaced.size > 0) this.#refuse(change, 'has a name that is taken')
     this.#put(path, moved)
-    // Of what was gone before anyone looked, the kind is known by now.
-    this.#names.set(path, { ...(top ?? { file: undefined, seen: this.#tree.writes }), kind })
+    const known = this.#learnKind(path, kind, change)
+    // What is wrong with it is said once.
+    if (known === undefined) this.#names.set(path, { kind, file: undefined, seen: this.#tree.writes })
     this.#expectParent(path, change)
+  }
+
+  #exchange(change: Extract<Change, { type: 'exchange' }>): void {
+    const { path, other } = change
+    if (isWithin(path, other) || isWithin(other, path)) return this.#refuse(change, 'would lie in itself')
+    const [one, two] = [this.#take(path), this.#take(other)]
+    this.#put(path, two)
+    this.#put(other, one)
+    this.#learnKind(path, change.kind, change)
+    this.#learnKind(other, change.otherKind, change)
+  }
+
+  /** What was gone before anybody could look at it was told as a file, unless its event said that it is a directory. */
+  #learnKind(path: string, kind: Kind, change: Change): Known | undefined {
+    const known = this.#names.get(path)
+    if (known === undefined) this.#refuse(change, 'is not there')
+    else if ((known.kind === 'directory') !== (kind === 'directory')) this.#refuse(change, `is a ${known.kind}`)
+    else known.kind = kind
+    return known
   }
 
   #put(path: string, names: Names): void {
@@ -189,7 +186,7 @@ export class Judge {
       this.#refuse(change, 'is in nothing')
   }
 
-  #refuse(change: Change | Exchange, why: string): void {
+  #refuse(change: Change, why: string): void {
     this.#misfits.push(`told '${inWords(change)}', which ${why}`)
   }
 
@@ -251,7 +248,7 @@ interface Seen {
 }
 
 /** 'rename /t/a /t/b replaced (rescan)'. */
-export function inWords(change: Change | Exchange): string {
+export function inWords(change: Change): string {
   const words: string[] = [change.type]
   if (change.type === 'rename') words.push(change.from)
   words.push(change.path)
