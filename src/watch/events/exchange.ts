@@ -76,7 +76,10 @@ function hasSwapped(
   const nextMask = next === undefined ? 0 : batch.mask(next)
   if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
   if (nextMask & IN_CREATE) return false
-  const atOrigin = index.next(back) === undefined && index.isLatest(back) ? atLast(back) : undefined
+  // Where a look ahead of the events has shown the one at both names, its inode number tells nothing.
+  const isEither = came.ino === displaced.ino
+  const mayTell = !isEither && index.next(back) === undefined && index.isLatest(back)
+  const atOrigin = mayTell ? atLast(back) : undefined
   if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
     return atOrigin.ino === displaced.ino
   }

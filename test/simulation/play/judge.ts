@@ -158,7 +158,8 @@ export class Judge {
   #learnKind(path: string, kind: Kind, change: Change): Known | undefined {
     const known = this.#names.get(path)
     if (known === undefined) this.#refuse(change, 'is not there')
-    else if ((known.kind === 'directory') !== (kind === 'directory')) this.#refuse(change, `is a ${known.kind}`)
+    else if ((known.kind === 'directory') !== (kind === 'directory'))
+      this.#refuse(change, `is a ${known.kind}`)
     else known.kind = kind
     return known
   }

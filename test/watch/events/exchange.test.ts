@@ -70,6 +70,17 @@ describe('no exchange', () => {
   })
 })
 
+// A look ahead of the events may have shown the one at both names before they were told.
+describe('what is believed of both names has one inode number', () => {
+  test.each<[string, Record<string, Entry | null>, WayBack | undefined]>([
+    ['over and back', { a: file(1), b: null }, undefined],
+    ['swapped', { a: file(2), b: file(1) }, BOTH],
+    ['nobody could look', {}, undefined],
+  ])('%s', (_, now, expected) => {
+    expect(find(SWAP, now, file(1), file(1))).toEqual(expected)
+  })
+})
+
 describe('an exchange', () => {
   test.each<[string, Record<string, Entry | null>, Entry?]>([
     ['by what is at both names', { a: file(2), b: file(1) }],
