@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isLong } from '../../support/long.ts'
-import { scratch } from '../../support/scratch.ts'
+import { type Mutation, mutatedCopy } from '../../support/mutation.ts'
 import { ORDINARY, type Settings } from './settings.ts'
 import { mayLimitQueue } from './watching/observer.ts'
 import { unavailable } from './world/world.ts'
@@ -11,13 +10,8 @@ import { unavailable } from './world/world.ts'
 // What the model test is worth: it fails when what it is there for is broken. Each mutation is made in a copy of the sources, in
 // which the same tests are run.
 
-interface Mutation {
+interface Noticed extends Mutation {
   name: string
-  /** In src/. */
-  file: string
-  /** To be found exactly once. */
-  find: string
-  replace: string
   /** vitest's arguments: which tests are to fail. */
   tests: string[]
   /** Of the model's rounds, if they are to fail. */
@@ -34,7 +28,7 @@ const DIVERGED =
 
 const noTmpfs = unavailable(ORDINARY)
 
-const mutations: Mutation[] = [
+const mutations: Noticed[] = [
   {
     name: 'after an overflow nothing is compared',
     file: 'watch/engine/overflow_recovery.ts',
@@ -101,23 +95,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 // A seed and a time to shrink are for people; this only wants to know whether it fails.
 const environment = { SEED: '1', SHRINK_MS: '0', ROUNDS: '20', NO_COLOR: '1', FORCE_COLOR: '0' }
 
-/** A copy of the sources and the tests that can be run as they are. */
-function copyOfSources(): string {
-  const copy = scratch()
-  for (const name of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'])
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true })
-  for (const name of ['build', 'node_modules']) symlinkSync(join(ROOT, name), join(copy, name))
-  return copy
-}
-
-function mutate(copy: string, { file, find, replace }: Mutation): void {
-  const path = join(copy, 'src', file)
-  const parts = readFileSync(path, 'utf8').split(find)
-  expect(parts.length - 1, `the table is out of date: ${JSON.stringify(find)} in src/${file}`).toBe(1)
-  writeFileSync(path, parts.join(replace))
-}
-
-function run(copy: string, { tests, settings }: Mutation): Promise<{ passed: boolean; output: string }> {
+function run(copy: string, { tests, settings }: Noticed): Promise<{ passed: boolean; output: string }> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
   // Without the variables by which this vitest tells its own workers who they are, and without LONG, which leaves out files that have no more to play.
   const mine = /^(VITEST|TEST$|NODE_ENV$|LONG$)/
@@ -150,8 +128,7 @@ for (const mutation of mutations) {
     `${name}: the tests notice${whyNot === undefined ? '' : `: ${whyNot}`}`,
     { timeout: 120_000 * TRIES },
     async () => {
-      const copy = copyOfSources()
-      mutate(copy, mutation)
+      const copy = mutatedCopy(mutation)
       let { passed, output } = await run(copy, mutation)
       for (let tries = 1; passed && tries < TRIES; tries++) ({ passed, output } = await run(copy, mutation))
       expect(passed, output).toBe(false)
