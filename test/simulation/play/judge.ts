@@ -132,7 +132,10 @@ export class Judge {
 
   #rename(change: Extract<Change, { type: 'rename' }>): void {
     const { from, path, replaced, kind } = change
-    if (isWithin(path, from) || isWithin(from, path)) return this.#refuse(change, 'would lie in itself')
+    if (isWithin(path, from) || isWithin(from, path)) {
+      this.#refuse(change, 'would lie in itself')
+      return
+    }
     const moved = this.#take(from)
     const displaced = this.#take(path)
     if (replaced && displaced.size === 0) this.#refuse(change, 'replaces nothing')
@@ -146,7 +149,10 @@ export class Judge {
 
   #exchange(change: Extract<Change, { type: 'exchange' }>): void {
     const { path, other } = change
-    if (isWithin(path, other) || isWithin(other, path)) return this.#refuse(change, 'would lie in itself')
+    if (isWithin(path, other) || isWithin(other, path)) {
+      this.#refuse(change, 'would lie in itself')
+      return
+    }
     const [one, two] = [this.#take(path), this.#take(other)]
     this.#put(path, two)
     this.#put(other, one)
