@@ -27,7 +27,10 @@ export class WatchingChild {
   readonly #answers: Array<(answer: unknown) => void> = []
   readonly #ended: Promise<never>
 
-  private constructor(path: string, { uid, onChanges, by = [], ...options }: ChildOptions) {
+  private constructor(
+    path: string | readonly string[],
+    { uid, onChanges, by = [], ...options }: ChildOptions,
+  ) {
     const program = join(import.meta.dirname, 'child.mjs')
     const args = [path, options, ...(uid === undefined ? [] : [uid])].map((value) => JSON.stringify(value))
     const [command, ...rest] = [...by, process.execPath, program, ...args] as [string, ...string[]]
@@ -58,7 +61,7 @@ export class WatchingChild {
     })
   }
 
-  static async start(path: string, options: ChildOptions): Promise<WatchingChild> {
+  static async start(path: string | readonly string[], options: ChildOptions): Promise<WatchingChild> {
     const child = new WatchingChild(path, options)
     await child.#answer()
     return child

@@ -127,7 +127,7 @@ export class Engine implements InotifyListener {
       await rootMonitor.takeFileEvents(batch, start, end)
       await links.take(batch, start, end)
       const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
-      if (concerned.size > 0) await rootMonitor.checkIdentity(concerned.keys())
+      if (concerned.size > 0) await rootMonitor.review(concerned.keys())
     })
     await reporter.room()
   }

@@ -27,7 +27,7 @@ export interface OverflowRecoveryParts {
   pending: Pending
   rescan: Pick<Rescan, 'reconcile'>
   followUp: Pick<FollowUp, 'list'>
-  rootMonitor: Pick<RootMonitor, 'checkIdentity' | 'lookAtFiles' | 'reattach'>
+  rootMonitor: Pick<RootMonitor, 'review' | 'reviewFiles' | 'reattach'>
   forest: Pick<RootForest, 'standing'>
   inotify: Pick<InotifySource, 'kernelWatches'>
   watches: Pick<WatchRelease, 'retire'>
@@ -93,14 +93,15 @@ export class OverflowRecovery {
     const { pending, rootMonitor, rescan, followUp, reporter } = this.#parts
     const roots = this.#watched()
     const startedAt = this.#parts.system.clock.now()
+    const since = this.#lostSince - CLOCK_SLACK_MS
     for (const root of roots) root.outdate()
     pending.rechecks.clear()
-    const shortage = await rootMonitor.checkIdentity()
+    const shortage = await rootMonitor.review()
     if (shortage !== undefined) throw shortage
     const present = roots.filter(({ isPresent, top }) => isPresent && top !== undefined)
     const { roots: found, unlisted } = await rescan.reconcile(
       present.map(({ top }) => top as Directory),
-      { ...RESCAN, since: this.#lostSince - CLOCK_SLACK_MS, statAll: true },
+      { ...RESCAN, since, statAll: true },
     )
     for (const root of present) {
       const finding = found.get(root.top as Directory)
@@ -115,7 +116,7 @@ export class OverflowRecovery {
     // What was written in there would be told by nobody.
     if (unlisted !== undefined) throw unlisted
     await followUp.list()
-    await rootMonitor.lookAtFiles('rescan')
+    await rootMonitor.reviewFiles(since)
     pending.consistentUntil = startedAt
     for (const root of roots) {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])

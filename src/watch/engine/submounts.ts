@@ -3,6 +3,7 @@ import type { FollowUp } from '../events/follow_up.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -12,9 +13,11 @@ export interface SubmountsParts {
   tree: Tree
   pending: Pick<Pending, 'work'>
   followUp: Pick<FollowUp, 'list'>
-  rootMonitor: Pick<RootMonitor, 'checkIdentity'>
+  rootMonitor: Pick<RootMonitor, 'review' | 'reviewFiles'>
   links: Pick<FollowedLinks, 'onMounts' | 'ends'>
   forest: Pick<RootForest, 'standing'>
+  /** By their paths. */
+  byPath: ReadonlyMap<string, Root>
 }
 
 /** Mounts that come and go at roots, below them, and where links lead: of which the mount table tells, and no event. */
@@ -31,7 +34,8 @@ export class Submounts {
   async look(points: readonly string[]): Promise<void> {
     const { rootMonitor, links, followUp, forest } = this.#parts
     // Another directory may be at the path of a root.
-    await rootMonitor.checkIdentity()
+    await rootMonitor.review()
+    await rootMonitor.reviewFiles()
     for (const { isPresent, top, realPath } of forest.standing())
       if (isPresent && top !== undefined) this.#lookBelow(top, realPath, points)
     for (const { base, realPath } of links.ends()) this.#lookBelow(base, realPath, points)
@@ -45,7 +49,7 @@ export class Submounts {
   }
 
   #lookAt(top: Directory, realPath: string, point: string): void {
-    const { tree, pending } = this.#parts
+    const { tree, pending, byPath } = this.#parts
     const { work } = pending
     const names = point.slice(realPath.length).split('/').filter(Boolean)
     const name = names.pop()
@@ -56,5 +60,7 @@ export class Submounts {
     if (entry instanceof Directory) work.list(entry)
     else if (wasRefused && entry?.kind === 'directory')
       work.list(this.#editor.goInto(parent, name, parent.mount))
+    // A file is mounted over it, or is not any more. Of one that is a root, that tells.
+    else if (entry !== undefined && !byPath.has(tree.pathOf(parent, name))) work.look(parent, name)
   }
 }

@@ -147,7 +147,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     byPath,
   })
 
-  const submounts = new Submounts({ tree, pending, followUp, rootMonitor, links, forest })
+  const submounts = new Submounts({ tree, pending, followUp, rootMonitor, links, forest, byPath })
   const overflowRecovery = new OverflowRecovery({
     system,
     settings,

@@ -93,7 +93,7 @@ export class Attacher {
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
     if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
-    await this.#follow(root)
+    await this.follow(root)
     // What it would tell, sync() finds.
     await mountWatch.open().catch((error) => reporter.trouble(error))
     root.appear()
@@ -117,7 +117,7 @@ export class Attacher {
     const finding = found?.get(top)
     // Of what cannot be opened now, or is another by now, the next look finds that it is not what it was.
     root.identity = finding?.error === 0 && finding.ino === top.ino ? finding.identity : ''
-    await this.#follow(root)
+    await this.follow(root)
   }
 
   /**
@@ -180,7 +180,7 @@ export class Attacher {
   }
 
   /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
-  async #follow(root: Root): Promise<void> {
+  async follow(root: Root): Promise<void> {
     const { system } = this.#parts
     root.realPath = await system.realpath(root.path).catch(() => root.path)
     const inotify = this.#parts.inotify.instance

@@ -38,6 +38,11 @@ export class FileRoot {
     return this.#entry?.kind ?? 'file'
   }
 
+  /** Which file it is, or was before it was lost. */
+  get ino(): number {
+    return this.#entry?.ino ?? 0
+  }
+
   /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
   async attach(calls: SyscallThread | undefined): Promise<FileNews> {
     const after = await this.#stat(calls)
@@ -49,8 +54,18 @@ export class FileRoot {
     return before === undefined ? 'create' : inFile(alteration(before, after, 0))
   }
 
-  /** Looks again. `mask`: what an event has told of the file itself. Rejects for want of memory or descriptors alone. */
-  async look(mask: number, calls: SyscallThread | undefined): Promise<FileNews> {
+  /**
+   * Looks again. Rejects for want of memory or descriptors alone.
+   *
+   * @param mask what an event has told of the file itself
+   * @param since ms since the epoch: what was done from then on may have been told by nobody. Within a tick of the clock a file can be written again and
+   *   look as it did.
+   */
+  async look(
+    mask: number,
+    calls: SyscallThread | undefined,
+    since = Number.POSITIVE_INFINITY,
+  ): Promise<FileNews> {
     const before = this.#entry
     if (before === undefined || !this.isPresent) return undefined
     const after = await this.#stat(calls).catch((error) => {
@@ -62,7 +77,8 @@ export class FileRoot {
     if (after === undefined) return 'lost'
     if (await this.#isStale(after, calls)) return 'stale'
     this.#entry = after
-    if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) return 'modify'
+    const isInDoubt = after.stat !== undefined && after.stat.ctimeMs >= since
+    if (mask & (IN_MODIFY | IN_CLOSE_WRITE) || isInDoubt) return 'modify'
     return inFile(alteration(before, after, 0)) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
   }
 

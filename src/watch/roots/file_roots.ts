@@ -71,7 +71,7 @@ export class FileRoots {
   async *take(hints: ReadonlyMap<FileRoot, Hint>): AsyncGenerator<FileFinding, void> {
     for (const [file, { own, all }] of hints) {
       // What the path leads over may be another directory now, and the file another file.
-      if (all & (ABOUT_NAME | GONE)) await this.#watch(file).catch((error) => this.#onUnwatched(file, error))
+      if (all & (ABOUT_NAME | GONE)) await this.#watchAgain(file)
       const what = file.isPresent ? await this.#look(file, own, own || all, 'inotify') : 'may be back'
       if (what !== undefined) yield { file, what }
     }
@@ -86,7 +86,31 @@ export class FileRoots {
   /** Looks at each, whatever was told of it. */
   async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
     for (const [file, { usesPolling }] of this.#mounts) {
-      const what = source !== 'poll' || usesPolling ? await this.#look(file, 0, 0, source) : undefined
+      if (source === 'poll' && !usesPolling) continue
+      const { ino } = file
+      let what = await this.#look(file, 0, 0, source)
+      if (what === undefined && file.ino !== ino) {
+        // Of another file, nobody may have told; then its watch is that of the one before.
+        await this.#watchAgain(file)
+        what = await this.#look(file, 0, 0, source)
+      }
+      if (what !== undefined) yield { file, what }
+    }
+  }
+
+  /**
+   * Watches what is on the way to each now, and looks at it: events were lost, or mounts have come and gone.
+   *
+   * @param since see {@link FileRoot.look}
+   */
+  async *reviewAll(since?: number): AsyncGenerator<FileFinding, void> {
+    for (const [file, { usesInotify }] of this.#mounts) {
+      const isMountPoint = usesInotify && (await this.#parts.system.isMountPoint(file.path))
+      // What comes as a mount, and what is there again when that has gone, it tells itself.
+      file.isMountPoint ||= isMountPoint
+      await this.#watchAgain(file)
+      const what = await this.#look(file, 0, 0, 'rescan', since)
+      file.isMountPoint = isMountPoint
       if (what !== undefined) yield { file, what }
     }
   }
@@ -111,15 +135,20 @@ export class FileRoots {
     own: number,
     mask: number,
     source: Source,
+    since?: number,
   ): Promise<'lost' | 'stale' | undefined> {
     const { coverings, reporter } = this.#parts
     const calls = this.#callsFor(this.#mounts.get(file))
     // When that fails it is as it was, for all that could be seen.
-    const news = await file.look(own, calls).catch((error) => reporter.trouble(error))
+    const news = await file.look(own, calls, since).catch((error) => reporter.trouble(error))
     const { path, kind } = file
     if (news === 'lost' || news === 'stale') return news
     if (news && !coverings.tellsOf(file)) reporter.report([{ type: news, path, kind, mask, source }])
     return undefined
+  }
+
+  async #watchAgain(file: FileRoot): Promise<void> {
+    await this.#watch(file).catch((error) => this.#onUnwatched(file, error))
   }
 
   /** Where no watch is left for its way, it is polled, if that is ours to decide. */

@@ -70,6 +70,11 @@ export class RootMonitor {
     for await (const found of this.#parts.files.lookAtAll(source)) await this.#onFile(found, source)
   }
 
+  /** Likewise, where what their paths lead over may be another: see {@link FileRoots.reviewAll}. */
+  async reviewFiles(since?: number): Promise<void> {
+    for await (const found of this.#parts.files.reviewAll(since)) await this.#onFile(found, 'rescan')
+  }
+
   async #onFile({ file, what }: FileFinding, source: Source): Promise<void> {
     const root = this.#parts.byPath.get(file.path)
     if (root?.file !== file) return
@@ -104,6 +109,17 @@ export class RootMonitor {
     reporter.report([aboutRoot('lost', root, 'rescan')])
     // No watch was left, and all had been looked through: or each try would find it again. What ends for another reason may not have seen all.
     if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
+  }
+
+  /**
+   * What the paths of directories lead over may be another: events have told so or were lost, or mounts have come and gone. So that is watched first, and then
+   * looked at as by {@link checkIdentity}; else the next that changes on the new way would be told by nobody.
+   */
+  async review(roots: Iterable<Root> = this.#parts.forest.standing()): Promise<unknown> {
+    const { attacher, forest } = this.#parts
+    const asked = [...roots].filter((root) => forest.isStanding(root))
+    for (const root of asked) if (root.isPresent && root.top !== undefined) await attacher.follow(root)
+    return await this.checkIdentity(asked)
   }
 
   /**

@@ -47,8 +47,8 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     },
     followUp: { list: async () => {} },
     rootMonitor: {
-      checkIdentity: async () => undefined,
-      lookAtFiles: async () => {},
+      review: async () => undefined,
+      reviewFiles: async () => {},
       reattach: async () => {},
     },
     inotify: { kernelWatches: async () => undefined },
@@ -147,8 +147,8 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   const checkIdentity = async () => roots.shift()
   const first = overflown([], {
     rootMonitor: {
-      checkIdentity,
-      lookAtFiles: async () => {},
+      review: checkIdentity,
+      reviewFiles: async () => {},
       reattach: async () => {},
     },
   })
@@ -195,8 +195,8 @@ test('what nobody could look at is no recovery: whether roots are there, what is
 test('a root that was removed while it was listed is no recovered one; one whose watch has gone since is lost afterwards', async () => {
   const reattached: string[][] = []
   const rootMonitor = {
-    checkIdentity: async () => undefined,
-    lookAtFiles: async () => {},
+    review: async () => undefined,
+    reviewFiles: async () => {},
     reattach: async () => void reattached.push(types()),
   }
   const gone = { error: -2, isShort: false, isGone: true, identity: '', ino: 0 }

@@ -1,0 +1,117 @@
+// The way to a root may be another though what it leads to is what it was, or nothing has told of it: then it is watched anew, so that the next change is
+// told without a sync().
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { Inotify, InotifyError, type InotifyOptions } from '../../../src/index.ts'
+import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
+import type { WatchSystem } from '../../../src/watch/system.ts'
+import { scratch } from '../../support/scratch.ts'
+import { story, watching } from '../support.ts'
+import { losing } from './losing.ts'
+
+// Longer than any test.
+const NEVER = 1_000_000
+
+// Of a file of this name, the times stay what they were at the first look: as on a file system whose clock has not ticked.
+const STOPPED = 'stopped'
+vi.mock('node:fs/promises', async (original) => {
+  const module = await original<typeof import('node:fs/promises')>()
+  let first: { mtimeNs: bigint; ctimeNs: bigint } | undefined
+  const stat = async (...args: Parameters<typeof module.stat>) => {
+    const stats = await module.stat(...args)
+    if (!String(args[0]).endsWith(STOPPED) || !('mtimeNs' in stats)) return stats
+    first ??= { mtimeNs: stats.mtimeNs, ctimeNs: stats.ctimeNs }
+    return Object.assign(stats, first)
+  }
+  return { ...module, stat }
+})
+
+/** A watcher of a path below a directory, and what it has told since it was asked last. */
+async function watchingBelow(
+  base: string,
+  name: string,
+  { system, lose = () => {} }: { system: Pick<WatchSystem, 'openInotify'>; lose?(): void } = losing(),
+) {
+  const options = { backend: 'inotify', interval: NEVER } as const
+  const { changes, watcher } = await watching(join(base, name), options, system)
+  const told = () => story(changes.splice(0), base)
+  const untilRecovered = () => expect.poll(() => changes.some(({ type }) => type === 'recovered')).toBe(true)
+  return { changes, watcher, lose, told, untilRecovered }
+}
+
+function replaceLink(base: string, name: string, to: string): void {
+  symlinkSync(to, join(base, 'new'))
+  renameSync(join(base, 'new'), join(base, name))
+}
+
+test('a file that was replaced while events were lost: what is written to it afterwards is told', async () => {
+  const base = scratch()
+  const path = join(base, 'f')
+  writeFileSync(path, '')
+  writeFileSync(join(base, 'new'), 'x')
+  const { changes, lose, told, untilRecovered } = await watchingBelow(base, 'f')
+  lose()
+  renameSync(join(base, 'new'), path)
+  await untilRecovered()
+  expect(told()).toEqual(['overflow f', 'modify file f', 'recovered f'])
+  appendFileSync(path, 'x')
+  await expect.poll(() => changes.length).toBeGreaterThan(0)
+  expect(told()).toEqual(['modify file f'])
+})
+
+test('a file that sync() alone has found to be another: what is written to it afterwards is told', async () => {
+  const base = scratch()
+  for (const name of ['above', 'other']) {
+    mkdirSync(join(base, name))
+    writeFileSync(join(base, name, 'f'), name)
+  }
+  symlinkSync('above', join(base, 'way'))
+  const openInotify = (options: InotifyOptions): InotifyInstance => {
+    const inotify = new Inotify(options)
+    const add = inotify.add.bind(inotify)
+    inotify.add = (path, mask) => {
+      // Whoever may not read a directory has no watch of it, and so is not told that a link in it is replaced.
+      if (`${path}` === base)
+        throw new InotifyError({ errno: 'EACCES', syscall: 'inotify_add_watch', path: base })
+      return add(path, mask)
+    }
+    return inotify
+  }
+  const { changes, watcher, told } = await watchingBelow(base, 'way/f', { system: { openInotify } })
+  replaceLink(base, 'way', 'other')
+  await watcher.sync()
+  expect(told()).toEqual(['modify file way/f'])
+  appendFileSync(join(base, 'other/f'), 'x')
+  await expect.poll(() => changes.length).toBeGreaterThan(0)
+  expect(told()).toEqual(['modify file way/f'])
+})
+
+test('a file that was written in the tick in which it had been told, and its event lost', async () => {
+  const base = scratch()
+  const path = join(base, STOPPED)
+  writeFileSync(path, 'x')
+  const { lose, told, untilRecovered } = await watchingBelow(base, STOPPED)
+  lose()
+  writeFileSync(path, 'y')
+  await untilRecovered()
+  expect(told()).toEqual([`overflow ${STOPPED}`, `modify file ${STOPPED}`, `recovered ${STOPPED}`])
+})
+
+test.each(['told', 'lost'])(
+  'a link on the way that leads there by another, %s: that one is watched',
+  async (by) => {
+    const base = scratch()
+    for (const name of ['one', 'two']) mkdirSync(join(base, name))
+    for (const name of ['root', 'middle']) symlinkSync('one', join(base, name))
+    const { changes, watcher, lose, told, untilRecovered } = await watchingBelow(base, 'root')
+    if (by === 'lost') lose()
+    replaceLink(base, 'root', 'middle')
+    if (by === 'lost') await untilRecovered()
+    else await watcher.sync()
+    expect(told()).toEqual(by === 'lost' ? ['overflow root', 'recovered root'] : [])
+    replaceLink(base, 'middle', 'two')
+    await expect.poll(() => changes.some(({ type }) => type === 'restored')).toBe(true)
+    expect(told()).toEqual(['lost root', 'restored root'])
+  },
+)
