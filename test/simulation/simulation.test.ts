@@ -5,7 +5,7 @@ import { campaign, type Played } from './play/campaign.ts'
 import { decode, wholeStory } from './play/in_words.ts'
 import { inTask, play } from './play/player.ts'
 import { SUBJECTS, scenarioFrom } from './play/random_scenario.ts'
-import { interleavings, scenariosOf } from './play/sequences.ts'
+import { interleavings, scenariosOf, WAYS } from './play/sequences.ts'
 
 const { SCHEDULE, SCHEDULES, SEED = '1' } = process.env
 
@@ -15,6 +15,14 @@ const ALL = 1_000_000
 const mostInSequence = most >= ALL ? Number.POSITIVE_INFINITY : most
 // Else, one in so many preemptions.
 const SOME = 5
+// Otherwise than by events alone.
+const OTHER_WAYS = (Object.keys(WAYS) as Array<keyof typeof WAYS>).filter((way) => way !== 'events')
+const SHORT = [
+  { operations: 1, preemptions: 2, isAtomic: false },
+  { operations: 2, preemptions: 2, isAtomic: true },
+  { operations: 2, preemptions: 1, isAtomic: false },
+  { operations: 3, preemptions: 1, isAtomic: true },
+]
 const timeout = 300_000 + 20 * most
 
 describe.skipIf(SCHEDULE !== undefined)('no change is lost, and each fits what was told before', () => {
@@ -33,7 +41,16 @@ describe.skipIf(SCHEDULE !== undefined)('no change is lost, and each fits what w
     'sequences of $operations, $preemptions preemptions, calls in one step: $isAtomic',
     { timeout },
     async ({ operations, preemptions, isAtomic, count }) => {
-      await campaign(everyInterleaving(operations, isAtomic, preemptions, count), count)
+      await campaign(everyInterleaving({ way: 'events', operations, isAtomic, preemptions, count }), count)
+    },
+  )
+
+  test.each(OTHER_WAYS.flatMap((way) => SHORT.map((each) => ({ way, ...each }))))(
+    'sequences of $operations, $preemptions preemptions, calls in one step: $isAtomic, $way',
+    { timeout },
+    async (sequences) => {
+      const count = Math.ceil(mostInSequence / SHORT.length)
+      await campaign(everyInterleaving({ ...sequences, count }), count)
     },
   )
 
@@ -47,16 +64,20 @@ test.runIf(SCHEDULE !== undefined)('the schedule given', async () => {
   expect(await inTask(() => play(scenario).wrong), await inTask(() => wholeStory(scenario))).toEqual([])
 })
 
-function* everyInterleaving(
-  operations: number,
-  isAtomic: boolean,
-  preemptions: number,
-  count: number,
-): Generator<Played> {
+interface Sequences {
+  way: keyof typeof WAYS
+  operations: number
+  isAtomic: boolean
+  preemptions: number
+  count: number
+}
+
+function* everyInterleaving({ way, operations, isAtomic, preemptions, count }: Sequences): Generator<Played> {
   // Where not all are played, some of each scenario are.
   const random = randomFrom(1)
   const takes = () => count >= ALL || random(SOME) === 0
-  for (const scenario of scenariosOf(operations, isAtomic)) yield* interleavings(scenario, preemptions, takes)
+  for (const scenario of scenariosOf(way, operations, isAtomic))
+    yield* interleavings(scenario, preemptions, takes)
 }
 
 function* randomOnes(subject: (typeof SUBJECTS)[number]): Generator<Played> {

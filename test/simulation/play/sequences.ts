@@ -1,8 +1,9 @@
 import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
+import { everLeadsAround } from './leads_around.ts'
 import { callsOf, type Operation } from './operation.ts'
 import { play } from './player.ts'
-import { ORDINARY, type Scenario, TREES } from './scenario.ts'
+import { ORDINARY, type Scenario, type Settings, TREES } from './scenario.ts'
 
 /**
  * One of each kind that differs in what it does to this tree: what can be done to one file can be done to another, and one new name
@@ -34,6 +35,35 @@ const MENU: readonly Operation[] = [
   { type: 'swap', path: '/t/a/n', target: 'f' },
 ]
 
+// Of links that are followed: to a directory in the tree and to one outside, to a file, and over a directory that goes.
+const LINK_MENU: readonly Operation[] = [
+  { type: 'swap', path: '/t/l', target: 'a' },
+  { type: 'swap', path: '/t/k', target: '/out/none' },
+  { type: 'swap', path: '/t/e', target: 'a/f' },
+  { type: 'rename', path: '/t/l', other: '/t/k' },
+  { type: 'rename', path: '/t/k', other: '/t/a/k' },
+  { type: 'exchange', path: '/t/l', other: '/t/k' },
+  { type: 'remove', path: '/t/k' },
+  { type: 'write', path: '/out/o/p' },
+  { type: 'write', path: '/out/x' },
+  { type: 'rename', path: '/out/o', other: '/out/none' },
+]
+
+interface WayOfWatching {
+  tree: Scenario['tree']
+  settings: Partial<Settings>
+  menu: readonly Operation[]
+}
+
+/** What is watched, and how; each with what it brings to the menu. */
+export const WAYS = {
+  events: { tree: 'small', settings: {}, menu: MENU },
+  polls: { tree: 'small', settings: { source: 'poll', msPerStep: 50 }, menu: MENU },
+  'few watches': { tree: 'small', settings: { watches: 3 }, menu: MENU },
+  links: { tree: 'links to files', settings: { followSymlinks: true }, menu: [...MENU, ...LINK_MENU] },
+  'nested roots': { tree: 'small', settings: { nesting: 'inner first' }, menu: MENU },
+} as const satisfies Record<string, WayOfWatching>
+
 const QUEUES = [
   { queue: 2 },
   { queue: 4 },
@@ -46,18 +76,24 @@ const QUEUES = [
  * Every sequence of so many operations of the menu that the kernel refuses none of, with each queue; in such an order that those at the
  * beginning are of all sorts. `isAtomic`: see {@link Scenario}.
  */
-export function* scenariosOf(length: number, isAtomic: boolean): Generator<Scenario> {
-  for (const number of shuffled(MENU.length ** length * QUEUES.length)) {
+export function* scenariosOf(way: keyof typeof WAYS, length: number, isAtomic: boolean): Generator<Scenario> {
+  const { tree, menu, settings: own }: WayOfWatching = WAYS[way]
+  for (const number of shuffled(menu.length ** length * QUEUES.length)) {
     const queue = QUEUES[number % QUEUES.length] as (typeof QUEUES)[number]
     const operations: Operation[] = []
     for (let rest = Math.floor(number / QUEUES.length); operations.length < length; ) {
-      operations.push(MENU[rest % MENU.length] as Operation)
-      rest = Math.floor(rest / MENU.length)
+      operations.push(menu[rest % menu.length] as Operation)
+      rest = Math.floor(rest / menu.length)
     }
-    if (('lost' in queue && queue.lost > length) || !isPossible(operations)) continue
+    if (('lost' in queue && queue.lost > length) || !isPossible(tree, operations)) continue
     // Slow steps: a scan takes longer than what its times are trusted for.
-    const settings = { ...ORDINARY, ...queue, msPerStep: 5, isAtomic }
-    yield { settings, tree: 'small', operations, choices: [] }
+    const scenario = {
+      settings: { ...ORDINARY, msPerStep: 5, ...own, ...queue, isAtomic },
+      tree,
+      operations,
+      choices: [],
+    }
+    if (!everLeadsAround(scenario)) yield scenario
   }
 }
 
@@ -98,11 +134,12 @@ export function* interleavings(
   }
 }
 
-function isPossible(operations: readonly Operation[]): boolean {
+function isPossible(before: Scenario['tree'], operations: readonly Operation[]): boolean {
   const tree = new FileTree(() => 0)
   const files = new FileOperations(tree)
   try {
-    for (const operation of [...TREES.small, ...operations]) for (const _ of callsOf(operation, files, tree));
+    for (const operation of [...TREES[before], ...operations])
+      for (const _ of callsOf(operation, files, tree));
     return true
   } catch (error) {
     if (error instanceof Refused) return false
