@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type Mutation, mutatedCopy } from '../support/mutation.ts'
 import { campaign, type Played } from './play/campaign.ts'
 import { scenario } from './play/found/found_scenario.ts'
+import { decode } from './play/in_words.ts'
 import { inTask, play } from './play/player.ts'
 import { type Subject, scenarioFrom } from './play/random_scenario.ts'
 import type { Scenario, Settings } from './play/scenario.ts'
@@ -15,6 +16,7 @@ import type { interleavings } from './play/sequences.ts'
 interface Simulation {
   play: typeof play
   interleavings: typeof interleavings
+  campaign: typeof campaign
 }
 
 interface PutBack {
@@ -98,20 +100,45 @@ const faults: PutBack[] = [
 // Each is found by far fewer. When the engine changes, a random schedule becomes another.
 const MOST = 1000
 
-for (const { fault, mutation, schedules, says } of faults) {
-  test(`it is found when ${fault}`, async () => {
-    const played: Scenario[] = []
-    const onMutated = schedules(await simulationOf(mutatedCopy(mutation)))
-    for (let isFound = false; !isFound; ) {
-      const next = played.length < MOST ? await inTask(() => onMutated.next()) : undefined
-      if (next === undefined || next.done)
-        expect.fail(`none of ${played.length} schedules goes wrong like that`)
-      const [scenario, wrong] = next.value
-      played.push(scenario)
-      isFound = wrong.some((each) => says.test(each))
-    }
+for (const putBack of faults) {
+  test(`it is found when ${putBack.fault}`, async () => {
+    const played = await untilFound(putBack, await simulationOf(mutatedCopy(putBack.mutation)))
     await campaign(onEngineAsItIs(played), played.length)
   })
+}
+
+test('what is found is said in 20 lines at most, and the last of them plays it again', async () => {
+  const [putBack] = faults
+  if (putBack === undefined) expect.fail('there is no fault')
+  const mutated = await simulationOf(mutatedCopy(putBack.mutation))
+  const found = (await untilFound(putBack, mutated)).at(-1) as Scenario
+  const onMutated = [found].map((scenario): Played => [scenario, ['...']]).values()
+  const said = await mutated.campaign(onMutated, 1).then(
+    () => expect.fail('nothing is said'),
+    (error: Error) => error.message.split('\n').slice(1),
+  )
+  expect(said.length).toBeLessThanOrEqual(20)
+  expect(said[0]).toMatch(putBack.says)
+  const shrunk = decode(/^SCHEDULE='(.*)'$/.exec(said.at(-1) ?? '')?.[1] ?? '')
+  expect(shrunk.operations.length).toBeLessThan(found.operations.length)
+  expect(shrunk.choices.length).toBeLessThan(found.choices.length)
+  expect(await inTask(() => mutated.play(shrunk).wrong)).toContainEqual(expect.stringMatching(putBack.says))
+  expect(await inTask(() => play(shrunk).wrong)).toEqual([])
+})
+
+/** Those that were played until one went wrong as it should: the last one. */
+async function untilFound({ schedules, says }: PutBack, mutated: Simulation): Promise<Scenario[]> {
+  const played: Scenario[] = []
+  const onMutated = schedules(mutated)
+  for (let isFound = false; !isFound; ) {
+    const next = played.length < MOST ? await inTask(() => onMutated.next()) : undefined
+    if (next === undefined || next.done)
+      expect.fail(`none of ${played.length} schedules goes wrong like that`)
+    const [scenario, wrong] = next.value
+    played.push(scenario)
+    isFound = wrong.some((each) => says.test(each))
+  }
+  return played
 }
 
 /** The random ones, from the first on, with these settings in place of what was drawn. */
@@ -138,5 +165,6 @@ async function simulationOf(copy: string): Promise<Simulation> {
   const load = (file: string) => import(join(copy, 'test/simulation/play', file))
   const { play } = await load('player.ts')
   const { interleavings } = await load('sequences.ts')
-  return { play, interleavings }
+  const { campaign } = await load('campaign.ts')
+  return { play, interleavings, campaign }
 }
