@@ -56,7 +56,7 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                     names given are looked for, with their stat blocks; neither watches nor recurs),
  *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
  *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read),
- *                     256 GLANCE (with COMPARE, in a walk that is repeated: for as long as the request's own directory has the
+ *                     256 STAT_ONLY (with COMPARE, in a walk that is repeated: for as long as the request's own directory has the
  *                     same stat, that is asked for in most passes, and nothing else), 512 SINCE (with STAT: each entry is asked for, and
  *                     of what was changed before a moment, by its ctime, no stat block is sent: the entry is what it is without STAT. Not with
  *                     COMPARE, HASH or LOOK: EINVAL)

@@ -70,10 +70,10 @@ ssize_t ReadEntries(int directory, char* into, size_t room) {
 
 Node* DirReader::Visit(const Job& job) {
   const Request& request = (*plan_.requests)[job.request];
-  bool may_glance = job.parent == nullptr && request.has(Request::kGlance);
-  StatOnly* glance = may_glance ? &plan_.glances[job.request] : nullptr;
+  bool may_stat_only = job.parent == nullptr && request.has(Request::kStatOnly);
+  StatOnly* stat_only = may_stat_only ? &plan_.stat_only[job.request] : nullptr;
   uint64_t began = uv_hrtime();
-  if (glance != nullptr && glance->MayDo(began) && glance->Suffices(&opener_, request)) {
+  if (stat_only != nullptr && stat_only->MayDo(began) && stat_only->Suffices(&opener_, request)) {
     record_.Begin(job.name);
     record_.Finish();
     record_.is_known = true;
@@ -84,13 +84,13 @@ Node* DirReader::Visit(const Job& job) {
   record_.Finish();
   if (request.has(Request::kCompare)) Compare(job, request);
   if (node != nullptr) node->place = record_.place;
-  if (glance == nullptr) return node;
+  if (stat_only == nullptr) return node;
   // Overlay shows the times of one layer, whatever has changed in another.
   bool has_times = origin.cache != Cache::kNamesAndAttributes && !has_younger_;
   if (record_.is_known && has_times) {
-    glance->Note(began, record_.facts, origin.cache);
+    stat_only->Note(began, record_.facts, origin.cache);
   } else {
-    glance->Forget();
+    stat_only->Forget();
   }
   return node;
 }
@@ -106,7 +106,7 @@ void DirReader::Compare(const Job& job, const Request& request) {
     for (size_t i = 0; i < request.way_names; i++) name += strlen(name) + 1;
     request_of.Add(request.way, static_cast<size_t>(name - request.way));
     // How it is looked at, and not what is found.
-    request_of.Add(request.flags & ~uint32_t{Request::kGlance});
+    request_of.Add(request.flags & ~uint32_t{Request::kStatOnly});
     above = request_of.Finish();
   }
   record_.Sum(above);

@@ -35,14 +35,16 @@ class DirReader {
     WayCache* ways;
     // What need not be told again (kCompare).
     const DigestCache* memory;
-    // One for each request (kGlance).
-    StatOnly* glances;
+    // One for each request (kStatOnly).
+    StatOnly* stat_only;
   };
 
-  DirReader(const Plan& plan, pthread_mutex_t* lock, WalkQueue* backlog)
-      : plan_(plan), opener_(plan.requests, plan.ways, lock, backlog), content_(&opener_, plan.cancelled) {}
+  DirReader(const Plan& plan, pthread_mutex_t* lock, WalkQueue* walk_queue)
+      : plan_(plan),
+        opener_(plan.requests, plan.ways, lock, walk_queue),
+        content_(&opener_, plan.cancelled) {}
 
-  // Returns the directory if there are subdirectories of it to be walked, to be pushed to the backlog.
+  // Returns the directory if there are subdirectories of it to be walked, to be pushed to the queue.
   Node* Visit(const Job& job);
   // What was found, until the next visit.
   Record* record() { return &record_; }

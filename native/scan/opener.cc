@@ -31,7 +31,7 @@ int Opener::Open(int directory, const char* name, int flags) {
     if (!HasNoDescriptors(fd)) return fd;
     if (ways_->GiveBack()) continue;
     Locked locked(lock_);
-    if (!backlog_->GiveBack()) return fd;
+    if (!walk_queue_->GiveBack()) return fd;
   }
 }
 
@@ -132,7 +132,7 @@ int Opener::Reopen(Node* node, UniqueFd* own) {
   Node* nearest;
   {
     Locked locked(lock_);
-    nearest = backlog_->PinNearest(node, &descent.length);
+    nearest = walk_queue_->PinNearest(node, &descent.length);
   }
   // Another thread may have opened it meanwhile.
   int fd = nearest == node ? node->fd : -ENOMEM;
@@ -144,7 +144,7 @@ int Opener::Reopen(Node* node, UniqueFd* own) {
     if (fd >= 0) fd = KeepForTheirTurn(&descent, own);
   }
   Locked locked(lock_);
-  if (nearest != nullptr) backlog_->Unpin(nearest);
+  if (nearest != nullptr) walk_queue_->Unpin(nearest);
   return fd;
 }
 
@@ -195,7 +195,7 @@ int Opener::KeepForTheirTurn(Descent* descent, UniqueFd* own) {
   // From the root down: the last kept is the last to be given back.
   for (size_t i = last + 1 > kKept ? last + 1 - kKept : 0; i <= last; i++) {
     UniqueFd& kept = descent->fd(i);
-    if (kept.is_open() && backlog_->Keep(descent->line[i], kept.get())) kept.release();
+    if (kept.is_open() && walk_queue_->Keep(descent->line[i], kept.get())) kept.release();
   }
   if (wanted.is_open()) own->reset(wanted.release());
   return fd;

@@ -10,10 +10,10 @@
 // Opens the directories of one walk, O_PATH: nothing in them is touched yet, and no server asked.
 class Opener {
  public:
-  Opener(const Requests* requests, WayCache* ways, pthread_mutex_t* lock, WalkQueue* backlog)
-      : requests_(requests), ways_(ways), lock_(lock), backlog_(backlog) {}
+  Opener(const Requests* requests, WayCache* ways, pthread_mutex_t* lock, WalkQueue* walk_queue)
+      : requests_(requests), ways_(ways), lock_(lock), walk_queue_(walk_queue) {}
 
-  // All give a descriptor or -errno. A process that has none left gets back what ways and backlog hold.
+  // All give a descriptor or -errno. A process that has none left gets back what the ways and the queue hold.
   int Open(int directory, const char* name, int flags);
   int OpenJob(const Job& job, Origin* origin, Statx* facts);
 
@@ -57,5 +57,5 @@ class Opener {
   const Requests* requests_;
   WayCache* ways_;
   pthread_mutex_t* lock_;
-  WalkQueue* backlog_;
+  WalkQueue* walk_queue_;
 };

@@ -16,7 +16,7 @@ struct Request {
     kInParent = 32,
     kCompare = 64,
     kHash = 128,
-    kGlance = 256,
+    kStatOnly = 256,
     kSince = 512,
   };
 

@@ -6,8 +6,8 @@
 #include "scan/opener.h"
 
 // What the passes of one walk know of a request's directory that is expected to change in no other way than
-// by its names (kGlance): while its own stat is the same, one look at that is enough, but for a thorough pass
-// now and then.
+// by its names (kStatOnly): while its own stat is the same, one look at that is enough, but for a thorough
+// pass now and then.
 //
 // Zeroed at first. Of whichever thread visits the directory; the walk's lock lies between two passes.
 class StatOnly {

@@ -23,7 +23,7 @@ struct Node {
   Device root_device;
   Cache cache;
 
-  // O_PATH, for the subdirectories' openat(2); -1 while it is given back. The rest is Backlog's.
+  // O_PATH, for the subdirectories' openat(2); -1 while it is given back. The rest is WalkQueue's.
   int fd;
   // Jobs that are using fd.
   uint32_t users;

@@ -138,12 +138,12 @@ void CallThread::Done(Call* call) {
 // then twice as long after each look until it is the interval; and after a look that took long not sooner
 // than it took.
 void CallThread::AwaitChange(Call* call) {
-  StatWatch vigil(reinterpret_cast<const uint8_t*>(call->texts[0]), call->lengths[0]);
+  StatWatch watch(reinterpret_cast<const uint8_t*>(call->texts[0]), call->lengths[0]);
   uint64_t pause = static_cast<uint64_t>(call->numbers[0]) * kMillisecond;
   const uint64_t interval = static_cast<uint64_t>(call->numbers[1]) * kMillisecond;
   const uint64_t end = uv_hrtime() + static_cast<uint64_t>(call->numbers[2]) * kMillisecond;
   uint64_t longest = 0;
-  call->result = vigil.IsWellFormed() ? -ETIMEDOUT : -EINVAL;
+  call->result = watch.IsWellFormed() ? -ETIMEDOUT : -EINVAL;
   uint64_t began = uv_hrtime();
   uint64_t took = 0;
   while (call->result == -ETIMEDOUT && began < end) {
@@ -156,7 +156,7 @@ void CallThread::AwaitChange(Call* call) {
     }
     pause = 2 * pause < interval ? 2 * pause : interval;
     began = uv_hrtime();
-    int64_t index = vigil.Look();
+    int64_t index = watch.Look();
     took = uv_hrtime() - began;
     if (took > longest) longest = took;
     if (index >= 0) call->result = index;

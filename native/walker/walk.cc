@@ -34,9 +34,9 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
     if (!queue_.is_open() && ways_->GiveBack()) queue_.reset(Duplicate(queue));
     if (!queue_.is_open()) return queue_.get();
   }
-  glances_ = static_cast<StatOnly*>(calloc(requests_.count() + 1, sizeof(StatOnly)));
-  if (glances_ == nullptr) return -ENOMEM;
-  plan_ = {&requests_, queue_.get(), mask, &cancelled_, ways_, memory_, glances_};
+  stat_only_ = static_cast<StatOnly*>(calloc(requests_.count() + 1, sizeof(StatOnly)));
+  if (stat_only_ == nullptr) return -ENOMEM;
+  plan_ = {&requests_, queue_.get(), mask, &cancelled_, ways_, memory_, stat_only_};
   ways_->BeginWalk(requests_.count());
   repeat_ = repeat;
   Begin();
@@ -64,7 +64,7 @@ void Walk::Main(void* self) {
 }
 
 void Walk::Run() {
-  auto* visitor = new DirReader(plan_, &lock_, &backlog_);
+  auto* visitor = new DirReader(plan_, &lock_, &walk_queue_);
   Job job;
   Turn turn;
   {
@@ -87,7 +87,7 @@ void Walk::Run() {
 // A pass. Under the lock, or before there are threads.
 void Walk::Begin() {
   memory_->Begin();
-  backlog_.Begin(&requests_);
+  walk_queue_.Begin(&requests_);
   next_id_ = static_cast<uint32_t>(requests_.count());
   has_told_ = false;
   began_ = uv_hrtime();
@@ -130,9 +130,9 @@ Walk::Turn Walk::HandIn(DirReader* visitor, Job* job, Node* found) {
     uint32_t id = record->is_known ? Record::kNoParent : Tell(record, *job);
     if (found != nullptr) {
       found->id = id;
-      backlog_.Push(found);
+      walk_queue_.Push(found);
     }
-    dead = backlog_.Done(job);
+    dead = walk_queue_.Done(job);
     if (dead == nullptr) turn = GoOn(job, &help);
   }
   if (dead != nullptr) {
@@ -150,7 +150,7 @@ Walk::Turn Walk::HandIn(DirReader* visitor, Job* job, Node* found) {
 Walk::Turn Walk::GoOn(Job* job, bool* help) {
   busy_--;
   Turn turn = NextTurn(job);
-  *help = turn == Turn::kVisit && started_ < kMaxThreads && backlog_.size() > 1;
+  *help = turn == Turn::kVisit && started_ < kMaxThreads && walk_queue_.size() > 1;
   if (*help) started_++;
   return turn;
 }
@@ -198,12 +198,12 @@ Walk::Turn Walk::NextTurn(Job* job) {
   for (;; waiting_++, uv_cond_wait(&changed_, &lock_), waiting_--) {
     if (over_) return Turn::kLeave;
     bool cancelled = cancelled_.load(std::memory_order_relaxed);
-    if (!cancelled && !output_.full() && backlog_.Take(job)) {
+    if (!cancelled && !output_.full() && walk_queue_.Take(job)) {
       busy_++;
-      if (waiting_ > 0 && backlog_.size() > 0) uv_cond_signal(&changed_);
+      if (waiting_ > 0 && walk_queue_.size() > 0) uv_cond_signal(&changed_);
       return Turn::kVisit;
     }
-    if (busy_ == 0 && (cancelled || backlog_.size() == 0)) {
+    if (busy_ == 0 && (cancelled || walk_queue_.size() == 0)) {
       // And stays so: the other thread is not to end it as well.
       busy_++;
       return Turn::kEnd;
@@ -218,7 +218,7 @@ void Walk::End() {
   Node* dead;
   {
     Locked locked(&lock_);
-    dead = backlog_.Clear();
+    dead = walk_queue_.Clear();
   }
   Node::Bury(dead);
   Locked locked(&lock_);
@@ -270,5 +270,5 @@ Walk::~Walk() {
   pthread_mutex_destroy(&lock_);
   memory_->Release();
   ways_->Drop();
-  free(glances_);
+  free(stat_only_);
 }

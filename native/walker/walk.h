@@ -77,7 +77,7 @@ class Walk {
 
   Requests requests_;
   UniqueFd queue_;
-  StatOnly* glances_ = nullptr;
+  StatOnly* stat_only_ = nullptr;
   WayCache* ways_;
   DirReader::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
@@ -87,7 +87,7 @@ class Walk {
   // Work has come, or room for more output, or the end.
   uv_cond_t changed_;
   // All from here on under the lock.
-  WalkQueue backlog_;
+  WalkQueue walk_queue_;
   DigestCache* memory_;
   RecordQueue output_;
   uv_async_t* wake_;

@@ -44,7 +44,7 @@ export class SyncLoop {
   // performance.now() of the beginning of the last pass, and ms from there to the next.
   #began = 0
   #soon: number
-  // A sentinel was not what it had been.
+  // A probe was not what it had been.
   #wasDisturbed = false
 
   constructor(context: PassContext, listener: SyncLoopListener) {
@@ -148,8 +148,8 @@ export class SyncLoop {
       this.#wake = resolve
     })
     const complete = outcome?.found === 'source' ? outcome.complete : undefined
-    const sentinels = complete && (await this.#watchOver(StatProbes.place(this.#context.source, complete)))
-    if (sentinels === undefined) {
+    const probes = complete && (await this.#watchOver(StatProbes.place(this.#context.source, complete)))
+    if (probes === undefined) {
       const pause = Math.max(this.#soon, 2 * took) - took
       const ends = new AbortController()
       const options = { signal: ends.signal, ref: persistent }
@@ -157,14 +157,14 @@ export class SyncLoop {
       ends.abort()
     } else {
       const isUnconfirmed = outcome?.found === 'source' && outcome.isUnconfirmed
-      await Promise.race([woken, this.#watch(sentinels, isUnconfirmed ? 2 * interval : THOROUGH)])
-      await sentinels[Symbol.asyncDispose]().catch(() => {})
+      await Promise.race([woken, this.#watch(probes, isUnconfirmed ? 2 * interval : THOROUGH)])
+      await probes[Symbol.asyncDispose]().catch(() => {})
     }
     this.#wake = () => {}
   }
 
   /** Until something has changed, and without this thread being woken. */
-  async #watch(sentinels: StatProbes, limit: number): Promise<void> {
+  async #watch(probes: StatProbes, limit: number): Promise<void> {
     const { config, source } = this.#context
     const { interval, persistent } = config
     const pace = {
@@ -177,7 +177,7 @@ export class SyncLoop {
       pace.limit + interval + PATIENCE,
     ).unref()
     try {
-      const { ended, longest } = await source.calls.awaitChange(sentinels.all, pace, persistent)
+      const { ended, longest } = await source.calls.awaitChange(probes.all, pace, persistent)
       if (longest > interval) this.#saySlow(source.path, longest)
       this.#wasDisturbed = ended === 'changed'
       // A quiet source is at its full interval when it is looked at thoroughly.

@@ -49,7 +49,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly #alarms: Timers
   readonly #turns = new CoalescedTask(() => this.#look())
   readonly #ending = new AbortController()
-  #ledger: ApplyState | undefined
+  #applyState: ApplyState | undefined
   #trouble: Error | undefined
   // performance.now(), before which the same content is not tried again: what failed is told of changes as well that change nothing.
   #retryAt = 0
@@ -68,14 +68,14 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tellOf(error),
     })
-    if (once) this.#ledger = new ApplyState(undefined)
+    if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})
   }
 
   /** What keeps the content that is there now from being used: the last 'failed', until it has passed. */
   get failing(): ReloadFailure | undefined {
-    return this.#ledger?.failing
+    return this.#applyState?.failing
   }
 
   /** @internal Why the content is not known. */
@@ -111,7 +111,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
       const contents = await this.#read()
       // What is not there is not in use: when it comes, it is a change.
-      this.#ledger = new ApplyState(contents)
+      this.#applyState = new ApplyState(contents)
       if (contents !== undefined) this.#hints.follow(contents.outward)
       this.#alarms.looked(this.#untilRetry)
     }
@@ -121,35 +121,35 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   async #look(): Promise<void> {
     // What has changed since the first look began may have come behind it.
-    if (this.#ledger === undefined) await this.ready.catch(() => {})
-    const ledger = this.#ledger
-    if (ledger === undefined || this.#ending.signal.aborted) return
+    if (this.#applyState === undefined) await this.ready.catch(() => {})
+    const state = this.#applyState
+    if (state === undefined || this.#ending.signal.aborted) return
     this.#alarms.reset()
     if (this.#isAsked) this.#retryAt = 0
     this.#isAsked = false
     try {
       const now = await this.#read()
       if (this.#isWatched) this.#hints.follow(now?.outward ?? [])
-      if (now !== undefined) await this.#take(ledger, now)
+      if (now !== undefined) await this.#take(state, now)
     } finally {
       this.#alarms.looked(this.#untilRetry)
       this.#tell('look')
     }
   }
 
-  async #take(ledger: ApplyState, found: Contents): Promise<void> {
+  async #take(state: ApplyState, found: Contents): Promise<void> {
     for (let now = found; !this.#ending.signal.aborted; ) {
-      const verdict = ledger.judge(now, performance.now() >= this.#retryAt)
+      const verdict = state.judge(now, performance.now() >= this.#retryAt)
       if (verdict === 'recover') {
-        ledger.recovered()
+        state.recovered()
         this.#tell('recovered')
       }
       if (verdict !== 'act') return
-      if (!(await this.#isValid(ledger, now))) return
+      if (!(await this.#isValid(state, now))) return
       const after = this.#config.validate === undefined ? now : await this.#read()
       // It is not known any more, which has been said.
       if (after === undefined) return
-      if (after.digest === now.digest) return await this.#act(ledger, now)
+      if (after.digest === now.digest) return await this.#act(state, now)
       // What was found good is not what is there now: a burst of its own, with a trailing edge of its own.
       await this.#pause(this.#config.delay)
       const settled = await this.#read()
@@ -158,22 +158,22 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  async #isValid(ledger: ApplyState, now: Contents): Promise<boolean> {
+  async #isValid(state: ApplyState, now: Contents): Promise<boolean> {
     const { validate } = this.#config
     return (
       validate === undefined ||
-      (await this.#attempt('validate', ledger, now, (context) => runProgram(validate, context)))
+      (await this.#attempt('validate', state, now, (context) => runProgram(validate, context)))
     )
   }
 
-  async #act(ledger: ApplyState, now: Contents): Promise<void> {
-    if (!(await this.#attempt('action', ledger, now, this.#action))) return
-    this.#tell('reload', { changed: ledger.succeeded(now), digest: now.digest })
+  async #act(state: ApplyState, now: Contents): Promise<void> {
+    if (!(await this.#attempt('action', state, now, this.#action))) return
+    this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
   async #attempt(
     stage: ReloadFailure['stage'],
-    ledger: ApplyState,
+    state: ApplyState,
     now: Contents,
     action: Action,
   ): Promise<boolean> {
@@ -186,7 +186,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     } catch (error) {
       if (signal.aborted) return false
       const failure = failureOf(stage, error)
-      ledger.failed(now, failure)
+      state.failed(now, failure)
       this.#retryAt = performance.now() + this.#config.retry
       this.#tell('failed', failure)
       return false

@@ -193,7 +193,7 @@ test('a FIFO is never opened to be read', async () => {
 })
 
 describe('waiting for a change', () => {
-  const sentinel = (fd: number, key: FileStat, name = '') => ({ fd, name, revalidate: false, key })
+  const probe = (fd: number, key: FileStat, name = '') => ({ fd, name, revalidate: false, key })
   const PACE = { soon: 1, interval: 4, limit: 60_000 }
 
   test.each([
@@ -208,7 +208,7 @@ describe('waiting for a change', () => {
     const key = await calls.stat(at('file'))
     const { fd: held, stat } = await calls.openBeneath(at('file'), O_PATH)
     expect(stat.ctimeNs).toBe(key.ctimeNs)
-    for (const watched of [sentinel(fd, key, 'file'), sentinel(held, key)]) {
+    for (const watched of [probe(fd, key, 'file'), probe(held, key)]) {
       const waited = calls.awaitChange([watched], PACE, true)
       const early = await Promise.race([waited, new Promise((resolve) => setTimeout(resolve, 30, 'waits'))])
       if (watched.name !== '') expect(early).toBe('waits')
@@ -220,10 +220,10 @@ describe('waiting for a change', () => {
   test('quiet, after the limit; and another call is not kept waiting', async () => {
     const { calls, fd, at } = await openDirectory()
     const key = await calls.stat(at(''))
-    const { ended, longest } = await calls.awaitChange([sentinel(fd, key)], { ...PACE, limit: 20 }, true)
+    const { ended, longest } = await calls.awaitChange([probe(fd, key)], { ...PACE, limit: 20 }, true)
     expect(ended).toBe('quiet')
     expect(longest).toBeGreaterThan(0)
-    const waiting = calls.awaitChange([sentinel(fd, key)], { ...PACE, interval: 60_000, soon: 60_000 }, true)
+    const waiting = calls.awaitChange([probe(fd, key)], { ...PACE, interval: 60_000, soon: 60_000 }, true)
     expect(calls.unanswered).toBe(0)
     await calls.stat(at(''))
     expect((await waiting).ended).toBe('interrupted')

@@ -47,10 +47,10 @@ class Line {
   Line(const std::string& root, size_t length) : root_(root) {
     std::vector<uint8_t> packed = PackRequest(root);
     Check(requests_.Parse(packed.data(), packed.size()) == 0, "the request is parsed", 0);
-    backlog_.Begin(&requests_);
+    walk_queue_.Begin(&requests_);
     Job job;
     for (size_t depth = 0; depth < length; depth++) {
-      Check(backlog_.Take(&job), "there is a directory to be taken", static_cast<long>(depth));
+      Check(walk_queue_.Take(&job), "there is a directory to be taken", static_cast<long>(depth));
       nodes_.push_back(Visit(job, depth));
     }
   }
@@ -59,7 +59,7 @@ class Line {
   // The job for 'd' of the last.
   Job Last() {
     Job job;
-    Check(backlog_.Take(&job) && strcmp(job.name, "d") == 0, "the last waits", 0);
+    Check(walk_queue_.Take(&job) && strcmp(job.name, "d") == 0, "the last waits", 0);
     return job;
   }
 
@@ -69,7 +69,7 @@ class Line {
     return fd.is_open() ? 0 : fd.get();
   }
 
-  void Done(Job* job) { Node::Bury(backlog_.Done(job)); }
+  void Done(Job* job) { Node::Bury(walk_queue_.Done(job)); }
 
   long Held() const {
     long held = 0;
@@ -79,14 +79,14 @@ class Line {
 
   void GiveAllBack() {
     pthread_mutex_lock(&lock_);
-    while (backlog_.GiveBack()) {
+    while (walk_queue_.GiveBack()) {
     }
     pthread_mutex_unlock(&lock_);
     Check(Held() == 0, "all are given back", Held());
   }
 
   Opener& opener() { return opener_; }
-  WalkQueue& backlog() { return backlog_; }
+  WalkQueue& walk_queue() { return walk_queue_; }
   const std::vector<Node*>& nodes() const { return nodes_; }
 
  private:
@@ -105,17 +105,17 @@ class Line {
     node->id = static_cast<uint32_t>(depth);
     node->root_device = origin.root_device;
     node->cache = Cache::kTrue;
-    backlog_.Push(node);
+    walk_queue_.Push(node);
     Done(&job);
     return node;
   }
 
   std::string root_;
   Requests requests_;
-  WalkQueue backlog_;
+  WalkQueue walk_queue_;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   WayCache* ways_ = new WayCache();
-  Opener opener_{&requests_, ways_, &lock_, &backlog_};
+  Opener opener_{&requests_, ways_, &lock_, &walk_queue_};
   std::vector<Node*> nodes_;
 };
 
@@ -142,7 +142,7 @@ void CheckHeld(const std::string& scratch) {
     Check(line.Held() == 128, "of 300 nodes 128 hold a descriptor", line.Held());
     Check(line.nodes()[299]->fd >= 0 && line.nodes()[100]->fd < 0, "it is the last that do", 0);
     Check(OpenDescriptors() == before + 128, "and no other descriptors are open", OpenDescriptors() - before);
-    Check(line.backlog().size() == 301, "each has one that waits, and the last has two", 0);
+    Check(line.walk_queue().size() == 301, "each has one that waits, and the last has two", 0);
   }
   Check(OpenDescriptors() == before, "none is left open", OpenDescriptors() - before);
 }
@@ -156,7 +156,7 @@ void CheckReopening(const std::string& scratch) {
   for (int i = 0; i < 2; i++) {
     Job job;
     Statx facts;
-    Check(line.backlog().Take(&job) && (job.parent_fd == -1) == (i == 0), "who has a descriptor", i);
+    Check(line.walk_queue().Take(&job) && (job.parent_fd == -1) == (i == 0), "who has a descriptor", i);
     Check(line.Open(job, &facts) == 0, "it is opened", i);
     Check(facts.ino == InoOf(Down(root, kDepth - 1) + "/" + job.name), "and is what it was", i);
     line.Done(&job);
@@ -173,7 +173,7 @@ void CheckKeeping(const std::string& scratch) {
       if (name[0] == 'd' && depth + 1 < kDepth) continue;
       Job job;
       Statx facts;
-      Check(line.backlog().Take(&job) && strcmp(job.name, name) == 0, "the next waits",
+      Check(line.walk_queue().Take(&job) && strcmp(job.name, name) == 0, "the next waits",
             static_cast<long>(depth));
       if (depth == 71) Check(job.parent_fd == -1, "the 129th from the end has none", 0);
       // Had they not been kept, each would be opened anew from here on.
@@ -185,7 +185,7 @@ void CheckKeeping(const std::string& scratch) {
     }
   }
   Job job;
-  Check(!line.backlog().Take(&job), "nothing is left", 0);
+  Check(!line.walk_queue().Take(&job), "nothing is left", 0);
 }
 
 void CheckStale(const std::string& scratch) {
@@ -240,7 +240,7 @@ void CheckExhausted(const std::string& scratch) {
   line.Done(&job);
   for (int i = 0; i < 50; i++) {
     Statx facts;
-    Check(line.backlog().Take(&job), "the next waits", i);
+    Check(line.walk_queue().Take(&job), "the next waits", i);
     int error = line.Open(job, &facts);
     Check(error == 0, "is opened with few descriptors", error);
     line.Done(&job);

@@ -77,7 +77,7 @@ class Asking {
       add(each.way.data(), each.way.size());
     }
     Check(requests_.Parse(packed.data(), packed.size()) == 0, "the requests are parsed", 0);
-    backlog_.Begin(&requests_);
+    walk_queue_.Begin(&requests_);
     ways_->BeginWalk(requests_.count());
   }
   ~Asking() { ways_->EndPass(); }
@@ -98,9 +98,9 @@ class Asking {
  private:
   WayCache* ways_;
   Requests requests_;
-  WalkQueue backlog_;
+  WalkQueue walk_queue_;
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
-  Opener opener_{&requests_, ways_, &lock_, &backlog_};
+  Opener opener_{&requests_, ways_, &lock_, &walk_queue_};
 };
 
 struct Ways {

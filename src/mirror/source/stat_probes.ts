@@ -26,22 +26,22 @@ export class StatProbes implements AsyncDisposable {
    * An AtomicWriter's directory itself is enough: what is behind `..data` is not changed but replaced.
    */
   static async place(source: Source, { tree, data }: Snapshot): Promise<StatProbes | undefined> {
-    const sentinels = new StatProbes()
+    const probes = new StatProbes()
     try {
       const root = await source.open()
-      sentinels.#held.push(root)
+      probes.#held.push(root)
       // The directory's own key is of before the names in it were read: looked at from there, nothing is overlooked.
       if (root instanceof DirectoryHandle) {
-        sentinels.#add(root.fd, tree)
+        probes.#add(root.fd, tree)
         const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
-        if (suffices || (await sentinels.#addEntries(root, tree))) return sentinels
-      } else if (await sentinels.#addFile(source, root, tree)) {
-        return sentinels
+        if (suffices || (await probes.#addEntries(root, tree))) return probes
+      } else if (await probes.#addFile(source, root, tree)) {
+        return probes
       }
     } catch {
       // What it was shows at the next pass.
     }
-    await sentinels[Symbol.asyncDispose]()
+    await probes[Symbol.asyncDispose]()
     return undefined
   }
 

@@ -10,7 +10,7 @@ import { readStateFile, STATE_FILES, type StagingState } from './state_file.ts'
 
 /** Entries of a target that are a mirror's own and not content. */
 export const STAGING_PREFIX = '.inotify-bridge-'
-/** Of one that is being made: it has no ledger yet, and says nothing about who mirrors. */
+/** Of one that is being made: it has no state file yet, and says nothing about who mirrors. */
 export const UNBORN_PREFIX = `${STAGING_PREFIX}new-`
 /** What such a directory is called, made or not: others may call a file of theirs something like it, which is content. */
 export const STAGING_NAME: RegExp = /^\.inotify-bridge-(?:new-)?[0-9a-f]{12}$/
@@ -29,7 +29,7 @@ const AT_ONCE = 64
 /** The staging directory of a mirror that has ended, held and locked until it is disposed of. */
 export interface Leftover extends AsyncDisposable {
   readonly name: string
-  readonly ledger: StagingState
+  readonly state: StagingState
   remove(): Promise<void>
 }
 
@@ -68,16 +68,16 @@ export async function openLeftover(
     await held.close()
   }
   try {
-    const ledger = isOwn(held.opened) ? await readStateFile(held) : undefined
+    const state = isOwn(held.opened) ? await readStateFile(held) : undefined
     lock = await held.file(LOCK_FILE).catch(() => undefined)
-    const isAnother = ledger !== undefined && ledger.only !== '' && only !== '' && ledger.only !== only
+    const isAnother = state !== undefined && state.only !== '' && only !== '' && state.only !== only
     // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
-    const isLeftover = lock !== undefined && isNote(lock.opened) && ledger?.target === target.opened.ino
-    if (lock === undefined || ledger === undefined || isAnother || !isLeftover) return void (await close())
+    const isLeftover = lock !== undefined && isNote(lock.opened) && state?.target === target.opened.ino
+    if (lock === undefined || state === undefined || isAnother || !isLeftover) return void (await close())
     if (await isTaken(lock)) throw busy(shown)
     return {
       name,
-      ledger,
+      state,
       remove: () => removeStaging(target, name, held),
       [Symbol.asyncDispose]: close,
     }
@@ -101,7 +101,7 @@ export async function removeStaging(
 ): Promise<void> {
   for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
-  // The ledger first: being killed in here leaves what removeUnfinished knows.
+  // The state file first: being killed in here leaves what removeUnfinished knows.
   for (const file of [...STATE_FILES, LOCK_FILE]) await removeTree(held, file, isMade ? undefined : isNote)
   try {
     const now = await target.lstat(name)
@@ -120,13 +120,13 @@ export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
 
 /** Removes what mirrors left that were killed while they made it, or removed it. */
 export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
-  const [ledger, draft] = STATE_FILES
+  const [stateFile, draft] = STATE_FILES
   for (const name of await stagingsIn(target, true)) {
     await using held = await target.directory(name).catch(() => undefined)
     if (held === undefined || Date.now() - Number(held.opened.mtimeNs / 1_000_000n) < UNBORN_FOR) continue
-    if (await hasOnlyNotes(held, [LOCK_FILE, ledger, draft])) await removeStaging(target, name, held)
+    if (await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft])) await removeStaging(target, name, held)
   }
-  // One that is made has its ledger until it goes.
+  // One that is made has its state file until it goes.
   for (const name of await stagingsIn(target)) {
     await using held = await target.directory(name).catch(() => undefined)
     if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))

@@ -38,14 +38,14 @@ export class Staging {
   readonly #target: DirectoryHandle
   readonly #shown: string
   readonly #made: Made
-  #ledger: StagingState
+  #state: StagingState
   readonly #works = new Map<number, Promise<StagingArea>>()
 
-  private constructor(target: DirectoryHandle, shown: string, made: Made, ledger: StagingState) {
+  private constructor(target: DirectoryHandle, shown: string, made: Made, state: StagingState) {
     this.#target = target
     this.#shown = shown
     this.#made = made
-    this.#ledger = ledger
+    this.#state = state
   }
 
   /**
@@ -65,15 +65,15 @@ export class Staging {
         const leftover = await openLeftover(target, name, only, shown)
         if (leftover !== undefined) leftovers.push(leftover)
       }
-      const ledgers = leftovers.map(({ ledger }) => ledger)
-      const ledger = {
+      const states = leftovers.map(({ state }) => state)
+      const state = {
         target: target.opened.ino,
-        createdTarget: createdTarget || ledgers.some((each) => each.createdTarget),
+        createdTarget: createdTarget || states.some((each) => each.createdTarget),
         only,
-        made: union(ledgers.map((each) => each.made)),
+        made: union(states.map((each) => each.made)),
       }
-      const made = await onTarget('mkdir', shown, makeStaging(target, ledger, shown))
-      const staging = new Staging(target, shown, made, ledger)
+      const made = await onTarget('mkdir', shown, makeStaging(target, state, shown))
+      const staging = new Staging(target, shown, made, state)
       try {
         // Of two that start at one time, the one that comes here last sees the other.
         for (const other of await stagingsIn(target)) {
@@ -108,22 +108,22 @@ export class Staging {
 
   /** Whether the target's directory is the mirror's to remove. */
   get createdTarget(): boolean {
-    return this.#ledger.createdTarget
+    return this.#state.createdTarget
   }
 
   /** The entries of the target that this mirror, or one before it, made, and what tells the inodes that they may have. */
   get made(): ReadonlyMap<string, readonly string[]> {
-    return this.#ledger.made
+    return this.#state.made
   }
 
   /** Notes down which entries the target has or will have, before they are there. Throws if that fails and one is new. */
   async record(entries: ReadonlyMap<string, readonly string[]>): Promise<void> {
-    const { made } = this.#ledger
+    const { made } = this.#state
     if (isSame(made, entries)) return
-    const ledger = { ...this.#ledger, made: entries }
+    const state = { ...this.#state, made: entries }
     try {
-      await onTarget('write', this.#shown, writeStateFile(this.#made.held, ledger, this.#shown))
-      this.#ledger = ledger
+      await onTarget('write', this.#shown, writeStateFile(this.#made.held, state, this.#shown))
+      this.#state = state
     } catch (error) {
       // On a full target. A name is enough while this process lives, and the next record mends it.
       for (const name of entries.keys()) if (!made.has(name)) throw error
@@ -232,8 +232,8 @@ function workName(source: number): string {
   return `${WORK_PREFIX}${source}`
 }
 
-/** Comes into being locked and with its ledger: one without would seem to be left by a mirror that has ended, and two could run. */
-async function makeStaging(target: DirectoryHandle, ledger: StagingState, shown: string): Promise<Made> {
+/** Comes into being locked and with its state file: one without would seem to be left by a mirror that has ended, and two could run. */
+async function makeStaging(target: DirectoryHandle, state: StagingState, shown: string): Promise<Made> {
   const { calls } = target
   const random = randomBytes(6).toString('hex')
   const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
@@ -249,7 +249,7 @@ async function makeStaging(target: DirectoryHandle, ledger: StagingState, shown:
   try {
     lock = await held.create(LOCK_FILE, NOTE_MODE)
     await isTaken(lock)
-    await writeStateFile(held, ledger, shown)
+    await writeStateFile(held, state, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
     await calls.chmod(held.fd, 0o755)

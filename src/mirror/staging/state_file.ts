@@ -3,14 +3,14 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { isNote, NOTE_MODE } from './own.ts'
 
 /**
- * Bytes of a ledger at most. 65,536 entries with names of 40 bytes fit, also while each is about to be replaced and has two inodes; without
+ * Bytes of a state file at most. 65,536 entries with names of 40 bytes fit, also while each is about to be replaced and has two inodes; without
  * a bound a sparse file of gigabytes would be read by whoever comes next.
  */
 const MOST = 8 * 1024 * 1024
 
 const NAME = 'ledger'
 const DRAFT = 'ledger.tmp'
-/** Names that a ledger has in a staging directory, in the order in which they go: without the first there is none. */
+/** Names that a state file has in a staging directory, in the order in which they go: without the first there is none. */
 export const STATE_FILES: readonly [string, string] = [NAME, DRAFT]
 
 /** What a mirror notes down in its staging directory for the one that comes after it. */
@@ -25,7 +25,7 @@ export interface StagingState {
   readonly made: ReadonlyMap<string, readonly string[]>
 }
 
-/** The ledger in a staging directory; undefined if it has none, or one that is not to be believed. */
+/** The state file in a staging directory; undefined if it has none, or one that is not to be believed. */
 export async function readStateFile(staging: DirectoryHandle): Promise<StagingState | undefined> {
   try {
     await using file = await staging.file(NAME)
@@ -36,15 +36,15 @@ export async function readStateFile(staging: DirectoryHandle): Promise<StagingSt
   }
 }
 
-/** Replaces the ledger. Atomically: being killed in here must not lose the earlier one. */
+/** Replaces the state file. Atomically: being killed in here must not lose the earlier one. */
 export async function writeStateFile(
   staging: DirectoryHandle,
-  ledger: StagingState,
+  state: StagingState,
   shown: string,
 ): Promise<void> {
   const { calls } = staging
-  const { target, createdTarget, only } = ledger
-  const made = [...ledger.made].map(([name, inodes]) => [name, ...inodes])
+  const { target, createdTarget, only } = state
+  const made = [...state.made].map(([name, inodes]) => [name, ...inodes])
   const text = Buffer.from(JSON.stringify({ target: String(target), createdTarget, only, made }))
   if (text.length > MOST)
     throw new InotifyError({

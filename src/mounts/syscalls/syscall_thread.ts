@@ -66,7 +66,7 @@ export interface OpenedFile extends Opened {
   readonly after: FileStat | undefined
 }
 
-/** What ended a wait: a sentinel is not what it was, nothing happened for so long, or another call was wanted. */
+/** What ended a wait: a probe is not what it was, nothing happened for so long, or another call was wanted. */
 export interface Waited {
   readonly ended: 'changed' | 'quiet' | 'interrupted'
   /** ms that the longest look took. */
@@ -261,16 +261,16 @@ export class SyscallThread {
   }
 
   /**
-   * Looks at the sentinels until one is not what it was, for `limit` ms, or until another call is made. No look wakes this thread.
+   * Looks at the probes until one is not what it was, for `limit` ms, or until another call is made. No look wakes this thread.
    *
    * @param keepsAlive whether the wait keeps the process running
    */
   async awaitChange(
-    sentinels: readonly StatProbe[],
+    probes: readonly StatProbe[],
     { soon, interval, limit }: WaitInterval,
     keepsAlive: boolean,
   ): Promise<Waited> {
-    const asked = { numbers: [soon, interval, limit], one: packStatWatch(sentinels), keepsAlive }
+    const asked = { numbers: [soon, interval, limit], one: packStatWatch(probes), keepsAlive }
     const { result, data } = await this.#answer('await change', asked)
     const longest = data.length === 8 ? Number(data.readBigUInt64LE()) / 1e6 : 0
     if (result >= 0) return { ended: 'changed', longest }

@@ -146,7 +146,7 @@ class Reconciliation {
   #placeAnew(found: SnapshotDir): void {
     const { match } = found
     if (match === undefined || !found.isRead) return
-    if (!match.isWarm && this.#comparison.pack(found)) return
+    if (!match.isUnpacked && this.#comparison.pack(found)) return
     const there = this.#tree.entriesOf(match)
     for (const [name, entry] of found.entries) {
       if (there.has(name) || found.toLookAt?.has(name)) continue

@@ -92,9 +92,9 @@ export class Engine implements InotifyListener {
   }
 
   coverage(): Coverage[] {
-    const { tree, pace, pollScope, links } = this.#rooms
+    const { tree, pollInterval, pollScope, links } = this.#rooms
     const uncovered = new UncoveredLinks(links.refused(), tree)
-    const parts = { tree, slowness: pace.slowness, pollScope, links: uncovered }
+    const parts = { tree, slowness: pollInterval.slowness, pollScope, links: uncovered }
     const beginning = this.#beginning === undefined ? [] : [this.#beginning]
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropMounts(tree)

@@ -163,7 +163,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     watches,
     reporter,
   })
-  const pace = new PollInterval(settings.interval, warnOfSlowPolls)
+  const pollInterval = new PollInterval(settings.interval, warnOfSlowPolls)
   const pollScope = new PollScope({ settings, rules, tree, forest, files, links })
   const poller = new Poller({
     system,
@@ -179,10 +179,10 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     forest,
     inotify,
     reporter,
-    pace,
+    pollInterval,
   })
   const polls = new RepeatingTask({
-    every: () => pace.rest,
+    every: () => pollInterval.rest,
     persistent: settings.persistent,
     clock: system.clock,
     failed: (error) => reporter.trouble(error),
@@ -222,7 +222,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     rootMonitor,
     submounts,
     overflowRecovery,
-    pace,
+    pollInterval,
     pollScope,
     poller,
     polls,

@@ -11,7 +11,7 @@ export interface IdlePollParts {
   walker: TreeWalker
   scanner: Scanner
   scope: PollScope
-  pace: PollInterval
+  pollInterval: PollInterval
   settings: Pick<Settings, 'interval' | 'persistent'>
 }
 
@@ -67,7 +67,7 @@ export class IdlePoll {
   }
 
   async #run(running: { isInterrupted: boolean }): Promise<boolean> {
-    const { walker, scanner, scope, pace, settings } = this.#parts
+    const { walker, scanner, scope, pollInterval, settings } = this.#parts
     const { interval, persistent } = settings
     try {
       const directories = scope.directories().bases
@@ -75,9 +75,9 @@ export class IdlePoll {
         ...scanner.requestFor(base, POLL),
         statOnly: scope.statsOnly(base),
       }))
-      const listings = await walker.pollIdle(requests, pace.rest, interval, persistent)
+      const listings = await walker.pollIdle(requests, pollInterval.rest, interval, persistent)
       if (running.isInterrupted) return false
-      pace.settle()
+      pollInterval.settle()
       // It has become too slow for this.
       if (listings.length === 0) return false
       // What was found is known in place of all that was: so it must be of all.

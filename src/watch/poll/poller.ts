@@ -36,7 +36,7 @@ export interface PollerParts {
   forest: RootForest
   inotify: InotifySource
   reporter: Reporter
-  pace: PollInterval
+  pollInterval: PollInterval
   settings: Pick<Settings, 'interval' | 'persistent'>
 }
 
@@ -62,8 +62,8 @@ export class Poller {
     this.#parts = parts
     this.#walker = parts.system.openWalker()
     this.#scanner = parts.rescan.scannerWith(this.#walker)
-    const { scope, pace, settings } = parts
-    this.#idle = new IdlePoll({ walker: this.#walker, scanner: this.#scanner, scope, pace, settings })
+    const { scope, pollInterval, settings } = parts
+    this.#idle = new IdlePoll({ walker: this.#walker, scanner: this.#scanner, scope, pollInterval, settings })
     this.#lastAt = parts.system.clock.now()
   }
 
@@ -82,8 +82,8 @@ export class Poller {
   }
 
   #mayIdle(): boolean {
-    const { scope, pace } = this.#parts
-    if (this.#isPolling || pace.slowness !== undefined) return false
+    const { scope, pollInterval } = this.#parts
+    if (this.#isPolling || pollInterval.slowness !== undefined) return false
     return scope.isForWalkerAlone() && !this.#isOvertaken()
   }
 
@@ -144,7 +144,7 @@ export class Poller {
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
     isLastAttempt: boolean,
   ): Promise<boolean> {
-    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pace, scope } = this.#parts
+    const { queue, events, followUp, rescan, rootMonitor, inotify, tree, pollInterval, scope } = this.#parts
     const since = this.#lastAt - CLOCK_SLACK_MS
     const startedAt = this.#parts.system.clock.now()
     const polled = scope.directories()
@@ -160,7 +160,7 @@ export class Poller {
     const isQuiet = isPartial && snapshot.directories.length === 0
     if (isQuiet && begun.isCurrent(scope.directories().mounts)) {
       this.#lastAt = startedAt
-      pace.note(false, this.#walker.took)
+      pollInterval.note(false, this.#walker.took)
       // It is the same; but kept once.
       this.#walker.commit()
       return true
@@ -204,7 +204,7 @@ export class Poller {
       // What a poll cannot tell from what was there before, events have told; unless they were lost.
       if (!roots.some(({ isOverflown }) => isOverflown))
         for (const mount of mounts) mount.toldUntil = startedAt
-      pace.note(changes.length > 0, this.#walker.took)
+      pollInterval.note(changes.length > 0, this.#walker.took)
       // Or it has moved from where the poll had not been yet to where it had: then it is somewhere that was not looked into.
       return (
         isLastAttempt || !changes.some((change) => change.type === 'delete' && change.kind === 'directory')

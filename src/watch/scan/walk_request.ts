@@ -7,7 +7,7 @@ const LOOK = 8
 const IN_PARENT = 32
 const COMPARE = 64
 const HASH = 128
-const GLANCE = 256
+const STAT_ONLY = 256
 const SINCE = 512
 
 const HEAD = 16
@@ -74,7 +74,7 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       (since === undefined ? 0 : SINCE) |
       (compare ? COMPARE : 0) |
       (hash ? HASH : 0) |
-      (statOnly ? GLANCE : 0) |
+      (statOnly ? STAT_ONLY : 0) |
       (names === undefined ? 0 : LOOK)
     if (parentIno !== undefined) {
       reserve(8)

@@ -41,17 +41,17 @@ export class Directory implements Entry {
     return this.name.startsWith('/')
   }
 
-  get isWarm(): boolean {
+  get isUnpacked(): boolean {
     return this.#entries !== undefined
   }
 
   /** How many entries a Map has to hold; 0 while they are packed. */
-  get warmSize(): number {
+  get unpackedSize(): number {
     return this.#entries?.size ?? 0
   }
 
   /** Its entries, to be read and changed. Only by way of {@link EntryCache.entriesOf}, so that they are packed again some day. */
-  warm(): Entries {
+  unpacked(): Entries {
     this.unfold()
     if (this.#entries === undefined) {
       this.#entries = new Map()

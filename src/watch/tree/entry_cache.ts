@@ -31,7 +31,7 @@ export class EntryCache {
   }
 
   entriesOf(directory: Directory): Entries {
-    const entries = directory.warm()
+    const entries = directory.unpacked()
     if (directory !== this.#last) this.#use(directory, entries.size)
     return entries
   }
@@ -42,7 +42,7 @@ export class EntryCache {
    */
   trim(): void {
     // It may have grown since.
-    if (this.#last !== undefined) this.#use(this.#last, this.#last.warmSize)
+    if (this.#last !== undefined) this.#use(this.#last, this.#last.unpackedSize)
     let looks = 0
     for (const [directory, { size, at }] of this.#total > this.#most ? this.#used : []) {
       if (at > this.#usesAtTrim || this.#total <= (this.#most * 3) / 4 || looks++ >= MOST_LOOKS) break

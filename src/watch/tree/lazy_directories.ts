@@ -35,14 +35,14 @@ export class LazyDirectories {
   #places = new Int32Array(16)
   #lastIn = new Int32Array(16)
   #before = new Int32Array(16)
-  // By the watch, from #firstWd on: the id, while it is unmade.
+  // By the watch, from #firstWd on: the id, while it is not made yet.
   #ids = new Int32Array(16)
   #firstWd = 0
   #mostId = 0
   #mostWd = 0
   #left = 0
   #isSealed = false
-  // By id, those in which there are some unmade, or may be before the walk has ended.
+  // By id, those in which there are some not made yet, or may be before the walk has ended.
   readonly #made = new Map<number, Directory>()
 
   constructor(tree: Keeper, leastWd: number) {
@@ -50,7 +50,7 @@ export class LazyDirectories {
     this.#leastWd = leastWd
   }
 
-  /** A directory of which nothing was known has been listed: what follows of those in it may stay unmade. */
+  /** A directory of which nothing was known has been listed: what follows of those in it may stay not made yet. */
   open(id: number, directory: Directory): void {
     this.#mount ??= directory.mount
     if (directory.mount !== this.#mount) return
@@ -119,7 +119,7 @@ export class LazyDirectories {
   }
 
   /**
-   * Whether a record says just what is kept of a directory that is unmade, and the one that it is in has the same watch as ever.
+   * Whether a record says just what is kept of a directory that is not made yet, and the one that it is in has the same watch as ever.
    *
    * @param parentWd of the directory that it was found in
    */
@@ -132,7 +132,7 @@ export class LazyDirectories {
     return known === parentWd && kept.isSameAt(keptAt, chunk, at)
   }
 
-  /** The watches of all that are unmade. */
+  /** The watches of all that are not made yet. */
   *watches(): Generator<number> {
     for (const [slot, id] of this.#ids.entries()) if (id !== 0) yield slot + this.#firstWd
   }

@@ -164,7 +164,7 @@ describe('a directory on its way', () => {
     const other = w.tree.addRoot('/t/other', w.mount)
     w.watch(other, 'other')
     expect(w.told([w.rename('d', 'other/d', 1, IN_ISDIR)])).toEqual(['rename directory d other/d'])
-    expect(w.tree.topOf(other.warm().get('d') as never)).toBe(other)
+    expect(w.tree.topOf(other.unpacked().get('d') as never)).toBe(other)
   })
 })
 

@@ -19,7 +19,7 @@ function directories(cache: EntryCache, count: number, size: number): Directory[
   return all
 }
 
-const warmOnes = (all: Directory[]) => all.filter(({ isWarm }) => isWarm).map(({ name }) => name)
+const unpackedOnes = (all: Directory[]) => all.filter(({ isUnpacked }) => isUnpacked).map(({ name }) => name)
 
 /** Uses another so many times. */
 function pass(cache: EntryCache, uses: number): void {
@@ -31,16 +31,16 @@ test('the oldest are packed when there are too many, and come back whole', () =>
   // An empty Map counts as four entries.
   const cache = new EntryCache(40)
   const all = directories(cache, 5, 6)
-  expect(warmOnes(all)).toHaveLength(5)
+  expect(unpackedOnes(all)).toHaveLength(5)
   pass(cache, 1)
   cache.trim()
   // Fewer than there may be, so that the next use does not pack another.
-  expect(warmOnes(all)).toEqual(['d3', 'd4'])
+  expect(unpackedOnes(all)).toEqual(['d3', 'd4'])
   const entries = cache.entriesOf(all[0] as Directory)
   expect([...entries]).toEqual(
     Array.from({ length: 6 }, (_, j) => [`f${j}`, { ...file(j + 1), stat: undefined }]),
   )
-  expect(warmOnes(all)).toEqual(['d0', 'd3', 'd4'])
+  expect(unpackedOnes(all)).toEqual(['d0', 'd3', 'd4'])
 })
 
 test('what was used last stays', () => {
@@ -49,7 +49,7 @@ test('what was used last stays', () => {
   cache.entriesOf(all[0] as Directory)
   pass(cache, 1)
   cache.trim()
-  expect(warmOnes(all)).toEqual(['d0'])
+  expect(unpackedOnes(all)).toEqual(['d0'])
 })
 
 test('nothing is packed that was used since the last time, however much that is', () => {
@@ -57,7 +57,7 @@ test('nothing is packed that was used since the last time, however much that is'
   const all = directories(cache, 3, 6)
   for (const each of all) cache.entriesOf(each)
   cache.trim()
-  expect(warmOnes(all)).toHaveLength(3)
+  expect(unpackedOnes(all)).toHaveLength(3)
 })
 
 test('a large one stays while it is used in turn with others, and goes when it is not used for long', () => {
@@ -66,14 +66,14 @@ test('a large one stays while it is used in turn with others, and goes when it i
   for (let i = 0; i < 20; i++) {
     cache.entriesOf(i % 2 === 0 ? large : other)
     cache.trim()
-    expect(warmOnes([large, other])).toHaveLength(2)
+    expect(unpackedOnes([large, other])).toHaveLength(2)
   }
   pass(cache, 40)
   cache.trim()
-  expect(warmOnes([large, other])).toHaveLength(2)
+  expect(unpackedOnes([large, other])).toHaveLength(2)
   pass(cache, 20)
   cache.trim()
-  expect(warmOnes([large, other])).toEqual([])
+  expect(unpackedOnes([large, other])).toEqual([])
 })
 
 test('there is an end to what may be young', () => {
@@ -81,7 +81,7 @@ test('there is an end to what may be young', () => {
   const all = directories(cache, 3, 3200)
   pass(cache, 1)
   cache.trim()
-  expect(warmOnes(all)).toEqual(['d1', 'd2'])
+  expect(unpackedOnes(all)).toEqual(['d1', 'd2'])
 })
 
 test('one that has grown since it was used is counted as it is', () => {
@@ -90,7 +90,7 @@ test('one that has grown since it was used is counted as it is', () => {
   const entries = cache.entriesOf(second)
   for (let j = 0; j < 200; j++) entries.set(`g${j}`, file(j + 1))
   cache.trim()
-  expect(warmOnes([first, second])).toEqual(['d1'])
+  expect(unpackedOnes([first, second])).toEqual(['d1'])
 })
 
 test('what is forgotten counts no more', () => {
@@ -99,16 +99,16 @@ test('what is forgotten counts no more', () => {
   cache.forget(all[0] as Directory)
   pass(cache, 1)
   cache.trim()
-  expect(warmOnes(all)).toEqual(['d0', 'd1', 'd2'])
+  expect(unpackedOnes(all)).toEqual(['d0', 'd1', 'd2'])
 })
 
 test('directories survive, and are those that they were; names that were changed are', () => {
-  const warm = new EntryCache()
+  const cache = new EntryCache()
   const parent = new Directory('p', 1, mount)
   const below = [new Directory('x', 2, mount), new Directory('y', 3, mount)]
   for (const each of below) parent.adopt(each)
   expect([...parent.subdirectories()]).toEqual(below)
-  const entries = warm.entriesOf(parent)
+  const entries = cache.entriesOf(parent)
   entries.set('f', file(7))
   entries.set('\udcff', file(8))
   const added = new Directory('z', 4, mount)
@@ -117,9 +117,9 @@ test('directories survive, and are those that they were; names that were changed
   for (let i = 0; i < 2; i++) {
     parent.compact()
     parent.compact()
-    expect(parent.isWarm).toBe(false)
+    expect(parent.isUnpacked).toBe(false)
     expect([...parent.subdirectories()]).toEqual([below[1], added])
-    const again = parent.warm()
+    const again = parent.unpacked()
     expect([...again.keys()].toSorted()).toEqual(['f', 'y', 'z', '\udcff'])
     expect(again.get('y')).toBe(below[1])
     expect(again.get('z')).toBe(added)
@@ -129,13 +129,13 @@ test('directories survive, and are those that they were; names that were changed
 
 test('what is taken packed is what is believed, packed or not', () => {
   const packer = new Directory('a', 1, mount)
-  packer.warm().set('f', file(300))
+  packer.unpacked().set('f', file(300))
   packer.compact()
   const packed = '\x00\x02\x01\x01\x2c\x01f'
   expect(packer.isPackedAs(packed)).toBe(true)
   const directory = new Directory('d', 1, mount)
   directory.takePacked(packed)
   expect(directory.isPackedAs(packed)).toBe(true)
-  expect([...directory.warm().keys()]).toEqual(['f'])
+  expect([...directory.unpacked().keys()]).toEqual(['f'])
   expect(directory.isPackedAs(packed)).toBe(false)
 })
