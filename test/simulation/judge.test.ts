@@ -100,6 +100,17 @@ test('an exchange is one change: half of it lands on a name that is taken', () =
   expect(judge.judge()).toContain("told 'rename /t/b/g /t/b/d/h', which has a name that is taken")
 })
 
+test('an overflow is told to be over, which only one is that was told', () => {
+  const { judge } = judging()
+  const overflow = { type: 'overflow', path: '/t', source: 'inotify' } as const
+  judge.apply([overflow])
+  expect(judge.judge()).toEqual(['an overflow of /t is told, and not that it is over'])
+  judge.apply([{ ...overflow, type: 'recovered' }])
+  expect(judge.judge()).toEqual([])
+  judge.apply([{ ...overflow, type: 'recovered' }])
+  expect(judge.judge()).toEqual(["told 'recovered /t', which had no overflow"])
+})
+
 test('a change must fit what it is told of: its kind, and where it lies', () => {
   const { judge } = judging()
   judge.apply([

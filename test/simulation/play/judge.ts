@@ -28,6 +28,8 @@ export class Judge {
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
   #names: Names = new Map()
+  // The roots of which an overflow has been told, and not yet that it is over.
+  readonly #overflown = new Set<string>()
   #isLost = false
   #isNestedLost = false
   #misfits: string[] = []
@@ -61,6 +63,10 @@ export class Judge {
   judge(): string[] {
     const wrong = this.#misfits
     this.#misfits = []
+    // One that was removed meanwhile tells nothing any more.
+    if (this.#nesting === 'inner removed') this.#overflown.delete(NESTED)
+    if (this.#nesting === 'outer removed') this.#overflown.delete(ROOT)
+    for (const path of this.#overflown) wrong.push(`an overflow of ${path} is told, and not that it is over`)
     const there = this.#visible()
     const nested = there && this.#at(NESTED)
     const isNestedLost = nested?.isDirectory !== true
@@ -120,8 +126,16 @@ export class Judge {
       case 'exchange':
         this.#exchange(change)
         return
+      case 'overflow':
+        this.#overflown.add(path)
+        return
+      case 'recovered':
+        if (!this.#overflown.delete(path)) this.#refuse(change, 'had no overflow')
+        return
       case 'lost':
       case 'restored':
+        // An overflow is over with the root that it is of.
+        this.#overflown.delete(path)
         // What a nested root covers, the other does as well.
         if (this.#hasSibling) this.#refuse(change, 'never went')
         else if (path === ROOT) this.#isLost = change.type === 'lost'
