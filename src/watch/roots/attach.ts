@@ -82,6 +82,8 @@ export class Attacher {
           baseline: isSilent || (!settings.initial && root.absence === undefined),
           isToldLater: isSilent,
         }
+    // Before the walk, so that what is replaced on the way behind it is told.
+    await this.follow(root)
     let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {
@@ -89,11 +91,11 @@ export class Attacher {
       this.#pollFor(mount, root, refused)
       finding = await this.#scan(root, options)
     }
+    if (finding.error !== 0 || !mount.usesInotify) this.#leaveWay(root)
     // What was a directory is not restored by a file.
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
     if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
-    await this.follow(root)
     // What it would tell, sync() finds.
     await mountWatch.open().catch((error) => reporter.trouble(error))
     root.appear()
@@ -103,9 +105,9 @@ export class Attacher {
 
   /** Nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
-    const { files, forest, watches, ways } = this.#parts
+    const { files, forest } = this.#parts
     if (root.file !== undefined) files.remove(root.file)
-    watches.retire(ways.set(root, []))
+    this.#leaveWay(root)
     forest.drop(root)
   }
 
@@ -189,6 +191,11 @@ export class Attacher {
     const { watched, refused } = watchWays(way, false, inotify)
     this.#parts.watches.retire(this.#parts.ways.set(root, watched))
     if (refused !== undefined) trace('%s: %s', root.path, refused)
+  }
+
+  #leaveWay(root: Root): void {
+    const { watches, ways } = this.#parts
+    watches.retire(ways.set(root, []))
   }
 
   /** A file, which is compared with what it was before it was lost. */

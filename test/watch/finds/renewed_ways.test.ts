@@ -9,6 +9,7 @@ import type { WatchSystem } from '../../../src/watch/system.ts'
 import { scratch } from '../../support/scratch.ts'
 import { story, watching } from '../support.ts'
 import { losing } from './losing.ts'
+import { stepping } from './stepping.ts'
 
 // Longer than any test.
 const NEVER = 1_000_000
@@ -115,3 +116,24 @@ test.each(['told', 'lost'])(
     expect(told()).toEqual(['lost root', 'restored root'])
   },
 )
+
+test('a link on the way that is replaced while what it led to is listed for the first time', async () => {
+  const base = scratch()
+  mkdirSync(join(base, 'one/below'), { recursive: true })
+  mkdirSync(join(base, 'two'))
+  symlinkSync('one', join(base, 'root'))
+  const steps = stepping()
+  steps.between = (path) => {
+    if (!path.endsWith('/below')) return
+    steps.between = undefined
+    replaceLink(base, 'root', 'two')
+  }
+  const { changes } = await watching(
+    join(base, 'root'),
+    { recursive: true, backend: 'inotify', interval: NEVER },
+    steps.system,
+  )
+  await expect.poll(() => changes.some(({ type }) => type === 'restored')).toBe(true)
+  // What is below was not found any more.
+  expect(story(changes, base)).toEqual(['lost root', 'restored root'])
+})
