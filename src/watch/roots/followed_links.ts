@@ -84,6 +84,10 @@ export class FollowedLinks {
       else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) {
         if (own !== 0) this.#doubt(link)
         pending.work.look(link.parent, link.name)
+      } else if (this.#believed(link) instanceof Directory) {
+        // A look ahead of the events has shown another link at its name, which leads to a directory: the file is what was at the end of the one before.
+        this.#doubt(link)
+        pending.work.look(link.parent, link.name)
       } else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
         const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'
         reporter.report([this.#changeOf(link, type, own, 'inotify')])

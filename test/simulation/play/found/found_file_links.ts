@@ -180,4 +180,18 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a write by a link is not told of the directory that another link at its name leads to by then',
+    scenario: scenario(
+      { followSymlinks: true, isAtomic: false },
+      [
+        { type: 'rename', path: '/t/e', other: '/t/b/n' },
+        { type: 'write', path: '/out/x' },
+        { type: 'swap', path: '/t/b/e', target: '/out/o' },
+        { type: 'exchange', path: '/t/b/e', other: '/t/b/n' },
+      ],
+      { 2: 1 },
+      'links to files',
+    ),
+  },
 ]
