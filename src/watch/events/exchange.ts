@@ -77,8 +77,7 @@ function hasSwapped(
   if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
   if (nextMask & IN_CREATE) return false
   // Where a look ahead of the events has shown the one at both names, its inode number tells nothing.
-  const isEither = came.ino === displaced.ino
-  const mayTell = !isEither && index.next(back) === undefined && index.isLatest(back)
+  const mayTell = came.ino !== displaced.ino && index.next(back) === undefined && index.isLatest(back)
   const atOrigin = mayTell ? atLast(back) : undefined
   if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
     return atOrigin.ino === displaced.ino

@@ -85,11 +85,11 @@ export class FileRoots {
 
   /** Looks at each, whatever was told of it. */
   async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesPolling }] of this.#mounts) {
+    for (const [file, { usesInotify, usesPolling }] of this.#mounts) {
       if (source === 'poll' && !usesPolling) continue
       const { ino } = file
       let what = await this.#look(file, 0, 0, source)
-      if (what === undefined && file.ino !== ino) {
+      if (usesInotify && what === undefined && file.ino !== ino) {
         // Of another file, nobody may have told; then its watch is that of the one before.
         await this.#watchAgain(file)
         what = await this.#look(file, 0, 0, source)
@@ -104,12 +104,14 @@ export class FileRoots {
    * @param since see {@link FileRoot.look}
    */
   async *reviewAll(since?: number): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesInotify }] of this.#mounts) {
-      const isMountPoint = usesInotify && (await this.#parts.system.isMountPoint(file.path))
+    for (const [file, { usesInotify, usesPolling }] of this.#mounts) {
+      // Where polls look as well, they tell; and what is asked here in this thread might not answer.
+      const isMountPoint = usesPolling ? file.isMountPoint : await this.#parts.system.isMountPoint(file.path)
       // What comes as a mount, and what is there again when that has gone, it tells itself.
       file.isMountPoint ||= isMountPoint
       await this.#watchAgain(file)
-      const what = await this.#look(file, 0, 0, 'rescan', since)
+      // Of what is polled alone, no event was lost.
+      const what = await this.#look(file, 0, 0, 'rescan', usesInotify ? since : undefined)
       file.isMountPoint = isMountPoint
       if (what !== undefined) yield { file, what }
     }

@@ -81,12 +81,12 @@ export class FollowedLinks {
     for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
       else if (!this.#mayTell(link)) this.#doubt(link)
-      else if (all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) {
+      // An event of a file, where a directory is believed: a look ahead of it has shown another link at the name. The file is what the one before led to.
+      else if (
+        all & (ABOUT_NAME | IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) ||
+        this.#believed(link) instanceof Directory
+      ) {
         if (own !== 0) this.#doubt(link)
-        pending.work.look(link.parent, link.name)
-      } else if (this.#believed(link) instanceof Directory) {
-        // A look ahead of the events has shown another link at its name, which leads to a directory: the file is what was at the end of the one before.
-        this.#doubt(link)
         pending.work.look(link.parent, link.name)
       } else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
         const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'

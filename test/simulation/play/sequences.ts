@@ -55,7 +55,7 @@ interface WayOfWatching {
   menu: readonly Operation[]
 }
 
-/** What is watched, and how; each with what it brings to the menu. */
+/** What is watched, and how; each with what is done there. */
 export const WAYS = {
   events: { tree: 'small', settings: {}, menu: MENU },
   polls: { tree: 'small', settings: { source: 'poll', msPerStep: 50 }, menu: MENU },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Inotify, InotifyError, type InotifyOptions } from '../../../src/index.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
+import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
 import { scratch } from '../../support/scratch.ts'
 import { story, watching } from '../support.ts'
@@ -97,6 +98,25 @@ test('a file that was written in the tick in which it had been told, and its eve
   writeFileSync(path, 'y')
   await untilRecovered()
   expect(told()).toEqual([`overflow ${STOPPED}`, `modify file ${STOPPED}`, `recovered ${STOPPED}`])
+})
+
+test('a file that is polled alone has lost no event with the others: what was told of it is not told again', async () => {
+  const base = scratch()
+  const other = scratch()
+  const polled = join(other, 'f')
+  writeFileSync(polled, '')
+  const { system, lose } = losing()
+  // By its path, as a file system of which nobody is told.
+  const choose: WatchSystem['choose'] = (path) =>
+    path === polled ? Promise.resolve({ backend: 'poll', why: 'so asked' }) : linux.choose(path)
+  const { changes, watcher } = await watching([base, polled], { interval: NEVER }, { ...system, choose })
+  appendFileSync(polled, 'x')
+  await watcher.sync()
+  expect(story(changes.splice(0), other)).toEqual(['modify file f'])
+  lose()
+  writeFileSync(join(base, 'f'), '')
+  await expect.poll(() => changes.some(({ type }) => type === 'recovered')).toBe(true)
+  expect(changes.filter(({ type }) => type === 'modify')).toEqual([])
 })
 
 test.each(['told', 'lost'])(
