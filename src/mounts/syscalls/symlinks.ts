@@ -11,6 +11,8 @@ export interface Resolved {
   linkDirectories: string[]
   /** The links themselves, in the same order: where each lies, and what it says. */
   links: Array<{ path: string; to: string }>
+  /** Directories that a '..' leaves again, in which none of the links lies: nothing of what follows is below them. */
+  left?: string[]
 }
 
 /** What the symlink at `entry` says; undefined if there is none. `path` is the one that is followed. */
@@ -47,10 +49,12 @@ async function followAll(path: string, readLink: ReadLink): Promise<Resolved & {
   const pending = components(resolve(path))
   const linkDirectories: string[] = []
   const links: Resolved['links'] = []
+  const left: string[] = []
   let realPath = '/'
   for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
     // realPath is without links at every step, so '..' may be taken by the letter.
     if (name === '..') {
+      if (!links.some((link) => link.path.startsWith(`${realPath}/`))) left.push(realPath)
       realPath = dirname(realPath)
       continue
     }
@@ -66,7 +70,7 @@ async function followAll(path: string, readLink: ReadLink): Promise<Resolved & {
     if (target.startsWith('/')) realPath = '/'
     pending.unshift(...components(target))
   }
-  return { realPath, linkDirectories, links, isCircle: false }
+  return { realPath, linkDirectories, links, isCircle: false, ...(left.length > 0 ? { left } : {}) }
 }
 
 function components(path: string): string[] {

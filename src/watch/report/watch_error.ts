@@ -26,6 +26,11 @@ export function isLimit(error: unknown): error is InotifyError {
   return error instanceof InotifyError && (error.code === 'ENOSPC' || error.code === 'EMFILE')
 }
 
+/** It may not be read, by whom this process runs as. */
+export function isRefused(error: unknown): error is InotifyError {
+  return error instanceof InotifyError && error.code === 'EACCES'
+}
+
 /** There is nothing at the path, or no way to it. */
 export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(codeOf(error) ?? '')

@@ -22,7 +22,7 @@ import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import { pollInstead, watchWays, wayOf } from './ways.ts'
+import { followWay, pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
@@ -69,6 +69,8 @@ export class Attacher {
     }
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     const choice = await sourceChoice.choose(root.path)
+    // Before anybody looks, so that what is mounted behind that is told. What it would tell if it cannot be had, sync() finds.
+    await mountWatch.open().catch((error) => reporter.trouble(error))
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
@@ -96,8 +98,6 @@ export class Attacher {
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
     if (finding.error !== 0) throw openError(finding.error, root.path)
     root.identity = finding.identity
-    // What it would tell, sync() finds.
-    await mountWatch.open().catch((error) => reporter.trouble(error))
     root.appear()
     this.#parts.tree.setLost(top, false)
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
@@ -187,10 +187,11 @@ export class Attacher {
     root.realPath = await system.realpath(root.path).catch(() => root.path)
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    const way = await wayOf(root.path, system)
-    const { watched, refused } = watchWays(way, false, inotify)
-    this.#parts.watches.retire(this.#parts.ways.set(root, watched))
-    if (refused !== undefined) trace('%s: %s', root.path, refused)
+    await followWay(root.path, system, (way) => {
+      const { watched, refused } = watchWays(way, false, inotify)
+      this.#parts.watches.retire(this.#parts.ways.set(root, watched))
+      if (refused !== undefined) trace('%s: %s', root.path, refused)
+    })
   }
 
   #leaveWay(root: Root): void {

@@ -6,7 +6,7 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isLimit } from '../report/watch_error.ts'
+import { isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
@@ -14,7 +14,7 @@ import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Coverings } from './forest/covering.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { isOutOfWatches, pollInstead, watchFile, watchWays, wayOf } from './ways.ts'
+import { followWay, isOutOfWatches, pollInstead, watchFile, watchWays } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -70,11 +70,19 @@ export class FileRoots {
   /** What the events say is a hint to look. */
   async *take(hints: ReadonlyMap<FileRoot, Hint>): AsyncGenerator<FileFinding, void> {
     for (const [file, { own, all }] of hints) {
-      // What the path leads over may be another directory now, and the file another file.
-      if (all & (ABOUT_NAME | GONE)) await this.#watchAgain(file)
-      const what = file.isPresent ? await this.#look(file, own, own || all, 'inotify') : 'may be back'
+      const what = await this.#take(file, own, all)
       if (what !== undefined) yield { file, what }
     }
+  }
+
+  async #take(file: FileRoot, own: number, all: number): Promise<FileFinding['what'] | undefined> {
+    // What the path leads over may be another directory now, and the file another file.
+    const mayBeOther = (all & (ABOUT_NAME | GONE)) !== 0
+    if (mayBeOther) await this.#watchAgain(file)
+    if (!file.isPresent) return 'may be back'
+    if (mayBeOther) return await this.#look(file, own, own || all, 'inotify')
+    // Where its directory may not be read, and it has another name still, IN_ATTRIB is all that tells that it has been replaced.
+    return await this.#lookTwice(file, own, own || all, 'inotify')
   }
 
   /** Whether a poll looks at some of them. */
@@ -85,15 +93,9 @@ export class FileRoots {
 
   /** Looks at each, whatever was told of it. */
   async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesInotify, usesPolling }] of this.#mounts) {
+    for (const [file, { usesPolling }] of this.#mounts) {
       if (source === 'poll' && !usesPolling) continue
-      const { ino } = file
-      let what = await this.#look(file, 0, 0, source)
-      if (usesInotify && what === undefined && file.ino !== ino) {
-        // Of another file, nobody may have told; then its watch is that of the one before.
-        await this.#watchAgain(file)
-        what = await this.#look(file, 0, 0, source)
-      }
+      const what = await this.#lookTwice(file, 0, 0, source)
       if (what !== undefined) yield { file, what }
     }
   }
@@ -132,6 +134,20 @@ export class FileRoots {
     return this.#calls
   }
 
+  /** Of another file than before, the watch is that of the one before, if no event of its name has told: then it is watched, and looked at once more. */
+  async #lookTwice(
+    file: FileRoot,
+    own: number,
+    mask: number,
+    source: Source,
+  ): Promise<'lost' | 'stale' | undefined> {
+    const { ino } = file
+    const what = await this.#look(file, own, mask, source)
+    if (what !== undefined || file.ino === ino || !this.#mounts.get(file)?.usesInotify) return what
+    await this.#watchAgain(file)
+    return await this.#look(file, 0, 0, source)
+  }
+
   async #look(
     file: FileRoot,
     own: number,
@@ -153,12 +169,14 @@ export class FileRoots {
     await this.#watch(file).catch((error) => this.#onUnwatched(file, error))
   }
 
-  /** Where no watch is left for its way, it is polled, if that is ours to decide. */
+  /** Where no watch is left for its way, or it may not be read, which who may look at it needs not, it is polled, if that is ours to decide. */
   #onUnwatched(file: FileRoot, error: unknown): void {
     const { reporter, sourceChoice, watchShortage } = this.#parts
     const mount = this.#mounts.get(file)
-    if (mount === undefined || !isLimit(error) || !sourceChoice.mayFallBack) reporter.trouble(error)
-    else watchShortage.note(pollInstead(mount, file.path, error))
+    if (mount === undefined || !sourceChoice.mayFallBack) reporter.trouble(error)
+    else if (isLimit(error)) watchShortage.note(pollInstead(mount, file.path, error))
+    else if (isRefused(error)) reporter.trouble(pollInstead(mount, file.path, error))
+    else reporter.trouble(error)
   }
 
   async #watch(file: FileRoot): Promise<void> {
@@ -168,11 +186,13 @@ export class FileRoots {
       watches.retire(ways.set(file, []))
       return
     }
-    const { watched, refused } = watchWays(await wayOf(file.path, system), true, inotify)
-    const own = watchFile(file.path, inotify)
-    // Whatever was refused: those that were added are known, and go with the file.
-    watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
-    if (typeof own === 'object') throw own
-    if (refused !== undefined && isOutOfWatches(refused)) throw refused
+    await followWay(file.path, system, (way) => {
+      const { watched, refused } = watchWays(way, true, inotify)
+      const own = watchFile(file.path, inotify)
+      // Whatever was refused: those that were added are known, and go with the file.
+      watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
+      if (typeof own === 'object') throw own
+      if (refused !== undefined && isOutOfWatches(refused)) throw refused
+    })
   }
 }

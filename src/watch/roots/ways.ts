@@ -34,14 +34,15 @@ export interface WatchedWay {
  * the answer, or nobody would ever remove it.
  */
 export function watchWays(
-  { path, realPath, links }: Way,
+  { path, realPath, links, left = [] }: Way,
   withName: boolean,
   inotify: Pick<InotifyInstance, 'add'>,
 ): WatchedWay {
   const ends = [realPath, ...links.map((link) => link.path)]
   const masks = new Map<string, number>()
-  for (const entry of withName ? [path, ...ends] : ends.slice(1)) masks.set(entry, NAMES)
-  for (const end of ends) {
+  for (const entry of [...(withName ? [path, realPath] : []), ...ends.slice(1), ...left])
+    masks.set(entry, NAMES)
+  for (const end of [...ends, ...left]) {
     for (let entry = end; dirname(entry) !== '/'; entry = dirname(entry)) {
       if (!masks.has(entry)) masks.set(entry, ANCESTOR)
     }
@@ -92,11 +93,35 @@ export interface Way {
   readonly path: string
   readonly realPath: string
   readonly links: Resolved['links']
+  readonly left?: Resolved['left']
 }
 
 export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymlinks'>): Promise<Way> {
   const resolved = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [] }))
   return { path, ...resolved }
+}
+
+// Who replaces a link once more is told of by the watch that has been added meanwhile.
+const MOST_WAYS = 3
+
+/** Watches the way of a path, until it is that way still when it is watched: of what was replaced before its watch was added no event tells. */
+export async function followWay(
+  path: string,
+  system: Pick<WatchSystem, 'followSymlinks'>,
+  watch: (way: Way) => void,
+): Promise<void> {
+  let way = await wayOf(path, system)
+  for (let i = 1; ; i++) {
+    watch(way)
+    const now = await wayOf(path, system)
+    if (i === MOST_WAYS || routeOf(now) === routeOf(way)) return
+    way = now
+  }
+}
+
+/** To see whether a way has changed. */
+function routeOf({ realPath, links }: Way): string {
+  return [realPath, ...links.flatMap((link) => [link.path, link.to])].join('\0')
 }
 
 /** All of a root is polled from now on, for want of a watch or an inotify instance. The answer: the error that says so. */
