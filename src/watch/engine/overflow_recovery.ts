@@ -149,9 +149,7 @@ export class OverflowRecovery {
     const isWatched = ({ usesInotify }: WatchedMount) => usesInotify
     return this.#parts.forest
       .standing()
-      .filter(
-        ({ isPresent, file, mounts }) => isPresent && (file !== undefined || [...mounts].some(isWatched)),
-      )
+      .filter(({ isPresent, mounts }) => isPresent && [...mounts].some(isWatched))
   }
 
   async #wait(ms: number): Promise<void> {
