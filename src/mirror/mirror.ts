@@ -120,7 +120,8 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       this.emit('error', error)
     }
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
-    this.#mounts = new MountWatch((points) => {
+    this.#mounts = new MountWatch((bytes) => {
+      const points = bytes.map((point) => point.toString())
       for (const [index, { rules }] of prepared.passes.entries())
         if (
           [...rules.sources, prepared.target.shown].some((path) =>

@@ -10,7 +10,7 @@ import { parseMountinfo } from './mountinfo.ts'
  * Nothing wakes up while the mount table stays as it is.
  */
 export class MountWatch {
-  readonly #changed: (points: string[]) => void
+  readonly #changed: (points: Buffer[]) => void
   #closed = false
   #native: NativeMountTable | undefined
   #points: Map<number, string> | undefined
@@ -23,8 +23,8 @@ export class MountWatch {
   readonly #waiting: Array<() => void> = []
   readonly #waitingForNext: Array<() => void> = []
 
-  /** @param changed gets the mount points, as /proc/self/mountinfo has them */
-  constructor(changed: (points: string[]) => void) {
+  /** @param changed gets the mount points, as /proc/self/mountinfo has them: they may be no UTF-8 */
+  constructor(changed: (points: Buffer[]) => void) {
     this.#changed = changed
   }
 
@@ -88,13 +88,14 @@ export class MountWatch {
     const came = [...after].filter(([id, point]) => before.get(id) !== point)
     const went = [...before].filter(([id, point]) => after.get(id) !== point)
     const points = [...came, ...went].map(([, point]) => point)
-    if (points.length > 0) this.#changed([...new Set(points)])
+    if (points.length > 0) this.#changed([...new Set(points)].map((point) => Buffer.from(point, 'latin1')))
   }
 }
 
+/** A byte each character. */
 async function read(): Promise<Map<number, string> | undefined> {
   try {
-    const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
+    const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'latin1'))
     return new Map(rows.map(({ id, point }) => [id, point]))
   } catch {
     return undefined

@@ -36,10 +36,10 @@ export const linux: WatchSystem = {
     return PSEUDO.has(type) ? type : undefined
   },
   isMountPoint: async (path) => isMountPoint(path),
-  realpath: (path) => realpath(path),
+  realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
   // Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads.
   followSymlinks: (path) => follow(path, (entry) => read(entry).catch(() => undefined)),
-  watchMounts: (changed) => new MountWatch(changed),
+  watchMounts: (changed) => new MountWatch((points) => changed(points.map(keysOf))),
   directoryMask: DIRECTORY_MASK,
   openInotify: (options) => new Inotify(options),
   kernelWatches: async (inotify) => {

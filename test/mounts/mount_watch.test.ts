@@ -32,7 +32,7 @@ function openWatch() {
     return new Promise((resolve) => reads.push(() => resolve(read)))
   })
   const told: string[][] = []
-  const watch = new MountWatch((points) => void told.push(points))
+  const watch = new MountWatch((points) => void told.push(points.map(String)))
   const opening = watch.open()
   /** From now on these are the mounts, which the kernel tells. */
   const mount = (...points: string[]) => {
