@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { type Backend, type Choice, chooseBackend } from './filesystems.ts'
 import { mountOf } from './mount_of.ts'
 import type { Mount } from './mountinfo.ts'
@@ -10,7 +11,7 @@ export interface MountsOnPath {
   hops: Mount[]
   /** The mount of the real path. */
   mount: Mount
-  /** All of them, each once. */
+  /** All of them, and those of directories that a '..' leaves again, each once. */
   all: Mount[]
 }
 
@@ -21,9 +22,10 @@ export async function mountsOnPath(
   follow: (path: string) => Promise<Resolved> = followSymlinks,
 ): Promise<MountsOnPath> {
   const mount = lookup(path)
-  const { realPath, linkDirectories } = await follow(path)
+  const { realPath, linkDirectories, left } = await follow(path)
   const hops = linkDirectories.map(lookup).filter((hop, i, hops) => i === 0 || !isSame(hops[i - 1], hop))
-  return { realPath, hops, mount, all: distinct([...hops, mount]) }
+  const leftOn = left.map((directory) => lookup(dirname(directory)))
+  return { realPath, hops, mount, all: distinct([...hops, ...leftOn, mount]) }
 }
 
 const BY_NEED: readonly Backend[] = ['inotify', 'inotify+poll', 'poll']

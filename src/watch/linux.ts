@@ -67,6 +67,7 @@ const targetOf: ReadLink = (entry, path) => linkTarget(entry, textOf(path), read
 async function follow(path: string, readLink: ReadLink): Promise<Resolved> {
   // As a rule there are no links, and one call says so. What it fails with, the slow way tells as well.
   const real = await realpath(pathOf(path), 'buffer').catch(() => undefined)
-  if (real !== undefined && keysOf(real) === path) return { realPath: path, linkDirectories: [], links: [] }
+  if (real !== undefined && keysOf(real) === path)
+    return { realPath: path, linkDirectories: [], links: [], left: [] }
   return await followUpToCircle(path, readLink)
 }

@@ -25,6 +25,7 @@ it("follows a ConfigMap's chain and names the directory of each link", async () 
       { path: join(root, 'config/app.yaml'), to: '..data/app.yaml' },
       { path: join(root, 'config/..data'), to: '..ts' },
     ],
+    left: [],
   })
 })
 
@@ -36,10 +37,22 @@ it("takes '..' behind a link from where the link leads", async () => {
   expect((await followSymlinks(join(root, 'link'))).realPath).toBe(join(root, 'far/file'))
 })
 
+it("names what a '..' leaves again, unless a link lies below it; above the root there is nothing to leave", async () => {
+  for (const name of ['in/deep', 'on/way', 'end']) mkdirSync(join(root, name), { recursive: true })
+  symlinkSync('../../in/deep/../../end', join(root, 'on/way/next'))
+  symlinkSync(`${'../'.repeat(40)}${root}/on/way/next`, join(root, 'first'))
+  const { realPath, left } = await followSymlinks(join(root, 'first'))
+  expect(realPath).toBe(join(root, 'end'))
+  // As far as there is something to leave.
+  const above = root.split('/').map((_, i, names) => names.slice(0, i + 1).join('/'))
+  expect(left.filter((each) => !above.includes(each))).toEqual([join(root, 'in/deep'), join(root, 'in')])
+  expect(left).not.toContain('/')
+})
+
 it('resolves a relative path and has no links without any', async () => {
   expect(await followSymlinks('.')).toMatchObject({ realPath: realpathSync('.') })
-  expect(await followSymlinks(root)).toEqual({ realPath: root, linkDirectories: [], links: [] })
-  expect(await followSymlinks('/')).toEqual({ realPath: '/', linkDirectories: [], links: [] })
+  expect(await followSymlinks(root)).toEqual({ realPath: root, linkDirectories: [], links: [], left: [] })
+  expect(await followSymlinks('/')).toEqual({ realPath: '/', linkDirectories: [], links: [], left: [] })
 })
 
 it('does not read the links of /proc that the kernel jumps through', async () => {

@@ -11,8 +11,8 @@ export interface Resolved {
   linkDirectories: string[]
   /** The links themselves, in the same order: where each lies, and what it says. */
   links: Array<{ path: string; to: string }>
-  /** Directories that a '..' leaves again, in which none of the links lies: nothing of what follows is below them. */
-  left?: string[]
+  /** What a '..' leaves again, and nothing of what follows is below: only if it is a directory does the path lead on. */
+  left: string[]
 }
 
 /** What the symlink at `entry` says; undefined if there is none. `path` is the one that is followed. */
@@ -31,7 +31,7 @@ const MAGIC_LINK = /^\/proc\/\d+\/(task\/\d+\/)?(cwd|exe|root|(fd|map_files|ns)\
 export async function followSymlinks(path: string, readLink: ReadLink = linkTarget): Promise<Resolved> {
   // As a rule there are none, and one call says so. What it fails with, the slow way tells as well.
   if (readLink === linkTarget && (await realpath(path).catch(() => undefined)) === path)
-    return { realPath: path, linkDirectories: [], links: [] }
+    return { realPath: path, linkDirectories: [], links: [], left: [] }
   const { isCircle, ...resolved } = await followAll(path, readLink)
   if (isCircle) throw statxError(constants.errno.ELOOP, path)
   return resolved
@@ -54,7 +54,8 @@ async function followAll(path: string, readLink: ReadLink): Promise<Resolved & {
   for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
     // realPath is without links at every step, so '..' may be taken by the letter.
     if (name === '..') {
-      if (!links.some((link) => link.path.startsWith(`${realPath}/`))) left.push(realPath)
+      const isOnTheWay = links.some((link) => link.path.startsWith(`${realPath}/`))
+      if (realPath !== '/' && !isOnTheWay) left.push(realPath)
       realPath = dirname(realPath)
       continue
     }
@@ -66,11 +67,11 @@ async function followAll(path: string, readLink: ReadLink): Promise<Resolved & {
     }
     links.push({ path: entry, to: target })
     if (linkDirectories.push(realPath) > MAX_LINKS)
-      return { realPath: entry, linkDirectories, links, isCircle: true }
+      return { realPath: entry, linkDirectories, links, left, isCircle: true }
     if (target.startsWith('/')) realPath = '/'
     pending.unshift(...components(target))
   }
-  return { realPath, linkDirectories, links, isCircle: false, ...(left.length > 0 ? { left } : {}) }
+  return { realPath, linkDirectories, links, left, isCircle: false }
 }
 
 function components(path: string): string[] {

@@ -15,7 +15,7 @@ import type { RootForest } from '../roots/forest/root_forest.ts'
 import { aboutRoot, type Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
-import { type Directory, isLinkBase, type WatchedMount } from '../tree/directory.ts'
+import { type Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 export interface OverflowRecoveryParts {
@@ -27,7 +27,7 @@ export interface OverflowRecoveryParts {
   pending: Pending
   rescan: Pick<Rescan, 'reconcile'>
   followUp: Pick<FollowUp, 'list'>
-  rootMonitor: Pick<RootMonitor, 'review' | 'reviewFiles' | 'reattach'>
+  rootMonitor: Pick<RootMonitor, 'review' | 'recoverFiles' | 'reattach'>
   forest: Pick<RootForest, 'standing'>
   inotify: Pick<InotifySource, 'kernelWatches'>
   watches: Pick<WatchRelease, 'retire'>
@@ -55,7 +55,7 @@ export class OverflowRecovery {
     const { translator, pending, reporter } = this.#parts
     this.#lostSince = pending.consistentUntil
     reporter.report(translator.giveUp())
-    for (const root of this.#watched()) {
+    for (const root of this.#parts.forest.standing().filter(isWatched)) {
       root.overflow()
       reporter.report([aboutRoot('overflow', root, 'inotify')])
     }
@@ -90,8 +90,9 @@ export class OverflowRecovery {
   }
 
   async #recover(): Promise<void> {
-    const { pending, rootMonitor, rescan, followUp, reporter } = this.#parts
-    const roots = this.#watched()
+    const { pending, rootMonitor, rescan, followUp, forest, reporter } = this.#parts
+    // One that was told to be overflown, and has come to be polled since, has lost events all the same.
+    const roots = forest.standing().filter((root) => root.isOverflown || isWatched(root))
     const startedAt = this.#parts.system.clock.now()
     const since = this.#lostSince - CLOCK_SLACK_MS
     for (const root of roots) root.outdate()
@@ -116,7 +117,7 @@ export class OverflowRecovery {
     // What was written in there would be told by nobody.
     if (unlisted !== undefined) throw unlisted
     await followUp.list()
-    await rootMonitor.reviewFiles(since)
+    await rootMonitor.recoverFiles(since)
     pending.consistentUntil = startedAt
     for (const root of roots) {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
@@ -141,15 +142,8 @@ export class OverflowRecovery {
     watches.retire(wds)
     // A root lies in nothing that tells of it either, and an event of its watch would be nobody's now. Nor would a look do: what is at its path may have
     // been given its inode number.
-    for (const root of this.#watched())
+    for (const root of this.#parts.forest.standing().filter(isWatched))
       if (root.top !== undefined && unwatched.has(root.top)) await rootMonitor.reattach(root, 'rescan')
-  }
-
-  #watched(): Root[] {
-    const isWatched = ({ usesInotify }: WatchedMount) => usesInotify
-    return this.#parts.forest
-      .standing()
-      .filter(({ isPresent, mounts }) => isPresent && [...mounts].some(isWatched))
   }
 
   async #wait(ms: number): Promise<void> {
@@ -163,4 +157,9 @@ export class OverflowRecovery {
     })
     this.#wake = undefined
   }
+}
+
+/** Whether events tell of some of it. */
+function isWatched({ isPresent, mounts }: Root): boolean {
+  return isPresent && [...mounts].some(({ usesInotify }) => usesInotify)
 }

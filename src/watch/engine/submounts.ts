@@ -13,7 +13,7 @@ export interface SubmountsParts {
   tree: Tree
   pending: Pick<Pending, 'work'>
   followUp: Pick<FollowUp, 'list'>
-  rootMonitor: Pick<RootMonitor, 'review' | 'reviewFiles' | 'reattach'>
+  rootMonitor: Pick<RootMonitor, 'onMounts'>
   links: Pick<FollowedLinks, 'onMounts' | 'ends'>
   forest: Pick<RootForest, 'standing'>
   /** By their paths. */
@@ -33,11 +33,7 @@ export class Submounts {
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
     const { rootMonitor, links, followUp, forest } = this.#parts
-    // Another directory may be at the path of a root.
-    await rootMonitor.review()
-    await rootMonitor.reviewFiles()
-    for (const root of forest.standing())
-      if (mayBeThereAgain(root, points)) await rootMonitor.reattach(root, 'rescan')
+    await rootMonitor.onMounts(points)
     for (const { isPresent, top, realPath } of forest.standing())
       if (isPresent && top !== undefined) this.#lookBelow(top, realPath, points)
     for (const { base, realPath } of links.ends()) this.#lookBelow(base, realPath, points)
@@ -65,9 +61,4 @@ export class Submounts {
     // A file is mounted over it, or is not any more. Of one that is a root, that tells.
     else if (entry !== undefined && !byPath.has(tree.pathOf(parent, name))) work.look(parent, name)
   }
-}
-
-/** Of what was unmounted, IN_UNMOUNT may have told before the mount table: what lies below is there by now. */
-function mayBeThereAgain({ isPresent, path, realPath }: Root, points: readonly string[]): boolean {
-  return !isPresent && points.some((point) => isWithin(path, point) || isWithin(realPath, point))
 }

@@ -10,7 +10,7 @@ import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isLimit, openError, staleMountError } from '../report/watch_error.ts'
+import { codeOf, isLimit, isRefused, openError, staleMountError } from '../report/watch_error.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
@@ -46,6 +46,8 @@ const trace = debuglog('inotify-bridge')
 /** What the path of a root leads to: a directory, which is surveyed, or a file; by which source each is watched; and that it is not any more. */
 export class Attacher {
   readonly #parts: AttacherParts
+  // The code of the error for which the mount table is not watched.
+  #mountTrouble: string | undefined
 
   constructor(parts: AttacherParts) {
     this.#parts = parts
@@ -57,7 +59,7 @@ export class Attacher {
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
-    const { settings, forest, mountWatch, sourceChoice, reporter } = this.#parts
+    const { settings, forest, sourceChoice } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
@@ -68,9 +70,9 @@ export class Attacher {
       return
     }
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
+    // Before anybody looks, so that what is mounted behind that is told.
+    await this.#watchMounts()
     const choice = await sourceChoice.choose(root.path)
-    // Before anybody looks, so that what is mounted behind that is told. What it would tell if it cannot be had, sync() finds.
-    await mountWatch.open().catch((error) => reporter.trouble(error))
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
@@ -109,6 +111,13 @@ export class Attacher {
     if (root.file !== undefined) files.remove(root.file)
     this.#leaveWay(root)
     forest.drop(root)
+  }
+
+  /** Whether its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
+  async hasItsSource({ path, top, mount = top?.mount }: Root): Promise<boolean> {
+    if (mount === undefined || mount.limit !== undefined) return true
+    const choice = await this.#parts.sourceChoice.choose(path).catch(() => undefined)
+    return choice === undefined || choice.backend === mount.backend
   }
 
   /** A root that is present has a tree of its own now, which was another's until now: what is watched besides it. */
@@ -154,6 +163,15 @@ export class Attacher {
     return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
   }
 
+  /** What the mount table would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
+  async #watchMounts(): Promise<void> {
+    const { mountWatch, reporter } = this.#parts
+    const trouble: unknown = await mountWatch.open().catch((error) => error)
+    const code = codeOf(trouble)
+    if (trouble !== undefined && code !== this.#mountTrouble) reporter.trouble(trouble)
+    this.#mountTrouble = code
+  }
+
   /** The mount of its own mount; chosen anew when it is restored. */
   #mountOf(root: Root, { backend, why }: Choice): WatchedMount {
     const known = root.top?.mount ?? root.mount
@@ -191,6 +209,7 @@ export class Attacher {
       const { watched, refused } = watchWays(way, false, inotify)
       this.#parts.watches.retire(this.#parts.ways.set(root, watched))
       if (refused !== undefined) trace('%s: %s', root.path, refused)
+      return watched
     })
   }
 
@@ -205,7 +224,7 @@ export class Attacher {
     const isNew = root.file === undefined
     forest.drop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
-    const news = await this.#watchFile(root, root.file, mount)
+    const news = await this.#watchFile(root, root.file, mount, !isNew)
     if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     if (news === 'stale') throw staleMountError(root.path)
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
@@ -215,12 +234,14 @@ export class Attacher {
     root.appear()
   }
 
-  async #watchFile(root: Root, file: FileRoot, mount: WatchedMount): Promise<FileNews> {
+  /** @param wasThere what could be read once, and may not be any more, is polled */
+  async #watchFile(root: Root, file: FileRoot, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
     const { files, sourceChoice } = this.#parts
     try {
       return await files.attach(file, mount)
     } catch (error) {
-      if (!mount.usesInotify || !isLimit(error) || !sourceChoice.mayFallBack) throw error
+      const mayBePolled = isLimit(error) || (wasThere && isRefused(error))
+      if (!mount.usesInotify || !mayBePolled || !sourceChoice.mayFallBack) throw error
       this.#pollFor(mount, root, error)
       return await files.attach(file, mount)
     }

@@ -103,17 +103,17 @@ export class FileRoots {
   /**
    * Watches what is on the way to each now, and looks at it: events were lost, or mounts have come and gone.
    *
-   * @param since see {@link FileRoot.look}
+   * @param lostSince for each of which events were lost, since when: see {@link FileRoot.look}. Left out, for mounts: then those that polls look at as well
+   *   are left to them, as what is asked here in this thread might not answer
    */
-  async *reviewAll(since?: number): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesInotify, usesPolling }] of this.#mounts) {
-      // Where polls look as well, they tell; and what is asked here in this thread might not answer.
+  async *reviewAll(lostSince?: (file: FileRoot) => number | undefined): AsyncGenerator<FileFinding, void> {
+    for (const [file, { usesPolling }] of this.#mounts) {
+      if (usesPolling && lostSince === undefined) continue
       const isMountPoint = usesPolling ? file.isMountPoint : await this.#parts.system.isMountPoint(file.path)
       // What comes as a mount, and what is there again when that has gone, it tells itself.
       file.isMountPoint ||= isMountPoint
       await this.#watchAgain(file)
-      // Of what is polled alone, no event was lost.
-      const what = await this.#look(file, 0, 0, 'rescan', usesInotify ? since : undefined)
+      const what = await this.#look(file, 0, 0, 'rescan', lostSince?.(file))
       file.isMountPoint = isMountPoint
       if (what !== undefined) yield { file, what }
     }
@@ -173,7 +173,8 @@ export class FileRoots {
   #onUnwatched(file: FileRoot, error: unknown): void {
     const { reporter, sourceChoice, watchShortage } = this.#parts
     const mount = this.#mounts.get(file)
-    if (mount === undefined || !sourceChoice.mayFallBack) reporter.trouble(error)
+    // What is lost is watched anew when it is there again.
+    if (mount === undefined || !file.isPresent || !sourceChoice.mayFallBack) reporter.trouble(error)
     else if (isLimit(error)) watchShortage.note(pollInstead(mount, file.path, error))
     else if (isRefused(error)) reporter.trouble(pollInstead(mount, file.path, error))
     else reporter.trouble(error)
@@ -193,6 +194,7 @@ export class FileRoots {
       watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
       if (typeof own === 'object') throw own
       if (refused !== undefined && isOutOfWatches(refused)) throw refused
+      return watched
     })
   }
 }

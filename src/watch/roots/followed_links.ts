@@ -23,7 +23,7 @@ import type { Tree } from '../tree/tree.ts'
 import { alterationOfEnd, type FollowedLink, isSameEnd } from './followed_link.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
-import { wayOf } from './ways.ts'
+import { type Way, wayOf } from './ways.ts'
 
 export interface FollowedLinksParts extends LinkWatchesParts {
   system: Pick<WatchSystem, 'followSymlinks' | 'clock'>
@@ -182,7 +182,7 @@ export class FollowedLinks {
     since: number,
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
-    const { system, tree, looker } = this.#parts
+    const { system, tree } = this.#parts
     const ways = await Promise.all(
       links.map(async (link) => {
         const way = await wayOf(tree.pathOf(link.parent, link.name), system)
@@ -192,7 +192,7 @@ export class FollowedLinks {
     )
     // Behind the watches, so that nothing falls between the two.
     const startedAt = system.clock.now()
-    const targets = await looker.stat(ways.map(({ realPath }) => realPath))
+    const targets = await this.#endsOf(ways)
     for (const [i, link] of links.entries()) {
       const target = targets[i] ?? null
       if (sourceOf !== undefined) this.#compare(link, target, since, sourceOf(link.parent))
@@ -201,6 +201,17 @@ export class FollowedLinks {
         link.seenUntoldAt = startedAt
       }
     }
+  }
+
+  /** What is at the end of each. What a '..' leaves has to be a directory, or the path leads nowhere. */
+  async #endsOf(ways: readonly Way[]): Promise<Array<Entry | null>> {
+    const { looker } = this.#parts
+    const ends = await looker.stat(ways.map(({ realPath }) => realPath))
+    const left = [...new Set(ways.flatMap((way) => way.left))]
+    if (left.length === 0) return ends
+    const found = await looker.stat(left)
+    const isThere = new Set(left.filter((_, i) => found[i]?.kind === 'directory'))
+    return ends.map((end, i) => (ways[i]?.left.every((each) => isThere.has(each)) ? end : null))
   }
 
   #compare(link: FollowedLink, after: Entry | null, since: number, source: Source): void {

@@ -11,7 +11,7 @@ import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { FollowedLink } from './followed_link.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { isOutOfWatches, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
+import { isOutOfWatches, keyOf, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
 
 export interface LinkWatchesParts {
   sourceChoice: SourceChoice
@@ -79,10 +79,10 @@ export class LinkWatches {
   async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
     const known = this.#links.get(link)
     const watched = this.#watch(link, way, isFile)
-    const route = [way.realPath, ...way.links.map(({ path }) => path)]
+    const route = [way.realPath, ...way.links.map(({ path }) => path), ...way.left]
     const isKnown = known?.route.join('\0') === route.join('\0')
     const isSilent = isKnown ? known.isSilent : await this.#isSilent(link, way)
-    const key = watched === undefined ? '' : keyOf(watched)
+    const key = watched === undefined ? '' : keyOfWay(watched)
     if (watched !== undefined && known?.way !== key) this.#parts.pending.work.look(link.parent, link.name)
     this.#links.set(link, { route, isSilent, way: key })
     const isUnwatched = watched?.refused !== undefined && this.#parts.sourceChoice.mayFallBack
@@ -128,13 +128,14 @@ export class LinkWatches {
     else if (this.#outOfWatches === 0) watchShortage.end()
   }
 
-  /** Whether a link on its way, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
-  async #isSilent({ parent }: FollowedLink, { realPath, links }: Way): Promise<boolean> {
+  /** Whether a link on its way, what it leaves again, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
+  async #isSilent({ parent }: FollowedLink, { realPath, links, left }: Way): Promise<boolean> {
     if (parent.mount.usesPolling) return true
     const [, ...others] = links
+    const turns = [...others.map(({ path }) => path), ...left]
     const choices = await Promise.all([
       this.#choose(realPath),
-      ...others.map(({ path }) => this.#choose(dirname(path))),
+      ...turns.map((turn) => this.#choose(dirname(turn))),
     ])
     return choices.some(
       (choice) => choice !== undefined && 'backend' in choice && choice.backend !== 'inotify',
@@ -147,7 +148,6 @@ export class LinkWatches {
   }
 }
 
-function keyOf({ watched, refused }: WatchedWay): string {
-  const names = watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
-  return refused === undefined ? names : `${names}/...`
+function keyOfWay({ watched, refused }: WatchedWay): string {
+  return refused === undefined ? keyOf(watched) : `${keyOf(watched)}/...`
 }

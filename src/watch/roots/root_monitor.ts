@@ -1,5 +1,6 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
+import { isWithin } from '../../mounts/mountinfo.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -10,6 +11,7 @@ import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
+import type { FileRoot } from './file_root.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import { aboutRoot, type Root } from './root.ts'
@@ -70,9 +72,11 @@ export class RootMonitor {
     for await (const found of this.#parts.files.lookAtAll(source)) await this.#onFile(found, source)
   }
 
-  /** Likewise, where what their paths lead over may be another: see {@link FileRoots.reviewAll}. */
-  async reviewFiles(since?: number): Promise<void> {
-    for await (const found of this.#parts.files.reviewAll(since)) await this.#onFile(found, 'rescan')
+  /** Looks at each root that is a file, of which events were lost that would have told what was done from `since` on: ms since the epoch. */
+  async recoverFiles(since: number): Promise<void> {
+    const { files, byPath } = this.#parts
+    const lostSince = ({ path }: FileRoot) => (byPath.get(path)?.isOverflown ? since : undefined)
+    for await (const found of files.reviewAll(lostSince)) await this.#onFile(found, 'rescan')
   }
 
   async #onFile({ file, what }: FileFinding, source: Source): Promise<void> {
@@ -109,6 +113,20 @@ export class RootMonitor {
     reporter.report([aboutRoot('lost', root, 'rescan')])
     // No watch was left, and all had been looked through: or each try would find it again. What ends for another reason may not have seen all.
     if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
+  }
+
+  /** Something was mounted at these points, or unmounted: another directory may be at the path of a root. */
+  async onMounts(points: readonly string[]): Promise<void> {
+    const { files, attacher, forest } = this.#parts
+    await this.review()
+    for await (const found of files.reviewAll()) await this.#onFile(found, 'rescan')
+    for (const root of forest.standing()) {
+      const { isPresent, path, realPath } = root
+      const mayHaveOther = points.some((point) => isWithin(path, point) || isWithin(realPath, point))
+      // Of what was unmounted, IN_UNMOUNT may have told before the mount table: what lies below is there by now.
+      if (!isPresent || (mayHaveOther && !(await attacher.hasItsSource(root))))
+        await this.reattach(root, 'rescan')
+    }
   }
 
   /**

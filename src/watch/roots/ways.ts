@@ -34,15 +34,14 @@ export interface WatchedWay {
  * the answer, or nobody would ever remove it.
  */
 export function watchWays(
-  { path, realPath, links, left = [] }: Way,
+  { path, realPath, links, left }: Way,
   withName: boolean,
   inotify: Pick<InotifyInstance, 'add'>,
 ): WatchedWay {
-  const ends = [realPath, ...links.map((link) => link.path)]
+  const turns = [...links.map((link) => link.path), ...left]
   const masks = new Map<string, number>()
-  for (const entry of [...(withName ? [path, realPath] : []), ...ends.slice(1), ...left])
-    masks.set(entry, NAMES)
-  for (const end of [...ends, ...left]) {
+  for (const entry of withName ? [path, realPath, ...turns] : turns) masks.set(entry, NAMES)
+  for (const end of [realPath, ...turns]) {
     for (let entry = end; dirname(entry) !== '/'; entry = dirname(entry)) {
       if (!masks.has(entry)) masks.set(entry, ANCESTOR)
     }
@@ -88,40 +87,42 @@ function tryToAdd(
   }
 }
 
-/** Where a path leads, and over which symlinks. All of them are keys: see name_key.ts. */
-export interface Way {
+/** Where a path leads, over which symlinks, and what it leaves again. All of them are keys: see name_key.ts. */
+export interface Way extends Pick<Resolved, 'realPath' | 'links' | 'left'> {
   readonly path: string
-  readonly realPath: string
-  readonly links: Resolved['links']
-  readonly left?: Resolved['left']
 }
 
 export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymlinks'>): Promise<Way> {
-  const resolved = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [] }))
+  const resolved = await system.followSymlinks(path).catch(() => ({ realPath: path, links: [], left: [] }))
   return { path, ...resolved }
 }
 
-// Who replaces a link once more is told of by the watch that has been added meanwhile.
-const MOST_WAYS = 3
+// Who replaces something once more is told of by the watch that has been added meanwhile.
+const MOST_TIMES = 3
 
-/** Watches the way of a path, until it is that way still when it is watched: of what was replaced before its watch was added no event tells. */
+/**
+ * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
+ * tells.
+ */
 export async function followWay(
   path: string,
   system: Pick<WatchSystem, 'followSymlinks'>,
-  watch: (way: Way) => void,
+  watch: (way: Way) => readonly WatchedName[],
 ): Promise<void> {
-  let way = await wayOf(path, system)
-  for (let i = 1; ; i++) {
-    watch(way)
-    const now = await wayOf(path, system)
-    if (i === MOST_WAYS || routeOf(now) === routeOf(way)) return
-    way = now
+  let before: string | undefined
+  for (let i = 0; i < MOST_TIMES; i++) {
+    const way = await wayOf(path, system)
+    const watched = watch(way)
+    const route = [way.realPath, ...way.links.flatMap((link) => [link.path, link.to])].join('\0')
+    const now = `${route}\0${keyOf(watched)}`
+    if (now === before) return
+    before = now
   }
 }
 
-/** To see whether a way has changed. */
-function routeOf({ realPath, links }: Way): string {
-  return [realPath, ...links.flatMap((link) => [link.path, link.to])].join('\0')
+/** To see whether other directories are watched than before. */
+export function keyOf(watched: readonly WatchedName[]): string {
+  return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
 }
 
 /** All of a root is polled from now on, for want of a watch or an inotify instance. The answer: the error that says so. */

@@ -70,7 +70,7 @@ export class FileTree {
   }
 
   /** The same, with the way there: the real path, and the links. Throws Refused. */
-  resolve(path: string, followLast = true): Resolved & { inode: Inode } {
+  resolve(path: string, followLast = true): Omit<Resolved, 'left'> & { inode: Inode } {
     const pending = components(path)
     const linkDirectories: string[] = []
     const links: Resolved['links'] = []

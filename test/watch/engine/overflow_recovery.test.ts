@@ -48,7 +48,7 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
     followUp: { list: async () => {} },
     rootMonitor: {
       review: async () => undefined,
-      reviewFiles: async () => {},
+      recoverFiles: async () => {},
       reattach: async () => {},
     },
     inotify: { kernelWatches: async () => undefined },
@@ -104,6 +104,14 @@ test('what is short is said once, and it is tried again ever more slowly until i
   expect(root.isOverflown).toBe(false)
 })
 
+test('a root that has come to be polled since is recovered with the others', async () => {
+  const { overflowRecovery, root, types } = overflown([])
+  for (const mount of root.mounts) mount.backend = 'poll'
+  await done(overflowRecovery.recover())
+  expect(types()).toEqual(['overflow', 'recovered'])
+  expect(root.isOverflown).toBe(false)
+})
+
 test('the next overflow says it again', async () => {
   const failures = [shortage()]
   const { overflowRecovery, troubles, types } = overflown(failures)
@@ -148,7 +156,7 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   const first = overflown([], {
     rootMonitor: {
       review: checkIdentity,
-      reviewFiles: async () => {},
+      recoverFiles: async () => {},
       reattach: async () => {},
     },
   })
@@ -196,7 +204,7 @@ test('a root that was removed while it was listed is no recovered one; one whose
   const reattached: string[][] = []
   const rootMonitor = {
     review: async () => undefined,
-    reviewFiles: async () => {},
+    recoverFiles: async () => {},
     reattach: async () => void reattached.push(types()),
   }
   const gone = { error: -2, isShort: false, isGone: true, identity: '', ino: 0 }

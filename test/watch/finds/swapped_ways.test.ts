@@ -18,7 +18,6 @@ import { isRoot, NOBODY } from '../../support/others.ts'
 import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story, watching } from '../support.ts'
-import { stepping } from './stepping.ts'
 
 // Longer than any test.
 const NEVER = 1_000_000
@@ -87,6 +86,14 @@ test.skipIf(!isRoot || !isBuilt)(
     expect(child.errors).toMatchObject([{ code: 'EACCES', path }])
     appendFileSync(path, 'x')
     await told('modify file f')
+    // So is one that comes behind it.
+    renameSync(path, join(base, 'n'))
+    await told('lost f')
+    renameSync(join(base, 'n'), path)
+    await told('restored f', 'modify file f')
+    expect((await child.coverage())[0]?.backend).toBe('poll')
+    appendFileSync(path, 'x')
+    await told('modify file f')
   },
 )
 
@@ -103,14 +110,54 @@ test.each(['y/f', 'y'])(
   },
 )
 
-test('a link that is followed, over a directory and out of it again', async () => {
-  const base = scratch()
-  for (const name of ['x', 'y', 'r']) mkdirSync(join(base, name))
-  writeFileSync(join(base, 'y/f'), '')
-  symlinkSync('../x/../y', join(base, 'r/l'))
-  const { told } = await watchingBelow(base, ['r'], {}, { recursive: true, followSymlinks: true })
-  renameSync(join(base, 'x'), join(base, 'z'))
-  await told('delete directory r/l', 'create symlink r/l')
+describe('a link that is followed, over a directory and out of it again', () => {
+  async function followed(
+    to: string,
+    system: (base: string) => Partial<WatchSystem> = () => ({}),
+    options: object = {},
+  ) {
+    const base = scratch()
+    for (const name of ['x/x', 'y', 'r', 'nothing']) mkdirSync(join(base, name), { recursive: true })
+    writeFileSync(join(base, 'y/f'), '')
+    symlinkSync(`../${to}`, join(base, 'r/l'))
+    const watched = { recursive: true, followSymlinks: true, ...options }
+    return { base, ...(await watchingBelow(base, ['r'], system(base), watched)) }
+  }
+
+  test('to a directory', async () => {
+    const { base, told } = await followed('x/../y')
+    renameSync(join(base, 'x'), join(base, 'z'))
+    await told('delete directory r/l', 'create symlink r/l')
+    renameSync(join(base, 'z'), join(base, 'x'))
+    await told('delete symlink r/l', 'create directory r/l', 'create file r/l/f')
+  })
+
+  test('to a file: without the directory, it leads nowhere', async () => {
+    const { base, told } = await followed('x/../y/f')
+    renameSync(join(base, 'x'), join(base, 'z'))
+    await told('modify symlink r/l')
+    renameSync(join(base, 'z'), join(base, 'x'))
+    await told('modify symlink r/l')
+    appendFileSync(join(base, 'y/f'), 'x')
+    await told('modify symlink r/l')
+  })
+
+  test('which lies where no event tells of it: it is polled', async () => {
+    const silent = (base: string): Partial<WatchSystem> => ({
+      choose: async (path) =>
+        path.startsWith(join(base, 'x')) ? { backend: 'poll', why: 'so asked' } : await linux.choose(path),
+      openInotify: (options) => {
+        const inotify: InotifyInstance = linux.openInotify(options)
+        const add = inotify.add.bind(inotify)
+        inotify.add = (path, mask) =>
+          add(`${path}`.startsWith(join(base, 'x')) ? join(base, 'nothing') : path, mask)
+        return inotify
+      },
+    })
+    const { base, told } = await followed('x/x/../../y', silent, { backend: 'auto', interval: 20 })
+    renameSync(join(base, 'x/x'), join(base, 'x/z'))
+    await told('delete directory r/l', 'create symlink r/l')
+  })
 })
 
 describe.each(['f', '.'])(
@@ -145,21 +192,35 @@ describe.each(['f', '.'])(
   },
 )
 
-test('the mount table is watched before anything is listed', async () => {
+test.each([
+  ['f', 2],
+  ['r', 1],
+])('a directory on the way that is replaced between two watches of it, to %s', async (end, nth) => {
   const base = scratch()
-  mkdirSync(join(base, 'below'))
-  let isOpen = false
-  const watchMounts: WatchSystem['watchMounts'] = (changed) => {
-    const mounts = linux.watchMounts(changed)
-    const open = async () => {
-      await mounts.open()
-      isOpen = true
-    }
-    return { open, settled: () => mounts.settled(), close: () => mounts.close() }
+  for (const name of ['d', 'new']) {
+    mkdirSync(join(base, name, 'e/r'), { recursive: true })
+    writeFileSync(join(base, name, 'e/f'), name)
   }
-  const seen: boolean[] = []
-  const steps = stepping()
-  steps.between = () => void seen.push(isOpen)
-  await watchingBelow(base, ['.'], { ...steps.system, watchMounts }, { recursive: true })
-  expect(seen).toEqual([true, true])
+  let adds = 0
+  const openInotify = (options: InotifyOptions): InotifyInstance => {
+    const inotify = new Inotify(options)
+    const add = inotify.add.bind(inotify)
+    inotify.add = (path, mask) => {
+      const wd = add(path, mask)
+      if (path !== join(base, 'd/e') || ++adds !== nth) return wd
+      renameSync(join(base, 'd'), join(base, 'old'))
+      renameSync(join(base, 'new'), join(base, 'd'))
+      return wd
+    }
+    return inotify
+  }
+  const root = `d/e/${end}`
+  const { changes } = await watching(
+    join(base, root),
+    { backend: 'inotify', interval: NEVER },
+    { openInotify },
+  )
+  renameSync(join(base, 'd/e'), join(base, 'd/moved'))
+  await expect.poll(() => story(changes, base).at(-1)).toBe(`lost ${root}`)
+  expect(adds).toBeGreaterThanOrEqual(nth)
 })

@@ -1,6 +1,6 @@
 // What lies on the way to a root, or at it, can be hidden by a mount, of which no event tells; and what is unmounted shows what it hid.
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { mayUnshare } from '../../mounts/namespace.ts'
@@ -9,8 +9,8 @@ import { isBuilt, WatchingChild } from '../child.ts'
 import { story } from '../support.ts'
 
 /** A watcher that is never told by a timer, in a mount namespace of its own. `told`: without a sync(), which looks at all roots. */
-async function watchingMounts(base: string, name: string) {
-  const options = { recursive: true, interval: 1_000_000, by: ['unshare', '-rm'] }
+async function watchingMounts(base: string, name: string, more: object = {}) {
+  const options = { recursive: true, interval: 1_000_000, by: ['unshare', '-rm'], ...more }
   const child = await WatchingChild.start(join(base, name), options)
   const enter = ['-t', String(child.pid), '-U', '-m', '--preserve-credentials']
   /** In its mount namespace. Where a name is no UTF-8, printf(1) writes it. */
@@ -71,4 +71,27 @@ describe.skipIf(!mayUnshare || !isBuilt)('a mount (needs unshare -rm and dist)',
     run('umount t')
     await told('lost t', 'restored t', 'create file t/f')
   })
+
+  test.each(['y', 'y/f'])(
+    'over a directory that the way to %s leaves again: a root, and a link that is followed',
+    async (end) => {
+      const base = scratch()
+      for (const name of ['r', 'x/s', 'y']) mkdirSync(join(base, name), { recursive: true })
+      writeFileSync(join(base, 'y/f'), '')
+      symlinkSync(`../x/s/../../${end}`, join(base, 'r/l'))
+      const link = await watchingMounts(base, 'r', { followSymlinks: true })
+      const root = await watchingMounts(base, 'r/l')
+      for (const { run } of [link, root]) run('mount -t tmpfs none x')
+      const isFile = end !== 'y'
+      await link.told(...(isFile ? ['modify symlink r/l'] : ['delete directory r/l', 'create symlink r/l']))
+      await root.told('lost r/l')
+      for (const { run } of [link, root]) run('umount x')
+      await link.told(
+        ...(isFile
+          ? ['modify symlink r/l']
+          : ['delete symlink r/l', 'create directory r/l', 'create file r/l/f']),
+      )
+      await root.told('restored r/l')
+    },
+  )
 })

@@ -19,7 +19,7 @@ function adding(wds: Record<string, number>, errno: 'ENOSPC' | 'EACCES' | 'ENOEN
   }
 }
 
-const plain = { path: '/a/b/c', realPath: '/a/b/c', links: [] }
+const plain = { path: '/a/b/c', realPath: '/a/b/c', links: [], left: [] }
 
 describe('watchWays', () => {
   test('answers the watches that were added beside the refusal of another', () => {
@@ -29,7 +29,7 @@ describe('watchWays', () => {
   })
 
   test('goes on behind a refusal: others may be had, since they are there already', () => {
-    const way = { path: '/a/b/l', realPath: '/x/y', links: [{ path: '/a/b/l', to: '/x/y' }] }
+    const way = { path: '/a/b/l', realPath: '/x/y', links: [{ path: '/a/b/l', to: '/x/y' }], left: [] }
     const { watched, refused } = watchWays(way, true, adding({ '/x': 1 }))
     expect(watched).toEqual([{ wd: 1, name: 'y' }])
     expect(refused).toMatchObject({ code: 'ENOSPC' })

@@ -40,7 +40,7 @@ describe.each(['inotify', 'poll'] as const)(
     }
 
     test('may differ each time: it is listed once, or once a poll', async () => {
-      const nowhere = async () => ({ realPath: '/no/such', linkDirectories: [], links: [] })
+      const nowhere = async () => ({ realPath: '/no/such', linkDirectories: [], links: [], left: [] })
       expect(await looksOf(scratch(), nowhere)).toBe(backend === 'poll' ? 10 : 0)
     })
 
