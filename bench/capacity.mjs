@@ -8,7 +8,7 @@ import { watchBy } from './watching.mjs'
 const EVENTS = 2500
 const FILLS = 50
 /**
- * inotify-bridge's guard thread takes what has waited 8 ms from the kernel: off the clock, so a fill that took longer does
+ * inotify-bridge's guard thread takes what has waited 6 to 12 ms from the kernel: off the clock, so a fill that took longer does
  * not count, for no subject. Most take 4 to 6 ms; of 6000 events they took 13, on a newer kernel.
  */
 const GUARD_BEGINS_MS = 7.5

@@ -11,7 +11,7 @@
 // queue (16384 events by default: 60 ms of a busy writer) does not overflow during a garbage collection or a
 // long callback.
 //
-// It sleeps in poll(2) while there is nothing to be read: no wakeups when idle.
+// It sleeps in poll(2) while nothing happens: no wakeups when idle.
 class QueueDrainer {
  public:
   // Called on the guard's thread when it has put events into the arena: the fd no longer tells the loop of
@@ -37,6 +37,8 @@ class QueueDrainer {
   void Run();
   bool Sleep(int milliseconds);
   bool WaitUntilReadable();
+  bool IsReadable() const;
+  void LookOn();
   void StandIn();
 
   EventQueue* queue_ = nullptr;
