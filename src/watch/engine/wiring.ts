@@ -131,6 +131,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     files,
     ways: rootWays,
     watches,
+    watchShortage,
     mountWatch,
     reporter,
   })

@@ -11,6 +11,7 @@ import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { codeOf, isLimit, isRefused, openError, staleMountError } from '../report/watch_error.ts'
+import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
@@ -38,6 +39,7 @@ export interface AttacherParts {
   inotify: InotifySource
   sourceChoice: SourceChoice
   watches: WatchRelease
+  watchShortage: WatchShortage
   reporter: Reporter
 }
 
@@ -196,7 +198,10 @@ export class Attacher {
   }
 
   #pollFor(mount: WatchedMount, { path }: Root, error: InotifyError): void {
-    this.#parts.reporter.trouble(pollInstead(mount, path, error))
+    const { watchShortage, reporter } = this.#parts
+    const told = pollInstead(mount, path, error)
+    if (isLimit(error)) watchShortage.note(told)
+    else reporter.trouble(told)
   }
 
   /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */

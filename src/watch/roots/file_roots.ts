@@ -173,8 +173,9 @@ export class FileRoots {
   #onUnwatched(file: FileRoot, error: unknown): void {
     const { reporter, sourceChoice, watchShortage } = this.#parts
     const mount = this.#mounts.get(file)
-    // What is lost is watched anew when it is there again.
-    if (mount === undefined || !file.isPresent || !sourceChoice.mayFallBack) reporter.trouble(error)
+    if (mount === undefined || !sourceChoice.mayFallBack) reporter.trouble(error)
+    // What is lost is attached anew when it is there again, and that is when to say so.
+    else if (!file.isPresent) return
     else if (isLimit(error)) watchShortage.note(pollInstead(mount, file.path, error))
     else if (isRefused(error)) reporter.trouble(pollInstead(mount, file.path, error))
     else reporter.trouble(error)

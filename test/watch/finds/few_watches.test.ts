@@ -2,7 +2,7 @@
 // is nobody else's. ROUNDS=N tries again what does not fail each time.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
@@ -204,6 +204,20 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
       mkdirSync(join(watched, `new${i}/deep`), { recursive: true })
       await child.told().catch(() => [])
     }
+    expect(child.errors.map(({ code }) => code)).toEqual(['ENOSPC'])
+  })
+
+  test.each(['', 'file'])('nor how many roots: each of ten is polled (root/%s)', async (name) => {
+    const base = scratch()
+    const roots = Array.from({ length: 10 }, (_, i) => join(base, `root${i}`, name))
+    for (const root of roots) mkdirSync(name === '' ? root : dirname(root))
+    if (name !== '') for (const root of roots) writeFileSync(root, '')
+    // Those of the way to the first, and what is looked for later: a watch for each is more than there are.
+    const by = ['unshare', ...limitedTo(4)]
+    const child = await WatchingChild.start(roots, { interval: NEVER, by })
+    await child.told()
+    const backends = (await child.coverage()).map(({ backend }) => backend)
+    expect(backends.filter((backend) => backend === 'poll').length).toBeGreaterThan(5)
     expect(child.errors.map(({ code }) => code)).toEqual(['ENOSPC'])
   })
 })
