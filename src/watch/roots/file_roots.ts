@@ -1,4 +1,5 @@
 import type { EventBatch } from '../../inotify/batch.ts'
+import { isWithin } from '../../mounts/mountinfo.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
@@ -14,7 +15,7 @@ import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Coverings } from './forest/covering.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { followWay, isOutOfWatches, pollInstead, watchFile, watchWays } from './ways.ts'
+import { followWay, isOutOfWatches, pollInstead, turnsOf, watchFile, watchWays } from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -41,6 +42,8 @@ export interface FileFinding {
 export class FileRoots {
   readonly #parts: FileRootsParts
   readonly #mounts = new Map<FileRoot, WatchedMount>()
+  /** What the path of each leads over, as it was seen last. */
+  readonly #routes = new Map<FileRoot, readonly string[]>()
   #calls: SyscallThread | undefined
 
   constructor(parts: FileRootsParts) {
@@ -59,6 +62,7 @@ export class FileRoots {
 
   remove(file: FileRoot): void {
     this.#mounts.delete(file)
+    this.#routes.delete(file)
     this.#parts.watches.retire(this.#parts.ways.set(file, []))
   }
 
@@ -101,20 +105,26 @@ export class FileRoots {
   }
 
   /**
-   * Watches what is on the way to each now, and looks at it: events were lost, or mounts have come and gone.
+   * Watches what is on the way to each now, and looks at it: events were lost.
    *
-   * @param lostSince for each of which events were lost, since when: see {@link FileRoot.look}. Left out, for mounts: then those that polls look at as well
-   *   are left to them, as what is asked here in this thread might not answer
+   * @param lostSince for each of which events were lost, since when: see {@link FileRoot.look}
    */
-  async *reviewAll(lostSince?: (file: FileRoot) => number | undefined): AsyncGenerator<FileFinding, void> {
+  async *reviewAll(lostSince: (file: FileRoot) => number | undefined): AsyncGenerator<FileFinding, void> {
     for (const [file, { usesPolling }] of this.#mounts) {
-      if (usesPolling && lostSince === undefined) continue
-      const isMountPoint = usesPolling ? file.isMountPoint : await this.#parts.system.isMountPoint(file.path)
-      // What comes as a mount, and what is there again when that has gone, it tells itself.
-      file.isMountPoint ||= isMountPoint
-      await this.#watchAgain(file)
-      const what = await this.#look(file, 0, 0, 'rescan', lostSince?.(file))
-      file.isMountPoint = isMountPoint
+      const what = await this.#review(file, usesPolling, lostSince(file))
+      if (what !== undefined) yield { file, what }
+    }
+  }
+
+  /**
+   * Likewise each whose way leads over one of these points, where mounts have come and gone. Those that polls look at as well are left to them, as what is
+   * asked here in this thread might not answer.
+   */
+  async *onMounts(points: readonly string[]): AsyncGenerator<FileFinding, void> {
+    for (const [file, { usesPolling }] of this.#mounts) {
+      const route = this.#routes.get(file) ?? []
+      if (usesPolling || !route.some((path) => points.some((point) => isWithin(path, point)))) continue
+      const what = await this.#review(file, false)
       if (what !== undefined) yield { file, what }
     }
   }
@@ -132,6 +142,16 @@ export class FileRoots {
     if (mount?.usesPolling !== true) return undefined
     this.#calls ??= new SyscallThread()
     return this.#calls
+  }
+
+  async #review(file: FileRoot, usesPolling: boolean, since?: number): Promise<'lost' | 'stale' | undefined> {
+    const isMountPoint = usesPolling ? file.isMountPoint : await this.#parts.system.isMountPoint(file.path)
+    // What comes as a mount, and what is there again when that has gone, it tells itself.
+    file.isMountPoint ||= isMountPoint
+    await this.#watchAgain(file)
+    const what = await this.#look(file, 0, 0, 'rescan', since)
+    file.isMountPoint = isMountPoint
+    return what
   }
 
   /** Of another file than before, the watch is that of the one before, if no event of its name has told: then it is watched, and looked at once more. */
@@ -189,6 +209,7 @@ export class FileRoots {
       return
     }
     await followWay(file.path, system, (way) => {
+      this.#routes.set(file, [way.path, ...turnsOf(way), way.realPath])
       const { watched, refused } = watchWays(way, true, inotify)
       const own = watchFile(file.path, inotify)
       // Whatever was refused: those that were added are known, and go with the file.

@@ -11,7 +11,7 @@ import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { FollowedLink } from './followed_link.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { isOutOfWatches, keyOf, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
+import { isOutOfWatches, keyOf, turnsOf, type WatchedWay, type Way, watchFile, watchWays } from './ways.ts'
 
 export interface LinkWatchesParts {
   sourceChoice: SourceChoice
@@ -79,7 +79,7 @@ export class LinkWatches {
   async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
     const known = this.#links.get(link)
     const watched = this.#watch(link, way, isFile)
-    const route = [way.realPath, ...way.links.map(({ path }) => path), ...way.left]
+    const route = [way.realPath, ...turnsOf(way)]
     const isKnown = known?.route.join('\0') === route.join('\0')
     const isSilent = isKnown ? known.isSilent : await this.#isSilent(link, way)
     const key = watched === undefined ? '' : keyOfWay(watched)

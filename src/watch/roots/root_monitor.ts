@@ -119,7 +119,7 @@ export class RootMonitor {
   async onMounts(points: readonly string[]): Promise<void> {
     const { files, attacher, forest } = this.#parts
     await this.review()
-    for await (const found of files.reviewAll()) await this.#onFile(found, 'rescan')
+    for await (const found of files.onMounts(points)) await this.#onFile(found, 'rescan')
     for (const root of forest.standing()) {
       const { isPresent, path, realPath } = root
       const mayHaveOther = points.some((point) => isWithin(path, point) || isWithin(realPath, point))

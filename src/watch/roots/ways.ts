@@ -33,12 +33,9 @@ export interface WatchedWay {
  * which no event of the path itself tells. `withName`: nor what is at the path. What was watched before a watch was refused is among
  * the answer, or nobody would ever remove it.
  */
-export function watchWays(
-  { path, realPath, links, left }: Way,
-  withName: boolean,
-  inotify: Pick<InotifyInstance, 'add'>,
-): WatchedWay {
-  const turns = [...links.map((link) => link.path), ...left]
+export function watchWays(way: Way, withName: boolean, inotify: Pick<InotifyInstance, 'add'>): WatchedWay {
+  const { path, realPath } = way
+  const turns = turnsOf(way)
   const masks = new Map<string, number>()
   for (const entry of withName ? [path, realPath, ...turns] : turns) masks.set(entry, NAMES)
   for (const end of [realPath, ...turns]) {
@@ -118,6 +115,11 @@ export async function followWay(
     if (now === before) return
     before = now
   }
+}
+
+/** The symlinks on a way, and what it leaves again: from each, it goes on elsewhere. */
+export function turnsOf({ links, left }: Way): string[] {
+  return [...links.map((link) => link.path), ...left]
 }
 
 /** To see whether other directories are watched than before. */

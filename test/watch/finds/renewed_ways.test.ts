@@ -10,6 +10,7 @@ import type { WatchSystem } from '../../../src/watch/system.ts'
 import { scratch } from '../../support/scratch.ts'
 import { story, watching } from '../support.ts'
 import { losing } from './losing.ts'
+import { replaceLink } from './replace_link.ts'
 import { stepping } from './stepping.ts'
 
 // Longer than any test.
@@ -40,11 +41,6 @@ async function watchingBelow(
   const told = () => story(changes.splice(0), base)
   const untilRecovered = () => expect.poll(() => changes.some(({ type }) => type === 'recovered')).toBe(true)
   return { changes, watcher, lose, told, untilRecovered }
-}
-
-function replaceLink(base: string, name: string, to: string): void {
-  symlinkSync(to, join(base, 'new'))
-  renameSync(join(base, 'new'), join(base, name))
 }
 
 test('a file that was replaced while events were lost: what is written to it afterwards is told', async () => {

@@ -18,6 +18,7 @@ import { isRoot, NOBODY } from '../../support/others.ts'
 import { scratch } from '../../support/scratch.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
 import { story, watching } from '../support.ts'
+import { replaceLink } from './replace_link.ts'
 
 // Longer than any test.
 const NEVER = 1_000_000
@@ -36,11 +37,6 @@ async function watchingBelow(
     changes.length = 0
   }
   return { told }
-}
-
-function replaceLink(base: string, name: string, to: string): void {
-  symlinkSync(to, join(base, 'new'))
-  renameSync(join(base, 'new'), join(base, name))
 }
 
 test('a file that has a second name is replaced where the directory may not be read: the new one is watched', async () => {

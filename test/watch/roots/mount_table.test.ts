@@ -70,3 +70,28 @@ test('the mount table is watched before anything is listed', async () => {
   await watching(base, { recursive: true, interval: NEVER }, { ...steps.system, watchMounts })
   expect(seen).toEqual([true, true])
 })
+
+test('a mount has only those files looked at whose way leads over it', async () => {
+  const base = scratch()
+  mkdirSync(join(base, 'd'))
+  for (const name of ['a', 'd/b']) writeFileSync(join(base, name), '')
+  let tell: (points: string[]) => void = () => {}
+  const watchMounts: WatchSystem['watchMounts'] = (changed) => {
+    tell = changed
+    return linux.watchMounts(changed)
+  }
+  const followed: string[] = []
+  const followSymlinks: WatchSystem['followSymlinks'] = (path) => {
+    followed.push(path)
+    return linux.followSymlinks(path)
+  }
+  const files = [join(base, 'a'), join(base, 'd/b')]
+  const { watcher } = await watching(files, { interval: NEVER }, { watchMounts, followSymlinks })
+  followed.length = 0
+  tell([join(base, 'elsewhere')])
+  await watcher.sync()
+  expect(followed).toEqual([])
+  tell([join(base, 'd')])
+  await watcher.sync()
+  expect(new Set(followed)).toEqual(new Set([join(base, 'd/b')]))
+})
