@@ -1,9 +1,10 @@
 // Makes of src/ what is shipped, in dist/: a few files, since Node takes longer to find and link two hundred modules than to run what is in them; and the
 // declarations. In out/ each module has a file of its own, for tests that start a process with what is not public.
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
+import { builtinModules } from './builtin_modules.mjs'
 
 const root = join(import.meta.dirname, '..')
 const [out, dist] = [join(root, 'out'), join(root, 'dist')]
@@ -17,16 +18,72 @@ if (error !== undefined)
 if (status !== 0) process.exit(status ?? 1)
 
 // All lie beside each other: what starts another process finds its file there, in dist/ as in out/.
-const entries = { index: 'index.ts', cli: 'cli/main.ts', examiner_child: 'cli/diagnose/examiner_child.ts' }
+const entryPoints = readdirSync(join(root, 'src/entries')).map((file) => basename(file, '.ts'))
+const entries = {
+  ...Object.fromEntries(entryPoints.map((name) => [name, `entries/${name}.ts`])),
+  index: 'index.ts',
+  cli: 'cli/main.ts',
+  examiner_child: 'cli/diagnose/examiner_child.ts',
+}
+
+/**
+ * What is loaded together, each with no more than it needs. Who loads a part finds each thing in it once, whichever entry point it came by: an
+ * InotifyError of `inotify-bridge/inotify` is one of `inotify-bridge`.
+ */
+const PARTS = {
+  // What all need, and the faces of what is loaded when it is first called.
+  base: inAnyOf(
+    /^\0/,
+    /^src\/(?!index)[^/]*\.ts$/,
+    /^src\/inotify\//,
+    /^src\/publish\/(publish|arguments|directory\/keys)\.ts$/,
+    /^src\/mounts\/diagnose\.ts$/,
+    /^src\/entries\/(diagnose|inotify|publish)\.ts$/,
+  ),
+  diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
+  mounts: inAnyOf(/^src\/mounts\//),
+  watch: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
+  mirror: inAnyOf(/^src\/mirror\/(mirror|options)\.ts$/, /^src\/entries\/mirror\.ts$/),
+  mirroring: inAnyOf(/^src\/mirror\//),
+  publishing: inAnyOf(/^src\/publish\//),
+  reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
+}
+
 const bundle = await rolldown({
   input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, 'src', file)])),
   platform: 'node',
+  plugins: [builtinModules()],
+  treeshake: { propertyReadSideEffects: false },
+  preserveEntrySignatures: 'allow-extension',
   // As tsconfig.json has it.
   transform: { target: 'es2023' },
   external: ['bindings', '@kubernetes/client-node'],
 })
-// Named after one of the modules in it, as is the rule, a stack trace would tell of the reloader where watch() is.
-await bundle.write({ dir: dist, format: 'esm', chunkFileNames: 'shared.js', sourcemap: true })
+await bundle.write({
+  dir: dist,
+  format: 'esm',
+  chunkFileNames: ({ facadeModuleId, name }) =>
+    facadeModuleId?.includes('/src/cli/') ? `cli_${name}.part.js` : `${name}.part.js`,
+  sourcemap: true,
+  // Without comments and indentation, which take Node as long to get through as the rest; names are as they were.
+  minify: { compress: false, mangle: false, codegen: true },
+  codeSplitting: {
+    includeDependenciesRecursively: false,
+    groups: Object.entries(PARTS).map(([name, test]) => ({ name, test })),
+  },
+})
 await bundle.close()
 for (const file of readdirSync(out, { recursive: true, encoding: 'utf8' }))
   if (file.endsWith('.d.ts')) cpSync(join(out, file), join(dist, file))
+// Beside its JavaScript, where each is looked for.
+for (const name of entryPoints)
+  writeFileSync(join(dist, `${name}.d.ts`), `export * from './entries/${name}.js'\n`)
+
+/**
+ * Whether a module is in any of these places.
+ * @param {RegExp[]} places
+ */
+function inAnyOf(...places) {
+  return (/** @type {string} */ id) =>
+    places.some((place) => place.test(id.startsWith('\0') ? id : relative(root, id)))
+}

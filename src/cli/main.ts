@@ -2,21 +2,47 @@
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { AddonLoadError, escapeInvisible, printable } from '../errors.ts'
-import { diagnoseCommand } from './diagnose/diagnose.ts'
-import { mirrorCommand } from './mirror/mirror.ts'
-import { publishCommand } from './publish/publish.ts'
-import { reloadCommand } from './reload/reload.ts'
 import { type Command, UsageError } from './shared/command.ts'
 import { tell } from './shared/output.ts'
 import { eraseProgress } from './shared/progress.ts'
-import { watchCommand } from './watch/watch.ts'
 
-const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['watch', watchCommand],
-  ['mirror', mirrorCommand],
-  ['publish', publishCommand],
-  ['reload', reloadCommand],
-  ['diagnose', diagnoseCommand],
+/** Loaded when it is asked for: to load all of them takes longer than what most of them do. */
+const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
+  [
+    'watch',
+    {
+      summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
+      load: async () => (await import('./watch/watch.ts')).watchCommand,
+    },
+  ],
+  [
+    'mirror',
+    {
+      summary: 'copy a directory that delivers no events to one that does',
+      load: async () => (await import('./mirror/mirror.ts')).mirrorCommand,
+    },
+  ],
+  [
+    'publish',
+    {
+      summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
+      load: async () => (await import('./publish/publish.ts')).publishCommand,
+    },
+  ],
+  [
+    'reload',
+    {
+      summary: 'signal, call or restart a program when its configuration has changed',
+      load: async () => (await import('./reload/reload.ts')).reloadCommand,
+    },
+  ],
+  [
+    'diagnose',
+    {
+      summary: 'say what a path can and cannot deliver, and why',
+      load: async () => (await import('./diagnose/diagnose.ts')).diagnoseCommand,
+    },
+  ],
 ])
 
 const HELP = `usage: inotify-bridge COMMAND [OPTIONS] ...
@@ -37,12 +63,13 @@ async function main([name, ...args]: string[]): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  const command = name === undefined ? undefined : COMMANDS.get(name)
-  if (name === undefined || command === undefined) {
+  const asked = name === undefined ? undefined : COMMANDS.get(name)
+  if (name === undefined || asked === undefined) {
     const complaint = name === undefined ? 'name a command' : `there is no command '${printable(name)}'`
     process.stderr.write(`inotify-bridge: ${complaint}: ${[...COMMANDS.keys()].join(', ')} (see --help)\n`)
     return 2
   }
+  const command = await asked.load()
   const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   if (options.includes('--help') || options.includes('-h')) {
     process.stdout.write(command.help)

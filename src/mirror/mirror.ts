@@ -5,8 +5,8 @@ import { MountWatch } from '../mounts/mount_watch.ts'
 import type { Missing } from './copy/stage.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
-import { type Prepared, prepare } from './prepare.ts'
-import { SyncLoop } from './sync_loop.ts'
+import type { Prepared } from './prepare.ts'
+import type { SyncLoop } from './sync_loop.ts'
 import type { Outcome } from './sync_pass.ts'
 
 export type MirrorState = 'mirroring' | 'over-limit' | 'source-lost' | 'closed'
@@ -98,20 +98,19 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     this.#config = config
     this.#prepared = prepared
     this.#known = prepared.passes.map(() => ({ ...UNKNOWN }))
-    this.#followers = prepared.passes.map(
-      (context) =>
-        new SyncLoop(context, {
-          passed: (outcome) => {
-            this.#take(context.index, outcome)
-            this.emit('pass')
-          },
-          failed: (error) => {
-            this.#fail(context.index, error)
-            this.emit('pass')
-          },
-          stalled: (reason) => this.#lose(context.index, reason),
-          targetStalled: (ms) => this.#sayTargetStalled(context.index, ms),
-        }),
+    this.#followers = prepared.passes.map((context) =>
+      prepared.follow(context, {
+        passed: (outcome) => {
+          this.#take(context.index, outcome)
+          this.emit('pass')
+        },
+        failed: (error) => {
+          this.#fail(context.index, error)
+          this.emit('pass')
+        },
+        stalled: (reason) => this.#lose(context.index, reason),
+        targetStalled: (ms) => this.#sayTargetStalled(context.index, ms),
+      }),
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
     // Of no source, and over when it has been said: the very next thing is to mirror into what is there.
@@ -135,6 +134,9 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   /** @internal Use {@link mirror}. */
   static async start(config: MirrorConfig): Promise<Mirror> {
     const { signal } = config
+    signal?.throwIfAborted()
+    // Three quarters of the room, which few of those need who import the package.
+    const { prepare } = await import('./prepare.ts')
     signal?.throwIfAborted()
     const mirror = new Mirror(config, await prepare(config))
     try {

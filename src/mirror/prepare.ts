@@ -5,6 +5,7 @@ import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thre
 import type { MirrorConfig } from './options.ts'
 import type { ScanRules } from './source/snapshot.ts'
 import { Source } from './source/source.ts'
+import { SyncLoop, type SyncLoopListener } from './sync_loop.ts'
 import type { PassContext } from './sync_pass.ts'
 import { type Lineage, lineageOf } from './target/lineage.ts'
 import { Publisher } from './target/publisher.ts'
@@ -19,6 +20,7 @@ export interface Prepared {
   readonly publisher: Publisher
   /** One for each source. */
   readonly passes: readonly PassContext[]
+  follow(pass: PassContext, listener: SyncLoopListener): SyncLoop
   /** Whether the target had something before: an earlier mirror's, or somebody else's that has been replaced. */
   readonly inherited: boolean
   /** Everything that is still open. */
@@ -107,6 +109,7 @@ async function prepareTarget(
     target,
     publisher,
     passes,
+    follow: (pass, listener) => new SyncLoop(pass, listener),
     inherited: !target.wasEmpty,
     close: async () => {
       await target.close()

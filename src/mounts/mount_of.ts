@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import { dirname } from 'node:path'
 import { loadAddon } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
-import { typeByMagic } from './diagnosis/magic.ts'
+import { typeByMagic } from './magic.ts'
 import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
 import { asStatxError, statxError } from './syscalls/statx_error.ts'
 

@@ -3,6 +3,9 @@ import { invalidArgument } from '../errors.ts'
 /** The content of a file, as it is given. */
 export type Data = string | Uint8Array
 
+/** Of a new file, whatever the umask, as the kubelet has it: who reads is another user, most often. */
+export const NEW_FILE_MODE = 0o644
+
 /** Checks a path: a zero byte would end it early, and another file be written than the one named. */
 export function pathOf(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))

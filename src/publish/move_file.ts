@@ -1,7 +1,6 @@
 import { codeOf } from '../mounts/syscalls/call_error.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { AT_REMOVEDIR } from '../mounts/syscalls/syscall_thread.ts'
-import { pathOf } from './arguments.ts'
 import { Changed, copyFile, copyLink, isVersion } from './copy.ts'
 import { syncDirectory, syncFile } from './draft/durable.ts'
 import { openPlace, type Place, refuseMountPoint } from './draft/place.ts'
@@ -10,26 +9,11 @@ import { about, failure, withCalls } from './failure.ts'
 /** How often a source that changes while it is copied is copied again. */
 const ATTEMPTS = 5
 
-/**
- * Moves a file so that watchers of the destination's directory see one IN_MOVED_TO of its name, whichever mounts the two are on. On one
- * mount by rename(2). Across mounts, two bind mounts of one file system included, that is EXDEV: then by a complete copy beside the
- * destination, fsync(2) and rename(2), and the source is removed last, if it is still what was copied.
- *
- * As mv(1) does it: what is at the destination is replaced, a symlink there too; a symlink as the source is moved, not what it leads to.
- * Owner, mode and times are kept; across mounts hard links, ACLs, extended attributes and holes are not.
- *
- * @returns whether it was copied, as it must be across mounts
- * @throws TypeError for a wrong argument
- * @throws InotifyError and leaves everything as it was: EISDIR for directories; EINVAL for a FIFO, socket or device; EBUSY where a
- *   single file is mounted, or if the source does not stop changing; EPERM if the owner cannot be kept, or if the source could not be
- *   removed; ENOENT, ENOSPC, EROFS, EACCES ... as the system calls fail. EBUSY or another with `path` the source, and the hint that it
- *   has been copied: it could not be removed, or has changed since, and is there still
- */
-export async function moveFile(from: string, to: string): Promise<{ crossedMounts: boolean }> {
-  const [source, target] = [pathOf('from', from), pathOf('to', to)]
-  return await withCalls(target, async (calls) => {
-    await using here = await openPlace(calls, source)
-    await using there = await openPlace(calls, target)
+/** moveFile() (publish.ts). */
+export async function moveBetween(from: string, to: string): Promise<{ crossedMounts: boolean }> {
+  return await withCalls(to, async (calls) => {
+    await using here = await openPlace(calls, from)
+    await using there = await openPlace(calls, to)
     return { crossedMounts: await move(here, there) }
   })
 }

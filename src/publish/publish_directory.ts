@@ -2,45 +2,16 @@ import { codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { isLaidByAnother, mayOthersRename } from '../mounts/syscalls/ownership.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
-import { type Data, modeOf, pathOf } from './arguments.ts'
 import { inTurn, lockDirectory } from './directory/directory_lock.ts'
-import { directoryMode, type Keys, readKeys } from './directory/keys.ts'
+import { directoryMode, type Keys } from './directory/keys.ts'
 import { DATA, DATA_NEXT, type Layout, LINK_NEXT, linkText, readLayout } from './directory/layout.ts'
 import { holdsKeys, removeVersion, writeVersion } from './directory/version.ts'
 import { VersionMark } from './directory/version_mark.ts'
 import { syncDirectory } from './draft/durable.ts'
 import { followToDirectoryPlace, openDirectory, type Place } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
-import { NEW_FILE_MODE } from './replace_file.ts'
 
-/**
- * Publishes files together, in the layout of the kubelet's AtomicWriter: `key` leads to `..data/key`, and `..data` to a directory with
- * this version of all of them. Readers see all old or all new, and watchers of the directory one IN_MOVED_TO of `..data`.
- *
- * Where bytes and keys are those that are there, nothing is written; a mode alone is not looked at, by the kubelet neither. What a
- * killed call has left is removed. Two calls about one directory wait for each other, for up to 30 s: flock(2) of it. A file or a symlink
- * that is in a key's way is replaced, when the new version is in place; other entries of the directory are left alone.
- *
- * @param directory is made if it is missing; its parent must exist
- * @param files the contents by their keys, relative paths: of `a/b` the link is `a`. Keys that are not among them any more go
- * @param options.mode of each file; 0644, whatever the umask
- * @returns whether readers find something else than before
- * @throws TypeError for a wrong argument, `../x`, `/x` and a name that begins with `..` among them
- * @throws InotifyError: EISDIR if a directory is in a key's way, EEXIST if `..data` is no symlink, EBUSY if
- *   somebody else does not give the lock back, and ENOSPC, EROFS, EACCES ... as the
- *   system calls fail; the version before is in place then. If a link of a key could not be made or removed, or the version before not
- *   be removed, the new one is in place and the next call does the rest
- */
-export async function publishDirectory(
-  directory: string,
-  files: Readonly<Record<string, Data>>,
-  options: { mode?: number } = {},
-): Promise<{ changed: boolean }> {
-  const path = pathOf('directory', directory)
-  return await publishKeys(path, readKeys(files, modeOf(options) ?? NEW_FILE_MODE))
-}
-
-/** The same with a mode for each key. */
+/** publishDirectory() (publish.ts), with a mode for each key. */
 export async function publishKeys(path: string, keys: Keys): Promise<{ changed: boolean }> {
   return await inTurn(path, (until) =>
     withCalls(path, async (calls) => {

@@ -2,15 +2,11 @@ import { codeOf } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
-import { bytesOf, type Data, modeOf, pathOf } from './arguments.ts'
 import { syncDirectory, syncFile, writeAll } from './draft/durable.ts'
 import { keepOwner, modeOfCopy } from './draft/owner.ts'
 import { followIn, followToPlace, type Place, refuseMountPoint } from './draft/place.ts'
 import { withTemporary } from './draft/temporary.ts'
 import { about, failure, withCalls } from './failure.ts'
-
-/** Whatever the umask, as the kubelet has it: who reads is another user, most often. */
-export const NEW_FILE_MODE = 0o644
 
 /** How a file is replaced. */
 export interface Replacement {
@@ -24,25 +20,7 @@ export interface Replacement {
   readonly keepsOwner: boolean
 }
 
-/**
- * Replaces what a file holds, or makes a new one, so that watchers of its directory see one IN_MOVED_TO of its name and readers the
- * old content or the new one: written beside it, fsync(2), rename(2), fsync(2) of the directory.
- *
- * A symlink is followed and stays. Owner and permissions are kept, but for set-user-ID and set-group-ID, which write(2) clears as well;
- * ACLs and extended attributes are not, and other hard links keep the old content. What a killed call left in the directory is removed.
- *
- * @param options.mode instead of the mode that the file has; of a new file 0644, whatever the umask
- * @throws TypeError for a wrong argument
- * @throws InotifyError and leaves everything as it was: EISDIR; EINVAL for what is no regular file; EBUSY where a single file is
- *   mounted; EPERM if the owner cannot be kept; ENOSPC, EROFS, EACCES, ENOENT ... as open(2), write(2) and rename(2) fail. EIO from
- *   fsync(2) of the directory: the new content is in place, and may not last
- */
-export async function replaceFile(path: string, data: Data, options: { mode?: number } = {}): Promise<void> {
-  const replacement = { data: bytesOf('data', data), mode: modeOf(options), newMode: NEW_FILE_MODE }
-  await replaceFileAs(pathOf('path', path), replacement)
-}
-
-/** The same with a mode for a new file. */
+/** replaceFile() (publish.ts), with a mode for a new file. */
 export async function replaceFileAs(
   path: string,
   replacement: Omit<Replacement, 'keepsOwner'>,

@@ -1,7 +1,8 @@
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
+import { NEW_FILE_MODE } from './arguments.ts'
 import { Place } from './draft/place.ts'
 import { about } from './failure.ts'
-import { NEW_FILE_MODE, replaceAt } from './replace_file.ts'
+import { replaceAt } from './replace_file.ts'
 
 /**
  * The same each time, so that a thousand touches leave one file, and who wants to can tell this event from others. It stays: a poll,

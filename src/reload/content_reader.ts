@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { InotifyError, printable } from '../errors.ts'
-import { typeByMagic } from '../mounts/diagnosis/magic.ts'
+import { typeByMagic } from '../mounts/magic.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'

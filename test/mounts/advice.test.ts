@@ -1,6 +1,6 @@
 // What no verdict of the verdicts_of_*.test.ts shows.
 import { expect, it } from 'vitest'
-import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { type Files, imagine } from './imagined.ts'
 
 async function adviceOf(table: string, path: string, files: Files): Promise<string[]> {

@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import type { Holder } from '../../src/inotify/holders.ts'
 import type { InotifyLimits } from '../../src/inotify/limits.ts'
-import type { ExamineSystem } from '../../src/mounts/diagnosis/diagnose.ts'
+import type { ExamineSystem } from '../../src/mounts/diagnosis/examine.ts'
 import type { Seen } from '../../src/mounts/diagnosis/path_inspector.ts'
 import { mountAt, parseMountinfo } from '../../src/mounts/mountinfo.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'

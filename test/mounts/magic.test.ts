@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { typeByMagic } from '../../src/mounts/diagnosis/magic.ts'
 import { capability } from '../../src/mounts/filesystems.ts'
+import { typeByMagic } from '../../src/mounts/magic.ts'
 
 it.each([
   [0xef53, 'ext4'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { resolveWithDeadline } from '../../src/mounts/diagnosis/path_resolution.ts'
 import { checkRename } from '../../src/mounts/diagnosis/rename_check.ts'
 import { type Files, imagine } from './imagined.ts'

@@ -1,6 +1,6 @@
 // What diagnose() says of what it cannot look at.
 import { describe, expect, test } from 'vitest'
-import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { type Files, imagine } from './imagined.ts'
 
 describe('what cannot be reached', () => {

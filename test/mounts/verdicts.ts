@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Examination, examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { type Examination, examine } from '../../src/mounts/diagnosis/examine.ts'
 import { type Files, imagine } from './imagined.ts'
 
 export interface Case {

@@ -1,6 +1,6 @@
 // What diagnose() says where inotify's limits are reached.
 import { describe, expect, test } from 'vitest'
-import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { imagine } from './imagined.ts'
 
 describe('limits', () => {

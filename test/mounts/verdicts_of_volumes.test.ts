@@ -1,7 +1,7 @@
 // What diagnose() says of the volumes and single files of containers.
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { examine } from '../../src/mounts/diagnosis/diagnose.ts'
+import { examine } from '../../src/mounts/diagnosis/examine.ts'
 import { imagine, volume } from './imagined.ts'
 import { delivered, MIRROR, silent, testVerdicts } from './verdicts.ts'
 

@@ -136,6 +136,56 @@ test('require sees an IN_MOVED_TO', () => {
   expect(run(process.execPath, ['cjs.cjs'])).toBe('IN_MOVED_TO b\n')
 })
 
+/** What each entry point gives beside the errors, and the parts of the package that are loaded with it. */
+const ENTRIES: Record<string, { names: string[]; parts: string[] }> = {
+  inotify: { names: ['Inotify', 'formatMask', 'IN_MOVED_TO'], parts: [] },
+  diagnose: { names: ['diagnose'], parts: [] },
+  publish: { names: ['moveFile', 'publishDirectory', 'replaceFile'], parts: [] },
+  mirror: { names: ['KATA_LIMITS', 'Mirror', 'mirror'], parts: ['mirror', 'mounts'] },
+  watch: { names: ['Watcher', 'watch'], parts: ['mounts', 'watch'] },
+  reload: { names: ['Reloader', 'reload'], parts: ['mounts', 'reload', 'watch'] },
+}
+
+test.each(Object.entries(ENTRIES))(
+  'inotify-bridge/%s: by import and require the things that the whole has, and no others',
+  (entry, { names }) => {
+    const script = `const part = await import('inotify-bridge/${entry}'), whole = await import('inotify-bridge')
+      const { createRequire } = await import('node:module')
+      const required = createRequire(import.meta.url)('inotify-bridge/${entry}')
+      const isOne = (name) => part[name] !== undefined && part[name] === whole[name] && part[name] === required[name]
+      console.log(Object.keys(part).filter((name) => !/^IN_(?!MOVED_TO)/.test(name)).map((name) => name + isOne(name)).join())`
+    writeFileSync(join(folder, 'entry.mjs'), script)
+    const all = ['AddonLoadError', 'InotifyError', ...names]
+    expect(run(process.execPath, ['entry.mjs']).trim().split(',').sort()).toEqual(
+      all.map((name) => `${name}true`).sort(),
+    )
+  },
+)
+
+test.each(Object.entries(ENTRIES))('inotify-bridge/%s loads no more than it needs', (entry, { parts }) => {
+  const dist = join(installed, 'dist')
+  const loaded = new Set<string>()
+  const load = (file: string) => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    const text = readFileSync(join(dist, file), 'utf8')
+    for (const [, other] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(other as string)
+    // Of Node, what is loaded before any program, or at once.
+    expect(text).not.toMatch(/from"node:/)
+  }
+  load(`${entry}.js`)
+  const ofOurs = [...loaded].filter((file) => file.endsWith('.part.js') && !file.startsWith('rolldown'))
+  expect(ofOurs.map((file) => file.replace('.part.js', '')).sort()).toEqual(['base', ...parts])
+})
+
+test('what package.json says of the entry points and their types is right', () => {
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
+  const bin = join(ROOT, 'node_modules', '.bin')
+  expect(run(join(bin, 'publint'), ['run', tarball, '--strict'])).toContain('All good!')
+  // ESM alone: require() of it is Node's own.
+  run(join(bin, 'attw'), [tarball, '--profile', 'esm-only'])
+})
+
 test('the command is installed', () => {
   expect(run(join(folder, 'node_modules/.bin/inotify-bridge'), ['diagnose', folder])).toContain('backend')
 })

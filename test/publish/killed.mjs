@@ -5,9 +5,7 @@ import { once } from 'node:events'
 import { renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 // Not all of the index: to load that would take longer than to be killed.
-import { moveFile } from '../../out/publish/move_file.js'
-import { publishDirectory } from '../../out/publish/publish_directory.js'
-import { replaceFile } from '../../out/publish/replace_file.js'
+import { moveFile, publishDirectory, replaceFile } from '../../out/publish/publish.js'
 
 const [home = '', elsewhere = ''] = process.argv.slice(2)
 const say = (/** @type {string} */ what, /** @type {number} */ n) => writeSync(1, `${what} ${n}\n`)

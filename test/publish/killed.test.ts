@@ -22,7 +22,7 @@ import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { stop } from '../support/stopped.ts'
 
-const isBuilt = existsSync(join(import.meta.dirname, '../../out/publish/move_file.js'))
+const isBuilt = existsSync(join(import.meta.dirname, '../../out/publish/publish.js'))
 const KILLS = rounds(process.env.KILLS, { quick: 30, long: 100 })
 /** Started ahead, since that takes longer than what they do until they are killed. */
 const AHEAD = 3

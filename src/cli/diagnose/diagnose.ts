@@ -1,4 +1,4 @@
-import type { Examination } from '../../mounts/diagnosis/diagnose.ts'
+import type { Examination } from '../../mounts/diagnosis/examine.ts'
 import { type Probe, probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
 import { checkRename, type End, type RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
 import { type Command, parse, UsageError } from '../shared/command.ts'
@@ -29,7 +29,6 @@ Exit code: 0 done, whatever the verdict, 1 failed or no answer, 2 wrong usage.
 `
 
 export const diagnoseCommand: Command = {
-  summary: 'say what a path can and cannot deliver, and why',
   help: HELP,
   async run(args) {
     const options = { json: { type: 'boolean' }, probe: { type: 'boolean' } } as const

@@ -1,5 +1,5 @@
 import type { Holder } from '../../inotify/holders.ts'
-import type { Examination } from '../../mounts/diagnosis/diagnose.ts'
+import type { Examination } from '../../mounts/diagnosis/examine.ts'
 import type { Probe } from '../../mounts/diagnosis/probe.ts'
 import type { RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
 import type { Mount } from '../../mounts/mountinfo.ts'

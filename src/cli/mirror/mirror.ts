@@ -46,7 +46,6 @@ Environment: INOTIFY_BRIDGE_INTERVAL.
 `
 
 export const mirrorCommand: Command = {
-  summary: 'copy a directory that delivers no events to one that does',
   help: HELP,
   async run(args, signal) {
     const settings = readMirrorArguments(args)

@@ -3,10 +3,11 @@ import { InotifyError } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { NEW_FILE_MODE } from '../../publish/arguments.ts'
 import { keysOf } from '../../publish/directory/keys.ts'
 import { followToDirectory } from '../../publish/draft/place.ts'
 import { publishKeys } from '../../publish/publish_directory.ts'
-import { NEW_FILE_MODE, replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
+import { replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
 import { reportOnStdout } from '../service/report.ts'
 import type { Command } from '../shared/command.ts'
@@ -47,7 +48,6 @@ Exit code: 0 done, 1 failed, 2 wrong usage.
 const GRACE_MS = 1000
 
 export const publishCommand: Command = {
-  summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
   help: HELP,
   async run(args, signal) {
     const settings = readPublishArguments(args)

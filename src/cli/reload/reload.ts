@@ -46,7 +46,6 @@ Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL (of polls, where a 
 `
 
 export const reloadCommand: Command = {
-  summary: 'signal, call or restart a program when its configuration has changed',
   help: HELP,
   async run(args, signal) {
     const settings = readReloadArguments(args)

@@ -3,8 +3,6 @@ import { printable } from '../../errors.ts'
 
 /** One of the commands of `inotify-bridge`. */
 export interface Command {
-  /** What the list of commands says of it. */
-  summary: string
   help: string
   /** Runs until it is done or the signal aborts, and returns the exit code. */
   run(args: string[], signal: AbortSignal): Promise<number>

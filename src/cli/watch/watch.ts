@@ -90,7 +90,6 @@ const WITH_RAW = new Set(['monitor', 'event', 'timeout', 'quiet', 'fromfile', 'j
 const LONGEST_TIMEOUT = Math.floor(LONGEST_TIMER / 1000)
 
 export const watchCommand: Command = {
-  summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
   help: HELP,
   async run(args, signal) {
     const { values, positionals } = parse(args, OPTIONS)

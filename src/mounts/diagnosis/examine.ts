@@ -2,50 +2,17 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Holder } from '../../inotify/holders.ts'
 import { type InotifyLimits, inotifyHolders, inotifyLimits } from '../../inotify/limits.ts'
-import { type Backend, type Capability, capability } from '../filesystems.ts'
+import { capability } from '../filesystems.ts'
 import { type Mount, parseMountinfo } from '../mountinfo.ts'
 import { chooseAmong } from '../mounts_on_path.ts'
 import { advise } from './advice.ts'
+import type { Diagnosis } from './diagnosis.ts'
 import { type Environment, type KernelFacts, recognise } from './environment.ts'
 import { type Findings, volumeOf } from './findings.ts'
 import { openPathInspector } from './path_inspector.ts'
 import { type Finder, type PathResolution, resolveWithDeadline } from './path_resolution.ts'
-import { originOf, pinnedBy, type SingleFileMount } from './single_file_mount.ts'
+import { originOf, pinnedBy } from './single_file_mount.ts'
 import { judge, type Verdict } from './verdict.ts'
-
-/** What a path can and cannot deliver, and why. */
-export interface Diagnosis {
-  /** As it was given. */
-  path: string
-  realPath: string
-  /**
-   * The mount that each symlink followed on the way lies on, in order, the same one twice in a row only once.
-   * Whoever can change such a link changes what the path means, so a silent mount among them is a reason to
-   * poll. Empty without links.
-   */
-  hops: Mount[]
-  /** The mount of the real path. */
-  mount: Mount
-  /** Whether changes made through {@link mount} by this kernel are delivered. */
-  local: Capability['local']
-  /** Whether changes made by others behind {@link mount} are delivered: never, at best there are none. */
-  remote: Capability['remote']
-  /**
-   * 'static': a single-file mount (Kubernetes' subPath), which will not follow when its source is replaced.
-   * 'stale': its source has been replaced or deleted.
-   */
-  pinned: SingleFileMount
-  /**
-   * What watch() uses for this path by itself: the most that {@link mount} or one of the {@link hops} needs.
-   */
-  backend: Backend
-  /** One sentence each. */
-  reasons: string[]
-  /** What to do about it, one item each, with the line to change; empty if all is well. */
-  advice: string[]
-  /** This user's, as far as this process may see. */
-  limits: InotifyLimits
-}
 
 /** A diagnosis, and what a person is told beside it. */
 export interface Examination {
@@ -66,17 +33,7 @@ export interface ExamineSystem extends Finder {
   holders(): readonly Holder[]
 }
 
-/**
- * Says what an existing path can and cannot deliver and why. Reads only; writes no probe.
- *
- * Rejects with an InotifyError (code, errno, syscall 'statx', path, hint) if the path cannot be reached: ETIMEDOUT where a mount on
- * the way has not answered for 4 s.
- */
-export async function diagnose(path: string): Promise<Diagnosis> {
-  return (await examineHere(path)).diagnosis
-}
-
-/** {@link diagnose}, with all that it has found. */
+/** diagnose() (../diagnose.ts), with all that it has found. */
 export async function examineHere(path: string): Promise<Examination> {
   const sight = openPathInspector()
   try {

@@ -1,0 +1,6 @@
+export { AddonLoadError, InotifyError } from '../errors.ts'
+export type { InotifyLimits } from '../inotify/limits.ts'
+export { diagnose } from '../mounts/diagnose.ts'
+export type { Diagnosis } from '../mounts/diagnosis/diagnosis.ts'
+export type { Backend } from '../mounts/filesystems.ts'
+export type { Mount } from '../mounts/mountinfo.ts'

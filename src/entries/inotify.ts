@@ -1,0 +1,6 @@
+export { AddonLoadError, InotifyError } from '../errors.ts'
+export type { EventBatch, InotifyEvent } from '../inotify/batch.ts'
+export * from '../inotify/constants.ts'
+export { Inotify, type InotifyOptions } from '../inotify/inotify.ts'
+export type { InotifyLimits } from '../inotify/limits.ts'
+export { formatMask } from '../inotify/mask.ts'

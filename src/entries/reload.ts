@@ -1,0 +1,4 @@
+export { AddonLoadError, InotifyError } from '../errors.ts'
+export type { ReloadFailure } from '../reload/failure.ts'
+export type { ReloadAction, ReloadOptions } from '../reload/options.ts'
+export { Reloader, type ReloaderEvents, reload } from '../reload/reloader.ts'
