@@ -31,21 +31,19 @@ const entries = {
  * InotifyError of `inotify-bridge/inotify` is one of `inotify-bridge`.
  */
 const PARTS = {
-  // What all need, and the faces of what is loaded when it is first called.
-  base: inAnyOf(
-    /^\0/,
-    /^src\/(?!index)[^/]*\.ts$/,
-    /^src\/inotify\//,
+  base: inAnyOf(/^\0/, /^src\/(?!index)[^/]*\.ts$/, /^src\/inotify\//, /^src\/entries\/inotify\.ts$/),
+  // What users see of what is loaded when it is first called: apart from the base, so that a bundle of the base has none of that.
+  faces: inAnyOf(
     /^src\/publish\/(publish|arguments|directory\/keys)\.ts$/,
+    /^src\/mirror\/(mirror|options)\.ts$/,
     /^src\/mounts\/diagnose\.ts$/,
-    /^src\/entries\/(diagnose|inotify|publish)\.ts$/,
+    /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   mounts: inAnyOf(/^src\/mounts\//),
   watch: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
-  mirror: inAnyOf(/^src\/mirror\/(mirror|options)\.ts$/, /^src\/entries\/mirror\.ts$/),
-  mirroring: inAnyOf(/^src\/mirror\//),
-  publishing: inAnyOf(/^src\/publish\//),
+  mirror: inAnyOf(/^src\/mirror\//),
+  publish: inAnyOf(/^src\/publish\//),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { findCompiled, refuseOtherRuntimes } from './compiled.ts'
 
 /**
@@ -219,7 +220,9 @@ function load(): Addon {
   refuseOtherRuntimes()
   const compiled = findCompiled('addon')
   try {
-    const bindings = createRequire(import.meta.url)('bindings') as (options: object) => Addon
+    // As it is for this package, wherever the code has been bundled to.
+    const require = createRequire(join(compiled.moduleRoot, 'package.json'))
+    const bindings = require('bindings') as (options: object) => Addon
     return bindings({
       bindings: FILE,
       // Without it `bindings` looks for the root in a stack trace, which bundlers and loaders falsify.

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { AddonLoadError } from './errors.ts'
 
 /** Where compiled files may be, and what to say where they are not. */
@@ -16,12 +17,10 @@ export interface Compiled {
 
 const PLATFORM = `${process.platform}-${process.arch}`
 
-/** Throws {@link AddonLoadError} where it is not known what this module's own path is. */
+/** Throws {@link AddonLoadError} where this package is not to be found. */
 export function findCompiled(what: string): Compiled {
-  // A bundler that makes CommonJS of it leaves nothing of import.meta.
-  const here: string | undefined = import.meta.dirname
-  if (here === undefined) throw new AddonLoadError(what, PLATFORM, [], BUNDLED, undefined)
-  const moduleRoot = join(here, '..')
+  const moduleRoot = findRoot()
+  if (moduleRoot === undefined) throw new AddonLoadError(what, PLATFORM, [], BUNDLED, undefined)
   const places = [
     ['build', 'Release'],
     ['native', 'build', 'Release'],
@@ -31,6 +30,26 @@ export function findCompiled(what: string): Compiled {
   const missing = (what: string, file: string, cause?: unknown) =>
     new AddonLoadError(what, PLATFORM, paths(file), remedy(moduleRoot), cause)
   return { moduleRoot, places, paths, missing }
+}
+
+/** The directory of this package: the one that this module is in, or, where it is in a bundle, the one that is installed where that is run. */
+function findRoot(): string | undefined {
+  // A bundler that makes CommonJS of it leaves nothing of import.meta, and webpack says where the package was when the bundle was made.
+  const here: string | undefined = import.meta.dirname
+  if (here !== undefined && isPackage(join(here, '..'))) return join(here, '..')
+  const program = process.argv[1]
+  // Not from the working directory: whoever can write there would choose what is loaded.
+  const starts = [here, program === undefined ? undefined : dirname(program)]
+  return starts.map((start) => start && installedFor(start)).find((root) => root !== undefined)
+}
+
+/** Where node_modules has this package, for what is in a directory. */
+function installedFor(directory: string): string | undefined {
+  try {
+    return dirname(createRequire(join(directory, 'any.js')).resolve('inotify-bridge/package.json'))
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -48,13 +67,12 @@ export function refuseOtherRuntimes(): void {
 }
 
 const BUNDLED =
-  "This code has been bundled, and what is compiled cannot be: mark 'inotify-bridge' as external (esbuild: " +
-  '--external:inotify-bridge; webpack: externals; Rollup, Rolldown and Vite: external), and install it where the bundle is run.'
+  'This code has been bundled, and what is compiled cannot be: install inotify-bridge, of the same version, where the bundle is run ' +
+  '(a node_modules beside it or above it).'
 
 function remedy(moduleRoot: string): string {
   if (process.platform !== 'linux')
     return 'inotify is a facility of the Linux kernel: there is none on this platform.'
-  if (!isPackage(moduleRoot)) return BUNDLED
   return (
     'Build it where it is installed (g++, make and python3 are needed):\n' +
     '  npm install --no-save node-gyp@12 node-addon-api@8\n' +

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import { InotifyError } from '../errors.ts'
-import { MountWatch } from '../mounts/mount_watch.ts'
+import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Missing } from './copy/stage.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
@@ -119,7 +119,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       this.emit('error', error)
     }
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
-    this.#mounts = new MountWatch((bytes) => {
+    this.#mounts = prepared.watchMounts((bytes) => {
       const points = bytes.map((point) => point.toString())
       for (const [index, { rules }] of prepared.passes.entries())
         if (

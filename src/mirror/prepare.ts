@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { AddonLoadError, InotifyError } from '../errors.ts'
+import { MountWatch } from '../mounts/mount_watch.ts'
 import { DirectoryHandle, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import type { MirrorConfig } from './options.ts'
@@ -21,6 +22,7 @@ export interface Prepared {
   /** One for each source. */
   readonly passes: readonly PassContext[]
   follow(pass: PassContext, listener: SyncLoopListener): SyncLoop
+  watchMounts(changed: (points: Buffer[]) => void): MountWatch
   /** Whether the target had something before: an earlier mirror's, or somebody else's that has been replaced. */
   readonly inherited: boolean
   /** Everything that is still open. */
@@ -110,6 +112,7 @@ async function prepareTarget(
     publisher,
     passes,
     follow: (pass, listener) => new SyncLoop(pass, listener),
+    watchMounts: (changed) => new MountWatch(changed),
     inherited: !target.wasEmpty,
     close: async () => {
       await target.close()

@@ -139,9 +139,9 @@ test('require sees an IN_MOVED_TO', () => {
 /** What each entry point gives beside the errors, and the parts of the package that are loaded with it. */
 const ENTRIES: Record<string, { names: string[]; parts: string[] }> = {
   inotify: { names: ['Inotify', 'formatMask', 'IN_MOVED_TO'], parts: [] },
-  diagnose: { names: ['diagnose'], parts: [] },
-  publish: { names: ['moveFile', 'publishDirectory', 'replaceFile'], parts: [] },
-  mirror: { names: ['KATA_LIMITS', 'Mirror', 'mirror'], parts: ['mirror', 'mounts'] },
+  diagnose: { names: ['diagnose'], parts: ['faces'] },
+  publish: { names: ['moveFile', 'publishDirectory', 'replaceFile'], parts: ['faces'] },
+  mirror: { names: ['KATA_LIMITS', 'Mirror', 'mirror'], parts: ['faces'] },
   watch: { names: ['Watcher', 'watch'], parts: ['mounts', 'watch'] },
   reload: { names: ['Reloader', 'reload'], parts: ['mounts', 'reload', 'watch'] },
 }
@@ -177,6 +177,43 @@ test.each(Object.entries(ENTRIES))('inotify-bridge/%s loads no more than it need
   const ofOurs = [...loaded].filter((file) => file.endsWith('.part.js') && !file.startsWith('rolldown'))
   expect(ofOurs.map((file) => file.replace('.part.js', '')).sort()).toEqual(['base', ...parts])
 })
+
+// Each as its documentation has it for a program of Node, with nothing said of this package.
+test.each([
+  ['esbuild', 'esm'],
+  ['esbuild', 'cjs'],
+  ['rollup', 'esm'],
+  ['rollup', 'cjs'],
+  ['webpack', 'esm'],
+  ['webpack', 'cjs'],
+])(
+  'a bundle that %s makes of watch(), as %s, finds the addon, sees a change, and has nothing of mirror and reload',
+  (bundler, format) => {
+    const directory = mkdtempSync(join(folder, 'bundled-'))
+    writeFileSync(
+      join(directory, 'entry.mjs'),
+      `import { mkdtempSync, writeFileSync } from 'node:fs'
+     import { watch } from 'inotify-bridge/watch'
+     const directory = mkdtempSync('watched-')
+     const watcher = watch(directory)
+     watcher.ready.then(() => writeFileSync(directory + '/made', ''))
+     watcher.on('changes', ([{ type, path }]) => {
+       console.log(type, path.slice(-5))
+       watcher.close()
+     })`,
+    )
+    run(process.execPath, [join(ROOT, 'test/pack/bundled.mjs'), bundler, format, directory])
+    const made = join(directory, 'made')
+    const file = `entry.${format === 'cjs' ? 'cjs' : 'mjs'}`
+    expect(run(process.execPath, [join(made, file)])).toBe('create /made\n')
+    // One of each: a face that had been left in would have brought what is loaded when it is first called.
+    expect(readdirSync(made)).toHaveLength(1)
+    const text = readFileSync(join(made, file), 'utf8')
+    expect(
+      ['overLimit', 'rollout', 'AtomicWriter', 'replaceFile'].filter((word) => text.includes(word)),
+    ).toEqual([])
+  },
+)
 
 test('what package.json says of the entry points and their types is right', () => {
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
