@@ -11,6 +11,7 @@ export interface NativeQueue {
   /** inotify_init1, the loop's handles and the guard thread. Nothing is delivered before resume(). 0 or -errno. */
   open(
     options: NativeQueueOptions,
+    onEvent: EventCallback,
     onBatch: BatchCallback,
     onError: (errno: number, syscall: string) => void,
   ): number
@@ -19,7 +20,7 @@ export interface NativeQueue {
   /** inotify_rm_watch: 0 or -errno. */
   remove(wd: number): number
   /**
-   * Puts a mark behind every event that is queued now, for which no watch is needed. The number returned comes back as the wd of a row with
+   * Puts a mark behind every event that is queued now, for which no watch is needed. The number returned comes back as the wd of an event with
    * IN_IGNORED: it is less than -4096, which tells it from the kernel's, and from -errno.
    */
   barrier(): number
@@ -41,6 +42,9 @@ export interface NativeQueueOptions {
   arenaBytes: number
   persistent: boolean
 }
+
+/** An event that came alone. `mask` and `cookie` are as unsigned as the kernel's; `name` has a character a byte. */
+export type EventCallback = (wd: number, mask: number, cookie: number, name: string, isAscii: boolean) => void
 
 /** rows: four Int32 an event: wd, mask, cookie, nameEnd. names: a string for each 64 events. See inotify/batch.ts. */
 export type BatchCallback = (rows: Int32Array, names: string[]) => void

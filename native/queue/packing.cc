@@ -40,6 +40,17 @@ size_t CopyName(const char* from, size_t padded, char* to, bool* ascii) {
 
 }  // namespace
 
+bool LoneEvent::TakeOnly(const char* records, size_t bytes) {
+  if (bytes < sizeof(inotify_event)) return false;
+  const auto* event = reinterpret_cast<const inotify_event*>(records);
+  if (bytes != sizeof(inotify_event) + event->len) return false;
+  record = event;
+  length = event->len == 0 ? 0 : strnlen(event->name, event->len);
+  for (size_t i = 0; i < length; i++)
+    is_ascii = is_ascii && static_cast<unsigned char>(event->name[i]) < 0x80;
+  return true;
+}
+
 void Pack(const char* records, size_t bytes, PackedBatch* batch) {
   size_t count = 0;
   int32_t* row = batch->rows;

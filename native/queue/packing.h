@@ -42,6 +42,17 @@ struct PackedBatch {
   }
 };
 
+// What needs no packing: a record that is alone.
+struct LoneEvent {
+  const inotify_event* record = nullptr;
+  // Of its name, without padding.
+  size_t length = 0;
+  bool is_ascii = true;
+
+  // False, and nothing taken, if the records are none or several. The record stays where it is.
+  bool TakeOnly(const char* records, size_t bytes);
+};
+
 // Packs the records of a buffer filled by read(2). `bytes` is at most kReadBytes.
 void Pack(const char* records, size_t bytes, PackedBatch* batch);
 

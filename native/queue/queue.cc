@@ -53,13 +53,14 @@ int Queue::FdOf(const Napi::Value& value) {
 
 Napi::Value Queue::Open(const Napi::CallbackInfo& info) {
   auto options = info[0].As<Napi::Object>();
-  stream_ = new Stream(info.Env(),
-                       {
-                           static_cast<uint64_t>(options.Get("batchWindow").ToNumber().Int64Value()),
-                           static_cast<size_t>(options.Get("arenaBytes").ToNumber().Int64Value()),
-                           options.Get("persistent").ToBoolean(),
-                       },
-                       info[1].As<Napi::Function>(), info[2].As<Napi::Function>());
+  stream_ =
+      new Stream(info.Env(),
+                 {
+                     static_cast<uint64_t>(options.Get("batchWindow").ToNumber().Int64Value()),
+                     static_cast<size_t>(options.Get("arenaBytes").ToNumber().Int64Value()),
+                     options.Get("persistent").ToBoolean(),
+                 },
+                 info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), info[3].As<Napi::Function>());
   // Not to be collected while open: a watcher is alive until it is closed, whoever still holds it.
   ObjectWrap::Ref();
   int error = stream_->Open();

@@ -12,8 +12,13 @@ constexpr int kBatchesPerTurn = 16;
 
 }  // namespace
 
-Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error)
-    : LoopHandle(env), options_(options), on_batch_(on_batch, "Inotify"), on_error_(on_error, "Inotify") {}
+Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_event, Napi::Function on_batch,
+               Napi::Function on_error)
+    : LoopHandle(env),
+      options_(options),
+      on_event_(on_event, "Inotify"),
+      on_batch_(on_batch, "Inotify"),
+      on_error_(on_error, "Inotify") {}
 
 int Stream::Open() {
   uv_loop_t* loop;
@@ -140,13 +145,17 @@ bool Stream::Deliver() {
       CallError(bytes);
       break;
     }
-    Pack(records_.data(), records_.bytes(), &batch_);
-    for (size_t i = 0; i < mark_count; i++) PackMark(marks[i], &batch_);
+    LoneEvent event;
+    bool is_lone = mark_count == 0 && event.TakeOnly(records_.data(), records_.bytes());
+    if (!is_lone) {
+      Pack(records_.data(), records_.bytes(), &batch_);
+      for (size_t i = 0; i < mark_count; i++) PackMark(marks[i], &batch_);
+    }
     // A read that left room has emptied the queue. Reading on until there is nothing would be a race against
     // the writer, in reads of a few events each: 45,000 where 1,700 do. What comes now makes the fd readable
     // again, or is the window's.
     bool emptied = records_.was_short();
-    CallBatch();
+    is_lone ? CallEvent(event) : CallBatch();
     if (emptied) break;
   }
   return delivered;
@@ -154,6 +163,17 @@ bool Stream::Deliver() {
 
 // Plain N-API from here on, for its statuses: while a worker is being terminated any of these calls may fail,
 // which is no error of anyone's, and the rest is then left undone.
+void Stream::CallEvent(const LoneEvent& event) {
+  Napi::HandleScope scope(env());
+  napi_value arguments[5];
+  if (napi_create_int32(env(), event.record->wd, &arguments[0]) != napi_ok) return;
+  if (napi_create_uint32(env(), event.record->mask, &arguments[1]) != napi_ok) return;
+  if (napi_create_uint32(env(), event.record->cookie, &arguments[2]) != napi_ok) return;
+  if (napi_create_string_latin1(env(), event.record->name, event.length, &arguments[3]) != napi_ok) return;
+  if (napi_get_boolean(env(), event.is_ascii, &arguments[4]) != napi_ok) return;
+  on_event_.Call(5, arguments);
+}
+
 void Stream::CallBatch() {
   Napi::HandleScope scope(env());
   size_t size = batch_.count * kColumns * sizeof(int32_t);
@@ -189,6 +209,7 @@ void Stream::CallError(int error) {
 void Stream::End() {
   flowing_ = false;
   guard_.Stop();
+  on_event_.Reset();
   on_batch_.Reset();
   on_error_.Reset();
   CloseHandles();

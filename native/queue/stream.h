@@ -22,7 +22,8 @@ class Stream : public LoopHandle {
     bool persistent;
   };
 
-  Stream(Napi::Env env, const Options& options, Napi::Function on_batch, Napi::Function on_error);
+  Stream(Napi::Env env, const Options& options, Napi::Function on_event, Napi::Function on_batch,
+         Napi::Function on_error);
 
   // 0 or -errno. After a failure Close() is still to be called. Delivers nothing before Resume().
   int Open();
@@ -45,12 +46,14 @@ class Stream : public LoopHandle {
 
   void End() override;
   bool Deliver();
+  void CallEvent(const LoneEvent& event);
   void CallBatch();
   void CallError(int error);
   int Poll();
   void LeaveWindow();
 
   Options options_;
+  Callback on_event_;
   Callback on_batch_;
   Callback on_error_;
 

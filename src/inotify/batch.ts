@@ -70,17 +70,13 @@ export class PackedBatch implements EventBatch {
     return Buffer.from(this.#slice(i, this.#column(i, 3) & ~NOT_ASCII), 'latin1')
   }
 
-  *[Symbol.iterator](): Iterator<InotifyEvent> {
-    for (let i = 0; i < this.length; i++) {
-      yield { wd: this.wd(i), mask: this.mask(i), cookie: this.cookie(i), name: this.name(i) }
-    }
+  [Symbol.iterator](): Iterator<InotifyEvent> {
+    return eventsOf(this)
   }
 
   #column(i: number, column: number): number {
     const value = this.#rows[i * COLUMNS + column]
-    if (value === undefined || i >>> 0 !== i) {
-      throw new RangeError(`no event ${i} in a batch of ${this.length}`)
-    }
+    if (value === undefined || i >>> 0 !== i) throw noEvent(i, this.length)
     return value
   }
 
@@ -90,4 +86,65 @@ export class PackedBatch implements EventBatch {
     const group = this.#names[i >> GROUP_SHIFT] ?? ''
     return group.substring(start, end)
   }
+}
+
+/**
+ * An {@link EventBatch} of one event, which is what there is most of the time. A reader that has been asleep finds little in the processor's caches, and
+ * what {@link PackedBatch} touches (two arrays, a buffer, three calls a column) is a tenth of what such an event takes to arrive.
+ */
+export class LoneEvent implements EventBatch {
+  readonly length = 1
+  readonly #wd: number
+  readonly #mask: number
+  readonly #cookie: number
+  // A character a byte.
+  readonly #name: string
+  readonly #isAscii: boolean
+
+  constructor(wd: number, mask: number, cookie: number, name: string, isAscii: boolean) {
+    this.#wd = wd
+    this.#mask = mask
+    this.#cookie = cookie
+    this.#name = name
+    this.#isAscii = isAscii
+  }
+
+  wd(i: number): number {
+    if (i !== 0) throw noEvent(i, 1)
+    return this.#wd
+  }
+
+  mask(i: number): number {
+    if (i !== 0) throw noEvent(i, 1)
+    return this.#mask
+  }
+
+  cookie(i: number): number {
+    if (i !== 0) throw noEvent(i, 1)
+    return this.#cookie
+  }
+
+  name(i: number): string {
+    if (i !== 0) throw noEvent(i, 1)
+    return this.#isAscii ? this.#name : Buffer.from(this.#name, 'latin1').toString('utf8')
+  }
+
+  nameBytes(i: number): Buffer {
+    if (i !== 0) throw noEvent(i, 1)
+    return Buffer.from(this.#name, 'latin1')
+  }
+
+  [Symbol.iterator](): Iterator<InotifyEvent> {
+    return eventsOf(this)
+  }
+}
+
+function* eventsOf(batch: EventBatch): Generator<InotifyEvent, void> {
+  for (let i = 0; i < batch.length; i++) {
+    yield { wd: batch.wd(i), mask: batch.mask(i), cookie: batch.cookie(i), name: batch.name(i) }
+  }
+}
+
+function noEvent(i: number, length: number): RangeError {
+  return new RangeError(`no event ${i} in a batch of ${length}`)
 }

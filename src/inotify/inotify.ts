@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { loadAddon, type NativeQueue } from '../addon.ts'
 import { InotifyError, invalidArgument } from '../errors.ts'
-import { type EventBatch, PackedBatch } from './batch.ts'
+import { type EventBatch, LoneEvent, PackedBatch } from './batch.ts'
 import { BatchIterator } from './iterator.ts'
 import { addHint } from './limits.ts'
 
@@ -100,10 +100,8 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     this.#queue = new (loadAddon().Queue)()
     const error = this.#queue.open(
       { batchWindow, arenaBytes: maxQueuedBytes, persistent },
-      (rows, names) => {
-        this.#unclaimed.push(new PackedBatch(rows, names))
-        this.#handOver()
-      },
+      (wd, mask, cookie, name, isAscii) => this.#take(new LoneEvent(wd, mask, cookie, name, isAscii)),
+      (rows, names) => this.#take(new PackedBatch(rows, names)),
       (errno, syscall) => this.#fail(new InotifyError({ errno, syscall, hint: addHint(errno) })),
     )
     if (error < 0) throw new InotifyError({ errno: -error, syscall: 'inotify_init1', hint: addHint(-error) })
@@ -215,6 +213,14 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
 
   #hasConsumer(): boolean {
     return this.#iterators.size > 0 || this.listenerCount('events') > 0
+  }
+
+  #take(batch: EventBatch): void {
+    // The way of nearly all: nothing waits, and nobody iterates. emit() says whether there is a listener.
+    const isNext = this.#unclaimed.length === 0 && this.#iterators.size === 0
+    if (isNext && this.emit('events', batch)) return
+    this.#unclaimed.push(batch)
+    this.#handOver()
   }
 
   // One batch, and the next in a tick of its own: the consumer may leave, and a listener throw, at each.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PackedBatch } from '../../src/inotify/batch.ts'
+import { LoneEvent, PackedBatch } from '../../src/inotify/batch.ts'
 
 const NOT_ASCII = 1 << 30
 
@@ -52,8 +52,33 @@ test('iterating makes an object of each event', () => {
 })
 
 test.each([-1, 1, 0.5, Number.NaN])('event %s of one is a RangeError', (i) => {
-  const batch = pack([Buffer.from('a')])
-  for (const column of ['wd', 'mask', 'cookie', 'name', 'nameBytes'] as const) {
-    expect(() => batch[column](i)).toThrow(RangeError)
-  }
+  for (const batch of [pack([Buffer.from('a')]), new LoneEvent(1, 0x100, 0, 'a', true)])
+    for (const column of ['wd', 'mask', 'cookie', 'name', 'nameBytes'] as const)
+      expect(() => batch[column](i)).toThrow(new RangeError(`no event ${i} in a batch of 1`))
+})
+
+// As the addon gives it: the bytes of the name, one a character.
+test.each(['', 'name', 'größe', '\x7f', 'x'.repeat(255)])(
+  'an event that came alone reads as a batch of one: %j',
+  (name) => {
+    const bytes = Buffer.from(name)
+    const isAscii = bytes.every((byte) => byte < 0x80)
+    const lone = new LoneEvent(0, 0x100, 7, bytes.toString('latin1'), isAscii)
+    const batch = pack([bytes])
+    expect([lone.length, lone.wd(0), lone.mask(0), lone.cookie(0), lone.name(0)]).toEqual([
+      1,
+      0,
+      0x100,
+      7,
+      name,
+    ])
+    expect(lone.nameBytes(0)).toEqual(batch.nameBytes(0))
+    expect([...lone]).toEqual([...batch])
+  },
+)
+
+test('an event that came alone, with a name that is no UTF-8, keeps its bytes', () => {
+  const lone = new LoneEvent(1, 0x100, 0, 'a\xff', false)
+  expect(lone.name(0)).toBe('a\ufffd')
+  expect(lone.nameBytes(0)).toEqual(Buffer.from([0x61, 0xff]))
 })

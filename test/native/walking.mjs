@@ -185,6 +185,7 @@ export function openQueue(addon, onEvent = () => {}) {
   const options = { batchWindow: 1, arenaBytes: 1 << 24, persistent: false }
   const error = queue.open(
     options,
+    onEvent,
     (rows) => {
       for (let i = 0; i < rows.length; i += 4) onEvent(Number(rows[i]), Number(rows[i + 1]))
     },
