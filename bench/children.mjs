@@ -47,8 +47,15 @@ export class Children {
    * @param {(string | number)[]} args  The directory to watch, and what the question's answer() wants.
    */
   startSubject(question, watcher, ...args) {
-    const script = join(import.meta.dirname, 'subject.mjs')
-    return this.#start(process.execPath, [script, question, watcher, ...args])
+    return this.startNode('subject.mjs', question, watcher, ...args)
+  }
+
+  /**
+   * @param {string} script  By its path from here.
+   * @param {(string | number)[]} args
+   */
+  startNode(script, ...args) {
+    return this.#start(process.execPath, [join(import.meta.dirname, script), ...args])
   }
 
   end() {

@@ -4,7 +4,9 @@ import { cpus, release } from 'node:os'
 import { parseArgs } from 'node:util'
 import { blockedLoop } from './blocked_loop.mjs'
 import { capacity } from './capacity.mjs'
+import { command } from './command.mjs'
 import { idle } from './idle.mjs'
+import { imports } from './imports.mjs'
 import { latency } from './latency.mjs'
 import { poll } from './poll.mjs'
 import { ask } from './question.mjs'
@@ -13,7 +15,7 @@ import { makeScratch } from './scratch.mjs'
 import { setUp } from './set_up.mjs'
 import { storm } from './storm.mjs'
 
-const QUESTIONS = [capacity, storm, latency, blockedLoop, idle, setUp, poll]
+const QUESTIONS = [capacity, storm, latency, blockedLoop, idle, imports, command, setUp, poll]
 
 const HELP = `Usage: npm run bench -- [options] [question ...]
 

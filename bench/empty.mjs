@@ -1,0 +1,1 @@
+// What imports.mjs holds the other imports against.
