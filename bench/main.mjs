@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { parseArgs } from 'node:util'
 import { blockedLoop } from './blocked_loop.mjs'
+import { burst } from './burst.mjs'
 import { capacity } from './capacity.mjs'
 import { command } from './command.mjs'
 import { idle } from './idle.mjs'
@@ -15,7 +16,7 @@ import { makeScratch } from './scratch.mjs'
 import { setUp } from './set_up.mjs'
 import { storm } from './storm.mjs'
 
-const QUESTIONS = [capacity, storm, latency, blockedLoop, idle, imports, command, setUp, poll]
+const QUESTIONS = [capacity, storm, burst, latency, blockedLoop, idle, imports, command, setUp, poll]
 
 const HELP = `Usage: npm run bench -- [options] [question ...]
 

@@ -2,6 +2,7 @@
 // prints JSON, a document a line.
 //
 // writer storm DIR EVENTS            creates and unlinks, each name in turn, as fast as it can: {"wallMs"}
+// writer burst DIR FILES             creates that many, as fast as it can: {"wallMs"}
 // writer fill DIR EVENTS GO DONE     makes its files, says {"ready"}; then for every byte read from the FIFO
 // GO writes
 //                                    into EVENTS of them, and a byte into the FIFO DONE
@@ -64,6 +65,12 @@ static void storm(long events) {
   printf("{\"wallMs\":%.3f}\n", (double)(now_ns() - start) / 1e6);
 }
 
+static void burst(long files) {
+  int64_t start = now_ns();
+  for (long i = 0; i < files; i++) close(open_event(i, O_CREAT));
+  printf("{\"wallMs\":%.3f}\n", (double)(now_ns() - start) / 1e6);
+}
+
 static void fill(long events, const char* go_path, const char* done_path) {
   static int files[FILL_NAMES];
   for (long i = 0; i < FILL_NAMES; i++) {
@@ -121,13 +128,18 @@ int main(int argc, char** argv) {
   if (*mode != '\0' && chdir(argv[2]) != 0) die(argv[2]);
   if (strcmp(mode, "storm") == 0 && argc == 4) {
     storm(strtol(argv[3], NULL, 10));
+  } else if (strcmp(mode, "burst") == 0 && argc == 4) {
+    burst(strtol(argv[3], NULL, 10));
   } else if (strcmp(mode, "fill") == 0 && argc == 6) {
     fill(strtol(argv[3], NULL, 10), argv[4], argv[5]);
   } else if (strcmp(mode, "lone") == 0 && argc == 5) {
     // xorshift has one seed that it never leaves: 0.
     lone(strtol(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10) | 1);
   } else {
-    fputs("usage: writer storm DIR EVENTS | fill DIR EVENTS GO DONE | lone DIR SAMPLES SEED\n", stderr);
+    fputs(
+        "usage: writer storm DIR EVENTS | burst DIR FILES | fill DIR EVENTS GO DONE | lone DIR SAMPLES "
+        "SEED\n",
+        stderr);
     return 2;
   }
   return 0;

@@ -1,0 +1,87 @@
+// What does a burst of new files cost whoever watches the tree? As a compiler, a package manager or a checkout makes one.
+import { once } from 'node:events'
+import { basename } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+
+const FILES = 50_000
+
+/** ms without anything new, when all have been made, after which no more is waited for: a queue that has overflowed may have dropped any. */
+const QUIET_MS = 700
+
+/** @type {import('./question.mjs').Question} */
+export const burst = {
+  name: 'burst',
+  asks: `What do ${FILES} new files in one directory cost, as fast as one writer can make them?`,
+  note: `Watchers of trees, each as its users have it; @parcel/watcher with backend: 'inotify'. "told": of the files made, those told as new.
+CPU is user and system time of the whole process, for each that was told.`,
+  rounds: 5,
+  subjects: ['inotify-bridge', '@parcel/watcher', 'chokidar'],
+  figures: [
+    { name: 'cpu', unit: 'us/file', digits: 1, ratiosTo: ['@parcel/watcher'] },
+    { name: 'told', unit: '%', digits: 1 },
+    { name: 'writer', unit: 'ms', digits: 0 },
+  ],
+  targets: [
+    { subject: 'inotify-bridge', figure: 'cpu', by: '@parcel/watcher', atMost: 0.5 },
+    { subject: 'inotify-bridge', figure: 'told', atLeast: 100 },
+  ],
+
+  async measure(subject, { scratch, children }) {
+    const directory = scratch.newDirectory()
+    const watcher = children.startSubject('burst', subject, directory)
+    await watcher.next()
+    const { wallMs } = await children.startWriter('burst', directory, FILES).next()
+    watcher.go()
+    const { told, cpuMs } = await watcher.next()
+    return { cpu: (cpuMs * 1000) / told, told: (told / FILES) * 100, writer: wallMs }
+  },
+}
+
+/** @param {import('./subject.mjs').Subject} subject */
+export async function answer({ watcher, directory, say }) {
+  /** @type {Set<string>} */
+  const told = new Set()
+  let isOver = false
+  process.stdin.once('data', () => {
+    isOver = true
+  })
+  await watchTree(watcher, directory, (path) => told.add(basename(path)))
+  say({ ready: true })
+  const before = process.cpuUsage()
+  for (let known = -1; !isOver || told.size > known; await setTimeout(QUIET_MS)) known = told.size
+  const { user, system } = process.cpuUsage(before)
+  say({ told: told.size, cpuMs: (user + system) / 1000 })
+  process.exit()
+}
+
+/**
+ * @param {string} watcher
+ * @param {string} directory
+ * @param {(path: string) => void} onNew
+ */
+async function watchTree(watcher, directory, onNew) {
+  if (watcher === 'inotify-bridge') {
+    const { watch } = await import('inotify-bridge/watch')
+    const tree = watch(directory, { recursive: true })
+    tree.on('changes', (changes) => {
+      for (const change of changes) if (change.type === 'create') onNew(change.path)
+    })
+    await tree.ready
+  } else if (watcher === '@parcel/watcher') {
+    const { subscribe } = await import('@parcel/watcher')
+    const options = /** @type {const} */ ({ backend: 'inotify' })
+    await subscribe(
+      directory,
+      (error, events) => {
+        if (error) throw error
+        for (const { type, path } of events) if (type === 'create') onNew(path)
+      },
+      options,
+    )
+  } else {
+    const { watch } = await import('chokidar')
+    const tree = watch(directory, { ignoreInitial: true })
+    tree.on('add', onNew)
+    await once(tree, 'ready')
+  }
+}
