@@ -1,7 +1,7 @@
 // What does a burst of new files cost whoever watches the tree? As a compiler, a package manager or a checkout makes one.
-import { once } from 'node:events'
 import { basename } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { watchTree } from './trees_watched.mjs'
 
 const FILES = 50_000
 
@@ -52,36 +52,4 @@ export async function answer({ watcher, directory, say }) {
   const { user, system } = process.cpuUsage(before)
   say({ told: told.size, cpuMs: (user + system) / 1000 })
   process.exit()
-}
-
-/**
- * @param {string} watcher
- * @param {string} directory
- * @param {(path: string) => void} onNew
- */
-async function watchTree(watcher, directory, onNew) {
-  if (watcher === 'inotify-bridge') {
-    const { watch } = await import('inotify-bridge/watch')
-    const tree = watch(directory, { recursive: true })
-    tree.on('changes', (changes) => {
-      for (const change of changes) if (change.type === 'create') onNew(change.path)
-    })
-    await tree.ready
-  } else if (watcher === '@parcel/watcher') {
-    const { subscribe } = await import('@parcel/watcher')
-    const options = /** @type {const} */ ({ backend: 'inotify' })
-    await subscribe(
-      directory,
-      (error, events) => {
-        if (error) throw error
-        for (const { type, path } of events) if (type === 'create') onNew(path)
-      },
-      options,
-    )
-  } else {
-    const { watch } = await import('chokidar')
-    const tree = watch(directory, { ignoreInitial: true })
-    tree.on('add', onNew)
-    await once(tree, 'ready')
-  }
 }

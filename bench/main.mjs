@@ -6,6 +6,7 @@ import { blockedLoop } from './blocked_loop.mjs'
 import { burst } from './burst.mjs'
 import { capacity } from './capacity.mjs'
 import { command } from './command.mjs'
+import { growth } from './growth.mjs'
 import { idle } from './idle.mjs'
 import { imports } from './imports.mjs'
 import { latency } from './latency.mjs'
@@ -16,7 +17,7 @@ import { makeScratch } from './scratch.mjs'
 import { setUp } from './set_up.mjs'
 import { storm } from './storm.mjs'
 
-const QUESTIONS = [capacity, storm, burst, latency, blockedLoop, idle, imports, command, setUp, poll]
+const QUESTIONS = [capacity, storm, burst, latency, blockedLoop, idle, imports, command, setUp, growth, poll]
 
 const HELP = `Usage: npm run bench -- [options] [question ...]
 

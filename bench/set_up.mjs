@@ -1,23 +1,18 @@
 // How long does it take to watch a large tree, and what does it cost to have it? The yardstick adds the same watches and
 // reads the same directories on as many threads, and keeps nothing of them.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { median } from './rounds.mjs'
+import { directoriesIn, FILES_EACH, treeOf } from './tree.mjs'
 
-const TOPS = 50
-const DIRECTORIES_EACH = 1000
-const FILES_EACH = 4
-const DIRECTORIES = 1 + TOPS + TOPS * DIRECTORIES_EACH
-const FILES = TOPS * DIRECTORIES_EACH * FILES_EACH
+const LEAVES = 50_000
+const DIRECTORIES = directoriesIn(LEAVES)
+const FILES = LEAVES * FILES_EACH
 const THREADS = 2
 const WARM = 'inotify-bridge, warm'
 const WARM_TIMES = 4
-
-/** By the scratch directory. @type {Map<string, string>} */
-const trees = new Map()
 
 /** @type {import('./question.mjs').Question} */
 export const setUp = {
@@ -42,8 +37,7 @@ export const setUp = {
   ],
 
   async measure(subject, { scratch, children }) {
-    const tree = trees.get(scratch.path) ?? makeTree(scratch.newDirectory())
-    trees.set(scratch.path, tree)
+    const tree = treeOf(scratch, LEAVES)
     if (subject === 'raw C') {
       const { directories, ms } = await children.startRawWalk(tree, THREADS).next()
       assertAll(directories)
@@ -111,17 +105,4 @@ function countWatches() {
 function assertAll(directories) {
   if (directories !== DIRECTORIES)
     throw new Error(`${directories} of ${DIRECTORIES} directories were watched`)
-}
-
-/** @param {string} path */
-function makeTree(path) {
-  for (let top = 0; top < TOPS; top++) {
-    mkdirSync(join(path, `area-${top}`))
-    for (let i = 0; i < DIRECTORIES_EACH; i++) {
-      const directory = join(path, `area-${top}`, `directory-${i}`)
-      mkdirSync(directory)
-      for (let file = 0; file < FILES_EACH; file++) writeFileSync(join(directory, `file-${file}.txt`), '')
-    }
-  }
-  return path
 }
