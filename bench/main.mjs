@@ -12,12 +12,26 @@ import { imports } from './imports.mjs'
 import { latency } from './latency.mjs'
 import { poll } from './poll.mjs'
 import { ask } from './question.mjs'
+import { rates } from './rates.mjs'
 import { asData, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
 import { setUp } from './set_up.mjs'
 import { storm } from './storm.mjs'
 
-const QUESTIONS = [capacity, storm, burst, latency, blockedLoop, idle, imports, command, setUp, growth, poll]
+const QUESTIONS = [
+  capacity,
+  storm,
+  rates,
+  burst,
+  latency,
+  blockedLoop,
+  idle,
+  imports,
+  command,
+  setUp,
+  growth,
+  poll,
+]
 
 const HELP = `Usage: npm run bench -- [options] [question ...]
 

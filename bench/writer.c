@@ -3,6 +3,9 @@
 //
 // writer storm DIR EVENTS            creates and unlinks, each name in turn, as fast as it can: {"wallMs"}
 // writer burst DIR FILES             creates that many, as fast as it can: {"wallMs"}
+// writer paced DIR RATE MS           makes its files, says {"ready"}, waits for a byte on stdin; then writes
+// RATE times a
+//                                    second, evenly, for so long: {"events"}
 // writer fill DIR EVENTS GO DONE     makes its files, says {"ready"}; then for every byte read from the FIFO
 // GO writes
 //                                    into EVENTS of them, and a byte into the FIFO DONE
@@ -11,6 +14,7 @@
 //                                    of SAMPLES files after a random pause: {"sent": [CLOCK_MONOTONIC in ns,
 //                                    ...]}
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,6 +127,25 @@ static void lone(long samples, uint32_t seed) {
   puts("]}");
 }
 
+static void paced(long rate, long ms) {
+  static int files[FILL_NAMES];
+  for (int i = 0; i < FILL_NAMES; i++) files[i] = open_event(i, O_CREAT);
+  say_ready();
+  if (getchar() == EOF) return;
+  long events = rate * ms / 1000;
+  int64_t start = now_ns();
+  for (long i = 0; i < events; i++) {
+    int64_t due = start + i * 1000000000 / rate;
+    // Sleeping takes some 60 us more than is asked for: what is due by then is written at once.
+    if (due > now_ns()) {
+      struct timespec until = {due / 1000000000, due % 1000000000};
+      while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
+    }
+    write_event(files[i % FILL_NAMES]);
+  }
+  printf("{\"events\":%ld}\n", events);
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc >= 4 ? argv[1] : "";
   if (*mode != '\0' && chdir(argv[2]) != 0) die(argv[2]);
@@ -130,6 +153,8 @@ int main(int argc, char** argv) {
     storm(strtol(argv[3], NULL, 10));
   } else if (strcmp(mode, "burst") == 0 && argc == 4) {
     burst(strtol(argv[3], NULL, 10));
+  } else if (strcmp(mode, "paced") == 0 && argc == 5) {
+    paced(strtol(argv[3], NULL, 10), strtol(argv[4], NULL, 10));
   } else if (strcmp(mode, "fill") == 0 && argc == 6) {
     fill(strtol(argv[3], NULL, 10), argv[4], argv[5]);
   } else if (strcmp(mode, "lone") == 0 && argc == 5) {
@@ -137,7 +162,8 @@ int main(int argc, char** argv) {
     lone(strtol(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10) | 1);
   } else {
     fputs(
-        "usage: writer storm DIR EVENTS | burst DIR FILES | fill DIR EVENTS GO DONE | lone DIR SAMPLES "
+        "usage: writer storm DIR EVENTS | burst DIR FILES | paced DIR RATE MS | fill DIR EVENTS GO DONE | "
+        "lone DIR SAMPLES "
         "SEED\n",
         stderr);
     return 2;

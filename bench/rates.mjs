@@ -1,0 +1,65 @@
+// What does a watch cost at a steady rate of events?
+import { untilItSawTheLast } from './children.mjs'
+import { countUntilLast, watchBy } from './watching.mjs'
+
+const RATES = [100, 1_000, 10_000, 100_000]
+const MS = 2_000
+const WATCHERS = ['raw C', 'raw C + window', 'inotify-bridge', 'fs.watch']
+const SUBJECTS = WATCHERS.flatMap((watcher) => RATES.map((rate) => ({ watcher, rate })))
+
+/** @param {{ watcher: string, rate: number }} subject */
+const nameOf = ({ watcher, rate }) => `${watcher}, ${rate}/s`
+
+/** @type {import('./question.mjs').Question} */
+export const rates = {
+  name: 'rates',
+  asks: `What of a core does a watch take, at ${RATES[0]} to ${RATES.at(-1)} events a second?`,
+  note: 'User and system time of the whole process, by the time of the load.',
+  rounds: 3,
+  subjects: SUBJECTS.map(nameOf),
+  figures: [
+    { name: 'of a core', unit: '%', digits: 2 },
+    { name: 'cpu', unit: 'ns/event', digits: 0 },
+    { name: 'delivered', unit: '%', digits: 1 },
+  ],
+  targets: [],
+
+  async measure(name, { scratch, children }) {
+    const subject = SUBJECTS.find((one) => nameOf(one) === name)
+    if (subject === undefined) throw new Error(`no subject is called ${name}`)
+    const { watcher, rate } = subject
+    const directory = scratch.newDirectory()
+    const writer = children.startWriter('paced', directory, rate, MS)
+    await writer.next()
+    const reader = watcher.startsWith('raw C')
+      ? children.startRawReader('until-last', directory, watcher === 'raw C' ? 0 : 1)
+      : children.startSubject('rates', watcher, directory)
+    await reader.next()
+    writer.go()
+    const { events } = await writer.next()
+    const { delivered, cpuMs } = await untilItSawTheLast(directory, reader.next())
+    return {
+      'of a core': (cpuMs / MS) * 100,
+      cpu: (cpuMs * 1e6) / delivered,
+      delivered: (delivered / events) * 100,
+    }
+  },
+}
+
+/** @param {import('./subject.mjs').Subject} subject */
+export async function answer({ watcher, directory, say }) {
+  let before = process.cpuUsage()
+  let lookedAt = 0
+  const counts = await countUntilLast(
+    watchBy(watcher, directory),
+    () => {
+      say({ ready: true })
+      before = process.cpuUsage()
+    },
+    (name, mask, wd) => {
+      lookedAt += name.length + mask + wd
+    },
+  )
+  const { user, system } = process.cpuUsage(before)
+  say({ ...counts, cpuMs: (user + system) / 1000, lookedAt })
+}
