@@ -6,6 +6,12 @@ import { countUntilLast, watchBy } from './watching.mjs'
 
 const SAMPLES = 1000
 
+/** The shares of the events of which it is drawn how late they were at the most. */
+const CURVE = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99]
+
+/** @param {number} share */
+const nameOf = (share) => `at ${share}`
+
 /** @type {import('./question.mjs').Question} */
 export const latency = {
   name: 'latency',
@@ -17,6 +23,7 @@ export const latency = {
     { name: 'p50', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
     { name: 'p99', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
     { name: 'delivered', unit: '%', digits: 1 },
+    ...CURVE.map((share) => ({ name: nameOf(share), unit: 'us', digits: 1, isForPlot: true })),
   ],
   targets: [
     { subject: 'inotify-bridge', figure: 'p50', by: 'fs.watch', atMost: 1.3 },
@@ -42,6 +49,7 @@ export const latency = {
       p50: quantile(late, 0.5),
       p99: quantile(late, 0.99),
       delivered: (late.length / SAMPLES) * 100,
+      ...Object.fromEntries(CURVE.map((share) => [nameOf(share), quantile(late, share)])),
     }
   },
 }

@@ -1,6 +1,7 @@
 // npm run bench: how inotify-bridge compares with fs.watch, and with a C program that does nothing but read(2).
 import { readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { blockedLoop } from './blocked_loop.mjs'
 import { burst } from './burst.mjs'
@@ -62,6 +63,8 @@ const host = {
   node: process.version,
   cpus: cpus().length,
   model: cpus()[0]?.model,
+  date: new Date().toISOString().slice(0, 10),
+  peers: ['@parcel/watcher', 'chokidar', 'watchpack'].map((name) => `${name} ${versionOf(name)}`).join(', '),
   maxQueuedEvents: Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8')),
 }
 if (!options.json) console.log(`Linux ${host.kernel}, node ${host.node}, ${host.cpus} x ${host.model}`)
@@ -76,6 +79,12 @@ for (const question of asked) {
 if (options.json) console.log(JSON.stringify({ host, questions: answers.map(asData) }, null, 2))
 const met = answers.every(({ targets }) => targets.every((target) => target.met))
 process.exitCode = options.check && !met ? 1 : 0
+
+/** @param {string} name */
+function versionOf(name) {
+  const file = join(import.meta.dirname, '../node_modules', name, 'package.json')
+  return JSON.parse(readFileSync(file, 'utf8')).version
+}
 
 function readArguments() {
   try {

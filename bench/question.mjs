@@ -1,5 +1,5 @@
-// What a question of the benchmark is, and how it is put: see capacity.mjs, storm.mjs, latency.mjs, blocked_loop.mjs,
-// idle.mjs, set_up.mjs and poll.mjs, each of which has the parent's side (measure) and the child's (answer, called by subject.mjs).
+// What a question of the benchmark is, and how it is put: a file each, with the parent's side (measure) and the child's (answer,
+// called by subject.mjs).
 import { Children } from './children.mjs'
 import { column, measureByTurns, median, ratio } from './rounds.mjs'
 
@@ -13,6 +13,7 @@ import { column, measureByTurns, median, ratio } from './rounds.mjs'
  * @property {string} unit
  * @property {number} digits
  * @property {string[]} [ratiosTo]  The subjects that it is compared with.
+ * @property {boolean} [isForPlot]   It is drawn, and in no table.
  *
  * @typedef {object} Target
  * @property {string} subject

@@ -5,13 +5,14 @@
  * @returns {string}
  */
 export function asText({ question, rounds, medians, ratios, targets }) {
+  const figures = question.figures.filter((figure) => !figure.isForPlot)
   const head = ['']
-  for (const figure of question.figures) {
+  for (const figure of figures) {
     head.push(`${figure.name}, ${figure.unit}`, ...(figure.ratiosTo ?? []).map((other) => `/ ${other}`))
   }
   const rows = question.subjects.map((subject) => {
     const row = [subject]
-    for (const figure of question.figures) {
+    for (const figure of figures) {
       row.push(shown(medians[subject]?.[figure.name], figure.digits))
       row.push(...(figure.ratiosTo ?? []).map((other) => shown(ratios[subject]?.[figure.name]?.[other], 2)))
     }

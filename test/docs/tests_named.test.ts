@@ -9,7 +9,9 @@ for (const page of [
   'README.md',
   'SECURITY.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ]) {
   test(`${page}: every test and every page that it names is there`, () => {
     const text = readFileSync(join(root, page), 'utf8')
