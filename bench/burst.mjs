@@ -48,7 +48,10 @@ export async function answer({ watcher, directory, say }) {
   await watchTree(watcher, directory, (path) => told.add(basename(path)))
   say({ ready: true })
   const before = process.cpuUsage()
-  for (let known = -1; !isOver || told.size > known; await setTimeout(QUIET_MS)) known = told.size
+  for (let known = -1, wasOver = false; !wasOver || told.size > known; await setTimeout(QUIET_MS)) {
+    known = told.size
+    wasOver = isOver
+  }
   const { user, system } = process.cpuUsage(before)
   say({ told: told.size, cpuMs: (user + system) / 1000 })
   process.exit()

@@ -1,13 +1,15 @@
 // Makes of src/ what is shipped, in dist/: a few files, since Node takes longer to find and link two hundred modules than to run what is in them; and the
 // declarations. In out/ each module has a file of its own, for tests that start a process with what is not public.
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { builtinModules } from './builtin_modules.mjs'
 
 const root = join(import.meta.dirname, '..')
 const [out, dist] = [join(root, 'out'), join(root, 'dist')]
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 // What was made of a module that is no more would be shipped.
 for (const made of [out, dist]) rmSync(made, { recursive: true, force: true })
@@ -53,18 +55,23 @@ const bundle = await rolldown({
   plugins: [builtinModules()],
   treeshake: { propertyReadSideEffects: false },
   preserveEntrySignatures: 'allow-extension',
-  // As tsconfig.json has it.
-  transform: { target: 'es2023' },
+  transform: {
+    // As tsconfig.json has it.
+    target: 'es2023',
+    // See src/compiled.ts.
+    define: { INOTIFY_BRIDGE_VERSION: JSON.stringify(version) },
+  },
   external: ['bindings', '@kubernetes/client-node'],
 })
 await bundle.write({
   dir: dist,
   format: 'esm',
+  // With a hash: a process that runs while the package is replaced must not take a part of the one for a part of the other.
   chunkFileNames: ({ facadeModuleId, name }) =>
-    facadeModuleId?.includes('/src/cli/') ? `cli_${name}.part.js` : `${name}.part.js`,
+    facadeModuleId?.includes('/src/cli/') ? `cli_${name}-[hash].part.js` : `${name}-[hash].part.js`,
   sourcemap: true,
-  // Without comments and indentation, which take Node as long to get through as the rest; names are as they were.
-  minify: { compress: false, mangle: false, codegen: true },
+  // Without what Node would have to get through at each import; lines and names are as they were, for who reads a stack trace.
+  comments: { annotation: true, jsdoc: false, legal: false },
   codeSplitting: {
     includeDependenciesRecursively: false,
     groups: Object.entries(PARTS).map(([name, test]) => ({ name, test })),

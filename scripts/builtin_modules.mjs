@@ -1,5 +1,5 @@
 // How the modules of Node are had in what is shipped. `import { readFileSync } from 'node:fs'` reads all that fs has, fs.promises too, and that is
-// loaded then: 3 ms and 2 MiB in Node 20 for what is not used; process.getBuiltinModule() (Node 20.16) does not. What takes long to load is had at the
+// loaded then: 3 ms and 2 MiB in Node 20 for what is not used; process.getBuiltinModule() does not. What takes long to load is had at the
 // first call: node:crypto takes 3 ms and 2 MiB, as long as all the parsing of this package that is needed beside it.
 const HAD_WHEN_CALLED = new Set([
   'node:child_process',
@@ -11,16 +11,25 @@ const HAD_WHEN_CALLED = new Set([
   'node:timers/promises',
 ])
 
+const GETTER = 'builtin-module'
+
+// Node 21, and 22 before 22.3, have only what came before it.
+const GET = `import { createRequire } from 'node:module'
+export const get = process.getBuiltinModule ?? ((name) => createRequire(import.meta.url)(name))`
+
 /** @returns {import('rolldown').Plugin} */
 export function builtinModules() {
   return {
     name: 'builtin-modules',
-    resolveId(source, _importer, { kind }) {
+    resolveId(source, importer, { kind }) {
+      if (source === GETTER) return `\0${GETTER}`
       if (!source.startsWith('node:')) return null
-      // What is imported where it is used is loaded then in any case.
-      return kind === 'dynamic-import' ? { id: source, external: true } : `\0${source}`
+      // What is imported where it is used is loaded then in any case, and of the getter's own this one is the source.
+      const isItself = kind === 'dynamic-import' || importer === `\0${GETTER}`
+      return isItself ? { id: source, external: true } : `\0${source}`
     },
     load(id) {
+      if (id === `\0${GETTER}`) return GET
       if (!id.startsWith('\0node:')) return null
       const name = id.slice(1)
       return { code: HAD_WHEN_CALLED.has(name) ? whenCalled(name) : atOnce(name), moduleSideEffects: false }
@@ -33,7 +42,8 @@ function atOnce(name) {
   const keys = Object.keys(process.getBuiltinModule(name) ?? {})
   // What nobody imports is left out, and so not read.
   return [
-    `const builtin = process.getBuiltinModule('${name}')`,
+    `import { get } from '${GETTER}'`,
+    `const builtin = get('${name}')`,
     ...keys.map((key) => `export const ${key} = builtin.${key}`),
   ].join('\n')
 }
@@ -44,7 +54,8 @@ function whenCalled(name) {
   const functions = Object.entries(process.getBuiltinModule(name) ?? {}).filter(
     ([key, value]) => typeof value === 'function' && /^[a-z]/.test(key),
   )
-  return functions
-    .map(([key]) => `export const ${key} = (...args) => process.getBuiltinModule('${name}').${key}(...args)`)
-    .join('\n')
+  return [
+    `import { get } from '${GETTER}'`,
+    ...functions.map(([key]) => `export const ${key} = (...args) => get('${name}').${key}(...args)`),
+  ].join('\n')
 }

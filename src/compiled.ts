@@ -20,7 +20,7 @@ const PLATFORM = `${process.platform}-${process.arch}`
 /** Throws {@link AddonLoadError} where this package is not to be found. */
 export function findCompiled(what: string): Compiled {
   const moduleRoot = findRoot()
-  if (moduleRoot === undefined) throw new AddonLoadError(what, PLATFORM, [], BUNDLED, undefined)
+  if (moduleRoot === undefined) throw new AddonLoadError(what, PLATFORM, [], bundled(), undefined)
   const places = [
     ['build', 'Release'],
     ['native', 'build', 'Release'],
@@ -32,21 +32,24 @@ export function findCompiled(what: string): Compiled {
   return { moduleRoot, places, paths, missing }
 }
 
-/** The directory of this package: the one that this module is in, or, where it is in a bundle, the one that is installed where that is run. */
+/** Of this code, as scripts/build-ts.mjs has put it in; not there where nothing has been built. */
+declare const INOTIFY_BRIDGE_VERSION: string
+
+/** The directory of this package: the one that this module is in, or, where it is in a bundle, the one that is installed for that. */
 function findRoot(): string | undefined {
-  // A bundler that makes CommonJS of it leaves nothing of import.meta, and webpack says where the package was when the bundle was made.
-  const here: string | undefined = import.meta.dirname
-  if (here !== undefined && isPackage(join(here, '..'))) return join(here, '..')
-  const program = process.argv[1]
-  // Not from the working directory: whoever can write there would choose what is loaded.
-  const starts = [here, program === undefined ? undefined : dirname(program)]
-  return starts.map((start) => start && installedFor(start)).find((root) => root !== undefined)
+  // esbuild and Rollup leave nothing of import.meta in a bundle that is CommonJS, but that has __dirname.
+  const own: string | undefined = import.meta.dirname
+  const here = own ?? (typeof __dirname === 'string' ? __dirname : undefined)
+  if (here === undefined) return undefined
+  const above = join(here, '..')
+  return packageIn(above) === undefined ? installedFor(here) : above
 }
 
-/** Where node_modules has this package, for what is in a directory. */
+/** The one that node_modules has for what is in a directory, if it is of the version of this code: its addon speaks with no other. */
 function installedFor(directory: string): string | undefined {
   try {
-    return dirname(createRequire(join(directory, 'any.js')).resolve('inotify-bridge/package.json'))
+    const root = dirname(createRequire(join(directory, 'any.js')).resolve('inotify-bridge/package.json'))
+    return packageIn(root)?.version === INOTIFY_BRIDGE_VERSION ? root : undefined
   } catch {
     return undefined
   }
@@ -66,9 +69,10 @@ export function refuseOtherRuntimes(): void {
   throw new AddonLoadError('addon', `${name} ${version}`, [], hint, undefined)
 }
 
-const BUNDLED =
-  'This code has been bundled, and what is compiled cannot be: install inotify-bridge, of the same version, where the bundle is run ' +
-  '(a node_modules beside it or above it).'
+/** A function: what is not built has no version, and needs none. */
+const bundled = () =>
+  `This code has been bundled, and what is compiled cannot be: install inotify-bridge ${INOTIFY_BRIDGE_VERSION}, the version of the bundle, ` +
+  'where that is run (a node_modules beside it or above it).'
 
 function remedy(moduleRoot: string): string {
   if (process.platform !== 'linux')
@@ -80,11 +84,12 @@ function remedy(moduleRoot: string): string {
   )
 }
 
-/** Whether it is this package's directory, and not what a bundle happens to lie in. */
-function isPackage(directory: string): boolean {
+/** What package.json says, if it is this package's, and not that of what a bundle happens to lie in. */
+function packageIn(directory: string): { name: string; version: string } | undefined {
   try {
-    return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).name === 'inotify-bridge'
+    const said = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+    return said.name === 'inotify-bridge' ? said : undefined
   } catch {
-    return false
+    return undefined
   }
 }

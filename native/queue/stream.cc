@@ -10,6 +10,10 @@ namespace {
 // not starve.
 constexpr int kBatchesPerTurn = 16;
 
+// Events in a window, below which the next are not waited for: a timer that brings one event has cost as much
+// as the wakeup that it saved, and the event has waited for it.
+constexpr size_t kWorthWaiting = 2;
+
 }  // namespace
 
 Stream::Stream(Napi::Env env, const Options& options, Napi::Function on_event, Napi::Function on_batch,
@@ -89,7 +93,7 @@ void Stream::OnReadable(uv_poll_t* handle, int status, int) {
   }
   uint64_t window = stream->options_.window_ms;
   uint64_t now = uv_hrtime();
-  bool again_so_soon = now - stream->last_delivery_ns_ < 2 * window * 1000 * 1000;
+  bool again_so_soon = now - stream->last_delivery_ns_ < window * 1000 * 1000;
   stream->last_delivery_ns_ = now;
   stream->Deliver();
   // The callback may have paused or closed this stream.
@@ -101,8 +105,8 @@ void Stream::OnReadable(uv_poll_t* handle, int status, int) {
 
 void Stream::OnWindow(uv_timer_t* handle) {
   auto* stream = OwnerOf<Stream>(handle);
-  bool delivered = stream->Deliver();
-  if (!delivered && stream->flowing_) stream->LeaveWindow();
+  size_t delivered = stream->Deliver();
+  if (delivered < kWorthWaiting && stream->flowing_) stream->LeaveWindow();
 }
 
 void Stream::LeaveWindow() {
@@ -123,10 +127,10 @@ void Stream::OnWake(uv_async_t* handle) {
   if (stream->flowing_ && (stream->more_ || !in_window)) stream->Deliver();
 }
 
-// True if there was anything to deliver. A callback may pause or close this stream, or throw; the object
-// itself outlives the turn in any case, since libuv closes handles at its end.
-bool Stream::Deliver() {
-  bool delivered = false;
+// How many events there were to deliver, marks included. A callback may pause or close this stream, or throw;
+// the object itself outlives the turn in any case, since libuv closes handles at its end.
+size_t Stream::Deliver() {
+  size_t delivered = 0;
   more_ = false;
   for (int turn = 0; flowing_; turn++) {
     if (turn == kBatchesPerTurn) {
@@ -139,7 +143,6 @@ bool Stream::Deliver() {
     int32_t marks[kMostMarks];
     size_t mark_count = bytes < 0 ? 0 : queue_.TakeMarks(marks);
     if (bytes == 0 && mark_count == 0) break;
-    delivered = true;
     if (bytes < 0) {
       Pause();
       CallError(bytes);
@@ -151,6 +154,7 @@ bool Stream::Deliver() {
       Pack(records_.data(), records_.bytes(), &batch_);
       for (size_t i = 0; i < mark_count; i++) PackMark(marks[i], &batch_);
     }
+    delivered += is_lone ? 1 : batch_.count;
     // A read that left room has emptied the queue. Reading on until there is nothing would be a race against
     // the writer, in reads of a few events each: 45,000 where 1,700 do. What comes now makes the fd readable
     // again, or is the window's.

@@ -12,8 +12,9 @@
 // Carries an EventQueue's events to JavaScript on the loop of its own environment, one call a batch.
 //
 // Waking up costs more than reading: a busy writer makes 280k events/s, and a loop that reads at every wakeup
-// handles four of them at a time. So the first event is delivered at once; when another follows within two
-// windows, the fd is no longer polled but drained by a timer, a window apart, until it is found empty.
+// handles four of them at a time. So the first event is delivered at once; when another follows within a
+// window, the fd is no longer polled but drained by a timer, a window apart, until one has brought less than
+// two.
 class Stream : public LoopHandle {
  public:
   struct Options {
@@ -45,7 +46,7 @@ class Stream : public LoopHandle {
   static void OnWake(uv_async_t* handle);
 
   void End() override;
-  bool Deliver();
+  size_t Deliver();
   void CallEvent(const LoneEvent& event);
   void CallBatch();
   void CallError(int error);

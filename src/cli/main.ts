@@ -69,14 +69,14 @@ async function main([name, ...args]: string[]): Promise<number> {
     process.stderr.write(`inotify-bridge: ${complaint}: ${[...COMMANDS.keys()].join(', ')} (see --help)\n`)
     return 2
   }
-  const command = await asked.load()
   const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
-  if (options.includes('--help') || options.includes('-h')) {
-    process.stdout.write(command.help)
-    return 0
-  }
   const signal = stopSignal()
   try {
+    const command = await asked.load()
+    if (options.includes('--help') || options.includes('-h')) {
+      process.stdout.write(command.help)
+      return 0
+    }
     return await command.run(args, signal)
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0

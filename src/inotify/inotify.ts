@@ -216,9 +216,12 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   #take(batch: EventBatch): void {
-    // The way of nearly all: nothing waits, and nobody iterates. emit() says whether there is a listener.
+    // The way of nearly all: nothing waits, and nobody iterates.
     const isNext = this.#unclaimed.length === 0 && this.#iterators.size === 0
-    if (isNext && this.emit('events', batch)) return
+    if (isNext && this.listenerCount('events') > 0) {
+      this.emit('events', batch)
+      return
+    }
     this.#unclaimed.push(batch)
     this.#handOver()
   }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import { InotifyError } from '../errors.ts'
+import { loadPart } from '../load_part.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Missing } from './copy/stage.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
@@ -136,7 +137,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     const { signal } = config
     signal?.throwIfAborted()
     // Three quarters of the room, which few of those need who import the package.
-    const { prepare } = await import('./prepare.ts')
+    const { prepare } = await loadPart(() => import('./prepare.ts'))
     signal?.throwIfAborted()
     const mirror = new Mirror(config, await prepare(config))
     try {

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import { loadPart } from '../load_part.ts'
 import type { Diagnosis } from './diagnosis/diagnosis.ts'
 
 /**
@@ -7,7 +9,9 @@ import type { Diagnosis } from './diagnosis/diagnosis.ts'
  * the way has not answered for 4 s.
  */
 export async function diagnose(path: string): Promise<Diagnosis> {
-  // Most of it is texts, which few of those need who import the package.
-  const { examineHere } = await import('./diagnosis/examine.ts')
-  return (await examineHere(path)).diagnosis
+  // Before anything is awaited: the working directory may be another then.
+  const absolute = path === '' ? path : resolve(path)
+  const { examineHere } = await loadPart(() => import('./diagnosis/examine.ts'))
+  const { diagnosis } = await examineHere(absolute)
+  return { ...diagnosis, path }
 }

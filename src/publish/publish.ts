@@ -1,4 +1,5 @@
-// What the package has of this room. The arguments are checked, and read, before anything is awaited; the work is loaded when there is some.
+// What the package has of this room. The arguments are checked before anything is awaited; the work is loaded when there is some.
+import { loadPart } from '../load_part.ts'
 import { bytesOf, type Data, modeOf, NEW_FILE_MODE, pathOf } from './arguments.ts'
 import { readKeys } from './directory/keys.ts'
 
@@ -18,7 +19,7 @@ import { readKeys } from './directory/keys.ts'
 export async function replaceFile(path: string, data: Data, options: { mode?: number } = {}): Promise<void> {
   const replacement = { data: bytesOf('data', data), mode: modeOf(options), newMode: NEW_FILE_MODE }
   const file = pathOf('path', path)
-  const { replaceFileAs } = await import('./replace_file.ts')
+  const { replaceFileAs } = await loadPart(() => import('./replace_file.ts'))
   await replaceFileAs(file, replacement)
 }
 
@@ -39,7 +40,7 @@ export async function replaceFile(path: string, data: Data, options: { mode?: nu
  */
 export async function moveFile(from: string, to: string): Promise<{ crossedMounts: boolean }> {
   const [source, target] = [pathOf('from', from), pathOf('to', to)]
-  const { moveBetween } = await import('./move_file.ts')
+  const { moveBetween } = await loadPart(() => import('./move_file.ts'))
   return await moveBetween(source, target)
 }
 
@@ -68,6 +69,6 @@ export async function publishDirectory(
 ): Promise<{ changed: boolean }> {
   const path = pathOf('directory', directory)
   const keys = readKeys(files, modeOf(options) ?? NEW_FILE_MODE)
-  const { publishKeys } = await import('./publish_directory.ts')
+  const { publishKeys } = await loadPart(() => import('./publish_directory.ts'))
   return await publishKeys(path, keys)
 }

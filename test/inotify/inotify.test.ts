@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -82,6 +82,26 @@ test('a path may be a Buffer, and a name may be no UTF-8', async () => {
   writeFileSync(Buffer.concat([directory, Buffer.from('/'), name]), '')
   const [batch] = (await once(inotify, 'events')) as [EventBatch]
   expect(batch.nameBytes(0)).toEqual(name)
+})
+
+test("an event is told once where emit() is a subclass's own, which answers nothing", async () => {
+  class Traced extends Inotify {
+    override emit = ((event: 'events', batch: EventBatch) => {
+      EventEmitter.prototype.emit.call(this, event, batch)
+    }) as unknown as Inotify['emit']
+  }
+  const directory = scratch()
+  const inotify = new Traced()
+  inotify.add(directory, IN_CREATE)
+  const names: string[] = []
+  inotify.on('events', (batch) => names.push(batch.name(0)))
+  for (const name of ['a', 'b']) {
+    writeFileSync(join(directory, name), '')
+    await expect.poll(() => names.at(-1)).toBe(name)
+  }
+  await new Promise(setImmediate)
+  inotify.close()
+  expect(names).toEqual(['a', 'b'])
 })
 
 test('a directory itself has events without a name, and IN_IGNORED is the last', async () => {

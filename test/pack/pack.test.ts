@@ -169,13 +169,13 @@ test.each(Object.entries(ENTRIES))('inotify-bridge/%s loads no more than it need
     if (loaded.has(file)) return
     loaded.add(file)
     const text = readFileSync(join(dist, file), 'utf8')
-    for (const [, other] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(other as string)
+    for (const [, other] of text.matchAll(/(?:from |import )"\.\/([^"]+)"/g)) load(other as string)
     // Of Node, what is loaded before any program, or at once.
-    expect(text).not.toMatch(/from"node:/)
+    expect(text).not.toMatch(/from "node:(?!module")/)
   }
   load(`${entry}.js`)
   const ofOurs = [...loaded].filter((file) => file.endsWith('.part.js') && !file.startsWith('rolldown'))
-  expect(ofOurs.map((file) => file.replace('.part.js', '')).sort()).toEqual(['base', ...parts])
+  expect(ofOurs.map((file) => file.replace(/-[\w-]{8}\.part\.js$/, '')).sort()).toEqual(['base', ...parts])
 })
 
 // Each as its documentation has it for a program of Node, with nothing said of this package.
@@ -205,7 +205,15 @@ test.each([
     run(process.execPath, [join(ROOT, 'test/pack/bundled.mjs'), bundler, format, directory])
     const made = join(directory, 'made')
     const file = `entry.${format === 'cjs' ? 'cjs' : 'mjs'}`
-    expect(run(process.execPath, [join(made, file)])).toBe('create /made\n')
+    // As it is, as a command that is a link from elsewhere, and as another program's module.
+    const [command, host] = [
+      join(mkdtempSync(join(tmpdir(), 'bin-')), 'command'),
+      join(directory, 'host.mjs'),
+    ]
+    symlinkSync(join(made, file), command)
+    writeFileSync(host, `import './made/${file}'`)
+    for (const program of [join(made, file), command, host])
+      expect(run(process.execPath, [program])).toBe('create /made\n')
     // One of each: a face that had been left in would have brought what is loaded when it is first called.
     expect(readdirSync(made)).toHaveLength(1)
     const text = readFileSync(join(made, file), 'utf8')
@@ -214,6 +222,51 @@ test.each([
     ).toEqual([])
   },
 )
+
+test('a bundle takes the addon of no other version than its own', () => {
+  const directory = mkdtempSync(join(folder, 'bundled-'))
+  writeFileSync(
+    join(directory, 'entry.mjs'),
+    `import { Inotify } from 'inotify-bridge/inotify'\nnew Inotify().close()`,
+  )
+  run(process.execPath, [join(ROOT, 'test/pack/bundled.mjs'), 'esbuild', 'esm', directory])
+  const other = join(directory, 'node_modules/inotify-bridge')
+  mkdirSync(other, { recursive: true })
+  writeFileSync(join(other, 'package.json'), '{ "name": "inotify-bridge", "version": "0.0.1" }')
+  const { status, stderr } = spawnSync(process.execPath, [join(directory, 'made/entry.mjs')], {
+    encoding: 'utf8',
+  })
+  expect(status).toBe(1)
+  expect(stderr).toMatch(
+    /inotify-bridge has no addon[\s\S]*install inotify-bridge \d+\.\d+\.\d+, the version of the bundle/,
+  )
+})
+
+// Where it is thrown Node prints the line, and what is shipped is not to be one line of 200 KB.
+test('an error that nobody catches can be read', () => {
+  const script = `import { Inotify, mirror } from 'inotify-bridge'\nprocess.argv[2] === 'add' ? new Inotify().add('/none', 2) : await mirror('/none', '/none')`
+  writeFileSync(join(folder, 'uncaught.mjs'), script)
+  for (const what of ['add', 'mirror']) {
+    const { stderr } = spawnSync(process.execPath, ['uncaught.mjs', what], { cwd: folder, encoding: 'utf8' })
+    expect(stderr).toContain('InotifyError: ENOENT')
+    expect(stderr.length).toBeLessThan(2000)
+  }
+})
+
+test('what is loaded when it is first called, and cannot be, is an InotifyError that says what to do', () => {
+  const script = `import { openSync, closeSync } from 'node:fs'
+    import { InotifyError, Inotify, diagnose, mirror, replaceFile } from 'inotify-bridge'
+    new Inotify().close()
+    // What it had is closed by the end of this turn.
+    await new Promise(setImmediate)
+    const open = []
+    try { for (;;) open.push(openSync('/', 'r')) } catch {}
+    for (const call of [() => replaceFile('x', ''), () => mirror('/tmp', 'x'), () => diagnose('/tmp')])
+      await call().catch((error) => console.log(error instanceof InotifyError, error.code, error.syscall, error.hint.slice(-20)))`
+  writeFileSync(join(folder, 'full.mjs'), script)
+  const said = run('sh', ['-c', 'ulimit -n 64; exec "$0" full.mjs', process.execPath])
+  expect(said).toBe('true EMFILE import restart this process\n'.repeat(3))
+})
 
 test('what package.json says of the entry points and their types is right', () => {
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
