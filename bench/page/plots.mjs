@@ -52,7 +52,7 @@ const lines = (x, y, watchers) => ({
       field: 'size',
       type: 'quantitative',
       title: x,
-      scale: { type: 'log' },
+      scale: { type: 'log', nice: false, padding: 12 },
       axis: { format: '~s', grid: false },
     },
     y: { field: 'value', type: 'quantitative', title: y, scale: { type: 'log' }, axis: { format: '~g' } },
