@@ -1,5 +1,6 @@
 // How do the time to watch a tree, and the memory for it, grow with the tree?
 import { readFileSync } from 'node:fs'
+import { Series } from './series.mjs'
 import { directoriesIn, FILES_EACH, treeOf } from './tree.mjs'
 import { watchTree } from './trees_watched.mjs'
 
@@ -19,14 +20,14 @@ const SIZES = [
 const MOST = { chokidar: 1_000 }
 
 const WATCHERS = ['raw C', 'inotify-bridge', '@parcel/watcher', 'chokidar']
-const SUBJECTS = WATCHERS.flatMap((watcher) =>
-  SIZES.filter((size) => size <= (MOST[watcher] ?? Number.POSITIVE_INFINITY)).map((size) => ({
-    watcher,
-    size,
-  })),
+const series = new Series(
+  WATCHERS.flatMap((watcher) =>
+    SIZES.filter((size) => size <= (MOST[watcher] ?? Number.POSITIVE_INFINITY)).map((size) => ({
+      watcher,
+      size,
+    })),
+  ),
 )
-/** @param {{ watcher: string, size: number }} subject */
-const nameOf = ({ watcher, size }) => `${watcher}, ${size}`
 
 /** @type {import('./question.mjs').Question} */
 export const growth = {
@@ -36,7 +37,7 @@ export const growth = {
 grown by (RSS), from before the watcher is imported to when it is ready. fs.watch is not among
 them: nothing says when it has watched a tree.`,
   rounds: 3,
-  subjects: SUBJECTS.map(nameOf),
+  subjects: series.subjects,
   figures: [
     { name: 'ready', unit: 'ms', digits: 0 },
     { name: 'a directory', unit: 'us', digits: 2 },
@@ -44,10 +45,8 @@ them: nothing says when it has watched a tree.`,
   ],
   targets: [],
 
-  async measure(name, { scratch, children }) {
-    const subject = SUBJECTS.find((one) => nameOf(one) === name)
-    if (subject === undefined) throw new Error(`no subject is called ${name}`)
-    const { watcher, size } = subject
+  async measure(subject, { scratch, children }) {
+    const { watcher, size } = series.at(subject)
     const tree = treeOf(scratch, size)
     const answer =
       watcher === 'raw C'

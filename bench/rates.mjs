@@ -1,14 +1,14 @@
 // What does a watch cost at a steady rate of events?
 import { untilItSawTheLast } from './children.mjs'
-import { countUntilLast, watchBy } from './watching.mjs'
+import { Series } from './series.mjs'
 
 const RATES = [100, 1_000, 10_000, 100_000]
 const MS = 2_000
 const WATCHERS = ['raw C', 'raw C + window', 'inotify-bridge', 'fs.watch']
-const SUBJECTS = WATCHERS.flatMap((watcher) => RATES.map((rate) => ({ watcher, rate })))
-
-/** @param {{ watcher: string, rate: number }} subject */
-const nameOf = ({ watcher, rate }) => `${watcher}, ${rate}/s`
+const series = new Series(
+  WATCHERS.flatMap((watcher) => RATES.map((size) => ({ watcher, size }))),
+  '/s',
+)
 
 /** @type {import('./question.mjs').Question} */
 export const rates = {
@@ -16,7 +16,7 @@ export const rates = {
   asks: `What of a core does a watch take, at ${RATES[0]} to ${RATES.at(-1)} events a second?`,
   note: 'User and system time of the whole process, by the time of the load.',
   rounds: 3,
-  subjects: SUBJECTS.map(nameOf),
+  subjects: series.subjects,
   figures: [
     { name: 'of a core', unit: '%', digits: 2 },
     { name: 'cpu', unit: 'ns/event', digits: 0 },
@@ -24,10 +24,8 @@ export const rates = {
   ],
   targets: [],
 
-  async measure(name, { scratch, children }) {
-    const subject = SUBJECTS.find((one) => nameOf(one) === name)
-    if (subject === undefined) throw new Error(`no subject is called ${name}`)
-    const { watcher, rate } = subject
+  async measure(subject, { scratch, children }) {
+    const { watcher, size: rate } = series.at(subject)
     const directory = scratch.newDirectory()
     const writer = children.startWriter('paced', directory, rate, MS)
     await writer.next()
@@ -46,20 +44,5 @@ export const rates = {
   },
 }
 
-/** @param {import('./subject.mjs').Subject} subject */
-export async function answer({ watcher, directory, say }) {
-  let before = process.cpuUsage()
-  let lookedAt = 0
-  const counts = await countUntilLast(
-    watchBy(watcher, directory),
-    () => {
-      say({ ready: true })
-      before = process.cpuUsage()
-    },
-    (name, mask, wd) => {
-      lookedAt += name.length + mask + wd
-    },
-  )
-  const { user, system } = process.cpuUsage(before)
-  say({ ...counts, cpuMs: (user + system) / 1000, lookedAt })
-}
+// The watcher's side is that of a storm.
+export { answer } from './storm.mjs'
