@@ -51,5 +51,7 @@ export function makeScratch() {
  */
 function compile(source, program) {
   const flags = ['-std=c11', '-Wall', '-Wextra', '-O2', '-pthread']
-  execFileSync('cc', [...flags, '-o', program, join(import.meta.dirname, source)], { stdio: 'inherit' })
+  execFileSync('cc', [...flags, '-o', program, join(import.meta.dirname, 'programs', source)], {
+    stdio: 'inherit',
+  })
 }
