@@ -54,6 +54,11 @@ int EventQueue::Next(Records* records) {
   return bytes;
 }
 
+int EventQueue::Waiting() const {
+  int bytes = 0;
+  return ioctl(fd_.get(), FIONREAD, &bytes) < 0 ? 0 : bytes;
+}
+
 int EventQueue::Mark() {
   uint64_t at;
   {

@@ -64,6 +64,9 @@ class EventQueue {
   // Loop's thread: the marks that all given by Next is behind. The number of marks.
   size_t TakeMarks(int32_t* marks);
 
+  // Bytes that the kernel holds; 0 if it does not say.
+  int Waiting() const;
+
   // Guard's thread: moves what the kernel holds into the arena, until the loop reads again.
   enum class Drained { kAll, kArenaFull, kError };
   Drained DrainIntoArena();

@@ -10,12 +10,16 @@
 
 namespace {
 
-// A loop that has not read from one look to the next, with events waiting at both, is stuck. At 280k events/s
-// (one busy writer) the kernel's default queue holds 58 ms.
-constexpr int kLookMs = 6;
+// A loop that has not read from one look to the next, with events waiting at both, is stuck. Each look wakes
+// a thread, which at 100 events/s is what most of an event costs.
+constexpr int kLookMs = 12;
+
+// More than a read's worth waiting is a loop that is behind, whatever there was at the look before. At 280k
+// events/s (one busy writer) that is 7 ms, and the kernel's default queue holds 58.
+constexpr int kBehindBytes = static_cast<int>(kReadBytes);
 
 // So many looks that found nothing to do, and nothing done, are the end of the looking: 0.1 s.
-constexpr int kIdleLooks = 16;
+constexpr int kIdleLooks = 8;
 
 // Between two reads in the loop's stead: short, because several writers fill a queue in far less than
 // kLookMs.
@@ -70,8 +74,10 @@ void QueueDrainer::LookOn() {
   for (int idle = 0; idle < kIdleLooks; idle++) {
     if (!Sleep(kLookMs)) return;
     uint32_t reads = queue_->reads();
-    bool is_waiting = IsReadable();
-    if (is_waiting && was_waiting && reads == before) {
+    int waiting = queue_->Waiting();
+    bool is_waiting = waiting > 0;
+    bool is_stuck = is_waiting && was_waiting && reads == before;
+    if (is_stuck || waiting > kBehindBytes) {
       StandIn();
       reads = queue_->reads();
       is_waiting = false;
@@ -114,11 +120,6 @@ bool QueueDrainer::Sleep(int milliseconds) {
     eventfd_read(kick_.get(), &ignored);
   }
   return !stopping_.load();
-}
-
-bool QueueDrainer::IsReadable() const {
-  pollfd queue = {queue_->fd(), POLLIN, 0};
-  return poll(&queue, 1, 0) > 0;
 }
 
 // True when there is something to read, false when the thread is to end. Whoever called may have taken

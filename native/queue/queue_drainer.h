@@ -37,7 +37,6 @@ class QueueDrainer {
   void Run();
   bool Sleep(int milliseconds);
   bool WaitUntilReadable();
-  bool IsReadable() const;
   void LookOn();
   void StandIn();
 
