@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -253,19 +254,21 @@ test('an error that nobody catches can be read', () => {
   }
 })
 
-test('what is loaded when it is first called, and cannot be, is an InotifyError that says what to do', () => {
-  const script = `import { openSync, closeSync } from 'node:fs'
-    import { InotifyError, Inotify, diagnose, mirror, replaceFile } from 'inotify-bridge'
-    new Inotify().close()
-    // What it had is closed by the end of this turn.
-    await new Promise(setImmediate)
-    const open = []
-    try { for (;;) open.push(openSync('/', 'r')) } catch {}
-    for (const call of [() => replaceFile('x', ''), () => mirror('/tmp', 'x'), () => diagnose('/tmp')])
+test('what is loaded when it is first called, and is gone by then, is an InotifyError that says what to do', () => {
+  const directory = mkdtempSync(join(folder, 'replaced-'))
+  const copy = join(directory, 'node_modules/inotify-bridge')
+  cpSync(installed, copy, { recursive: true })
+  const script = `import { readdirSync, rmSync } from 'node:fs'
+    import { InotifyError, diagnose, mirror, moveFile, publishDirectory, replaceFile } from 'inotify-bridge'
+    const dist = ${JSON.stringify(join(copy, 'dist'))}
+    // An upgrade, under a process that runs: what comes has other names.
+    for (const name of readdirSync(dist)) if (name.endsWith('.part.js')) rmSync(dist + '/' + name)
+    const calls = [() => replaceFile('x', ''), () => moveFile('x', 'y'), () => publishDirectory('x', {}), () => mirror('/', 'x'), () => diagnose('/')]
+    for (const call of calls)
       await call().catch((error) => console.log(error instanceof InotifyError, error.code, error.syscall, error.hint.slice(-20)))`
-  writeFileSync(join(folder, 'full.mjs'), script)
-  const said = run('sh', ['-c', 'ulimit -n 64; exec "$0" full.mjs', process.execPath])
-  expect(said).toBe('true EMFILE import restart this process\n'.repeat(3))
+  writeFileSync(join(directory, 'replaced.mjs'), script)
+  const said = run(process.execPath, ['replaced.mjs'], directory)
+  expect(said).toBe('true ENOENT import restart this process\n'.repeat(5))
 })
 
 test('what package.json says of the entry points and their types is right', () => {
