@@ -167,7 +167,9 @@ void DirReader::Look(int directory, const Request& request, const Origin& origin
     }
     Statx facts;
     int error = Ask(directory, name, origin, &facts);
-    if (error == 0) {
+    if (error == 0 && !request.has(Request::kStat)) {
+      record_.Add(KindOfMode(facts.mode), facts.ino, name, nullptr);
+    } else if (error == 0) {
       AddWhole(directory, name, request, origin, facts);
     } else if (!IsGone(error) && error != -ENAMETOOLONG) {
       record_.error = error;

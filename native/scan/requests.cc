@@ -18,15 +18,15 @@ class Reader {
   bool at_end() const { return left_ == 0; }
   bool failed() const { return failed_; }
 
-  uint32_t Number(size_t bytes) {
+  uint32_t Number() {
     uint32_t little = 0;
-    if (const uint8_t* from = Take(bytes)) memcpy(&little, from, bytes);
+    if (const uint8_t* from = Take(sizeof little)) memcpy(&little, from, sizeof little);
     return le32toh(little);
   }
 
   uint64_t LongNumber() {
-    uint64_t low = Number(sizeof(uint32_t));
-    return low | uint64_t{Number(sizeof(uint32_t))} << 32;
+    uint64_t low = Number();
+    return low | uint64_t{Number()} << 32;
   }
 
   const uint8_t* Take(size_t bytes) {
@@ -75,12 +75,13 @@ bool ReadRoot(Reader* reader, size_t bytes, char** text, Request* request) {
   return true;
 }
 
-bool ReadWay(Reader* reader, size_t bytes, char** text, Request* request) {
+// Names with a slash between each two.
+bool ReadNames(Reader* reader, size_t bytes, char** text, const char** names, size_t* count) {
   const auto* next = reinterpret_cast<const char*>(reader->Take(bytes));
   if (next == nullptr) return false;
-  request->way = *text;
-  request->way_names = 0;
-  for (const char* end = next + bytes; next < end; request->way_names++) {
+  *names = *text;
+  *count = 0;
+  for (const char* end = next + bytes; next < end; ++*count) {
     const auto* slash = static_cast<const char*>(memchr(next, '/', static_cast<size_t>(end - next)));
     size_t length = static_cast<size_t>((slash != nullptr ? slash : end) - next);
     if (!IsName(next, length) || slash == end - 1) return false;
@@ -88,18 +89,6 @@ bool ReadWay(Reader* reader, size_t bytes, char** text, Request* request) {
     next += length + 1;
   }
   return true;
-}
-
-bool ReadNames(Reader* reader, size_t count, char** text, Request* request) {
-  request->names = *text;
-  request->name_count = count;
-  for (size_t i = 0; i < count && !reader->failed(); i++) {
-    size_t length = reader->Number(sizeof(uint16_t));
-    const auto* name = reinterpret_cast<const char*>(reader->Take(length));
-    if (name == nullptr || !IsName(name, length)) return false;
-    *text = Copy(name, length, *text);
-  }
-  return !reader->failed();
 }
 
 // Root and names with a NUL behind each: what begins like another and goes on lies below it.
@@ -122,13 +111,14 @@ int Requests::Parse(const uint8_t* packed, size_t bytes) {
   if (requests_ == nullptr || text_.failed()) return -ENOMEM;
   for (Reader reader(packed, bytes); !reader.at_end(); count_++) {
     Request* request = &requests_[count_];
-    request->flags = reader.Number(sizeof(uint32_t));
-    size_t root_bytes = reader.Number(sizeof(uint32_t));
-    size_t way_bytes = reader.Number(sizeof(uint32_t));
-    size_t names = reader.Number(sizeof(uint32_t));
+    request->flags = reader.Number();
+    size_t root_bytes = reader.Number();
+    size_t way_bytes = reader.Number();
+    size_t names_bytes = reader.Number();
     if (request->has(Request::kInParent)) request->parent_ino = reader.LongNumber();
     if (!ReadSince(&reader, request) || !ReadRoot(&reader, root_bytes, &text, request) ||
-        !ReadWay(&reader, way_bytes, &text, request) || !ReadNames(&reader, names, &text, request))
+        !ReadNames(&reader, way_bytes, &text, &request->way, &request->way_names) ||
+        !ReadNames(&reader, names_bytes, &text, &request->names, &request->name_count))
       return -EINVAL;
     request->path_bytes = root_bytes + (way_bytes == 0 ? 0 : 1 + way_bytes);
   }

@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { openQueue, packRequests, RECURSIVE, STAT, WATCH, walk } from './walking.mjs'
+import { LOOK, openQueue, packRequests, RECURSIVE, STAT, WATCH, walk } from './walking.mjs'
 
 const IN_CREATE = 0x100
 const [, , scenario = '', base = ''] = process.argv
@@ -201,7 +201,9 @@ const scenarios = {
     })
     const walker = new addon.Walker()
     const look = async () => {
-      const [record] = await walk(walker, [{ flags: 8, root: front, rel: 'directory', names: ['file'] }])
+      const [record] = await walk(walker, [
+        { flags: STAT | LOOK, root: front, rel: 'directory', names: ['file'] },
+      ])
       return record?.files[0]?.stat?.size
     }
     const list = async () => {

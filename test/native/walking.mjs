@@ -54,18 +54,18 @@ export const fold = (number) => Number((number ^ (number >> 53n)) & ((1n << 53n)
 export function packRequests(requests) {
   return Buffer.concat(
     requests.flatMap(({ flags, root, rel = '', since, names = [] }) => {
-      const [rootBytes, relBytes] = [Buffer.from(root), Buffer.from(rel)]
+      const slash = Buffer.from('/')
+      const namesBytes = names.flatMap((name, i) =>
+        i > 0 ? [slash, Buffer.from(name)] : [Buffer.from(name)],
+      )
+      const texts = [Buffer.from(root), Buffer.from(rel), Buffer.concat(namesBytes)]
       const head = Buffer.alloc(16)
-      ;[flags, rootBytes.length, relBytes.length, names.length].forEach((each, i) => {
+      ;[flags, ...texts.map(({ length }) => length)].forEach((each, i) => {
         head.writeUInt32LE(each, 4 * i)
-      })
-      const packed = names.flatMap((name) => {
-        const bytes = Buffer.from(name)
-        return [Buffer.from([bytes.length & 0xff, bytes.length >> 8]), bytes]
       })
       const moment = Buffer.alloc(since === undefined ? 0 : 8)
       if (since !== undefined) moment.writeDoubleLE(since)
-      return [head, moment, rootBytes, relBytes, ...packed]
+      return [head, moment, ...texts]
     }),
   )
 }

@@ -1,27 +1,46 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_DELETE, IN_ISDIR, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
 import { keyAt } from '../report/name_key.ts'
-import { ABOUT_NAME } from './watch_mask.ts'
+import type { Entry, LookedAt } from '../scan/entry.ts'
+import { ABOUT_NAME, GONE } from './watch_mask.ts'
+
+/** A name that events are about. It is that of a watch: one inode has one, by however many paths it is watched. */
+export interface NamedInBatch extends LookedAt {
+  /** The number of the last event about the name, and its mask; {@link NONE}: what has it was only written to. */
+  last: number
+  mask: number
+  /** Later events speak of it, which are told with the next read: what was seen is what those have made of it. */
+  isForNext: boolean
+}
+
+const NONE = -1
+
+/** What is to be looked at, by wd. */
+export type OpenNames = ReadonlyMap<number, readonly NamedInBatch[]>
 
 /**
- * What the events from `start` to `end` of a batch say of each other. A name is that of a watch: one inode has one, by however many
- * paths it is watched.
+ * What the events from `start` to `end` of a batch say of each other, and what was seen at their names: that is later than an event was made, and can be
+ * another file by then.
  */
 export class BatchView {
   readonly batch: EventBatch
   readonly start: number
   readonly end: number
   readonly #keepsStat: (wd: number) => boolean
-  #lastWd = 0
-  #isLastKept = false
-  readonly #names: string[] = []
+  readonly #byWd = new Map<number, Map<string, NamedInBatch>>()
+  // The watch of the event before: events come in runs.
+  #wd = 0
+  #isKept = false
+  #names: Map<string, NamedInBatch> | undefined
+  // Of each event, its name; and that with what is known of it, where the event leaves that open.
+  readonly #nameOf: string[] = []
+  readonly #namedOf: Array<NamedInBatch | undefined> = []
   // Of each event about a name, the next one about the same; 0: none.
   readonly #next: Int32Array
   readonly #pendingMoves = new Map<number, number>()
   readonly #arrivals = new Map<number, number>()
-  // The last event about each name, and the names that were only written to, by wd.
-  readonly #last = new Map<number, Map<string, number>>()
-  readonly #written = new Map<number, Set<string>>()
+  readonly #gone: number[] = []
+  #open: OpenNames | undefined
 
   /** @param keepsStat whether what is known of the names of a watch includes what a write changes */
   constructor(batch: EventBatch, start: number, end: number, keepsStat: (wd: number) => boolean) {
@@ -32,16 +51,16 @@ export class BatchView {
     this.#keepsStat = keepsStat
     for (let i = start; i < end; i++) {
       const name = keyAt(batch, i)
-      this.#names.push(name)
-      if (name === '') continue
-      if (batch.mask(i) & ABOUT_NAME) this.#addAboutName(i, name)
-      else if (this.#isKept(batch.wd(i))) this.#addWritten(batch.wd(i), name)
+      const mask = batch.mask(i)
+      this.#nameOf.push(name)
+      this.#namedOf.push(name === '' ? undefined : this.#take(i, mask, name))
+      if (mask & GONE) this.#gone.push(i)
     }
   }
 
-  /** As {@link keyOf} makes it. */
+  /** As keyOf makes it. */
   name(i: number): string {
-    return this.#names[i - this.start] as string
+    return this.#nameOf[i - this.start] as string
   }
 
   /** The next event about this event's name; undefined: none. */
@@ -51,13 +70,13 @@ export class BatchView {
 
   /** Whether no later event puts another file at this event's name, or takes it away. */
   isLatest(i: number): boolean {
-    const last = this.last(this.batch.wd(i), this.name(i))
-    return last === undefined || last <= i
+    const named = this.#namedOf[i - this.start]
+    return named === undefined || named.last <= i
   }
 
-  /** The last event about a name; undefined: none. */
-  last(wd: number, name: string): number | undefined {
-    return this.#last.get(wd)?.get(name)
+  /** What was at this event's name when the batch had been read. null: nothing; undefined: nobody has looked. */
+  seen(i: number): Entry | null | undefined {
+    return this.#namedOf[i - this.start]?.seen
   }
 
   /** Whether anything has left a name. */
@@ -74,58 +93,86 @@ export class BatchView {
     return this.#arrivals.get(cookie)
   }
 
-  /** Every name that an event is about, by wd, and the last such event. */
-  get named(): ReadonlyMap<number, ReadonlyMap<string, number>> {
-    return this.#last
+  /** The events by which what is watched is gone, or no longer where it was. */
+  get gone(): readonly number[] {
+    return this.#gone
   }
 
-  /** The names of each watch of which the events leave open what is there now. */
-  open(): Map<number, Set<string>> {
-    const open = new Map(this.#written)
-    for (const [wd, names] of this.#last) {
-      const some = open.get(wd) ?? new Set<string>()
-      const isAll = this.#isKept(wd)
-      for (const [name, i] of names) if (isAll || this.#leavesOpen(i)) some.add(name)
-      if (some.size > 0) open.set(wd, some)
+  /** The names that events are about, by wd: all but those that were written to where an event tells of each write. */
+  get named(): ReadonlyMap<number, ReadonlyMap<string, NamedInBatch>> {
+    return this.#byWd
+  }
+
+  /** The names of which the events leave open what is there now. */
+  get open(): OpenNames {
+    this.#open ??= this.#findOpen()
+    return this.#open
+  }
+
+  /** Takes over what was seen at the names of a longer view, but for those of which the rest of it speaks. */
+  takeSeen(whole: BatchView, rest: BatchView): void {
+    for (const [wd, names] of this.#byWd) {
+      const [wholeNames, restNames] = [whole.#byWd.get(wd), rest.#byWd.get(wd)]
+      for (const named of names.values()) {
+        named.isForNext = (restNames?.get(named.name)?.last ?? NONE) !== NONE
+        if (!named.isForNext) named.seen = wholeNames?.get(named.name)?.seen
+      }
+    }
+    this.#open = undefined
+  }
+
+  #findOpen(): OpenNames {
+    const open = new Map<number, readonly NamedInBatch[]>()
+    for (const [wd, names] of this.#byWd) {
+      const some: NamedInBatch[] = []
+      const isAll = this.#isKeptAt(wd)
+      for (const named of names.values()) {
+        const { last, mask, isForNext } = named
+        if (!isForNext && (isAll || last === NONE || leavesOpen(mask))) some.push(named)
+      }
+      if (some.length > 0) open.set(wd, some)
     }
     return open
   }
 
-  // What was created may be of any kind but a directory, and what comes from elsewhere may have been known before. Where a name
-  // was left, a device may have come up (RENAME_WHITEOUT), or the other side of an exchange.
-  #leavesOpen(i: number): boolean {
-    const mask = this.batch.mask(i)
-    if (mask & IN_MOVED_FROM) return true
-    return (mask & (IN_DELETE | IN_ISDIR)) === 0
-  }
-
-  // Events come in runs.
-  #isKept(wd: number): boolean {
-    if (wd !== this.#lastWd) {
-      this.#lastWd = wd
-      this.#isLastKept = this.#keepsStat(wd)
+  #isKeptAt(wd: number): boolean {
+    if (wd !== this.#wd) {
+      this.#wd = wd
+      this.#isKept = this.#keepsStat(wd)
+      this.#names = this.#byWd.get(wd)
     }
-    return this.#isLastKept
+    return this.#isKept
   }
 
-  #addAboutName(i: number, name: string): void {
+  #take(i: number, mask: number, name: string): NamedInBatch | undefined {
     const { batch } = this
-    const wd = batch.wd(i)
-    let names = this.#last.get(wd)
-    if (names === undefined) {
-      names = new Map()
-      this.#last.set(wd, names)
-    }
-    const before = names.get(name)
-    if (before !== undefined) this.#next[before - this.start] = i
-    names.set(name, i)
-    if (batch.mask(i) & IN_MOVED_FROM) this.#pendingMoves.set(batch.cookie(i), i)
-    else if (batch.mask(i) & IN_MOVED_TO) this.#arrivals.set(batch.cookie(i), i)
+    const isKept = this.#isKeptAt(batch.wd(i))
+    if (!(mask & ABOUT_NAME)) return isKept ? this.#namedAs(name) : undefined
+    const named = this.#namedAs(name)
+    if (named.last !== NONE) this.#next[named.last - this.start] = i
+    named.last = i
+    named.mask = mask
+    if (mask & IN_MOVED_FROM) this.#pendingMoves.set(batch.cookie(i), i)
+    else if (mask & IN_MOVED_TO) this.#arrivals.set(batch.cookie(i), i)
+    return named
   }
 
-  #addWritten(wd: number, name: string): void {
-    const names = this.#written.get(wd)
-    if (names === undefined) this.#written.set(wd, new Set([name]))
-    else names.add(name)
+  /** Of the watch at hand. */
+  #namedAs(name: string): NamedInBatch {
+    if (this.#names === undefined) {
+      this.#names = new Map()
+      this.#byWd.set(this.#wd, this.#names)
+    }
+    const known = this.#names.get(name)
+    if (known !== undefined) return known
+    const named = { name, last: NONE, mask: 0, seen: undefined, isForNext: false }
+    this.#names.set(name, named)
+    return named
   }
+}
+
+// What was created may be of any kind but a directory, and what comes from elsewhere may have been known before. Where a name
+// was left, a device may have come up (RENAME_WHITEOUT), or the other side of an exchange.
+function leavesOpen(mask: number): boolean {
+  return (mask & IN_MOVED_FROM) !== 0 || (mask & (IN_DELETE | IN_ISDIR)) === 0
 }

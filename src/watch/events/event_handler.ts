@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
-import type { Looker, StatResults } from '../diff/snapshot/looker.ts'
+import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
@@ -9,12 +9,11 @@ import { type Entry, mayBeSame } from '../scan/entry.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { BatchView } from './batch_view.ts'
+import { BatchView, type OpenNames } from './batch_view.ts'
 import type { FollowUp } from './follow_up.ts'
 import { type BatchSlice, JoinedBatch } from './joined_batch.ts'
 import type { Translator } from './translator.ts'
 import { findUnfinishedExchange } from './unfinished_exchange.ts'
-import { GONE } from './watch_mask.ts'
 
 export interface EventHandlerParts {
   tree: Tree
@@ -27,19 +26,11 @@ export interface EventHandlerParts {
   followUp: Pick<FollowUp, 'noteEvents' | 'list'>
 }
 
-/** By wd. */
-type Names = ReadonlyMap<number, ReadonlySet<string>>
-
-/** Events that have been told: the names of which they leave open what is there, and what was seen at them. */
-interface Told {
-  open: Names
-  looks: StatResults
-}
-
 /** Events have told that roots are gone, moved or unmounted. */
 export interface GoneRoots {
   readonly tops: readonly Directory[]
-  readonly told: Told | undefined
+  /** The names of which those that have been told leave open what is there, and what was seen at them. */
+  readonly told: OpenNames | undefined
   /** What is still to be told. */
   readonly rest: BatchSlice
   readonly mayWait: boolean
@@ -109,35 +100,27 @@ export class EventHandler {
   /** @param mayWait whether an exchange at the end of these may be told to its end by the next read */
   async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<GoneRoots | undefined> {
     const { tree } = this.#parts
-    for (let i = start; i < end; i++) {
-      if (!(batch.mask(i) & GONE)) continue
+    const index = this.#viewOf(batch, start, end)
+    for (const i of index.gone) {
       const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
       if (tops.length === 0) continue
-      const told = await this.#take({ batch, start, end: i + 1 }, false)
+      const told = await this.#take(this.#viewOf(batch, start, i + 1), false)
       return { tops, told, rest: { batch, start: i + 1, end }, mayWait }
     }
-    await this.#follow(await this.#take({ batch, start, end }, mayWait))
+    await this.#follow(await this.#take(index, mayWait))
     return undefined
   }
 
-  async #take({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<Told | undefined> {
-    const index = this.#viewOf(batch, start, end)
-    const open = index.open()
-    const looks = await this.#look(open)
-    const from = mayWait && index.hasDepartures ? this.#beginOfUnfinished(index, looks) : undefined
-    if (from === undefined) return this.#tell(index, open, looks)
+  async #take(index: BatchView, mayWait: boolean): Promise<OpenNames | undefined> {
+    const { batch, start, end } = index
+    await this.#look(index.open)
+    const from = mayWait && index.hasDepartures ? this.#beginOfUnfinished(index) : undefined
+    if (from === undefined) return this.#tell(index)
     this.#unfinished = { batch, start: from, end }
     if (from === start) return undefined
     const before = this.#viewOf(batch, start, from)
-    const openBefore = before.open()
-    // What was seen at the names of which the rest speaks is what that has made of them.
-    for (const [wd, names] of this.#viewOf(batch, from, end).named) {
-      for (const name of names.keys()) {
-        looks.get(wd)?.delete(name)
-        openBefore.get(wd)?.delete(name)
-      }
-    }
-    return this.#tell(before, openBefore, looks)
+    before.takeSeen(index, this.#viewOf(batch, from, end))
+    return this.#tell(before)
   }
 
   #viewOf(batch: EventBatch, start: number, end: number): BatchView {
@@ -150,37 +133,34 @@ export class EventHandler {
     })
   }
 
-  async #look(open: Names): Promise<StatResults> {
+  async #look(open: OpenNames): Promise<void> {
     const { looker, pending, shortage } = this.#parts
-    if (open.size === 0) return new Map()
-    return (await shortage.unless(pending, () => looker.look(open))) ?? new Map()
+    if (open.size > 0) await shortage.unless(pending, () => looker.look(open))
   }
 
-  #beginOfUnfinished(index: BatchView, looks: StatResults): number | undefined {
+  #beginOfUnfinished(index: BatchView): number | undefined {
     const { tree } = this.#parts
     return findUnfinishedExchange(index, {
-      mayBeThere: (wd, name) => tree.at(wd).length > 0 && looks.get(wd)?.get(name) !== null,
+      mayBeThere: (i) => tree.at(index.batch.wd(i)).length > 0 && index.seen(i) !== null,
       isBelieved: (wd, name) => tree.at(wd).some((directory) => tree.entriesOf(directory).has(name)),
     })
   }
 
-  #tell(index: BatchView, open: Names, looks: StatResults): Told {
+  #tell(index: BatchView): OpenNames {
     const { translator, reporter } = this.#parts
-    const { batch, start, end } = index
+    const { batch } = index
     // Behind the look: a poll that began while it was made may have listed something older.
     if (this.#recorded !== undefined) this.#record(index, this.#recorded)
     // What was looked at, too: a look of the recheck queue that is under way may be older than that.
-    for (const each of [index.named, open]) this.#speakOf(each)
-    reporter.report(translator.translate(index, (wd, name) => looks.get(wd)?.get(name)))
-    for (let i = start; i < end; i++) {
-      if (batch.mask(i) & GONE && index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
-    }
-    return { open, looks }
+    this.#speakOf(index)
+    reporter.report(translator.translate(index))
+    for (const i of index.gone) if (index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
+    return index.open
   }
 
   /** What follows from events that have been told: doubts, and directories to be listed. */
-  async #follow(told: Told | undefined): Promise<void> {
-    if (told !== undefined) this.#weigh(told.open, told.looks)
+  async #follow(told: OpenNames | undefined): Promise<void> {
+    if (told !== undefined) this.#weigh(told)
     await this.#parts.followUp.list()
   }
 
@@ -194,26 +174,25 @@ export class EventHandler {
     }
   }
 
-  #speakOf(spoken: ReadonlyMap<number, Pick<ReadonlySet<string>, 'keys'>>): void {
+  #speakOf({ named }: BatchView): void {
     const { tree, pending } = this.#parts
-    for (const [wd, names] of spoken) {
+    if (!pending.rechecks.isUnderWay) return
+    for (const [wd, names] of named) {
       for (const directory of tree.at(wd))
         for (const name of names.keys()) pending.rechecks.noteEvent(directory, name)
     }
   }
 
   /** Takes names into doubt by what was seen after their events were made. */
-  #weigh(open: Names, looks: StatResults): void {
+  #weigh(open: OpenNames): void {
     const { tree, pending } = this.#parts
     const { moves, rechecks, unconfirmed } = pending
     for (const [wd, names] of open) {
-      const seen = looks.get(wd)
       for (const directory of tree.at(wd)) {
         const entries = tree.entriesOf(directory)
-        for (const name of names) {
-          const hasLeft = moves.from(directory, name) !== undefined
+        for (const { name, seen: found } of names) {
+          const hasLeft = moves.size > 0 && moves.from(directory, name) !== undefined
           const believed = hasLeft ? undefined : entries.get(name)
-          const found = seen?.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
           // What was told is told after this look: a poll finds what is different from now on.
           else if (believed && found && keepsStat(directory)) {

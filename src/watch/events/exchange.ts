@@ -4,9 +4,6 @@ import { isToEvents } from '../tree/directory.ts'
 import type { BatchView } from './batch_view.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
-/** What is at a name, looked at after the batch was read: null, nothing; undefined, not looked at. */
-export type Look = (wd: number, name: string) => Entry | null | undefined
-
 /** The second rename as which an exchange is told. */
 export interface WayBack {
   /** The numbers of its events. */
@@ -25,7 +22,6 @@ export interface WayBack {
  */
 export function findExchange(
   index: BatchView,
-  look: Look,
   arriving: number,
   came: Entry,
   displaced: Entry,
@@ -41,7 +37,7 @@ export function findExchange(
   if (isInterrupted(index, left, arriving, leaving)) return undefined
   // rename(2) puts no file over a directory and no directory over a file.
   const isSwap = isToEvents(displaced) !== isToEvents(came)
-  if (!isSwap && !hasSwapped(index, look, came, displaced, leaving, back)) return undefined
+  if (!isSwap && !hasSwapped(index, came, displaced, leaving, back)) return undefined
   return { leaving, arriving: back, mask: masks[0] | masks[1] }
 }
 
@@ -62,27 +58,19 @@ function isInterrupted({ batch }: BatchView, left: number, arriving: number, lea
  * Whether `came` and `displaced` have swapped names; else `came` has gone back over nothing. `leaving`: the event by which it seemed
  * to go, `back`: by which it seemed to come back.
  */
-function hasSwapped(
-  index: BatchView,
-  look: Look,
-  came: Entry,
-  displaced: Entry,
-  leaving: number,
-  back: number,
-): boolean {
+function hasSwapped(index: BatchView, came: Entry, displaced: Entry, leaving: number, back: number): boolean {
   const { batch } = index
-  const atLast = (i: number) => look(batch.wd(i), index.name(i))
   const next = index.next(leaving)
   const nextMask = next === undefined ? 0 : batch.mask(next)
   if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
   if (nextMask & IN_CREATE) return false
   // Where a look ahead of the events has shown the one at both names, its inode number tells nothing.
   const mayTell = came.ino !== displaced.ino && index.next(back) === undefined && index.isLatest(back)
-  const atOrigin = mayTell ? atLast(back) : undefined
+  const atOrigin = mayTell ? index.seen(back) : undefined
   if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
     return atOrigin.ino === displaced.ino
   }
-  const there = atLast(leaving)
+  const there = index.seen(leaving)
   const isDisplaced = (seen: Entry | null | undefined) =>
     Boolean(seen && seen.ino !== 0 && seen.ino === displaced.ino)
   if (next === undefined) {
@@ -90,7 +78,7 @@ function hasSwapped(
     if (isDisplaced(there)) return true
     return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
   }
-  const origin = atLast(back)
+  const origin = index.seen(back)
   // Swapped, and whatever came then: it would be gone, had it been replaced.
   if (isDisplaced(there) || isDisplaced(origin)) return true
   // Swapped back and forth.

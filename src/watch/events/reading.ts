@@ -1,6 +1,6 @@
 import type { Entry } from '../scan/entry.ts'
 import type { BatchView } from './batch_view.ts'
-import { findExchange, type Look, type WayBack } from './exchange.ts'
+import { findExchange, type WayBack } from './exchange.ts'
 
 /** In place of the number of an event that was read earlier. */
 export const READ_EARLIER = -1
@@ -12,13 +12,11 @@ export const READ_EARLIER = -1
 export class Reading {
   // undefined: what is told was read earlier.
   #index: BatchView | undefined
-  #look: Look = () => undefined
   // The numbers of those that have been told before their turn.
   readonly #done = new Set<number>()
 
-  begin(index: BatchView, look: Look): void {
+  begin(index: BatchView): void {
     this.#index = index
-    this.#look = look
     this.#done.clear()
   }
 
@@ -44,10 +42,10 @@ export class Reading {
   }
 
   /** What the event was about. null: nothing is there; undefined: nobody knows. */
-  seen(i: number, name: string): Entry | null | undefined {
+  seen(i: number): Entry | null | undefined {
     const index = this.#index
     if (index === undefined || i === READ_EARLIER) return undefined
-    const seen = this.#look(index.batch.wd(i), name)
+    const seen = index.seen(i)
     return seen === undefined || index.isLatest(i) ? seen : undefined
   }
 
@@ -55,6 +53,6 @@ export class Reading {
   wayBack(i: number, came: Entry, displaced: Entry): WayBack | undefined {
     const index = this.#index
     if (index === undefined || i === READ_EARLIER) return undefined
-    return findExchange(index, this.#look, i, came, displaced)
+    return findExchange(index, i, came, displaced)
   }
 }

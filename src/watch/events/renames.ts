@@ -163,7 +163,7 @@ export class Renames {
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
     // What was displaced by the first half may be here: that was not told, and is found by the doubt.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
-    const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i, name) : undefined
+    const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i) : undefined
     // What may be the other one of an exchange is what it was told as, and not what a look has shown ahead of events: else the look that the doubt leads to
     // would find no difference.
     const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)

@@ -18,7 +18,6 @@ import { Directory, isToEvents, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
-import type { Look } from './exchange.ts'
 import { READ_EARLIER, Reading } from './reading.ts'
 import { Renames } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
@@ -55,9 +54,9 @@ export class Translator {
     return this.#editor.take()
   }
 
-  translate(index: BatchView, look: Look): Change[] {
+  translate(index: BatchView): Change[] {
     const { batch, start, end } = index
-    this.#reading.begin(index, look)
+    this.#reading.begin(index)
     this.#translateEarlier(this.#pending.moves.takeFound())
     for (let i = start; i < end; i++) {
       const name = index.name(i)
@@ -167,7 +166,7 @@ export class Translator {
   }
 
   #put(directory: Directory, i: number, mask: number, name: string): void {
-    const seen = this.#reading.seen(i, name)
+    const seen = this.#reading.seen(i)
     const isDirectory = (mask & IN_ISDIR) !== 0
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
     const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
@@ -210,7 +209,7 @@ export class Translator {
       return
     }
     if (entry instanceof Directory) this.#retry(entry)
-    const seen = this.#reading.seen(i, name)
+    const seen = this.#reading.seen(i)
     let told = type
     const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
     if (isSeen) {
@@ -239,7 +238,7 @@ export class Translator {
   #arriveFromOutside(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
     this.#pending.rechecks.noteArrived(directory, name, cookie)
     const known = this.#tree.entriesOf(directory).get(name)
-    const seen = this.#reading.seen(i, name)
+    const seen = this.#reading.seen(i)
     const isDirectory = (mask & IN_ISDIR) !== 0
     if (known === undefined) this.#put(directory, i, mask, name)
     else if (isToEvents(known) !== isDirectory || (seen && seen.kind !== known.kind)) {

@@ -7,8 +7,8 @@ const MOST_FOLLOWING = 2
 
 /** What is known of a name: by a look behind the read, and by what is believed before its events are told. */
 export interface Known {
-  /** False: a look has found nothing there. */
-  mayBeThere(wd: number, name: string): boolean
+  /** False: a look has found nothing at the name of this event. */
+  mayBeThere(i: number): boolean
   isBelieved(wd: number, name: string): boolean
 }
 
@@ -50,7 +50,7 @@ function isBeginning(
   const later = [...directories].flatMap((wd) => following.get(wd) ?? [])
   if (later.length !== expected.length || !expected.every((i) => later.includes(i))) return false
   if (leaving !== undefined && !(batch.mask(leaving) & IN_MOVED_FROM)) return false
-  if (!known.mayBeThere(batch.wd(left), index.name(left))) return false
+  if (!known.mayBeThere(left)) return false
   // Where it goes, the next read tells.
   if (arriving === undefined) return true
   return mayBeTaken(index, arriving, known) && !isWayBack(index, left, arriving)

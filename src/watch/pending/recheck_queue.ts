@@ -24,6 +24,11 @@ export class RecheckQueue {
     return this.#names.size === 0 && this.#whole.size === 0 && this.#asked === undefined
   }
 
+  /** Whether a look has been begun, and not answered yet. */
+  get isUnderWay(): boolean {
+    return this.#asked !== undefined
+  }
+
   add(directory: Directory, name: string): void {
     put(this.#names, directory, name)
     this.noteEvent(directory, name)

@@ -33,7 +33,7 @@ export function keysOf(path: Buffer): string {
 
 /** The exact bytes of a name, or of a path, whose components are keys, or the text that stands for them. */
 export function pathOf(keys: string): string | Buffer {
-  if (!LONE_SURROGATE.test(keys)) return keys
+  if (keys.isWellFormed()) return keys
   // charCode & 0xff, which is what latin1 keeps, is each byte.
   if (!NO_BYTE.test(keys)) return Buffer.from(keys, 'latin1')
   // No character takes more bytes in UTF-8.
@@ -41,19 +41,18 @@ export function pathOf(keys: string): string | Buffer {
   let length = 0
   for (const [i, key] of keys.split('/').entries()) {
     if (i > 0) length += bytes.write('/', length)
-    length += bytes.write(key, length, LONE_SURROGATE.test(key) ? 'latin1' : 'utf8')
+    length += bytes.write(key, length, key.isWellFormed() ? 'utf8' : 'latin1')
   }
   return Buffer.from(bytes.subarray(0, length))
 }
 
 /** For people, and for calls that take a string: what is no UTF-8 is U+FFFD. */
 export function textOf(keys: string): string {
-  return LONE_SURROGATE.test(keys) ? pathOf(keys).toString() : keys
+  return keys.isWellFormed() ? keys : pathOf(keys).toString()
 }
 
 // The upper byte of U+DC80 to U+DCFF.
 const UPPER_BYTE = 0xdc
-const LONE_SURROGATE = /\p{Surrogate}/u
 // By code units: half of a character beyond U+FFFF is none.
 const NO_BYTE = /[^\0-\x7f\udc80-\udcff]/
 const MOST_BYTES = 3

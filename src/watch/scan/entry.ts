@@ -27,6 +27,13 @@ export interface Entry {
   stat?: Stat | undefined
 }
 
+/** A name that somebody looks at. */
+export interface LookedAt {
+  readonly name: string
+  /** What was there. null: nothing; undefined: nobody has looked. */
+  seen: Entry | null | undefined
+}
+
 /** A directory's names and what is believed of each. */
 export type Entries = Map<string, Entry>
 

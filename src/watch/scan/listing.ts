@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { isShortageErrno } from '../report/watch_error.ts'
-import type { Entries, Entry, Stat } from './entry.ts'
-import { hasChangedSince, nameAt, unpack } from './packed_entries.ts'
+import type { Entries, Entry, LookedAt, Stat } from './entry.ts'
+import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
 // A record's fields, as native/record/record.h lays them out; little-endian.
 const SIZE = 0
@@ -183,6 +183,20 @@ export class Listing {
   hasFilesSince(since: number): boolean {
     const start = this.#filesAt
     return hasChangedSince(this.#chunk.bytes, start, start + this.#int(FILES_BYTES), since)
+  }
+
+  /** Tells each of the names that were asked for what was seen there: see {@link WalkRequest.names}. Directories are apart, in the same order. */
+  answer(names: readonly LookedAt[]): void {
+    const start = this.#filesAt
+    const between = start + this.#int(FILES_BYTES)
+    const files = new EntryReader(this.#chunk.bytes, start, between)
+    const directories = new EntryReader(this.#chunk.bytes, between, between + this.#int(SUBDIRS_BYTES))
+    for (const each of names) {
+      const reader =
+        each.name === files.name ? files : each.name === directories.name ? directories : undefined
+      each.seen = reader?.entry() ?? null
+      reader?.advance()
+    }
   }
 
   /** All entries. */

@@ -11,7 +11,6 @@ const STAT_ONLY = 256
 const SINCE = 512
 
 const HEAD = 16
-const LONGEST_NAME = 255
 
 /** A directory to be listed, or to be looked into. */
 export interface WalkRequest {
@@ -25,7 +24,7 @@ export interface WalkRequest {
   recursive?: boolean
   /** Each directory gets a watch, before it is listed. */
   watch?: boolean
-  /** Every entry is looked at, not only listed. */
+  /** Every entry is looked at, not only listed: its stat is told. */
   stat?: boolean
   /**
    * With `stat`: every entry is looked at, but only what was changed from then on, by its ctime, has its stat in the listing: ms since the
@@ -39,7 +38,7 @@ export interface WalkRequest {
   hash?: boolean
   /** In most passes its own stat is enough, while that is the same: see {@link Walker.pollIdle}. */
   statOnly?: boolean
-  /** Only these are looked at, and nothing is listed. */
+  /** Only these are looked at, and nothing is listed. A listing has them in this order, without those at which there is nothing. */
   names?: readonly string[]
 }
 
@@ -88,16 +87,12 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
     }
     const rootBytes = write(root)
     const relBytes = write(rel)
-    for (const name of names ?? []) {
-      reserve(2 + LONGEST_NAME * 3)
-      const length = end
-      end += 2
-      block.writeUInt16LE(write(name), length)
-    }
+    // At once: there may be thousands.
+    const namesBytes = names === undefined ? 0 : write(names.join('/'))
     block.writeUInt32LE(flags, head)
     block.writeUInt32LE(rootBytes, head + 4)
     block.writeUInt32LE(relBytes, head + 8)
-    block.writeUInt32LE(names?.length ?? 0, head + 12)
+    block.writeUInt32LE(namesBytes, head + 12)
   }
   return block.subarray(0, end)
 }

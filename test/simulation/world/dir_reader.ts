@@ -59,7 +59,7 @@ export class DirReader {
     const entries: Array<[string, Entry]> = []
     spec.entries = entries
     if (request.names !== undefined) {
-      yield* this.#look(directory, path, request.names, entries)
+      yield* this.#look(directory, path, request.names, request.stat === true, entries)
       this.#tree.close(directory)
       return { spec, directory: undefined, subdirectories: [] }
     }
@@ -86,11 +86,12 @@ export class DirReader {
     directory: Inode,
     path: string,
     names: readonly string[],
+    stat: boolean,
     entries: Array<[string, Entry]>,
   ): Steps<void> {
     for (const name of names) {
       const inode = directory.children.get(name)
-      if (inode !== undefined) entries.push([name, entryOf(inode, true)])
+      if (inode !== undefined) entries.push([name, entryOf(inode, stat)])
       yield `looks at ${path}/${name}`
     }
   }

@@ -1,4 +1,6 @@
 import { PackedBatch } from '../../../src/inotify/batch.ts'
+import { BatchView } from '../../../src/watch/events/batch_view.ts'
+import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { bytesOf } from '../../scripts/words.ts'
 
 /** An event; its name is a key, so that "\udcff" is the byte 0xff. */
@@ -17,4 +19,15 @@ export function batchOf(events: readonly Event[]): PackedBatch {
     rows.set([wd, mask, cookie, group.length | (bytes.some((byte) => byte > 0x7f) ? NOT_ASCII : 0)], i * 4)
   })
   return new PackedBatch(rows, groups)
+}
+
+/** All of a batch, and what somebody has seen at its names: null, nothing; undefined, nobody has looked. */
+export function viewOf(
+  events: readonly Event[],
+  look: (name: string, wd: number) => Entry | null | undefined = () => undefined,
+  keepsStat = false,
+): BatchView {
+  const view = new BatchView(batchOf(events), 0, events.length, () => keepsStat)
+  for (const [wd, names] of view.named) for (const named of names.values()) named.seen = look(named.name, wd)
+  return view
 }

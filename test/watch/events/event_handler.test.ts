@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { IN_DELETE, IN_MODIFY } from '../../../src/index.ts'
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
+import type { Entry, LookedAt } from '../../../src/watch/scan/entry.ts'
 import { file } from '../tree/believed.ts'
 import { batchOf } from './batches.ts'
 import { World } from './translating.ts'
@@ -18,16 +19,17 @@ test.each([
   async (_, backend, spoken) => {
     const w = new World({ f: 1, g: 2 })
     w.mount.backend = backend
-    const seen = new Map([
-      ['f', file(3)],
-      ['g', null],
-    ])
+    const seen: Record<string, Entry | null> = { f: file(3), g: null }
     const { tree, translator, rules, pending } = w
     const { rechecks } = pending
     const events = new EventHandler({
       tree,
       translator,
-      looker: { look: async () => new Map([[w.root.wd, seen]]) },
+      looker: {
+        look: async (open) => {
+          for (const each of open.get(w.root.wd) ?? []) (each as LookedAt).seen = seen[each.name]
+        },
+      },
       rules,
       pending,
       reporter: { report() {} },

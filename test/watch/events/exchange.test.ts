@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { IN_CREATE, IN_DELETE, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
-import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { findExchange, type WayBack } from '../../../src/watch/events/exchange.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { entry, file, folder } from '../tree/believed.ts'
-import { batchOf, type Event } from './batches.ts'
+import { type Event, viewOf } from './batches.ts'
 
 const rename = (from: string, to: string, cookie: number, flags = 0): Event[] => [
   [1, IN_MOVED_FROM | flags, from, cookie],
@@ -23,8 +22,8 @@ function find(
   came = file(1),
   displaced = file(2),
 ): WayBack | undefined {
-  const index = new BatchView(batchOf(events), 0, events.length, () => false)
-  return findExchange(index, (_, name) => now[name], 1, came, displaced)
+  const view = viewOf(events, (name) => now[name])
+  return findExchange(view, 1, came, displaced)
 }
 
 describe('no exchange', () => {
@@ -133,10 +132,16 @@ describe('an exchange', () => {
       [2, IN_MOVED_FROM, 'x', 2],
       [1, IN_MOVED_TO, 'x', 2],
     ]
-    const index = new BatchView(batchOf(events), 0, events.length, () => false)
+    const findBy = (look: (wd: number) => Entry | undefined) =>
+      findExchange(
+        viewOf(events, (_, wd) => look(wd)),
+        1,
+        file(1),
+        file(2),
+      )
     const look = (wd: number) => (wd === 1 ? file(2) : file(1))
-    expect(findExchange(index, look, 1, file(1), file(2))).toEqual(BOTH)
-    expect(findExchange(index, (wd) => (wd === 2 ? file(1) : undefined), 1, file(1), file(2))).toEqual(BOTH)
-    expect(findExchange(index, (wd) => look(3 - wd), 1, file(1), file(2))).toBeUndefined()
+    expect(findBy(look)).toEqual(BOTH)
+    expect(findBy((wd) => (wd === 2 ? file(1) : undefined))).toEqual(BOTH)
+    expect(findBy((wd) => look(3 - wd))).toBeUndefined()
   })
 })

@@ -5,6 +5,7 @@ import { IN_CREATE, IN_DELETE_SELF, IN_ISDIR, IN_MODIFY, IN_MOVED_FROM } from '.
 import { EventHandler } from '../../../src/watch/events/event_handler.ts'
 import { FollowUp } from '../../../src/watch/events/follow_up.ts'
 import { Shortage } from '../../../src/watch/report/shortage.ts'
+import type { LookedAt } from '../../../src/watch/scan/entry.ts'
 import { file, folder } from '../tree/believed.ts'
 import { batchOf, type Event } from './batches.ts'
 import { type Now, World } from './translating.ts'
@@ -12,15 +13,13 @@ import { type Now, World } from './translating.ts'
 /** Reads of events in a believed tree, all of them made when the names stand for `now`; of others nobody knows. */
 function reading(w: World, now: Now = {}) {
   const changes: Change[] = []
-  const look = async (names: ReadonlyMap<number, ReadonlySet<string>>) =>
-    new Map(
-      [...names].map(([wd, some]) => {
-        const [directory] = w.tree.at(wd)
-        const pathOf = (name: string) => (directory ? w.tree.pathOf(directory, name).slice('/t/'.length) : '')
-        const known = [...some].filter((name) => pathOf(name) in now)
-        return [wd, new Map(known.map((name) => [name, now[pathOf(name)] ?? null]))]
-      }),
-    )
+  const look = async (names: ReadonlyMap<number, readonly LookedAt[]>) => {
+    for (const [wd, some] of names) {
+      const [directory] = w.tree.at(wd)
+      const pathOf = (name: string) => (directory ? w.tree.pathOf(directory, name).slice('/t/'.length) : '')
+      for (const each of some) each.seen = now[pathOf(each.name)]
+    }
+  }
   const lost: string[] = []
   const { tree, translator, rules, pending } = w
   const reporter = { report: (told: readonly Change[]) => void changes.push(...told) }

@@ -1,5 +1,4 @@
 import { IN_MOVED_FROM, IN_MOVED_TO } from '../../../src/index.ts'
-import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { Translator } from '../../../src/watch/events/translator.ts'
 import { Pending } from '../../../src/watch/pending/pending.ts'
 import type { Change } from '../../../src/watch/report/change.ts'
@@ -9,7 +8,7 @@ import { type Directory, WatchedMount } from '../../../src/watch/tree/directory.
 import { Tree } from '../../../src/watch/tree/tree.ts'
 import { inWords } from '../support.ts'
 import { file } from '../tree/believed.ts'
-import { batchOf, type Event } from './batches.ts'
+import { type Event, viewOf } from './batches.ts'
 
 /** Paths relative to /t. */
 export class FakeRules implements Rules {
@@ -87,8 +86,7 @@ export class World {
 
   translate(events: readonly Event[], now: Now = {}, keepsStat = false): Change[] {
     const paths = new Map([...this.#wds].map(([path, wd]) => [wd, path === '' ? '' : `${path}/`]))
-    const index = new BatchView(batchOf(events), 0, events.length, () => keepsStat)
-    return this.translator.translate(index, (wd, name) => now[paths.get(wd) + name])
+    return this.translator.translate(viewOf(events, (name, wd) => now[paths.get(wd) + name], keepsStat))
   }
 
   /** What batches of events are told as, all of them made when the names stand for `now`; and what is given up in the end. */

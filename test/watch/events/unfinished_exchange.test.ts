@@ -8,9 +8,8 @@ import {
   IN_MOVED_FROM,
   IN_MOVED_TO,
 } from '../../../src/index.ts'
-import { BatchView } from '../../../src/watch/events/batch_view.ts'
 import { findUnfinishedExchange } from '../../../src/watch/events/unfinished_exchange.ts'
-import { batchOf, type Event } from './batches.ts'
+import { type Event, viewOf } from './batches.ts'
 
 const rename = (from: string, to: string, cookie: number): [Event, Event] => [
   [1, IN_MOVED_FROM, from, cookie],
@@ -23,9 +22,9 @@ const BACK = rename('b', 'a', 2)
 
 /** `gone`: where a look has found nothing; of other names it knows nothing, or has found something. `free`: names that nothing is believed to have. */
 function find(events: readonly Event[], gone: string[] = [], free: string[] = []): number | undefined {
-  const index = new BatchView(batchOf(events), 0, events.length, () => false)
-  return findUnfinishedExchange(index, {
-    mayBeThere: (_, name) => !gone.includes(name),
+  const view = viewOf(events)
+  return findUnfinishedExchange(view, {
+    mayBeThere: (i) => !gone.includes(view.name(i)),
     isBelieved: (_, name) => !free.includes(name),
   })
 }

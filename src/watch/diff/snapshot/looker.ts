@@ -3,17 +3,16 @@ import type { WatchingSource } from '../../inotify_instance.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
 import { textOf } from '../../report/name_key.ts'
 import { openError } from '../../report/watch_error.ts'
-import type { Entry } from '../../scan/entry.ts'
+import type { Entry, LookedAt } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import { findingOf, type RootFinding } from '../../scan/root_finding.ts'
+import type { WalkRequest } from '../../scan/walk_request.ts'
 import type { TreeWalker } from '../../system.ts'
+import { keepsStat } from '../../tree/believed_entry.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { Scanner } from './scanner.ts'
 import type { ScanTarget } from './snapshot_dir.ts'
-
-/** What a name was seen to be, by wd and name; null: nothing is there. */
-export type StatResults = Map<number, Map<string, Entry | null>>
 
 export interface LookerParts {
   walker: TreeWalker
@@ -30,29 +29,30 @@ export class Looker {
     this.#parts = parts
   }
 
-  /** What is at these names now, by wd. */
-  async look(names: ReadonlyMap<number, ReadonlySet<string>>): Promise<StatResults> {
+  /** Has each of these names, by wd, be told what is there now; without its stat where none is kept. */
+  async look(names: ReadonlyMap<number, readonly LookedAt[]>): Promise<void> {
     const { walker, scanner, tree } = this.#parts
-    const results: StatResults = new Map()
-    const snapshot = scanner.begin()
-    const targets: ScanTarget[] = []
-    const wds: number[] = []
+    const requests: WalkRequest[] = []
+    const asked: Array<{ directory: Directory; names: readonly LookedAt[] }> = []
     for (const [wd, some] of names) {
-      const directory = tree.at(wd).find((each) => tree.isAttached(each))
+      const directories = tree.at(wd)
+      const directory = directories.find((each) => tree.isAttached(each))
       if (directory === undefined) continue
-      wds.push(wd)
-      targets.push(scanner.target(snapshot, directory, { isLook: true, names: some }))
+      const stat = directories.some((each) => each.mount.usesPolling || keepsStat(each))
+      requests.push(
+        scanner.requestForNames(
+          directory,
+          some.map(({ name }) => name),
+          stat,
+        ),
+      )
+      asked.push({ directory, names: some })
     }
-    const requests = targets.map((target) => scanner.request(target, {}))
     await walker.walk(requests, (listing) => {
-      const { requested, names = [] } = targets[listing.id] as ScanTarget
-      const isIt = requested?.ino === 0 || requested?.ino === listing.ino
-      if (listing.error !== 0 || !isIt) return
-      const seen = listing.entries()
-      const found = [...names].map((name) => [name, seen.get(name) ?? null] as const)
-      results.set(wds[listing.id] as number, new Map(found))
+      const { directory, names } = asked[listing.id] as (typeof asked)[number]
+      const isIt = directory.ino === 0 || directory.ino === listing.ino
+      if (listing.error === 0 && isIt) listing.answer(names)
     })
-    return results
   }
 
   /** What is there now. */
@@ -84,12 +84,17 @@ export class Looker {
   async stat(realPaths: readonly string[]): Promise<Array<Entry | null>> {
     const found: Array<Entry | null> = realPaths.map(() => null)
     // The root has no name in what it lies in.
-    const namesOf = (path: string) => (path === '/' ? [] : [basename(path)])
-    const requests = realPaths.map((path) => ({ root: dirname(path), rel: '', names: namesOf(path) }))
+    const nameIn = (path: string) => (path === '/' ? [] : [basename(path)])
+    const requests = realPaths.map((path) => ({
+      root: dirname(path),
+      rel: '',
+      stat: true,
+      names: nameIn(path),
+    }))
     await this.#parts.walker.walk(requests, (listing) => {
       const { id, error, ino, isShort } = listing
       const path = realPaths[id] as string
-      const [name] = namesOf(path)
+      const [name] = nameIn(path)
       if (isShort) throw openError(error, textOf(path))
       if (error !== 0) return
       found[id] = name === undefined ? { kind: 'directory', ino } : (listing.entries().get(name) ?? null)

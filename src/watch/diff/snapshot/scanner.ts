@@ -133,6 +133,12 @@ export class Scanner {
     await this.extend(snapshot, await this.#frontier.beyond(snapshot, fresh), options)
   }
 
+  /** How what is at some names in a directory is asked for. */
+  requestForNames(directory: Directory, names: readonly string[], stat: boolean): WalkRequest {
+    const hash = stat && this.#parts.hash && directory.mount.usesPolling
+    return { ...this.placeOf(directory), stat, hash, names }
+  }
+
   /** How a directory is asked for. */
   requestFor(directory: Directory, options: ScanOptions): WalkRequest {
     return this.request(this.target(this.begin(), directory), options)
@@ -144,7 +150,7 @@ export class Scanner {
   ): WalkRequest {
     const { recursive, hidesSome } = this.#parts.rules
     const hash = this.#parts.hash && mount.usesPolling
-    if (names !== undefined) return { ...place, hash, names: [...names] }
+    if (names !== undefined) return { ...place, stat: true, hash, names: [...names] }
     const isWhole = recursive && !hidesSome && isLook !== true
     if (isPoll) return { ...place, recursive: isWhole, stat: true, compare: true, hash }
     // Below a directory that has a watch, one may be polled for want of one.
