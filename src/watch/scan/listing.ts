@@ -1,77 +1,34 @@
 import { constants } from 'node:os'
 import { isShortageErrno } from '../report/watch_error.ts'
+import {
+  BOUNDARY,
+  Chunk,
+  DEVICE,
+  ERROR,
+  FILES_BYTES,
+  FILES_COUNT,
+  FLAGS,
+  GID,
+  ID,
+  MODE,
+  MOUNT_ID,
+  NAME,
+  NAME_BYTES,
+  NAME_IS_ASCII,
+  NO_PARENT,
+  PARENT,
+  SIZE,
+  SUBDIRS_BYTES,
+  UID,
+  UNCHANGED,
+  VANISHED,
+  WD,
+} from './chunk.ts'
 import type { Entries, Entry, LookedAt, Stat } from './entry.ts'
 import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
-// A record's fields, as native/record/record.h lays them out; little-endian.
-const SIZE = 0
-const ID = 4
-const PARENT = 8
-const WD = 12
-const ERROR = 16
-const FLAGS = 20
-const INO = 24
-const MOUNT_ID = 32
-const DEVICE = 40
-const MODE = 48
-const NAME_BYTES = 60
-const FILES_COUNT = 64
-const FILES_BYTES = 68
-const SUBDIRS_BYTES = 76
-const NAME = 80
-
-const BOUNDARY = 1
-const NAME_IS_ASCII = 4
-const VANISHED = 8
-const UNCHANGED = 32
-
-const NO_PARENT = -1
-
 const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
 const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
-
-/** Whole records, as the walker hands them over. */
-export class Chunk {
-  readonly bytes: Buffer
-  // The same memory: records are aligned, and the addon is built for little-endian machines alone.
-  readonly i32: Int32Array
-  readonly f64: Float64Array
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes
-    this.i32 = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
-    this.f64 = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8)
-  }
-
-  // Of the record that begins at a byte.
-
-  idAt(at: number): number {
-    return this.i32[(at + ID) >> 2] as number
-  }
-
-  /** -1: none. */
-  parentAt(at: number): number {
-    return this.i32[(at + PARENT) >> 2] as number
-  }
-
-  wdAt(at: number): number {
-    return this.i32[(at + WD) >> 2] as number
-  }
-
-  /** Whether another record says the same of the same directory, but for the numbers of the two in their walks. */
-  isSameAt(at: number, other: Chunk, otherAt: number): boolean {
-    const size = this.i32[(at + SIZE) >> 2] as number
-    if (other.i32[(otherAt + SIZE) >> 2] !== size) return false
-    return this.bytes.compare(other.bytes, otherAt + WD, otherAt + size, at + WD, at + size) === 0
-  }
-
-  /** Whether it is of a directory that is watched, was listed and is no boundary. */
-  isPlainAt(at: number): boolean {
-    const error = this.i32[(at + ERROR) >> 2] as number
-    const flags = this.i32[(at + FLAGS) >> 2] as number
-    return error === 0 && (flags & BOUNDARY) === 0 && this.wdAt(at) > 0
-  }
-}
 
 /** What the walk has found at one directory. */
 export class Listing {
@@ -135,7 +92,7 @@ export class Listing {
   }
 
   get ino(): number {
-    return this.#double(INO)
+    return this.#chunk.inoAt(this.#at)
   }
 
   get mountId(): number {
@@ -144,7 +101,7 @@ export class Listing {
 
   /** Who may do what in it; the rest is its entries' affair. */
   get owner(): Stat {
-    const [mode, uid, gid] = [MODE, MODE + 4, MODE + 8].map((offset) => this.#int(offset) >>> 0)
+    const [mode, uid, gid] = [MODE, UID, GID].map((offset) => this.#int(offset) >>> 0)
     return {
       mode: mode as number,
       uid: uid as number,

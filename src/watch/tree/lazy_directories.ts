@@ -1,5 +1,6 @@
-import { type Chunk, Listing } from '../scan/listing.ts'
+import type { Chunk } from '../scan/chunk.ts'
 import { Directory, type WatchedMount } from './directory.ts'
+import { KeptRecords } from './kept_records.ts'
 
 // Of a directory, in place of the child that was found last (whose id is never 0: that is a request's).
 const CLOSED = 0
@@ -19,7 +20,7 @@ interface Keeper {
 }
 
 /**
- * The directories that a walk has found in a tree of which nothing was known, just as it has found them: in its own records. A
+ * The directories that a walk has found in a tree of which nothing was known, just as it has found them: in records. A
  * {@link Directory} is made of each when an event speaks of one in its parent, or somebody asks for those in there. Of most nobody ever
  * does, and to take one in costs no object.
  */
@@ -28,10 +29,8 @@ export class LazyDirectories {
   // No watch below is looked for here.
   readonly #leastWd: number
   #mount: WatchedMount | undefined
-  readonly #chunks: Chunk[] = []
-  // Where each chunk begins, in words from the beginning of the first.
-  readonly #starts: number[] = []
-  // By the id of the listing: 1 + the word at which its record begins; the last that was found in it; the one found before it in its parent.
+  readonly #records = new KeptRecords()
+  // By the id of the listing: 1 + the place of its record; the last that was found in it; the one found before it in its parent.
   #places = new Int32Array(16)
   #lastIn = new Int32Array(16)
   #before = new Int32Array(16)
@@ -65,10 +64,11 @@ export class LazyDirectories {
     const wd = chunk.wdAt(at)
     // What was found elsewhere before has moved.
     if (!this.#reserveWd(wd) || this.#tree.hasWatch(wd)) return false
+    const place = this.#records.keep(chunk, at)
+    if (place === undefined) return false
     const id = chunk.idAt(at)
     this.#reserve(id)
-    if (this.#chunks[this.#chunks.length - 1] !== chunk) this.#keep(chunk)
-    this.#places[id] = 1 + (this.#starts[this.#starts.length - 1] as number) + (at >> 2)
+    this.#places[id] = 1 + place
     this.#before[id] = this.#lastIn[parent] as number
     this.#lastIn[parent] = id
     this.#lastIn[id] = NO_CHILD
@@ -89,6 +89,7 @@ export class LazyDirectories {
       this.#made.delete(id)
     }
     this.#isSealed = true
+    this.#records.seal()
     this.#places = this.#places.slice(0, this.#mostId + 1)
     this.#lastIn = this.#lastIn.slice(0, this.#mostId + 1)
     this.#before = this.#before.slice(0, this.#mostId + 1)
@@ -126,10 +127,10 @@ export class LazyDirectories {
   isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
     const id = this.#idOf(chunk.wdAt(at))
     if (id === 0) return false
-    const [kept, keptAt] = this.#find(id)
-    const parent = kept.parentAt(keptAt)
-    const known = this.#made.get(parent)?.wd ?? this.#recordOf(parent).wd
-    return known === parentWd && kept.isSameAt(keptAt, chunk, at)
+    const place = this.#placeOf(id)
+    const parent = this.#records.parentAt(place)
+    const known = this.#made.get(parent)?.wd ?? this.#records.wdAt(this.#placeOf(parent))
+    return known === parentWd && this.#records.isSame(place, chunk, at)
   }
 
   /** The watches of all that are not made yet. */
@@ -146,7 +147,7 @@ export class LazyDirectories {
   #makeUpTo(id: number): void {
     const line: number[] = []
     for (let each = id; !this.#made.has(each); ) {
-      each = this.#recordOf(each).parent as number
+      each = this.#records.parentAt(this.#placeOf(each))
       line.push(each)
     }
     for (const each of line.reverse()) this.#made.get(each)?.unfold()
@@ -165,38 +166,21 @@ export class LazyDirectories {
   }
 
   #makeOne(id: number): Directory {
-    const listing = this.#recordOf(id)
-    const { wd } = listing
-    const directory = new Directory(listing.name, listing.ino, this.#mount as WatchedMount)
+    const records = this.#records
+    const place = this.#placeOf(id)
+    const wd = records.wdAt(place)
+    const directory = new Directory(records.nameAt(place), records.inoAt(place), this.#mount as WatchedMount)
     directory.isListed = true
-    if (listing.filesCount > 0) directory.takePacked(listing.packedFiles)
+    const files = records.filesAt(place)
+    if (files !== '') directory.takePacked(files)
     this.#ids[wd - this.#firstWd] = 0
     this.#tree.setWatch(directory, wd)
     if (!this.#isSealed || (this.#lastIn[id] as number) > 0) this.#openFor(id, directory)
     return directory
   }
 
-  #recordOf(id: number): Listing {
-    return new Listing(...this.#find(id))
-  }
-
-  /** Where its record begins. */
-  #find(id: number): [chunk: Chunk, at: number] {
-    const word = (this.#places[id] as number) - 1
-    let low = 0
-    for (let high = this.#starts.length; high - low > 1; ) {
-      const middle = (low + high) >> 1
-      if ((this.#starts[middle] as number) <= word) low = middle
-      else high = middle
-    }
-    return [this.#chunks[low] as Chunk, (word - (this.#starts[low] as number)) << 2]
-  }
-
-  #keep(chunk: Chunk): void {
-    const last = this.#chunks.length - 1
-    const end = last < 0 ? 0 : (this.#starts[last] as number) + (this.#chunks[last] as Chunk).i32.length
-    this.#starts.push(end)
-    this.#chunks.push(chunk)
+  #placeOf(id: number): number {
+    return (this.#places[id] as number) - 1
   }
 
   #idOf(wd: number): number {

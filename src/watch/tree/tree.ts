@@ -1,5 +1,5 @@
+import type { Chunk } from '../scan/chunk.ts'
 import type { Entries, Entry } from '../scan/entry.ts'
-import type { Chunk } from '../scan/listing.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'

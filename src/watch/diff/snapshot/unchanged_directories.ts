@@ -1,4 +1,5 @@
-import type { Chunk, Taker } from '../../scan/listing.ts'
+import type { Chunk } from '../../scan/chunk.ts'
+import type { Taker } from '../../scan/listing.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 
