@@ -78,6 +78,15 @@ await bundle.write({
   },
 })
 await bundle.close()
+// A single character beyond Latin-1, in a string, and V8 holds the whole text of a file with two bytes for each, and reads those.
+for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
+  const text = readFileSync(join(dist, file), 'utf8')
+  const ascii = text.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  if (ascii !== text) writeFileSync(join(dist, file), ascii)
+}
 for (const file of readdirSync(out, { recursive: true, encoding: 'utf8' }))
   if (file.endsWith('.d.ts')) cpSync(join(out, file), join(dist, file))
 // Beside its JavaScript, where each is looked for.

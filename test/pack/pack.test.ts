@@ -62,6 +62,14 @@ test('the tarball has what a user needs, and nothing that makes npm compile', ()
   expect(Object.keys(scripts)).not.toEqual(expect.arrayContaining([expect.stringMatching(/install$/)]))
 })
 
+// See scripts/build-ts.mjs.
+test('no character beyond ASCII makes a module twice as long to read', () => {
+  const modules = files.filter((name) => /^dist\/.*\.js$/.test(name))
+  expect(modules.length).toBeGreaterThan(10)
+  for (const name of modules)
+    expect(readFileSync(join(installed, name), 'latin1'), name).not.toMatch(/[^\0-\x7f]/)
+})
+
 test('the prebuilt addon is not left in the checkout', () => {
   expect(readdirSync(ROOT)).not.toContain('prebuilds')
 })
