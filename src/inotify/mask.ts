@@ -1,16 +1,55 @@
-import * as constants from './constants.ts'
+import {
+  IN_ACCESS,
+  IN_ATTRIB,
+  IN_CLOSE_NOWRITE,
+  IN_CLOSE_WRITE,
+  IN_CREATE,
+  IN_DELETE,
+  IN_DELETE_SELF,
+  IN_DONT_FOLLOW,
+  IN_EXCL_UNLINK,
+  IN_IGNORED,
+  IN_ISDIR,
+  IN_MASK_ADD,
+  IN_MASK_CREATE,
+  IN_MODIFY,
+  IN_MOVE_SELF,
+  IN_MOVED_FROM,
+  IN_MOVED_TO,
+  IN_ONESHOT,
+  IN_ONLYDIR,
+  IN_OPEN,
+  IN_Q_OVERFLOW,
+  IN_UNMOUNT,
+} from './constants.ts'
 
-// IN_CLOSE, IN_MOVE and IN_ALL_EVENTS are spelt by their parts, and the flags of inotify_init1 are no part of a mask.
-const NOT_A_BIT = new Set(['IN_CLOSE', 'IN_MOVE', 'IN_ALL_EVENTS', 'IN_CLOEXEC', 'IN_NONBLOCK'])
-
-const BITS: ReadonlyArray<readonly [name: string, bit: number]> = Object.entries(constants)
-  .filter(([name]) => !NOT_A_BIT.has(name))
-  .sort(([, a], [, b]) => order(a) - order(b))
-
-// What happened first, what it happened to behind: 'IN_MOVED_TO|IN_ISDIR'.
-function order(bit: number): number {
-  return bit === constants.IN_ISDIR ? Number.MAX_SAFE_INTEGER : bit
+// What happened first, what it happened to behind: 'IN_MOVED_TO|IN_ISDIR'. Without what is spelt by its parts, and the flags of inotify_init1(2).
+export const MASK_BITS: Readonly<Record<string, number>> = {
+  IN_ACCESS,
+  IN_MODIFY,
+  IN_ATTRIB,
+  IN_CLOSE_WRITE,
+  IN_CLOSE_NOWRITE,
+  IN_OPEN,
+  IN_MOVED_FROM,
+  IN_MOVED_TO,
+  IN_CREATE,
+  IN_DELETE,
+  IN_DELETE_SELF,
+  IN_MOVE_SELF,
+  IN_UNMOUNT,
+  IN_Q_OVERFLOW,
+  IN_IGNORED,
+  IN_ONLYDIR,
+  IN_DONT_FOLLOW,
+  IN_EXCL_UNLINK,
+  IN_MASK_CREATE,
+  IN_MASK_ADD,
+  IN_ONESHOT,
+  IN_ISDIR,
 }
+
+const BITS = Object.entries(MASK_BITS)
 
 /**
  * A mask in words: 'IN_MOVED_TO|IN_ISDIR'. Bits that <sys/inotify.h> does not name are given in hexadecimal at the end; an

@@ -9,6 +9,7 @@ import {
   IN_ONESHOT,
   IN_Q_OVERFLOW,
 } from '../../src/index.ts'
+import * as constants from '../../src/inotify/constants.ts'
 
 test.each([
   [IN_MOVED_TO, 'IN_MOVED_TO'],
@@ -29,4 +30,11 @@ test('bit 31 is named, also in the negative number that | makes of it', () => {
 
 test('IN_ALL_EVENTS is spelt out', () => {
   expect(formatMask(IN_ALL_EVENTS).split('|')).toHaveLength(12)
+})
+
+test('every bit of <sys/inotify.h> has its name', () => {
+  const flagsOfInit = ['IN_CLOEXEC', 'IN_NONBLOCK']
+  const bits = Object.entries(constants).filter(([, bit]) => Number.isInteger(Math.log2(bit)))
+  expect(bits.length).toBe(24)
+  for (const [name, bit] of bits) if (!flagsOfInit.includes(name)) expect(formatMask(bit)).toBe(name)
 })

@@ -1,12 +1,11 @@
 import { printable } from '../../errors.ts'
-import * as constants from '../../inotify/constants.ts'
-import { formatMask } from '../../inotify/mask.ts'
+import { IN_ALL_EVENTS, IN_CLOSE, IN_MOVE, IN_UNMOUNT } from '../../inotify/constants.ts'
+import { formatMask, MASK_BITS } from '../../inotify/mask.ts'
 import { UsageError } from '../shared/command.ts'
 
 const MASKS: ReadonlyMap<string, number> = new Map(
-  Object.entries(constants)
-    .filter(([, bit]) => (bit & constants.IN_ALL_EVENTS) === bit || bit === constants.IN_UNMOUNT)
-    .filter(([name]) => name !== 'IN_NONBLOCK')
+  Object.entries({ ...MASK_BITS, IN_CLOSE, IN_MOVE, IN_ALL_EVENTS })
+    .filter(([, bit]) => (bit & IN_ALL_EVENTS) === bit || bit === IN_UNMOUNT)
     .map(([name, bit]) => [name.replace('IN_', '').toLowerCase(), bit]),
 )
 
@@ -37,7 +36,6 @@ export function inotifywaitNames(mask: number): string {
 
 function spellNames(mask: number): string {
   const names = formatMask(mask).replaceAll('IN_', '').split('|')
-  if (mask & constants.IN_CLOSE)
-    names.splice(names.findLastIndex((name) => name.startsWith('CLOSE_')) + 1, 0, 'CLOSE')
+  if (mask & IN_CLOSE) names.splice(names.findLastIndex((name) => name.startsWith('CLOSE_')) + 1, 0, 'CLOSE')
   return names.join(',')
 }
