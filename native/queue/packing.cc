@@ -38,6 +38,11 @@ size_t CopyName(const char* from, size_t padded, char* to, bool* ascii) {
   return before + (high != 0 ? sizeof low + BytesBeforePadding(high) : BytesBeforePadding(low));
 }
 
+// Padding included: it is of NULs.
+bool HasNameOf(const inotify_event& event, const inotify_event& other) {
+  return event.len == other.len && event.len > 0 && memcmp(event.name, other.name, event.len) == 0;
+}
+
 }  // namespace
 
 bool LoneEvent::TakeOnly(const char* records, size_t bytes) {
@@ -56,18 +61,26 @@ void Pack(const char* records, size_t bytes, PackedBatch* batch) {
   int32_t* row = batch->rows;
   char* names = batch->names;
   const char* group = names;
+  const inotify_event* before = nullptr;
+  int32_t ascii_before = 0;
   for (size_t at = 0; at + sizeof(inotify_event) <= bytes;) {
     // A multiple of the record's alignment (inotify(7): len counts the NULs that pad the name to the next
     // boundary).
     const auto* event = reinterpret_cast<const inotify_event*>(records + at);
     at += sizeof(inotify_event) + event->len;
-    if (count % kGroup == 0) group = names;
-    bool ascii = true;
-    if (event->len > 0) names += CopyName(event->name, event->len, names, &ascii);
+    // The first of a group brings its name, whatever was before.
+    int32_t flags = kSameName | ascii_before;
+    if (count % kGroup == 0 || !HasNameOf(*event, *before)) {
+      if (count % kGroup == 0) group = names;
+      bool ascii = true;
+      if (event->len > 0) names += CopyName(event->name, event->len, names, &ascii);
+      flags = ascii_before = ascii ? 0 : kNotAscii;
+    }
+    before = event;
     row[0] = event->wd;
     row[1] = static_cast<int32_t>(event->mask);
     row[2] = static_cast<int32_t>(event->cookie);
-    row[3] = static_cast<int32_t>(names - group) | (ascii ? 0 : kNotAscii);
+    row[3] = static_cast<int32_t>(names - group) | flags;
     row += kColumns;
     count++;
   }
@@ -79,6 +92,6 @@ void PackMark(int32_t mark, PackedBatch* batch) {
   row[0] = mark;
   row[1] = IN_IGNORED;
   row[2] = 0;
-  row[3] = batch->count % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & ~kNotAscii;
+  row[3] = batch->count % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & kNameEnd;
   batch->count++;
 }

@@ -28,17 +28,23 @@ constexpr size_t kGroup = 64;
 // In the nameEnd column: the name has bytes above 0x7f, and has to be decoded as UTF-8.
 constexpr int32_t kNotAscii = 1 << 30;
 
+// Likewise: it is the name of the event before, and is not in the names once more. Whoever writes a file
+// makes two events of it, or three.
+constexpr int32_t kSameName = 1 << 29;
+
+constexpr int32_t kNameEnd = kSameName - 1;
+
 struct PackedBatch {
   size_t count = 0;
   // nameEnd counts from the start of the event's group.
   int32_t rows[(kMaxEvents + kMostMarks) * kColumns];
-  // All names without padding or separator, in order.
+  // All names without padding or separator, in order, but for those that are the same as the one before.
   char names[kReadBytes];
 
   // The bytes of names that the group beginning at event `first` has.
   size_t GroupBytes(size_t first) const {
     size_t last = first + kGroup < count ? first + kGroup - 1 : count - 1;
-    return rows[last * kColumns + 3] & ~kNotAscii;
+    return static_cast<size_t>(rows[last * kColumns + 3] & kNameEnd);
   }
 };
 

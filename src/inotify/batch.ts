@@ -28,19 +28,26 @@ export interface EventBatch extends Iterable<InotifyEvent> {
 
 // The addon's layout (native/queue/packing.h).
 const COLUMNS = 4
+const ROW_SHIFT = 2
 const GROUP_SHIFT = 6
 const GROUP_MASK = (1 << GROUP_SHIFT) - 1
 const NOT_ASCII = 1 << 30
+const SAME_NAME = 1 << 29
+const NAME_END = SAME_NAME - 1
 
 /**
  * An {@link EventBatch} over what the addon packs: a row of four Int32 an event (wd, mask, cookie, nameEnd) and a latin1 string
  * of all names of each 64 events. nameEnd is where the name ends in its group's string, with bit 30 set where the name is not
- * ASCII: then the string holds its bytes, one a character, and not its text.
+ * ASCII: then the string holds its bytes, one a character, and not its text; and with bit 29 where it is the name of the event before, and not in the
+ * string once more.
  */
 export class PackedBatch implements EventBatch {
   readonly length: number
   readonly #rows: Int32Array
   readonly #names: readonly string[]
+  // The name that was asked for last, and of which event: the next may have the same, which need not be made anew.
+  #named = -1
+  #name = ''
 
   constructor(rows: Int32Array, names: readonly string[]) {
     this.length = rows.length / COLUMNS
@@ -62,12 +69,17 @@ export class PackedBatch implements EventBatch {
 
   name(i: number): string {
     const end = this.#column(i, 3)
-    if ((end & NOT_ASCII) === 0) return this.#slice(i, end)
-    return Buffer.from(this.#slice(i, end & ~NOT_ASCII), 'latin1').toString('utf8')
+    if ((end & SAME_NAME) === 0 || this.#named !== i - 1) {
+      const bytes = this.#latin1(i)
+      this.#name = (end & NOT_ASCII) === 0 ? bytes : Buffer.from(bytes, 'latin1').toString('utf8')
+    }
+    this.#named = i
+    return this.#name
   }
 
   nameBytes(i: number): Buffer {
-    return Buffer.from(this.#slice(i, this.#column(i, 3) & ~NOT_ASCII), 'latin1')
+    this.#column(i, 3)
+    return Buffer.from(this.#latin1(i), 'latin1')
   }
 
   [Symbol.iterator](): Iterator<InotifyEvent> {
@@ -81,10 +93,13 @@ export class PackedBatch implements EventBatch {
   }
 
   // A slice of 13 characters or more keeps its parent alive in V8, hence a string for each 64 events and not for the batch.
-  #slice(i: number, end: number): string {
-    const start = (i & GROUP_MASK) === 0 ? 0 : this.#column(i - 1, 3) & ~NOT_ASCII
-    const group = this.#names[i >> GROUP_SHIFT] ?? ''
-    return group.substring(start, end)
+  #latin1(i: number): string {
+    const rows = this.#rows
+    let at = i * COLUMNS + 3
+    while (((rows[at] as number) & SAME_NAME) !== 0) at -= COLUMNS
+    const isFirst = ((at >> ROW_SHIFT) & GROUP_MASK) === 0
+    const start = isFirst ? 0 : (rows[at - COLUMNS] as number) & NAME_END
+    return (this.#names[i >> GROUP_SHIFT] ?? '').substring(start, (rows[at] as number) & NAME_END)
   }
 }
 

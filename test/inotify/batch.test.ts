@@ -2,16 +2,19 @@ import { expect, test } from 'vitest'
 import { LoneEvent, PackedBatch } from '../../src/inotify/batch.ts'
 
 const NOT_ASCII = 1 << 30
+const SAME_NAME = 1 << 29
 
-// As the addon packs: 64 events a group, names ending where their row says.
+// As the addon packs: 64 events a group, names ending where their row says; one that is the same as that of the event before is not there again.
 function pack(names: Buffer[]): PackedBatch {
   const rows = new Int32Array(names.length * 4)
   const groups: string[] = []
   names.forEach((name, i) => {
     const group = i >> 6
-    groups[group] = (groups[group] ?? '') + name.toString('latin1')
+    const isSame = i % 64 > 0 && name.length > 0 && name.equals(names[i - 1] as Buffer)
+    groups[group] = (groups[group] ?? '') + (isSame ? '' : name.toString('latin1'))
     const ascii = name.every((byte) => byte < 0x80)
-    rows.set([i, 0x100, 7, (groups[group] as string).length | (ascii ? 0 : NOT_ASCII)], i * 4)
+    const flags = (isSame ? SAME_NAME : 0) | (ascii ? 0 : NOT_ASCII)
+    rows.set([i, 0x100, 7, (groups[group] as string).length | flags], i * 4)
   })
   return new PackedBatch(rows, groups)
 }
@@ -29,6 +32,19 @@ test('names of every group, ASCII or not, empty or of 255 bytes', () => {
     expect(batch.name(i)).toBe(name.toString())
     expect(batch.nameBytes(i)).toEqual(name)
   })
+})
+
+test('names that several events in a row have, in whichever order they are asked for', () => {
+  const names = Array.from({ length: 300 }, (_, i) =>
+    Buffer.from(['a', 'grö', 'b', ''][(i >> 3) % 4] as string),
+  )
+  const expected = names.map(String)
+  const batch = pack(names)
+  expect(names.map((_, i) => batch.name(i))).toEqual(expected)
+  const backwards = pack(names)
+  expect(names.map((_, i) => backwards.name(299 - i))).toEqual(expected.toReversed())
+  expect(names.map((_, i) => pack(names).name(i))).toEqual(expected)
+  expect(names.map((_, i) => batch.nameBytes(i))).toEqual(names)
 })
 
 test('a name that is no UTF-8 keeps its bytes', () => {

@@ -48,11 +48,17 @@ void CheckPacked(const std::vector<std::string>& names) {
 
   Check(batch->count == names.size(), "count", batch->count);
   const char* group = batch->names;
+  std::string last;
   for (size_t i = 0; i < names.size(); i++) {
     if (i > 0 && i % kGroup == 0) group += batch->GroupBytes(i - kGroup);
     const int32_t* row = batch->rows + i * kColumns;
-    int32_t start = i % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & ~kNotAscii;
-    std::string name(group + start, (row[3] & ~kNotAscii) - start);
+    bool same = i % kGroup > 0 && names[i] == names[i - 1] && !names[i].empty();
+    Check(((row[3] & kSameName) != 0) == same, "same-name flag", i);
+    int32_t start = i % kGroup == 0 ? 0 : row[3 - static_cast<int>(kColumns)] & kNameEnd;
+    std::string name(group + start, static_cast<size_t>((row[3] & kNameEnd) - start));
+    Check(!same || name.empty(), "the same name twice", i);
+    if (same) name = last;
+    last = name;
     bool ascii = true;
     for (unsigned char byte : names[i]) ascii = ascii && byte < 0x80;
     Check(row[0] == static_cast<int>(i) && row[1] == IN_CREATE && row[2] == 7, "wd, mask or cookie", i);
@@ -75,6 +81,15 @@ void TestPacking() {
     }
   }
   CheckPacked(std::vector<std::string>(kMaxEvents, ""));
+  // Runs of the same name, that begin and end everywhere in a group; of names that share all but their last
+  // byte, or whose padding is as long.
+  for (size_t run = 1; run <= 2 * kGroup + 1; run++) {
+    std::vector<std::string> names;
+    for (const char* name :
+         {"a", "b", "", "b", "b\xc3\xa9", "b\xc3\xa8", "0123456789abcdef", "0123456789abcdeg"})
+      names.insert(names.end(), run, name);
+    CheckPacked(names);
+  }
   CheckPacked({});
 }
 

@@ -20,9 +20,11 @@ export class TreeEditor {
   readonly #source: Source
   readonly #isSilent: boolean
   #changes: Change[] = []
-  // The path that was made last: events come in runs.
+  // The path that was made last: events come in runs, of a directory and of a name.
   #directory: Directory | undefined
   #prefix = ''
+  #name = ''
+  #path = ''
 
   /** @param isSilent nothing is told: what is found is what there was when watching began */
   constructor(tree: Tree, source: Source, isSilent = false) {
@@ -41,16 +43,17 @@ export class TreeEditor {
 
   /** As the tree is at this moment. */
   pathOf(directory: Directory, name: string): string {
-    if (directory !== this.#directory) {
-      this.#directory = directory
-      this.#prefix = this.#tree.pathOf(directory, '')
+    const prefix = this.#prefixOf(directory)
+    if (name !== this.#name) {
+      this.#name = name
+      this.#path = prefix + name
     }
-    return this.#prefix + name
+    return this.#path
   }
 
   /** The topmost directory whose path is longer than one is gone into, if it is this or one that this lies in. */
   beyondDepth(directory: Directory): Directory | undefined {
-    let over = this.pathOf(directory, '').length - 1 - LONGEST_PATH
+    let over = this.#prefixOf(directory).length - 1 - LONGEST_PATH
     if (over <= 0) return undefined
     let top = directory
     for (; over > top.name.length + 1 && top.parent !== undefined; top = top.parent)
@@ -156,6 +159,17 @@ export class TreeEditor {
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
     const kinds = circle.map(({ as }) => as.kind)
     for (const change of exchangesOf(paths, kinds, this.#source)) this.#add(change)
+  }
+
+  /** The paths of what is in it begin like this. */
+  #prefixOf(directory: Directory): string {
+    if (directory !== this.#directory) {
+      this.#directory = directory
+      this.#prefix = this.#tree.pathOf(directory, '')
+      this.#name = ''
+      this.#path = this.#prefix
+    }
+    return this.#prefix
   }
 
   /**
