@@ -11,6 +11,9 @@ const HAD_WHEN_CALLED = new Set([
   'node:timers/promises',
 ])
 
+// Functions that Node loads a module for when the property is read.
+const LOADED_WHEN_READ = new Set(['node:util parseArgs'])
+
 const GETTER = 'builtin-module'
 
 // Node 21, and 22 before 22.3, have only what came before it.
@@ -44,7 +47,9 @@ function atOnce(name) {
   return [
     `import { get } from '${GETTER}'`,
     `const builtin = get('${name}')`,
-    ...keys.map((key) => `export const ${key} = builtin.${key}`),
+    ...keys.map((key) =>
+      LOADED_WHEN_READ.has(`${name} ${key}`) ? wrapper(name, key) : `export const ${key} = builtin.${key}`,
+    ),
   ].join('\n')
 }
 
@@ -54,8 +59,13 @@ function whenCalled(name) {
   const functions = Object.entries(process.getBuiltinModule(name) ?? {}).filter(
     ([key, value]) => typeof value === 'function' && /^[a-z]/.test(key),
   )
-  return [
-    `import { get } from '${GETTER}'`,
-    ...functions.map(([key]) => `export const ${key} = (...args) => get('${name}').${key}(...args)`),
-  ].join('\n')
+  return [`import { get } from '${GETTER}'`, ...functions.map(([key]) => wrapper(name, key))].join('\n')
+}
+
+/**
+ * @param {string} name
+ * @param {string} key
+ */
+function wrapper(name, key) {
+  return `export const ${key} = (...args) => get('${name}').${key}(...args)`
 }
