@@ -1,13 +1,13 @@
 // What is left of 200,000 events that were made while the loop was blocked?
 import { execFileSync } from 'node:child_process'
-import { untilItSawTheLast } from '../children.mjs'
-import { countUntilLast, watchBy } from '../watching.mjs'
+import { untilItSawTheLast } from '../../children.mjs'
+import { countUntilLast, watchBy } from '../../watchers/one_directory.mjs'
 
 const EVENTS = 200_000
 const BLOCKED_MS = 2000
 const SMALL_ARENA_BYTES = 1024 * 1024
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const blockedLoop = {
   name: 'blocked-loop',
   asks: `What is left of ${EVENTS} events made while the loop is blocked for ${BLOCKED_MS / 1000} s?`,
@@ -35,7 +35,7 @@ export const blockedLoop = {
     const [watcher = '', small] = subject.split(', ')
     const maxQueuedBytes = small === undefined ? [] : [SMALL_ARENA_BYTES]
     const reader = children.startSubject(
-      'blocked_loop',
+      'events/blocked_loop',
       watcher,
       directory,
       scratch.programs.writer,
@@ -52,7 +52,7 @@ export const blockedLoop = {
   },
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, args, say }) {
   const [writer = '', maxQueuedBytes] = args
   const options = maxQueuedBytes === undefined ? {} : { maxQueuedBytes: Number(maxQueuedBytes) }

@@ -1,8 +1,8 @@
 // How do the time to watch a tree, and the memory for it, grow with the tree?
 import { readFileSync } from 'node:fs'
-import { Series } from '../series.mjs'
-import { directoriesIn, FILES_EACH, treeOf } from '../tree.mjs'
-import { watchTree } from '../trees_watched.mjs'
+import { Series } from '../../series.mjs'
+import { directoriesIn, FILES_EACH, treeOf } from '../../tree.mjs'
+import { watchTree } from '../../watchers/trees.mjs'
 
 /** Room for other watches of this user, and of what a peer takes beside directories. */
 const SPARE = 2_000
@@ -29,7 +29,7 @@ const series = new Series(
   ),
 )
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const growth = {
   name: 'growth',
   asks: `How do set-up and memory grow with the tree, from ${SIZES[0]} to ${SIZES.at(-1)} directories of ${FILES_EACH} files each?`,
@@ -51,13 +51,13 @@ them: nothing says when it has watched a tree.`,
     const answer =
       watcher === 'raw C'
         ? await children.startRawWalk(tree, 2).next()
-        : await children.startSubject('growth', watcher, tree).next()
+        : await children.startSubject('trees/growth', watcher, tree).next()
     const figures = { ready: answer.ms, 'a directory': (answer.ms * 1000) / directoriesIn(size) }
     return watcher === 'raw C' ? figures : { ...figures, memory: answer.MiB }
   },
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, say }) {
   const before = process.memoryUsage.rss()
   const start = performance.now()

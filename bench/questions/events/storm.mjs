@@ -1,7 +1,7 @@
 // What does a storm cost? A writer creates and unlinks as fast as it can; counted are the watcher's CPU time an event
 // (all its threads) and what the watching does to the writer.
-import { untilItSawTheLast } from '../children.mjs'
-import { countUntilLast, watchBy } from '../watching.mjs'
+import { untilItSawTheLast } from '../../children.mjs'
+import { countUntilLast, watchBy } from '../../watchers/one_directory.mjs'
 
 /**
  * And one more: the name by which the watcher knows that it has seen all. So many that compiling JavaScript, some 20 ms at the
@@ -9,7 +9,7 @@ import { countUntilLast, watchBy } from '../watching.mjs'
  */
 const EVENTS = 600_000
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const storm = {
   name: 'storm',
   asks: `What do ${EVENTS + 1} events cost, made as fast as one writer can?`,
@@ -47,7 +47,7 @@ export const storm = {
 }
 
 /**
- * @param {import('../children.mjs').Children} children
+ * @param {import('../../children.mjs').Children} children
  * @param {string} subject
  * @param {string} directory
  */
@@ -58,11 +58,11 @@ function startReader(children, subject, directory) {
     case 'raw C + window':
       return children.startRawReader('until-last', directory, 1)
     default:
-      return children.startSubject('storm', subject, directory)
+      return children.startSubject('events/storm', subject, directory)
   }
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, say }) {
   let lookedAt = 0
   let before = process.cpuUsage()

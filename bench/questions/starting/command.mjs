@@ -2,11 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { residentMiB } from '../processes.mjs'
+import { residentMiB } from '../../processes.mjs'
 
-const COMMAND = join(import.meta.dirname, '../../dist/cli.js')
+const COMMAND = join(import.meta.dirname, '../../../dist/cli.js')
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const command = {
   name: 'command',
   asks: 'How soon does the command answer, and what does a quiet mirror hold?',
@@ -28,7 +28,7 @@ export const command = {
     const start = performance.now()
     spawnSync(process.execPath, isOurs ? [COMMAND, '--version'] : ['-e', '0'])
     const answer = performance.now() - start
-    const bare = children.startNode('subject.mjs', 'idle', 'bare node', scratch.newDirectory())
+    const bare = children.startNode('subject.mjs', 'events/idle', 'bare node', scratch.newDirectory())
     await bare.next()
     if (!isOurs) return { answer, RSS: residentMiB(bare.pid) }
     const [source, target] = [scratch.newDirectory(), scratch.newDirectory()]

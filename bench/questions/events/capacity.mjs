@@ -2,8 +2,8 @@
 // the moment the loop is free to the last event.
 import { openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { median } from '../rounds.mjs'
-import { watchBy } from '../watching.mjs'
+import { median } from '../../rounds.mjs'
+import { watchBy } from '../../watchers/one_directory.mjs'
 
 const EVENTS = 2500
 const FILLS = 50
@@ -20,7 +20,7 @@ const OF_THE_GUARD = 'inotify-bridge, of the guard'
 
 const MAX_QUEUED_EVENTS = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const capacity = {
   name: 'capacity',
   asks: `How fast does a queue of ${EVENTS} events empty?`,
@@ -58,19 +58,19 @@ export const capacity = {
 }
 
 /**
- * @param {import('../children.mjs').Children} children
+ * @param {import('../../children.mjs').Children} children
  * @param {string} subject
  * @param {(string | number)[]} args
  */
 function startReader(children, subject, args) {
   if (subject === 'raw C') return children.startRawReader('capacity', ...args)
   if (subject === OF_THE_GUARD) {
-    return children.startSubject('capacity', 'inotify-bridge', ...args, GUARD_HAS_ALL_MS)
+    return children.startSubject('events/capacity', 'inotify-bridge', ...args, GUARD_HAS_ALL_MS)
   }
-  return children.startSubject('capacity', subject, ...args, 0)
+  return children.startSubject('events/capacity', subject, ...args, 0)
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, args, say }) {
   const [go = '', done = '', ...numbers] = args
   const [fills = 0, events = 0, holdMs = 0] = numbers.map(Number)

@@ -3,13 +3,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { residentMiB, threads, wakeups } from '../processes.mjs'
-import { watchBy } from '../watching.mjs'
+import { residentMiB, threads, wakeups } from '../../processes.mjs'
+import { watchBy } from '../../watchers/one_directory.mjs'
 
 const QUIET_MS = 3000
 const SETTLED_MS = 500
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const idle = {
   name: 'idle',
   asks: `What does a watch cost in ${QUIET_MS / 1000} s of quiet?`,
@@ -29,11 +29,11 @@ export const idle = {
 
   async measure(subject, { scratch, children }) {
     const directory = scratch.newDirectory()
-    const bare = children.startSubject('idle', 'bare node', directory)
+    const bare = children.startSubject('events/idle', 'bare node', directory)
     const child =
       subject === 'raw C'
         ? children.startRawReader('until-last', directory, 0)
-        : children.startSubject('idle', subject, directory)
+        : children.startSubject('events/idle', subject, directory)
     await Promise.all([bare.next(), child.next()])
     for (let i = 0; i < 10; i++) writeFileSync(join(directory, `event-${i}`), '')
     await settle(child.pid)
@@ -60,7 +60,7 @@ async function settle(pid) {
   }
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, say }) {
   await watchBy(watcher, directory)(() => {})
   say({ ready: true })

@@ -1,14 +1,14 @@
 // What does a burst of new files cost whoever watches the tree? As a compiler, a package manager or a checkout makes one.
 import { basename } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { watchTree } from '../trees_watched.mjs'
+import { watchTree } from '../../watchers/trees.mjs'
 
 const FILES = 50_000
 
 /** ms without anything new, when all have been made, after which no more is waited for: a queue that has overflowed may have dropped any. */
 const QUIET_MS = 700
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const burst = {
   name: 'burst',
   asks: `What do ${FILES} new files in one directory cost, as fast as one writer can make them?`,
@@ -28,7 +28,7 @@ CPU is user and system time of the whole process, for each that was told.`,
 
   async measure(subject, { scratch, children }) {
     const directory = scratch.newDirectory()
-    const watcher = children.startSubject('burst', subject, directory)
+    const watcher = children.startSubject('events/burst', subject, directory)
     await watcher.next()
     const { wallMs } = await children.startWriter('burst', directory, FILES).next()
     watcher.go()
@@ -37,7 +37,7 @@ CPU is user and system time of the whole process, for each that was told.`,
   },
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, say }) {
   /** @type {Set<string>} */
   const told = new Set()

@@ -19,7 +19,7 @@ export function watchBy(watcher, directory, options) {
     case 'inotify-bridge':
       return async (onEvent) => {
         // Here, so that a child that watches by other means does not pay for it.
-        const { Inotify, ...IN } = await import('../dist/inotify.js')
+        const { Inotify, ...IN } = await import('../../dist/inotify.js')
         const inotify = new Inotify(options)
         // What libuv asks for on behalf of fs.watch.
         const changes = IN.IN_ATTRIB | IN.IN_CREATE | IN.IN_MODIFY | IN.IN_DELETE

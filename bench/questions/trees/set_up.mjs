@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { median } from '../rounds.mjs'
-import { directoriesIn, FILES_EACH, treeOf } from '../tree.mjs'
+import { median } from '../../rounds.mjs'
+import { directoriesIn, FILES_EACH, treeOf } from '../../tree.mjs'
 
 const LEAVES = 50_000
 const DIRECTORIES = directoriesIn(LEAVES)
@@ -14,7 +14,7 @@ const THREADS = 2
 const WARM = 'inotify-bridge, warm'
 const WARM_TIMES = 4
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const setUp = {
   name: 'set_up',
   asks: `How soon are ${DIRECTORIES} directories with ${FILES} files watched, and at what cost?`,
@@ -44,17 +44,17 @@ export const setUp = {
       return { ready: ms }
     }
     const times = subject === WARM ? WARM_TIMES : 0
-    return children.startSubject('set_up', subject, tree, times).next()
+    return children.startSubject('trees/set_up', subject, tree, times).next()
   },
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ directory, args: [times], say }) {
-  const { watch } = await import('../../dist/index.js')
+  const { watch } = await import('../../../dist/index.js')
   /**
    * A function of its own, so that nothing of a watch that is closed is kept.
    * @template T
-   * @param {(watcher: import('../../dist/index.js').Watcher, ms: number) => T} use
+   * @param {(watcher: import('../../../dist/index.js').Watcher, ms: number) => T} use
    */
   const once = async (use) => {
     const start = performance.now()

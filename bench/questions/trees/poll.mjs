@@ -3,8 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { atomicWrite } from '../../examples/kubelet.mjs'
-import { median } from '../rounds.mjs'
+import { atomicWrite } from '../../../examples/kubelet.mjs'
+import { median } from '../../rounds.mjs'
 
 const DIRECTORIES = 2000
 const FILES_EACH = 100
@@ -31,7 +31,7 @@ const BARE = 'bare node'
 /** By the scratch directory. @type {Map<string, { tree: string, config: string }>} */
 const made = new Map()
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const poll = {
   name: 'poll',
   asks: `What does a poll of ${FILES} files in ${DIRECTORIES} directories cost that finds nothing new, and one of a ConfigMap?`,
@@ -66,13 +66,13 @@ export const poll = {
       const { cpuMs } = await children.startRawPoll(config, 1, passes, INTERVAL_MS).next()
       return { 'of a core': (100 * cpuMs) / QUIET_MS }
     }
-    return children.startSubject('poll', subject, subject === TREE ? tree : config).next()
+    return children.startSubject('trees/poll', subject, subject === TREE ? tree : config).next()
   },
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher: subject, directory, say }) {
-  const { mirror, watch } = await import('../../dist/index.js')
+  const { mirror, watch } = await import('../../../dist/index.js')
   if (subject === MIRROR) {
     const mirrored = await mirror(directory, `${directory}-mirrored`, { interval: INTERVAL_MS })
     say({ 'of a core': await share() })
@@ -88,7 +88,7 @@ export async function answer({ watcher: subject, directory, say }) {
   await watcher?.close()
 }
 
-/** @param {import('../../dist/index.js').Watcher} watcher */
+/** @param {import('../../../dist/index.js').Watcher} watcher */
 async function passes(watcher) {
   // The first takes everything in.
   for (let i = 0; i < 2; i++) await watcher.sync()
@@ -111,7 +111,7 @@ async function share() {
   return (user + system) / 10 / (performance.now() - start)
 }
 
-/** @param {import('../scratch.mjs').Scratch} scratch */
+/** @param {import('../../scratch.mjs').Scratch} scratch */
 async function make(scratch) {
   const [tree, config] = [scratch.newDirectory(), scratch.newDirectory()]
   for (let i = 0; i < DIRECTORIES; i++) {

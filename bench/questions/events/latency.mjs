@@ -1,8 +1,8 @@
 // How late is a lone event? A writer stamps CLOCK_MONOTONIC before each write, the watcher when it sees the event:
 // process.hrtime is the same clock.
-import { untilItSawTheLast } from '../children.mjs'
-import { quantile } from '../rounds.mjs'
-import { countUntilLast, watchBy } from '../watching.mjs'
+import { untilItSawTheLast } from '../../children.mjs'
+import { quantile } from '../../rounds.mjs'
+import { countUntilLast, watchBy } from '../../watchers/one_directory.mjs'
 
 const SAMPLES = 1000
 
@@ -12,7 +12,7 @@ const CURVE = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.
 /** @param {number} share */
 const nameOf = (share) => `at ${share}`
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const latency = {
   name: 'latency',
   asks: `How late is a lone event, of ${SAMPLES}, 3 to 7 ms apart?`,
@@ -38,7 +38,7 @@ export const latency = {
     const reader =
       subject === 'raw C'
         ? children.startRawReader('latency', directory, SAMPLES)
-        : children.startSubject('latency', subject, directory)
+        : children.startSubject('events/latency', subject, directory)
     await reader.next()
     writer.go()
     /** @type {{ sent: number[] }} */
@@ -55,7 +55,7 @@ export const latency = {
   },
 }
 
-/** @param {import('../subject.mjs').Subject} subject */
+/** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ watcher, directory, say }) {
   /** By the number in the name; 0 where the event never came. */
   const received = Array(SAMPLES).fill(0)

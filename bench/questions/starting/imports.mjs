@@ -11,7 +11,7 @@ const SPECIFIERS = {
   'an empty file': './empty.mjs',
 }
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const imports = {
   name: 'imports',
   asks: 'What does it take to import a watcher, in a fresh process?',

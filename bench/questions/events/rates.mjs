@@ -1,6 +1,6 @@
 // What does a watch cost at a steady rate of events?
-import { untilItSawTheLast } from '../children.mjs'
-import { Series } from '../series.mjs'
+import { untilItSawTheLast } from '../../children.mjs'
+import { Series } from '../../series.mjs'
 
 const RATES = [100, 1_000, 10_000, 100_000]
 const MS = 2_000
@@ -10,7 +10,7 @@ const series = new Series(
   '/s',
 )
 
-/** @type {import('../question.mjs').Question} */
+/** @type {import('../../question.mjs').Question} */
 export const rates = {
   name: 'rates',
   asks: `What of a core does a watch take, at ${RATES[0]} to ${RATES.at(-1)} events a second?`,
@@ -31,7 +31,7 @@ export const rates = {
     await writer.next()
     const reader = watcher.startsWith('raw C')
       ? children.startRawReader('until-last', directory, watcher === 'raw C' ? 0 : 1)
-      : children.startSubject('rates', watcher, directory)
+      : children.startSubject('events/rates', watcher, directory)
     await reader.next()
     writer.go()
     const { events } = await writer.next()
