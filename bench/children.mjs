@@ -14,10 +14,15 @@ export class Children {
   /** @type {Child[]} */
   #children = []
   #programs
+  #outside
 
-  /** @param {import('./scratch.mjs').Scratch} scratch */
-  constructor({ programs }) {
+  /**
+   * @param {import('./scratch.mjs').Scratch} scratch
+   * @param {import('./watchers/outside.mjs').Peers} peers
+   */
+  constructor({ programs }, peers) {
     this.#programs = programs
+    this.#outside = peers.programs
   }
 
   /** @param {(string | number)[]} args */
@@ -38,6 +43,31 @@ export class Children {
   /** @param {(string | number)[]} args */
   startRawPoll(...args) {
     return this.#start(this.#programs.rawPoll, args)
+  }
+
+  /**
+   * A program that is no part of node (watchers/outside.mjs); undefined: no such watcher is one.
+   * @param {string} watcher
+   * @param {'until-last' | 'tree' | 'blocked' | 'latency'} mode
+   * @param {(string | number)[]} args
+   */
+  startOutside(watcher, mode, ...args) {
+    const program = this.#outside.get(watcher)
+    return program === undefined ? undefined : this.#start(program, [mode, ...args])
+  }
+
+  /**
+   * Whoever counts until the last, by its name: a yardstick, a program, or node.
+   * @param {string} watcher
+   * @param {string} directory
+   */
+  startCounting(watcher, directory) {
+    if (watcher === 'raw C') return this.startRawReader('until-last', directory, 0)
+    if (watcher === 'raw C + window') return this.startRawReader('until-last', directory, 1)
+    return (
+      this.startOutside(watcher, 'until-last', directory) ??
+      this.startSubject('events/storm', watcher, directory)
+    )
   }
 
   /**

@@ -1,9 +1,7 @@
 // npm run bench: how inotify-bridge compares with fs.watch, and with a C program that does nothing but read(2).
-import { readFileSync } from 'node:fs'
-import { cpus, release } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ask } from './question.mjs'
+import { describeHost } from './host.mjs'
+import { ask, watcherOf } from './question.mjs'
 import { blockedLoop } from './questions/events/blocked_loop.mjs'
 import { burst } from './questions/events/burst.mjs'
 import { capacity } from './questions/events/capacity.mjs'
@@ -18,6 +16,7 @@ import { poll } from './questions/trees/poll.mjs'
 import { setUp } from './questions/trees/set_up.mjs'
 import { asData, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
+import { preparePeers } from './watchers/outside.mjs'
 
 const QUESTIONS = [
   capacity,
@@ -41,6 +40,7 @@ ${QUESTIONS.map(({ name, asks }) => `  ${name.padEnd(14)}${asks}`).join('\n')}
 
 Options:
   --rounds N    measure every subject N times (each question has its own default)
+  --quick       two rounds at the most, without the subjects that take longest: to see that it works
   --json        one JSON document on stdout, with the figures of every round
   --check       exit with 1 when a target is not met
   --help`
@@ -58,20 +58,24 @@ if (unknown !== undefined) usage(`there is no question ${unknown}`)
 const asked =
   positionals.length === 0 ? QUESTIONS : QUESTIONS.filter(({ name }) => positionals.includes(name))
 const scratch = makeScratch()
-const host = {
-  kernel: release(),
-  node: process.version,
-  cpus: cpus().length,
-  model: cpus()[0]?.model,
-  date: new Date().toISOString().slice(0, 10),
-  peers: ['@parcel/watcher', 'chokidar', 'watchpack'].map((name) => `${name} ${versionOf(name)}`).join(', '),
-  maxQueuedEvents: Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8')),
+const peers = preparePeers(
+  asked.flatMap(({ subjects }) => subjects.map(watcherOf)),
+  scratch.path,
+)
+const host = describeHost(peers)
+if (!options.json) {
+  console.log(`Linux ${host.kernel}, node ${host.node}, ${host.cpus} x ${host.model}; ${host.peers}`)
+  if (host.leftOut !== '') console.log(`Left out, as it is not installed: ${host.leftOut}`)
 }
-if (!options.json) console.log(`Linux ${host.kernel}, node ${host.node}, ${host.cpus} x ${host.model}`)
 
 const answers = []
 for (const question of asked) {
-  const answer = await ask(question, rounds ?? question.rounds, scratch, showProgress)
+  const count = rounds ?? (options.quick ? Math.min(2, question.rounds) : question.rounds)
+  const isLeftOut = (/** @type {string} */ subject) =>
+    peers.missing.includes(watcherOf(subject)) ||
+    (options.quick === true && question.isSlow?.(subject) === true)
+  const subjects = question.subjects.filter((subject) => !isLeftOut(subject))
+  const answer = await ask({ ...question, subjects }, count, { scratch, peers }, showProgress)
   showProgress('')
   if (!options.json) console.log(`\n${asText(answer)}`)
   answers.push(answer)
@@ -80,18 +84,13 @@ if (options.json) console.log(JSON.stringify({ host, questions: answers.map(asDa
 const met = answers.every(({ targets }) => targets.every((target) => target.met))
 process.exitCode = options.check && !met ? 1 : 0
 
-/** @param {string} name */
-function versionOf(name) {
-  const file = join(import.meta.dirname, '../node_modules', name, 'package.json')
-  return JSON.parse(readFileSync(file, 'utf8')).version
-}
-
 function readArguments() {
   try {
     return parseArgs({
       allowPositionals: true,
       options: {
         rounds: { type: 'string' },
+        quick: { type: 'boolean' },
         json: { type: 'boolean' },
         check: { type: 'boolean' },
         help: { type: 'boolean' },

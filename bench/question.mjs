@@ -1,11 +1,12 @@
 // What a question of the benchmark is, and how it is put: a file each, with the parent's side (measure) and the child's (answer,
 // called by subject.mjs).
 import { Children } from './children.mjs'
-import { column, measureByTurns, median, ratio } from './rounds.mjs'
+import { column, measureByTurns, median, quantile, ratios } from './rounds.mjs'
 
 /**
  * @typedef {import('./rounds.mjs').Figures} Figures
  * @typedef {import('./rounds.mjs').Round} Round
+ * @typedef {{ scratch: import('./scratch.mjs').Scratch, peers: import('./watchers/outside.mjs').Peers }} Tools
  * @typedef {{ scratch: import('./scratch.mjs').Scratch, children: Children, round: number }} Setting
  *
  * @typedef {object} Figure
@@ -14,11 +15,13 @@ import { column, measureByTurns, median, ratio } from './rounds.mjs'
  * @property {number} digits
  * @property {string[]} [ratiosTo]  The subjects that it is compared with.
  * @property {boolean} [isForPlot]   It is drawn, and in no table.
+ * @property {number} [whole]        Of whoever has less some is lost: it is marked, for that makes fast.
  *
  * @typedef {object} Target
  * @property {string} subject
  * @property {string} figure
  * @property {string} [by]       The ratio to this subject is asked; without it the figure itself, in every round.
+ * @property {string} [byFigure] The ratio to this figure, of the same subject if `by` names no other.
  * @property {number} [atLeast]
  * @property {number} [atMost]
  *
@@ -29,10 +32,11 @@ import { column, measureByTurns, median, ratio } from './rounds.mjs'
  * @property {number} rounds     Unless --rounds says otherwise.
  * @property {string[]} subjects
  * @property {Figure[]} figures
- * @property {Target[]} targets
+ * @property {Target[]} targets  Of subjects that are measured: others are not judged.
+ * @property {(subject: string) => boolean} [isSlow]  --quick does without.
  * @property {(subject: string, setting: Setting) => Promise<Figures>} measure
  *
- * @typedef {Target & { measured: number, met: boolean }} Verdict
+ * @typedef {Target & { measured: number, met: boolean, spread?: [number, number] }} Verdict  The spread, where it is wide: half of the rounds lie in it.
  * @typedef {Record<string, number>} Ratios  By the other's name.
  *
  * @typedef {object} Answer
@@ -46,14 +50,14 @@ import { column, measureByTurns, median, ratio } from './rounds.mjs'
 /**
  * @param {Question} question
  * @param {number} rounds
- * @param {import('./scratch.mjs').Scratch} scratch
+ * @param {Tools} tools
  * @param {(progress: string) => void} onProgress
  * @returns {Promise<Answer>}
  */
-export async function ask(question, rounds, scratch, onProgress) {
+export async function ask(question, rounds, { scratch, peers }, onProgress) {
   const results = await measureByTurns(question.subjects, rounds, async (subject, round) => {
     onProgress(`${question.name}: round ${round + 1} of ${rounds}, ${subject}`)
-    const children = new Children(scratch)
+    const children = new Children(scratch, peers)
     try {
       return await question.measure(subject, { scratch, children, round })
     } finally {
@@ -66,10 +70,12 @@ export async function ask(question, rounds, scratch, onProgress) {
     medians: bySubject(question, (subject, figure) => median(column(results, subject, figure.name))),
     ratios: bySubject(question, (subject, figure) =>
       Object.fromEntries(
-        (figure.ratiosTo ?? []).map((other) => [other, ratio(results, subject, other, figure.name)]),
+        (figure.ratiosTo ?? []).map((other) => [other, median(ratios(results, subject, other, figure.name))]),
       ),
     ),
-    targets: question.targets.map((target) => judge(target, results)),
+    targets: question.targets
+      .filter(({ subject, by = subject }) => [subject, by].every((name) => question.subjects.includes(name)))
+      .map((target) => judge(target, results)),
   }
 }
 
@@ -88,6 +94,12 @@ function bySubject({ subjects, figures }, value) {
   )
 }
 
+/** The watcher of a subject "WATCHER, SIZE". @param {string} subject */
+export const watcherOf = (subject) => subject.split(', ')[0] ?? ''
+
+/** Half of the rounds lie further apart than this share of the median: what else the machine did was measured as well. */
+const WIDE = 0.2
+
 /**
  * A ratio is judged by its median; a figure of its own is a promise, and judged by its worst round.
  * @param {Target} target
@@ -95,15 +107,17 @@ function bySubject({ subjects, figures }, value) {
  * @returns {Verdict}
  */
 function judge(target, rounds) {
-  const {
-    subject,
-    figure,
-    by,
-    atLeast = Number.NEGATIVE_INFINITY,
-    atMost = Number.POSITIVE_INFINITY,
-  } = target
-  const values = by === undefined ? column(rounds, subject, figure) : [ratio(rounds, subject, by, figure)]
+  const { subject, figure, by, byFigure } = target
+  const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = target
   const isMet = (/** @type {number} */ value) => value >= atLeast && value <= atMost
-  const measured = values.find((value) => !isMet(value)) ?? median(values)
-  return { ...target, measured, met: isMet(measured) }
+  if (by === undefined && byFigure === undefined) {
+    const values = column(rounds, subject, figure)
+    const measured = values.find((value) => !isMet(value)) ?? median(values)
+    return { ...target, measured, met: isMet(measured) }
+  }
+  const values = ratios(rounds, subject, by ?? subject, figure, byFigure)
+  const measured = median(values)
+  const [low, high] = [quantile(values, 0.25), quantile(values, 0.75)]
+  const isWide = high - low > WIDE * measured
+  return { ...target, measured, met: isMet(measured), ...(isWide ? { spread: [low, high] } : {}) }
 }

@@ -11,7 +11,7 @@ export function asText({ question, rounds, medians, ratios, targets }) {
     head.push(`${figure.name}, ${figure.unit}`, ...(figure.ratiosTo ?? []).map((other) => `/ ${other}`))
   }
   const rows = question.subjects.map((subject) => {
-    const row = [subject]
+    const row = [marked(subject, figures, medians[subject])]
     for (const figure of figures) {
       row.push(shown(medians[subject]?.[figure.name], figure.digits))
       row.push(...(figure.ratiosTo ?? []).map((other) => shown(ratios[subject]?.[figure.name]?.[other], 2)))
@@ -19,17 +19,34 @@ export function asText({ question, rounds, medians, ratios, targets }) {
     return row
   })
   const verdicts = targets.map((target) => {
-    const { subject, figure, by, atLeast, atMost, measured, met } = target
+    const { subject, figure, by, byFigure, atLeast, atMost, measured, met, spread } = target
     const asked = [
       atLeast === undefined ? [] : `>= ${atLeast}`,
       atMost === undefined ? [] : `<= ${atMost}`,
     ].flat()
-    const what = `${subject}: ${figure}${by === undefined ? '' : ` / ${by}`} ${asked.join(' and ')}`
-    return `  ${met ? 'met    ' : 'NOT MET'}  ${what}  (${Number(measured.toPrecision(4))})`
+    const others = [by, byFigure].filter((other) => other !== undefined).map((other) => ` / ${other}`)
+    const what = `${subject}: ${figure}${others.join('')} ${asked.join(' and ')}`
+    const noise =
+      spread === undefined ? '' : `; noisy, half of the rounds: ${spread.map(rounded).join(' to ')}`
+    return `  ${met ? 'met    ' : 'NOT MET'}  ${what}  (${rounded(measured)}${noise})`
   })
   const note = question.note === undefined ? [] : [question.note]
   const title = `${question.name}: ${question.asks} (medians of ${rounds.length} rounds)`
   return [title, ...table([head, ...rows]), ...note, ...verdicts].join('\n')
+}
+
+/** @param {number} value */
+const rounded = (value) => Number(value.toPrecision(4))
+
+/**
+ * A subject's name, and that it has lost some: what is not done takes no time.
+ * @param {string} subject
+ * @param {readonly import('./question.mjs').Figure[]} figures
+ * @param {Record<string, number | null> | undefined} medians
+ */
+export function marked(subject, figures, medians) {
+  const lost = figures.some(({ name, whole }) => whole !== undefined && (medians?.[name] ?? whole) < whole)
+  return lost ? `${subject} (lost some)` : subject
 }
 
 /** @param {import('./question.mjs').Answer} answer */

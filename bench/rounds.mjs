@@ -52,15 +52,15 @@ export function column(rounds, subject, figure) {
 }
 
 /**
- * The subject's figure by another's, of the same round: its median over the rounds. NaN where no round has both.
+ * The subject's figure by another's, of the same round: of every round that has both.
  * @param {readonly Round[]} rounds
  * @param {string} subject
  * @param {string} other
  * @param {string} figure
+ * @param {string} [otherFigure]
  */
-export function ratio(rounds, subject, other, figure) {
-  const ratios = rounds.map((round) => {
-    return (round[subject]?.[figure] ?? Number.NaN) / (round[other]?.[figure] ?? Number.NaN)
-  })
-  return median(ratios.filter((value) => !Number.isNaN(value)))
+export function ratios(rounds, subject, other, figure, otherFigure = figure) {
+  return rounds
+    .map((round) => (round[subject]?.[figure] ?? Number.NaN) / (round[other]?.[otherFigure] ?? Number.NaN))
+    .filter((value) => !Number.isNaN(value))
 }

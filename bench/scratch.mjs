@@ -28,10 +28,10 @@ export function makeScratch() {
     rawWalk: join(path, 'raw_walk'),
     rawPoll: join(path, 'raw_poll'),
   }
-  compile('writer.c', programs.writer)
-  compile('raw_reader.c', programs.rawReader)
-  compile('raw_walk.c', programs.rawWalk)
-  compile('raw_poll.c', programs.rawPoll)
+  compileC('writer.c', programs.writer)
+  compileC('raw_reader.c', programs.rawReader)
+  compileC('raw_walk.c', programs.rawWalk)
+  compileC('raw_poll.c', programs.rawPoll)
   return {
     path,
     programs,
@@ -46,10 +46,10 @@ export function makeScratch() {
 }
 
 /**
- * @param {string} source
+ * @param {string} source  Of programs/.
  * @param {string} program
  */
-function compile(source, program) {
+export function compileC(source, program) {
   const flags = ['-std=c11', '-Wall', '-Wextra', '-O2', '-pthread']
   execFileSync('cc', [...flags, '-o', program, join(import.meta.dirname, 'programs', source)], {
     stdio: 'inherit',

@@ -1,9 +1,22 @@
 // A tree of directories as a repository has them: areas of a thousand directories with a few files each.
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 export const FILES_EACH = 4
 const LEAVES_EACH = 1000
+
+/** Room for other watches of this user, and of what a peer takes beside directories. */
+const SPARE = 2_000
+const MAX_USER_WATCHES = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
+
+/** Directories with files, for whoever asks for a curve; the largest is what fs.inotify.max_user_watches allows. */
+export const TREE_SIZES = [
+  1_000,
+  10_000,
+  50_000,
+  Math.min(500_000, 10_000 * Math.floor((MAX_USER_WATCHES - SPARE) / 10_000)),
+]
+export const LARGEST = TREE_SIZES.at(-1) ?? 0
 
 /** How many directories there are in a tree with so many that have files. @param {number} leaves */
 export const directoriesIn = (leaves) => 1 + Math.ceil(leaves / LEAVES_EACH) + leaves
@@ -23,15 +36,17 @@ export function treeOf(scratch, leaves) {
   return path
 }
 
+/** The path of one that has files, from the tree's. @param {number} index */
+export const leafOf = (index) => `area-${Math.floor(index / LEAVES_EACH)}/directory-${index % LEAVES_EACH}`
+
 /**
  * @param {string} path
  * @param {number} leaves
  */
 function makeTree(path, leaves) {
   for (let i = 0; i < leaves; i++) {
-    const area = join(path, `area-${Math.floor(i / LEAVES_EACH)}`)
-    if (i % LEAVES_EACH === 0) mkdirSync(area)
-    const directory = join(area, `directory-${i % LEAVES_EACH}`)
+    if (i % LEAVES_EACH === 0) mkdirSync(join(path, dirname(leafOf(i))))
+    const directory = join(path, leafOf(i))
     mkdirSync(directory)
     for (let file = 0; file < FILES_EACH; file++) writeFileSync(join(directory, `file-${file}.txt`), '')
   }

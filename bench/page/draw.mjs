@@ -35,10 +35,11 @@ const CONFIG = {
 
 /**
  * @param {import('./plots.mjs').Plot} plot
- * @param {object[]} values
+ * @param {Array<{ watcher: string }>} values
  * @returns {Promise<string>}
  */
-export async function draw({ title, spec }, values) {
+export async function draw({ title, spec: specOf }, values) {
+  const spec = specOf([...new Set(values.map(({ watcher }) => watcher))])
   const isBars = 'layer' in spec
   const size = { width: 560, height: isBars ? { step: 30 } : 260 }
   /** @type {import('vega-lite').TopLevelSpec} */

@@ -1,4 +1,5 @@
 // The page's words and tables: a part for each question.
+import { marked } from '../report.mjs'
 
 /**
  * @param {import('./plots.mjs').Results} results
@@ -10,9 +11,10 @@ export function asPage({ host, questions }, plots) {
 What inotify-bridge costs, beside others that do the same and beside a C program that does nothing but read(2). Made by \`npm run bench:page\` of
 \`bench/results.json\`, which \`npm run bench -- --json\` has printed.
 
-Measured on ${host.date}: Linux ${host.kernel}, Node ${host.node}, ${host.cpus} x ${host.model}, fs.inotify.max_queued_events ${host.maxQueuedEvents}; ${host.peers}.
+Measured on ${host.date}: Linux ${host.kernel}, Node ${host.node}, ${host.cpus} x ${host.model}, fs.inotify.max_queued_events ${host.maxQueuedEvents}; ${host.peers}.${host.leftOut ? ` Left out, as it was not installed: ${host.leftOut}.` : ''}
 The subjects of a question are measured by turns, in processes of their own; a figure is the median of its rounds, and a ratio the median of the ratios of each round.
-Absolute times are those of this machine, which is small and shared; the ratios are what to look at.
+Absolute times are those of this machine, which is small and shared; the ratios are what to look at. Where half of the rounds differ by more than a fifth, it is said.
+"Lost some": it did not tell of all, and what is not done takes no time.
 
 ${questions
   .map((question) =>
@@ -36,7 +38,7 @@ function partOf(question, plots) {
     ...(figure.ratiosTo ?? []).map((other) => `/ ${other}`),
   ])
   const rows = Object.keys(medians).map((subject) => [
-    subject,
+    marked(subject, shown, medians[subject]),
     ...shown.flatMap((figure) => [
       asNumber(medians[subject]?.[figure.name], figure.digits),
       ...(figure.ratiosTo ?? []).map((other) => asNumber(ratios[subject]?.[figure.name]?.[other], 2)),
@@ -57,15 +59,22 @@ function partOf(question, plots) {
   ].join('\n')
 }
 
+/** @param {number} value */
+const rounded = (value) => Number(value.toPrecision(3))
+
 /** @param {number | null | undefined} value  null as JSON has NaN. @param {number} digits */
 const asNumber = (value, digits) => (value == null ? '' : value.toFixed(digits))
 
 /** @param {import('../question.mjs').Verdict} target */
-function asked({ subject, figure, by, atLeast, atMost, measured, met }) {
+function asked({ subject, figure, by, byFigure, atLeast, atMost, measured, met, spread }) {
   const bounds = [
     atLeast === undefined ? [] : `at least ${atLeast}`,
     atMost === undefined ? [] : `at most ${atMost}`,
   ].flat()
-  const what = by === undefined ? figure : `${figure} by that of ${by}`
-  return `${met ? 'Met' : '**Not met**'}: ${subject}, ${what}: ${Number(measured.toPrecision(3))}, asked ${bounds.join(' and ')}.`
+  const others = [
+    byFigure === undefined ? [] : ` by ${byFigure}`,
+    by === undefined ? [] : ` by that of ${by}`,
+  ]
+  const noise = spread === undefined ? '' : ` (half of the rounds: ${spread.map(rounded).join(' to ')})`
+  return `${met ? 'Met' : '**Not met**'}: ${subject}, ${figure}${others.flat().join('')}: ${rounded(measured)}${noise}, asked ${bounds.join(' and ')}.`
 }

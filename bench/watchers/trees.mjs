@@ -1,5 +1,8 @@
 // The ways to watch a tree, each as its users have it.
 import { once } from 'node:events'
+import { watch as fsWatch, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 
 /**
  * Resolves when it is watched.
@@ -26,6 +29,24 @@ export async function watchTree(watcher, directory, onNew) {
       },
       options,
     )
+  } else if (watcher === 'fs.watch') {
+    // Node watches all there is before it returns, each file by itself. It tells neither what happened nor when it has lost events.
+    fsWatch(directory, { recursive: true }, (_, name) => onNew(name ?? ''))
+  } else if (watcher === 'watchpack') {
+    const { default: Watchpack } = await import('watchpack')
+    const tree = new Watchpack()
+    tree.on('change', onNew)
+    tree.watch({ directories: [directory] })
+    // Nothing says when it has begun: until it tells of something.
+    let hasBegun = false
+    tree.once('change', () => {
+      hasBegun = true
+    })
+    while (!hasBegun) {
+      writeFileSync(join(directory, 'is-it-watched'), '')
+      await setTimeout(10)
+      rmSync(join(directory, 'is-it-watched'))
+    }
   } else {
     const { watch } = await import('chokidar')
     const tree = watch(directory, { ignoreInitial: true })

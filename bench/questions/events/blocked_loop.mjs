@@ -1,11 +1,13 @@
 // What is left of 200,000 events that were made while the loop was blocked?
 import { execFileSync } from 'node:child_process'
+import { setTimeout } from 'node:timers/promises'
 import { untilItSawTheLast } from '../../children.mjs'
 import { countUntilLast, watchBy } from '../../watchers/one_directory.mjs'
 
 const EVENTS = 200_000
 const BLOCKED_MS = 2000
 const SMALL_ARENA_BYTES = 1024 * 1024
+const IS_SILENT = new Set(['fs.watch', 'inotifywait'])
 
 /** @type {import('../../question.mjs').Question} */
 export const blockedLoop = {
@@ -13,11 +15,19 @@ export const blockedLoop = {
   asks: `What is left of ${EVENTS} events made while the loop is blocked for ${BLOCKED_MS / 1000} s?`,
   note:
     '"in order": each event\'s name is that of the one before, or a later one. "to the last": from the end of the block\n' +
-    'to the last event. fs.watch has no way to say that events were lost.',
+    'to the last event. fs.watch has no way to say that events were lost; inotifywait has none where events are chosen by -e. Of the others\n' +
+    'the one who takes events from the channel, or reads what is printed, is blocked: the channel of Rust notify has no bound.',
   rounds: 3,
-  subjects: ['inotify-bridge', 'inotify-bridge, 1 MiB', 'fs.watch'],
+  subjects: [
+    'inotify-bridge',
+    'inotify-bridge, 1 MiB',
+    'fs.watch',
+    'inotifywait',
+    'Go fsnotify',
+    'Rust notify',
+  ],
   figures: [
-    { name: 'delivered', unit: '%', digits: 1 },
+    { name: 'delivered', unit: '%', digits: 1, whole: 100 },
     { name: 'in order', unit: '1 = yes', digits: 0 },
     { name: 'IN_Q_OVERFLOW', unit: 'events', digits: 0 },
     { name: 'to the last', unit: 'ms', digits: 0 },
@@ -33,21 +43,27 @@ export const blockedLoop = {
   async measure(subject, { scratch, children }) {
     const directory = scratch.newDirectory()
     const [watcher = '', small] = subject.split(', ')
-    const maxQueuedBytes = small === undefined ? [] : [SMALL_ARENA_BYTES]
-    const reader = children.startSubject(
-      'events/blocked_loop',
-      watcher,
-      directory,
-      scratch.programs.writer,
-      ...maxQueuedBytes,
-    )
+    const outside = children.startOutside(watcher, 'blocked', directory)
+    const reader =
+      outside ??
+      children.startSubject(
+        'events/blocked_loop',
+        watcher,
+        directory,
+        scratch.programs.writer,
+        ...(small === undefined ? [] : [SMALL_ARENA_BYTES]),
+      )
     await reader.next()
+    if (outside !== undefined) {
+      await Promise.all([children.startWriter('storm', directory, EVENTS).next(), setTimeout(BLOCKED_MS)])
+      outside.go()
+    }
     const { delivered, inOrder, overflows, toLastMs } = await untilItSawTheLast(directory, reader.next())
     return {
       delivered: (delivered / EVENTS) * 100,
       'in order': inOrder ? 1 : 0,
       'to the last': toLastMs,
-      ...(watcher === 'fs.watch' ? {} : { IN_Q_OVERFLOW: overflows }),
+      ...(IS_SILENT.has(watcher) ? {} : { IN_Q_OVERFLOW: overflows }),
     }
   },
 }

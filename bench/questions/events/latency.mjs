@@ -16,13 +16,13 @@ const nameOf = (share) => `at ${share}`
 export const latency = {
   name: 'latency',
   asks: `How late is a lone event, of ${SAMPLES}, 3 to 7 ms apart?`,
-  note: 'From before the write(2) that caused it to the callback.',
+  note: 'From before the write(2) that caused it to the callback; of Go fsnotify and Rust notify to who takes it from their channel, of inotifywait to who reads what it prints.',
   rounds: 9,
-  subjects: ['raw C', 'inotify-bridge', 'fs.watch'],
+  subjects: ['raw C', 'inotify-bridge', 'fs.watch', 'inotifywait', 'Go fsnotify', 'Rust notify'],
   figures: [
     { name: 'p50', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
     { name: 'p99', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
-    { name: 'delivered', unit: '%', digits: 1 },
+    { name: 'delivered', unit: '%', digits: 1, whole: 100 },
     ...CURVE.map((share) => ({ name: nameOf(share), unit: 'us', digits: 1, isForPlot: true })),
   ],
   targets: [
@@ -38,7 +38,8 @@ export const latency = {
     const reader =
       subject === 'raw C'
         ? children.startRawReader('latency', directory, SAMPLES)
-        : children.startSubject('events/latency', subject, directory)
+        : (children.startOutside(subject, 'latency', directory, SAMPLES) ??
+          children.startSubject('events/latency', subject, directory))
     await reader.next()
     writer.go()
     /** @type {{ sent: number[] }} */

@@ -1,28 +1,27 @@
 // How do the time to watch a tree, and the memory for it, grow with the tree?
-import { readFileSync } from 'node:fs'
 import { Series } from '../../series.mjs'
-import { directoriesIn, FILES_EACH, treeOf } from '../../tree.mjs'
+import { directoriesIn, FILES_EACH, LARGEST, TREE_SIZES, treeOf } from '../../tree.mjs'
 import { watchTree } from '../../watchers/trees.mjs'
 
-/** Room for other watches of this user, and of what a peer takes beside directories. */
-const SPARE = 2_000
-const MAX_USER_WATCHES = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
-
-/** Directories with files; the largest is what fs.inotify.max_user_watches allows. */
-const SIZES = [
-  1_000,
-  10_000,
-  50_000,
-  Math.min(500_000, 10_000 * Math.floor((MAX_USER_WATCHES - SPARE) / 10_000)),
-]
+/** Of which --quick does without the larger. */
+const QUICK = 10_000
 
 /** Beyond it a round takes minutes. @type {Record<string, number>} */
-const MOST = { chokidar: 1_000 }
+const MOST = { chokidar: 1_000, 'fs.watch': 10_000 }
 
-const WATCHERS = ['raw C', 'inotify-bridge', '@parcel/watcher', 'chokidar']
+const WATCHERS = [
+  'raw C',
+  'inotify-bridge',
+  '@parcel/watcher',
+  'chokidar',
+  'fs.watch',
+  'inotifywait',
+  'Go fsnotify',
+  'Rust notify',
+]
 const series = new Series(
   WATCHERS.flatMap((watcher) =>
-    SIZES.filter((size) => size <= (MOST[watcher] ?? Number.POSITIVE_INFINITY)).map((size) => ({
+    TREE_SIZES.filter((size) => size <= (MOST[watcher] ?? Number.POSITIVE_INFINITY)).map((size) => ({
       watcher,
       size,
     })),
@@ -32,10 +31,10 @@ const series = new Series(
 /** @type {import('../../question.mjs').Question} */
 export const growth = {
   name: 'growth',
-  asks: `How do set-up and memory grow with the tree, from ${SIZES[0]} to ${SIZES.at(-1)} directories of ${FILES_EACH} files each?`,
+  asks: `How do set-up and memory grow with the tree, from ${TREE_SIZES[0]} to ${LARGEST} directories of ${FILES_EACH} files each?`,
   note: `"raw C" adds the same watches and reads the same directories on two threads, and keeps nothing of them. Memory is what the process has
-grown by (RSS), from before the watcher is imported to when it is ready. fs.watch is not among
-them: nothing says when it has watched a tree.`,
+grown by (RSS), from before the watcher is imported to when it is ready; of inotifywait, all of it. fs.watch, recursive, has a watch for each file
+as well. Go fsnotify knows no trees: each directory is added.`,
   rounds: 3,
   subjects: series.subjects,
   figures: [
@@ -43,15 +42,32 @@ them: nothing says when it has watched a tree.`,
     { name: 'a directory', unit: 'us', digits: 2 },
     { name: 'memory', unit: 'MiB', digits: 1 },
   ],
-  targets: [],
+  isSlow: (subject) => series.at(subject).size > QUICK,
+  // Linear: what a directory takes is the same in a tree that is larger, and memory grows no more than the tree.
+  targets: [
+    {
+      subject: `inotify-bridge, ${LARGEST}`,
+      by: 'inotify-bridge, 50000',
+      figure: 'a directory',
+      atMost: 1.15,
+    },
+    {
+      subject: `inotify-bridge, ${LARGEST}`,
+      by: 'inotify-bridge, 50000',
+      figure: 'memory',
+      atMost: LARGEST / 50_000,
+    },
+  ],
 
   async measure(subject, { scratch, children }) {
     const { watcher, size } = series.at(subject)
     const tree = treeOf(scratch, size)
-    const answer =
+    const watching =
       watcher === 'raw C'
-        ? await children.startRawWalk(tree, 2).next()
-        : await children.startSubject('trees/growth', watcher, tree).next()
+        ? children.startRawWalk(tree, 2)
+        : (children.startOutside(watcher, 'tree', tree) ??
+          children.startSubject('trees/growth', watcher, tree))
+    const answer = await watching.next()
     const figures = { ready: answer.ms, 'a directory': (answer.ms * 1000) / directoriesIn(size) }
     return watcher === 'raw C' ? figures : { ...figures, memory: answer.MiB }
   },
