@@ -40,6 +40,7 @@ export const poll = {
     '"JavaScript": what of that the event loop was busy for.\n' +
     `"of a core": of ${KEYS.length} keys in the kubelet's layout, polled every ${INTERVAL_MS} ms for ${QUIET_MS / 1000} s; all threads of the process.`,
   rounds: 9,
+  isSlow: (subject) => subject !== TREE && subject !== RAW_TREE,
   subjects: [RAW_TREE, TREE, RAW_CONFIG, CONFIG, MIRROR, BARE],
   figures: [
     { name: 'pass', unit: 'ms', digits: 1, ratiosTo: [RAW_TREE] },
@@ -47,7 +48,7 @@ export const poll = {
     { name: 'of a core', unit: '%', digits: 4 },
   ],
   targets: [
-    { subject: TREE, figure: 'pass', by: RAW_TREE, atMost: 1.3 },
+    { subject: TREE, figure: 'pass', by: RAW_TREE, atMost: 1.2 },
     { subject: CONFIG, figure: 'of a core', atMost: 0.1 },
     { subject: MIRROR, figure: 'of a core', atMost: 0.1 },
   ],

@@ -30,8 +30,8 @@ export const setUp = {
     { name: 'other watches', unit: 'of the process', digits: 0 },
   ],
   targets: [
-    { subject: 'inotify-bridge', figure: 'ready', by: 'raw C', atMost: 1.5 },
-    { subject: WARM, figure: 'bytes', atMost: 300 },
+    { subject: 'inotify-bridge', figure: 'ready', by: 'raw C', atMost: 1.2 },
+    { subject: WARM, figure: 'bytes', atMost: 150 },
     // Those of the directories on the way to the root, and the one that sync() works by: none of a file.
     { subject: WARM, figure: 'other watches', atMost: 10 },
   ],
