@@ -8,6 +8,7 @@ import { join } from 'node:path'
  * @typedef {object} Scratch
  * @property {string} path
  * @property {{ writer: string, rawReader: string, rawWalk: string, rawPoll: string }} programs
+ * @property {() => void} remove  At once, and not when the process ends.
  * @property {() => string} newDirectory
  * @property {() => { go: string, done: string }} newFifos
  */
@@ -18,7 +19,8 @@ import { join } from 'node:path'
  */
 export function makeScratch() {
   const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'inotify-bridge-bench-'))
-  process.on('exit', () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }))
+  const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  process.on('exit', remove)
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => process.exit(128 + constants.signals[signal]))
   }
@@ -35,6 +37,7 @@ export function makeScratch() {
   return {
     path,
     programs,
+    remove,
     newDirectory: () => mkdtempSync(join(path, 'watched-')),
     newFifos: () => {
       const directory = mkdtempSync(join(path, 'fifos-'))

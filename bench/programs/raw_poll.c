@@ -6,17 +6,9 @@
 // passes together}
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "directories.h"
-
-static double cpu_ms(void) {
-  struct rusage used;
-  getrusage(RUSAGE_SELF, &used);
-  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
-         (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
-}
 
 static void stat_at(int directory, const char* name, int flags) {
   struct statx found;

@@ -44,6 +44,7 @@ export const poll = {
   subjects: [RAW_TREE, TREE, RAW_CONFIG, CONFIG, MIRROR, BARE],
   figures: [
     { name: 'pass', unit: 'ms', digits: 1, ratiosTo: [RAW_TREE] },
+    { name: 'cpu', unit: 'ms', digits: 1, ratiosTo: [RAW_TREE] },
     { name: 'JavaScript', unit: 'ms', digits: 1 },
     { name: 'of a core', unit: '%', digits: 4 },
   ],
@@ -58,9 +59,9 @@ export const poll = {
     const { tree, config } = made.get(scratch.path) ?? (await make(scratch))
     made.set(scratch.path, { tree, config })
     if (subject === RAW_TREE) {
-      const { ms, entries } = await children.startRawPoll(tree, THREADS, PASSES).next()
+      const { ms, cpuMs, entries } = await children.startRawPoll(tree, THREADS, PASSES).next()
       if (entries !== FILES + DIRECTORIES) throw new Error(`${entries} entries`)
-      return { pass: median(ms) }
+      return { pass: median(ms), cpu: cpuMs / PASSES }
     }
     if (subject === RAW_CONFIG) {
       const passes = QUIET_MS / INTERVAL_MS
@@ -93,6 +94,7 @@ export async function answer({ watcher: subject, directory, say }) {
 async function passes(watcher) {
   // The first takes everything in.
   for (let i = 0; i < 2; i++) await watcher.sync()
+  const used = process.cpuUsage()
   const [pass, busy] = [[], []].map((list) => /** @type {number[]} */ (list))
   for (let i = 0; i < PASSES; i++) {
     const [before, start] = [performance.eventLoopUtilization(), performance.now()]
@@ -100,7 +102,8 @@ async function passes(watcher) {
     pass?.push(performance.now() - start)
     busy?.push(performance.eventLoopUtilization(before).active)
   }
-  return { pass: median(pass ?? []), JavaScript: median(busy ?? []) }
+  const { user, system } = process.cpuUsage(used)
+  return { pass: median(pass ?? []), cpu: (user + system) / 1000 / PASSES, JavaScript: median(busy ?? []) }
 }
 
 /** Per cent of a core that this process takes. */

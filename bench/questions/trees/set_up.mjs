@@ -19,13 +19,14 @@ export const setUp = {
   name: 'set_up',
   asks: `How soon are ${DIRECTORIES} directories with ${FILES} files watched, and at what cost?`,
   note:
-    'From the call of watch() to its being ready, in a process that has watched nothing before; "warm": the median of the\n' +
-    `next ${WARM_TIMES} times. Bytes are those of JavaScript's heap and outside of it, of the whole watch, after a collection.\n` +
+    'From the call of watch() to its being ready, in a process that has watched nothing before, and what all its threads took for it;\n' +
+    `"warm": the median of the next ${WARM_TIMES} times. Bytes are those of JavaScript's heap and outside of it, of the whole watch, after a collection.\n` +
     '"other watches": of what is no directory of the tree.',
   rounds: 7,
   subjects: ['raw C', 'inotify-bridge', WARM],
   figures: [
     { name: 'ready', unit: 'ms', digits: 0, ratiosTo: ['raw C'] },
+    { name: 'cpu', unit: 'ms', digits: 0, ratiosTo: ['raw C'] },
     { name: 'bytes', unit: 'per directory', digits: 0 },
     { name: 'other watches', unit: 'of the process', digits: 0 },
   ],
@@ -39,9 +40,9 @@ export const setUp = {
   async measure(subject, { scratch, children }) {
     const tree = treeOf(scratch, LEAVES)
     if (subject === 'raw C') {
-      const { directories, ms } = await children.startRawWalk(tree, THREADS).next()
+      const { directories, ms, cpuMs } = await children.startRawWalk(tree, THREADS).next()
       assertAll(directories)
-      return { ready: ms }
+      return { ready: ms, cpu: cpuMs }
     }
     const times = subject === WARM ? WARM_TIMES : 0
     return children.startSubject('trees/set_up', subject, tree, times).next()
@@ -54,23 +55,25 @@ export async function answer({ directory, args: [times], say }) {
   /**
    * A function of its own, so that nothing of a watch that is closed is kept.
    * @template T
-   * @param {(watcher: import('../../../dist/index.js').Watcher, ms: number) => T} use
+   * @param {(watcher: import('../../../dist/index.js').Watcher, took: { ready: number, cpu: number }) => T} use
    */
   const once = async (use) => {
-    const start = performance.now()
+    const [before, start] = [process.cpuUsage(), performance.now()]
     const watcher = watch(directory, { recursive: true, backend: 'inotify' })
     await watcher.ready
-    const used = await use(watcher, performance.now() - start)
+    const ready = performance.now() - start
+    const { user, system } = process.cpuUsage(before)
+    const used = await use(watcher, { ready, cpu: (user + system) / 1000 })
     await watcher.close()
     return used
   }
-  const first = await once((watcher, ms) => {
+  const first = await once((watcher, took) => {
     assertAll(watcher.coverage()[0]?.directories)
-    return ms
+    return took
   })
-  if (Number(times) === 0) return say({ ready: first })
+  if (Number(times) === 0) return say(first)
   const ready = []
-  for (let i = 0; i < Number(times); i++) ready.push(await once((_, ms) => ms))
+  for (let i = 0; i < Number(times); i++) ready.push((await once((_, took) => took)).ready)
   const before = await bytesUsed()
   const [after, watches] = await once(async () => [await bytesUsed(), countWatches()])
   const bytes = (after - before) / DIRECTORIES

@@ -1,0 +1,67 @@
+// The program of the native parts (parts.cc), as the addon is built, and what callgrind counts of them.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+
+const NATIVE = join(import.meta.dirname, '../../native')
+const SOURCES = [
+  'queue/packing',
+  'record/digest',
+  'record/digest_cache',
+  'record/record',
+  'record/record_queue',
+  'scan/requests',
+  'scan/walk_queue',
+]
+
+/** Those of native/binding.gyp; and nothing is linked lazily, for what that takes is counted as the first caller's. */
+const FLAGS = [
+  ...['-D_GNU_SOURCE', '-O3', '-U_FORTIFY_SOURCE', '-fstack-protector-strong', '-Wall', '-Wextra'],
+  ...[
+    '-std=c++17',
+    '-fno-exceptions',
+    '-fno-rtti',
+    '-fno-threadsafe-statics',
+    '-fno-asynchronous-unwind-tables',
+  ],
+  '-Wl,-z,now',
+]
+
+export const PARTS = [
+  'pack',
+  'pack-long-name',
+  'lone-event',
+  'list',
+  'list-with-stat',
+  'sum',
+  'remember',
+  'parse-requests',
+  'walk-queue',
+]
+
+/** What decides how many instructions a source becomes. */
+export function builtWith(): string {
+  const gcc = (flag: string) => execFileSync('g++', [flag], { encoding: 'utf8' }).trim()
+  const libc = execFileSync('getconf', ['GNU_LIBC_VERSION'], { encoding: 'utf8' }).trim()
+  return `g++ ${gcc('-dumpfullversion')} for ${gcc('-dumpmachine')}, ${libc}`
+}
+
+export const isValgrindThere = () => spawnSync('valgrind', ['--version']).status === 0
+
+export function buildParts(directory: string): string {
+  const program = join(directory, 'parts')
+  const sources = [
+    join(import.meta.dirname, 'parts.cc'),
+    ...SOURCES.map((name) => join(NATIVE, `${name}.cc`)),
+  ]
+  execFileSync('g++', [`-I${NATIVE}`, ...FLAGS, '-o', program, ...sources])
+  return program
+}
+
+/** Instructions for each event, entry or whatever the part has to do with: libc's for it as well. */
+export function countInstructions(program: string, part: string): number {
+  const flags = ['--tool=callgrind', '--callgrind-out-file=/dev/null', '--toggle-collect=measured']
+  const { status, stdout, stderr } = spawnSync('valgrind', [...flags, program, part], { encoding: 'utf8' })
+  const collected = Number(/Collected : (\d+)/.exec(stderr)?.[1])
+  if (status !== 0 || !(collected > 0)) throw new Error(`${part}: callgrind has counted nothing\n${stderr}`)
+  return collected / Number(stdout)
+}

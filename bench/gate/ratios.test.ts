@@ -1,0 +1,43 @@
+// What counting instructions does not see: JavaScript, the way from the kernel and back, and threads. Each is held against a C program that
+// does the same, in rounds that are interleaved, and by processor time where it can be.
+//
+// The bounds are wide, a third or more above what is measured on a quiet machine, for the machine may be a busy one, and what is out of
+// bounds is asked again: what this finds is that something takes half as long again. What is asked for is in bench/questions.
+import { afterAll, expect, test } from 'vitest'
+import { ask, type Question } from '../question.mjs'
+import { capacity } from '../questions/events/capacity.mjs'
+import { storm } from '../questions/events/storm.mjs'
+import { poll } from '../questions/trees/poll.mjs'
+import { setUp } from '../questions/trees/set_up.mjs'
+import { makeScratch } from '../scratch.mjs'
+
+const ROUNDS = 3
+const OURS = 'inotify-bridge'
+
+const scratch = makeScratch()
+afterAll(scratch.remove)
+const peers = { programs: new Map<string, string>(), versions: [], missing: [] }
+
+async function ratioOf(question: Question, figure: string, yardstick: string): Promise<number> {
+  const subjects = [yardstick, OURS]
+  const { ratios } = await ask({ ...question, subjects, targets: [] }, ROUNDS, { scratch, peers }, () => {})
+  const ratio = ratios[OURS]?.[figure]?.[yardstick] ?? Number.NaN
+  process.stdout.write(`${question.name}: ${figure} is ${ratio.toFixed(2)} times that of ${yardstick}\n`)
+  return ratio
+}
+
+test('CPU an event of a storm', { retry: 2 }, async () => {
+  expect(await ratioOf(storm, 'cpu', 'raw C + window')).toBeLessThan(2)
+})
+
+test('events a second out of a full queue', { retry: 2 }, async () => {
+  expect(await ratioOf(capacity, 'rate', 'raw C')).toBeGreaterThan(0.5)
+})
+
+test('CPU until a tree is watched', { retry: 2 }, async () => {
+  expect(await ratioOf(setUp, 'cpu', 'raw C')).toBeLessThan(2)
+})
+
+test('CPU a poll that finds nothing new', { retry: 2 }, async () => {
+  expect(await ratioOf(poll, 'cpu', 'raw C')).toBeLessThan(1.5)
+})
