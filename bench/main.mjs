@@ -9,10 +9,13 @@ import { idle } from './questions/events/idle.mjs'
 import { latency } from './questions/events/latency.mjs'
 import { rates } from './questions/events/rates.mjs'
 import { storm } from './questions/events/storm.mjs'
+import { watches } from './questions/events/watches.mjs'
 import { command } from './questions/starting/command.mjs'
 import { imports } from './questions/starting/imports.mjs'
+import { fileRoots } from './questions/trees/file_roots.mjs'
 import { growth } from './questions/trees/growth.mjs'
 import { poll } from './questions/trees/poll.mjs'
+import { recovery } from './questions/trees/recovery.mjs'
 import { setUp } from './questions/trees/set_up.mjs'
 import { asData, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
@@ -25,11 +28,14 @@ const QUESTIONS = [
   burst,
   latency,
   blockedLoop,
+  watches,
   idle,
   imports,
   command,
   setUp,
+  fileRoots,
   growth,
+  recovery,
   poll,
 ]
 

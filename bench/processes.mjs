@@ -1,5 +1,6 @@
 // What /proc says of another process.
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 
 /** @param {number} pid */
 export const threads = (pid) => readdirSync(`/proc/${pid}/task`)
@@ -21,4 +22,15 @@ export const residentMiB = (pid) => numberIn(`/proc/${pid}/status`, 'VmRSS') / 1
  */
 function numberIn(file, key) {
   return Number(new RegExp(`^${key}:\\s*(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1])
+}
+
+/**
+ * Resolves when none of its threads runs any more. SIGCONT lets them go on.
+ * @param {number} pid
+ */
+export async function stop(pid) {
+  process.kill(pid, 'SIGSTOP')
+  const isStopped = (/** @type {string} */ thread) =>
+    /^State:\s*T/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'))
+  while (!threads(pid).every(isStopped)) await setTimeout(1)
 }

@@ -30,6 +30,8 @@ const COLOURS = {
   inotifywait: '#d4a72c',
   'Go fsnotify': '#1aa7b8',
   'Rust notify': '#bf4b8a',
+  'its start': '#8b949e',
+  'its recovery': '#2f81f7',
 }
 
 /** What is not done takes no time. */
@@ -135,6 +137,18 @@ export const PLOTS = [
     question: 'growth',
     values: (medians) => bySize(medians, 'memory'),
     spec: lines('directories, of 4 files each', 'MiB'),
+  },
+  {
+    name: 'recovery',
+    title: 'How soon is a tree recovered of which events were lost?',
+    says: 'the time that watch() takes to recover, and that its start took, by the number of directories',
+    question: 'recovery',
+    values: (medians) =>
+      [
+        { figure: 'ready', watcher: 'its start' },
+        { figure: 'recovery', watcher: 'its recovery' },
+      ].flatMap(({ figure, watcher }) => bySize(medians, figure).map((point) => ({ ...point, watcher }))),
+    spec: lines('directories, of 4 files each', 'ms'),
   },
   {
     name: 'rates',

@@ -1,7 +1,9 @@
 // The load of the benchmark. Every mode works on names "event-000000", "event-000001", ... of a directory and
 // prints JSON, a document a line.
 //
-// writer storm DIR EVENTS            creates and unlinks, each name in turn, as fast as it can: {"wallMs"}
+// writer storm DIR EVENTS [LEAVES]   creates and unlinks, each name in turn, as fast as it can: {"wallMs"};
+// in so many directories
+//                                    of a tree (see ../tree.mjs) by turns, where they are given
 // writer burst DIR FILES             creates that many, as fast as it can: {"wallMs"}
 // writer paced DIR RATE MS           makes its files, says {"ready"}, waits for a byte on stdin; then writes
 // RATE times a
@@ -60,11 +62,21 @@ static void say_ready(void) {
   fflush(stdout);
 }
 
-static void storm(long events) {
+// The name, or where it lies in a tree of so many directories.
+static const char* path_of_event(long index, long leaves) {
+  static char path[80];
+  if (leaves == 0) return event_name(index);
+  long leaf = index % leaves;
+  snprintf(path, sizeof path, "area-%ld/directory-%ld/%s", leaf / 1000, leaf % 1000, event_name(index));
+  return path;
+}
+
+static void storm(long events, long leaves) {
   int64_t start = now_ns();
   for (long i = 0; i < events / 2; i++) {
-    close(open_event(i, O_CREAT));
-    if (unlink(event_name(i)) != 0) die("unlink");
+    const char* path = path_of_event(i, leaves);
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_CREAT, 0600);
+    if (descriptor < 0 || close(descriptor) != 0 || unlink(path) != 0) die(path);
   }
   printf("{\"wallMs\":%.3f}\n", (double)(now_ns() - start) / 1e6);
 }
@@ -149,8 +161,8 @@ static void paced(long rate, long ms) {
 int main(int argc, char** argv) {
   const char* mode = argc >= 4 ? argv[1] : "";
   if (*mode != '\0' && chdir(argv[2]) != 0) die(argv[2]);
-  if (strcmp(mode, "storm") == 0 && argc == 4) {
-    storm(strtol(argv[3], NULL, 10));
+  if (strcmp(mode, "storm") == 0 && argc >= 4) {
+    storm(strtol(argv[3], NULL, 10), argc > 4 ? strtol(argv[4], NULL, 10) : 0);
   } else if (strcmp(mode, "burst") == 0 && argc == 4) {
     burst(strtol(argv[3], NULL, 10));
   } else if (strcmp(mode, "paced") == 0 && argc == 5) {
@@ -162,7 +174,8 @@ int main(int argc, char** argv) {
     lone(strtol(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10) | 1);
   } else {
     fputs(
-        "usage: writer storm DIR EVENTS | burst DIR FILES | paced DIR RATE MS | fill DIR EVENTS GO DONE | "
+        "usage: writer storm DIR EVENTS [LEAVES] | burst DIR FILES | paced DIR RATE MS | fill DIR EVENTS GO "
+        "DONE | "
         "lone DIR SAMPLES "
         "SEED\n",
         stderr);

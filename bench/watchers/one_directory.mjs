@@ -45,7 +45,7 @@ export function watchBy(watcher, directory, options) {
   }
 }
 
-const IN_Q_OVERFLOW = 0x4000
+export const IN_Q_OVERFLOW = 0x4000
 
 /**
  * Counts events until a name begins with "last"; then resolves. `onPlaced` is called when the watch is there, `onEvent`
