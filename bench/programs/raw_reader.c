@@ -4,8 +4,9 @@
 // raw_reader capacity DIR GO DONE FILLS EVENTS   {"blockedMs": [...], "drainMs": [...]}: FILLS times, has the
 // queue
 //                                                filled (see writer.c), then drains it
-// raw_reader until-last DIR WINDOW_MS            {"delivered", "overflows", "cpuMs"}: reads until a name
-// begins with "last"; with a
+// raw_reader until-last DIR WINDOW_MS [LEAVES]   {"delivered", "overflows", "cpuMs"}: reads until a name
+// begins with "last", of so many
+//                                                directories of a tree (see ../tree.mjs) as well; with a
 //                                                window it sleeps that long between reads while events keep
 //                                                coming
 // raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
@@ -65,6 +66,14 @@ static void watch_directory(const char* path) {
   if (reader.queue < 0 || reader.epoll < 0) die("inotify_init1, epoll_create1");
   if (epoll_ctl(reader.epoll, EPOLL_CTL_ADD, reader.queue, &interest) != 0) die("epoll_ctl");
   if (inotify_add_watch(reader.queue, path, FS_WATCH_MASK) < 0) die(path);
+}
+
+static void watch_leaves(const char* tree, long leaves) {
+  char path[4096];
+  for (long i = 0; i < leaves; i++) {
+    snprintf(path, sizeof path, "%s/area-%ld/directory-%ld", tree, i / 1000, i % 1000);
+    if (inotify_add_watch(reader.queue, path, FS_WATCH_MASK) < 0) die(path);
+  }
 }
 
 static void say_ready(void) {
@@ -174,7 +183,8 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "capacity") == 0 && argc == 7) {
     say_ready();
     answer_capacity(argv[3], argv[4], strtol(argv[5], NULL, 10), strtol(argv[6], NULL, 10));
-  } else if (strcmp(mode, "until-last") == 0 && argc == 4) {
+  } else if (strcmp(mode, "until-last") == 0 && (argc == 4 || argc == 5)) {
+    if (argc == 5) watch_leaves(argv[2], strtol(argv[4], NULL, 10));
     say_ready();
     answer_until_last(strtol(argv[3], NULL, 10));
   } else if (strcmp(mode, "latency") == 0 && argc == 4) {
@@ -184,7 +194,8 @@ int main(int argc, char** argv) {
     answer_latency(reader.samples);
   } else {
     fputs(
-        "usage: raw_reader capacity DIR GO DONE FILLS EVENTS | until-last DIR WINDOW_MS | latency DIR "
+        "usage: raw_reader capacity DIR GO DONE FILLS EVENTS | until-last DIR WINDOW_MS [LEAVES] | latency "
+        "DIR "
         "SAMPLES\n",
         stderr);
     return 2;

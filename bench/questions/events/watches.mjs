@@ -11,8 +11,10 @@ const MANY = 50_000
 
 /** By the watcher's name: what it watches with, and in how many directories it happens. @type {Record<string, { by: string, isSpread: boolean }>} */
 const WATCHERS = {
+  'raw C + window': { by: 'raw C', isSpread: false },
   Inotify: { by: 'Inotify', isSpread: false },
   'watch()': { by: 'watch()', isSpread: false },
+  'raw C + window over all': { by: 'raw C', isSpread: true },
   'Inotify over all': { by: 'Inotify', isSpread: true },
   'watch() over all': { by: 'watch()', isSpread: true },
 }
@@ -48,7 +50,10 @@ system time of the whole process. "rate": from the first that was made to the la
     const { watcher, size } = series.at(subject)
     const { by, isSpread } = WATCHERS[watcher] ?? { by: '', isSpread: false }
     const tree = treeOf(scratch, size)
-    const child = children.startSubject('events/watches', by, tree, size)
+    const child =
+      by === 'raw C'
+        ? children.startRawReader('until-last', tree, 1, size)
+        : children.startSubject('events/watches', by, tree, size)
     await child.next()
     const start = performance.now()
     await children.startWriter('storm', tree, EVENTS, isSpread ? size : FEW).next()
