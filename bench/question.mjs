@@ -15,7 +15,8 @@ import { column, measureByTurns, median, quantile, ratios } from './rounds.mjs'
  * @property {number} digits
  * @property {string[]} [ratiosTo]  The subjects that it is compared with.
  * @property {boolean} [isForPlot]   It is drawn, and in no table.
- * @property {number} [whole]        Of whoever has less some is lost: it is marked, for that makes fast.
+ * @property {number} [least]        Whoever has less has lost some: it is marked, for that makes fast.
+ * @property {number} [most]         Whoever has more, likewise.
  *
  * @typedef {object} Target
  * @property {string} subject

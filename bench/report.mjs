@@ -45,7 +45,10 @@ const rounded = (value) => Number(value.toPrecision(4))
  * @param {Record<string, number | null> | undefined} medians
  */
 export function marked(subject, figures, medians) {
-  const lost = figures.some(({ name, whole }) => whole !== undefined && (medians?.[name] ?? whole) < whole)
+  const lost = figures.some(({ name, least, most }) => {
+    const value = medians?.[name]
+    return value != null && (value < (least ?? value) || value > (most ?? value))
+  })
   return lost ? `${subject} (lost some)` : subject
 }
 

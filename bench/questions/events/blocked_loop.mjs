@@ -27,7 +27,7 @@ export const blockedLoop = {
     'Rust notify',
   ],
   figures: [
-    { name: 'delivered', unit: '%', digits: 1, whole: 100 },
+    { name: 'delivered', unit: '%', digits: 1, least: 100 },
     { name: 'in order', unit: '1 = yes', digits: 0 },
     { name: 'IN_Q_OVERFLOW', unit: 'events', digits: 0 },
     { name: 'to the last', unit: 'ms', digits: 0 },

@@ -22,7 +22,7 @@ export const latency = {
   figures: [
     { name: 'p50', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
     { name: 'p99', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
-    { name: 'delivered', unit: '%', digits: 1, whole: 100 },
+    { name: 'delivered', unit: '%', digits: 1, least: 100 },
     ...CURVE.map((share) => ({ name: nameOf(share), unit: 'us', digits: 1, isForPlot: true })),
   ],
   targets: [

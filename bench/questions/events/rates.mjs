@@ -28,7 +28,7 @@ export const rates = {
   figures: [
     { name: 'of a core', unit: '%', digits: 2 },
     { name: 'cpu', unit: 'ns/event', digits: 0 },
-    { name: 'delivered', unit: '%', digits: 1, whole: 100 },
+    { name: 'delivered', unit: '%', digits: 1, least: 100 },
   ],
   targets: [],
 

@@ -30,7 +30,7 @@ export const storm = {
   ],
   figures: [
     { name: 'cpu', unit: 'ns/event', digits: 0, ratiosTo: ['raw C', 'raw C + window', 'fs.watch'] },
-    { name: 'delivered', unit: '%', digits: 1, whole: 100 },
+    { name: 'delivered', unit: '%', digits: 1, least: 100 },
     { name: 'lost in silence', unit: 'events', digits: 0 },
     { name: 'writer', unit: 'ms', digits: 0, ratiosTo: ['unwatched'] },
   ],

@@ -36,7 +36,7 @@ system time of the whole process. "rate": from the first that was made to the la
   figures: [
     { name: 'cpu', unit: 'ns/event', digits: 0 },
     { name: 'rate', unit: 'k events/s', digits: 0 },
-    { name: 'overflows', unit: '', digits: 0 },
+    { name: 'overflows', unit: 'events', digits: 1, most: 0 },
   ],
   targets: ['Inotify', 'watch()'].flatMap((watcher) => {
     const [subject, by] = [`${watcher}, ${MANY} watches`, `${watcher}, ${FEW} watches`]
