@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configDefaults, defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * The files that share something of the machine with others, or need it for themselves: they run one at a time, when all others have run.
@@ -25,6 +26,27 @@ const ALONE = [
   'test/pack/pack.test.ts',
 ]
 
+/**
+ * Each of these has a process of its own. The others take turns in a few: to start a process and load what a test imports is more than half of what
+ * most of them cost.
+ */
+const ISOLATED = [
+  // They count what a process has: threads, descriptors, instances, watches, memory; or what it hears: exceptions, rejections, warnings.
+  'test/{inotify,native}/**/*.test.ts',
+  'test/errors.test.ts',
+  'test/mirror/{faults,lifecycle}.test.ts',
+  'test/mounts/{diagnose,mount_of,remove_tree}.test.ts',
+  'test/publish/{directory_lock,replace_file}.test.ts',
+  'test/reload/{reloader,signal}.test.ts',
+  'test/watch/{lifecycle,traps_of_trees}.test.ts',
+  'test/watch/engine/overflow_recovery.test.ts',
+  'test/watch/finds/{file_roots,renewed_ways}.test.ts',
+  'test/watch/poll/poller.test.ts',
+  'test/watch/roots/ways.test.ts',
+  // It has modules replaced.
+  'test/mounts/mount_watch.test.ts',
+]
+
 // The guest's boot a virtual machine: npm run test:guest.
 const EXCLUDED = [...configDefaults.exclude, 'test/guest/**']
 
@@ -37,15 +59,57 @@ const others = !isLong
       .map((name) => join('test', name))
       .filter((file) => file.endsWith('.test.ts') && !hasMore(file))
 
+/**
+ * They take longest, and most of that they wait: they begin first, so that none of them is what all others have been done with for long. vitest knows only
+ * after the first run how long a file takes.
+ */
+const FIRST = [
+  'scripts/scripts',
+  'watch/poll/stat_only',
+  'cli/watch',
+  'watch/finds/exchange',
+  'watch/finds/followed_links/nested_roots',
+  'cli/listen',
+  'cli/diagnose',
+  'mirror/raced',
+  'mirror/situations',
+  'cli/usage',
+  'cli/watch_recursive',
+  'watch/roots/forest/root_forest',
+  'cli/inotifywait',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) =>
+      FIRST.findIndex((name) => moduleId.endsWith(`test/${name}.test.ts`)) >>> 0
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => place(a) - place(b))
+  }
+}
+
+// More than a small machine has processors: most wait for processes and timers for half of the time.
+const WORKERS = 4
+
 const projects: TestProjectConfiguration[] = [
   {
     extends: true,
     test: {
       name: 'parallel',
       include: ['test/**/*.test.ts'],
+      exclude: [...EXCLUDED, ...ALONE, ...ISOLATED, ...others],
+      isolate: false,
+      maxWorkers: WORKERS,
+      sequence: { groupOrder: 0 },
+    },
+  },
+  {
+    extends: true,
+    test: {
+      name: 'isolated',
+      include: ISOLATED,
       exclude: [...EXCLUDED, ...ALONE, ...others],
-      // More than a small machine has processors: most wait for processes and timers for half of the time.
-      maxWorkers: 3,
+      maxWorkers: WORKERS,
       sequence: { groupOrder: 0 },
     },
   },
@@ -64,6 +128,8 @@ const projects: TestProjectConfiguration[] = [
 export default defineConfig({
   test: {
     projects,
+    globalSetup: 'test/support/programs.ts',
+    sequence: { sequencer: LongestFirst },
     // What hangs, hangs for longer; what is awaited may take ten times as long on a machine that does something else as well, and half a minute of
     // nothing but computing is of several that share it. A condition is awaited for less, so that it is named when it does not come about.
     testTimeout: 300_000,

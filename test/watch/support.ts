@@ -7,6 +7,7 @@ import { linux } from '../../src/watch/linux.ts'
 import type { WatchOptions } from '../../src/watch/options.ts'
 import type { WatchSystem } from '../../src/watch/system.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
+import { compile } from '../support/compile.ts'
 
 /** A ready watcher that goes with the test, and the changes that it has reported so far. */
 export async function watching(
@@ -116,18 +117,12 @@ export function randomFrom(seed: number): (n: number) => number {
   }
 }
 
-const RENAMEAT2 = `
-import ctypes, sys
-libc = ctypes.CDLL(None, use_errno=True)
-a, b, flags = sys.argv[1:]
-if libc.renameat2(-100, a.encode(), -100, b.encode(), int(flags)) != 0:
-    sys.exit('errno %d' % ctypes.get_errno())
-`
-
 export const RENAME_EXCHANGE = 2
 export const RENAME_WHITEOUT = 4
 
+const OPERATIONS = { [RENAME_EXCHANGE]: 'exchange', [RENAME_WHITEOUT]: 'whiteout' }
+
 /** renameat2(2), which Node does not have. */
-export function renameWith(flags: number, from: string, to: string): void {
-  execFileSync('python3', ['-c', RENAMEAT2, from, to, String(flags)])
+export function renameWith(flags: keyof typeof OPERATIONS, from: string, to: string): void {
+  execFileSync(compile('operations'), [OPERATIONS[flags], from, to])
 }
