@@ -1,7 +1,7 @@
-// Runs in a mount namespace, on a tmpfs of its own: has a mirror meet one situation in every setting (one and three sources, what is over
-// the limits linked and held), and prints as JSON what was not as it is to be.
+// Runs in a mount namespace, on a tmpfs of its own: has a mirror meet each situation in every setting (one and three sources, what is over
+// the limits linked and held), and prints as JSON what was not as it is to be. Without arguments: the situations' names.
 //
-//   unshare -m[r] node situations.mjs plain|FUSE SITUATION DIRECTORY
+//   unshare -m[r] node situations.mjs plain|FUSE DIRECTORY
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -271,26 +271,33 @@ async function command(args) {
   return { code, said }
 }
 
-const [, , kind = '', situation = '', base = ''] = process.argv
-const play = SITUATIONS[situation]
-if (play === undefined) {
+const [, , kind = '', base = ''] = process.argv
+if (kind === '') {
   process.stdout.write(JSON.stringify(Object.keys(SITUATIONS)))
   process.exit()
 }
 if (spawnSync('mount', ['-t', 'tmpfs', 'none', base]).status !== 0) throw new Error('mount -t tmpfs failed')
 fs.mkdirSync(join(base, 'back'))
 const front = await mount(kind, join(base, 'back'), join(base, 'front'))
-/** @type {Record<string, string>} */
+/** @type {Record<string, Record<string, string>>} */
 const wrong = {}
-for (const count of [1, 3]) {
-  for (const overLimit of /** @type {const} */ (['link', 'hold'])) {
-    const name = `${count} sources, ${overLimit}`
-    const at = new Setting(join(base, 'back', name), join(front, name), join(base, name), count, overLimit)
-    await play(at).catch((error) => {
-      wrong[name] = String(error.stack)
-    })
-    await at.mirror?.close().catch(() => {})
+for (const [n, [situation, play]] of Object.entries(SITUATIONS).entries()) {
+  /** @type {Record<string, string>} */
+  const here = {}
+  for (const count of [1, 3]) {
+    for (const overLimit of /** @type {const} */ (['link', 'hold'])) {
+      const name = `${count} sources, ${overLimit}`
+      const [back, shown, target] = [join(base, 'back'), front, base].map((path) =>
+        join(path, `${n} ${name}`),
+      )
+      const at = new Setting(back ?? '', shown ?? '', target ?? '', count, overLimit)
+      await play(at).catch((error) => {
+        here[name] = String(error.stack)
+      })
+      await at.mirror?.close().catch(() => {})
+    }
   }
+  wrong[situation] = here
 }
 process.stdout.write(JSON.stringify(wrong))
 process.exit()
