@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { mayUnshare } from '../mounts/namespace.ts'
+import { rounds } from '../support/long.ts'
 import { AS_NOBODY, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program, Run } from './command.ts'
@@ -149,6 +150,8 @@ test('over the limits from the start, held: --once is 1, and it is not ready', a
   expect(existsSync(ready)).toBe(false)
 })
 
+const KEYS = rounds(process.env.KEYS, { quick: 100, long: 500 })
+
 describe.skipIf(!mayUnshare)('--in-place (needs unshare -rm)', () => {
   test('a ..data that leads nowhere: 1, and the command is not started', async () => {
     const source = scratch()
@@ -174,11 +177,11 @@ describe.skipIf(!mayUnshare)('--in-place (needs unshare -rm)', () => {
   })
 
   test.skipIf(!mayServeFuse)(
-    '500 keys on FUSE, swapped all the time: the command finds all of them or is not started (needs /dev/fuse)',
+    `${KEYS} keys on FUSE, swapped all the time: the command finds all of them or is not started (needs /dev/fuse)`,
     async () => {
       const { back, front, wrap } = silentMount()
       const version = (n: number) =>
-        Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`k${i}`, `${n}`]))
+        Object.fromEntries(Array.from({ length: KEYS }, (_, i) => [`k${i}`, `${n}`]))
       await atomicWrite(back, version(0))
       const count = ['sh', '-c', 'cat "$0"/k* | wc -c', front]
       const argv = [process.execPath, MAIN, ...FAST, front, '--in-place', '--', ...count]
@@ -191,7 +194,7 @@ describe.skipIf(!mayUnshare)('--in-place (needs unshare -rm)', () => {
       })
       for (let n = 1; !isOver; n = (n + 1) % 10) await atomicWrite(back, version(n))
       const { code, stdout, stderr } = await ended
-      if (code === 0) expect(stdout.trim()).toBe('500')
+      if (code === 0) expect(stdout.trim()).toBe(`${KEYS}`)
       else
         expect([code, stdout, stderr]).toEqual([
           1,

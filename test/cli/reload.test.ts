@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Run } from './command.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
@@ -218,6 +219,8 @@ test('SIGTERM while the command runs ends that as well', async () => {
   expect(existsSync(`/proc/${readFileSync(marker, 'utf8').trim()}`)).toBe(false)
 })
 
+const RELOADS = rounds(process.env.RELOADS, { quick: 20, long: 100 })
+
 describe.skipIf(!mayBeProcess1)('without inotify, or as process 1 (needs unshare)', () => {
   test.each(['max_inotify_instances', 'max_inotify_watches'])(
     '%s used up: said, and polled',
@@ -259,7 +262,7 @@ describe.skipIf(!mayBeProcess1)('without inotify, or as process 1 (needs unshare
     expect(stderr).toContain("'sh' timed out after 100 ms: its process group was killed by SIGTERM\n")
   })
 
-  test('100 reloads for 100 swaps of a ConfigMap leave no zombie, whatever the command leaves behind', async () => {
+  test(`${RELOADS} reloads for as many swaps of a ConfigMap leave no zombie, whatever the command leaves behind`, async () => {
     const { directory } = file()
     rmSync(join(directory, 'app.yaml'))
     await atomicWrite(directory, { 'app.yaml': '0' })
@@ -267,7 +270,7 @@ describe.skipIf(!mayBeProcess1)('without inotify, or as process 1 (needs unshare
     const command = ['--', 'sh', '-c', '(sh -c "exit 0" &); exit 0']
     const run = new Process1([process.execPath, MAIN, 'reload', '--delay', '0', directory, ...command])
     await run.until('stdout', /ready/)
-    for (let n = 1; n <= 100; n++) {
+    for (let n = 1; n <= RELOADS; n++) {
       await atomicWrite(directory, { 'app.yaml': String(n) })
       await expect.poll(() => run.lines.length, PATIENCE).toBe(n + 1)
     }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN, Program, Run } from './command.ts'
 
@@ -161,12 +162,15 @@ describe('--timeout', () => {
   })
 })
 
+/** Several times what a pipe, and who reads from it, take. */
+const LINES = rounds(process.env.LINES, { quick: 5000, long: 20_000 })
+
 describe('a slow reader', () => {
   test('gets every line, in order', async () => {
     const work = scratch('/dev/shm')
     const run = await Run.watching(['-m', '-e', 'create', '.'], { cwd: work })
     run.pauseStdout()
-    const count = 20_000
+    const count = LINES
     const name = (i: number) => `${'x'.repeat(100)}${i}`
     for (let i = 0; i < count; i++) mkdirSync(join(work, name(i)))
     // It has written what the pipe takes, and waits.
@@ -180,7 +184,7 @@ describe('a slow reader', () => {
     const work = scratch('/dev/shm')
     const run = await Run.watching(['-m', '-e', 'create', '.'], { cwd: work })
     run.pauseStdout()
-    for (let i = 0; i < 20_000; i++) mkdirSync(join(work, `${'x'.repeat(100)}${i}`))
+    for (let i = 0; i < LINES; i++) mkdirSync(join(work, `${'x'.repeat(100)}${i}`))
     await expect.poll(() => written(run.pid), { timeout: 60_000 }).toBeGreaterThan(50_000)
     run.kill('SIGINT')
     // The first has been handled when the second has its usual effect.

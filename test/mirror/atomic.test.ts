@@ -9,6 +9,7 @@ import { IN_ATTRIB, IN_CREATE, IN_DELETE, IN_MODIFY, IN_MOVE } from '../../src/i
 import { Inotify } from '../../src/inotify/inotify.ts'
 import { formatMask } from '../../src/inotify/mask.ts'
 import { eventsSoFar } from '../support/events.ts'
+import { rounds } from '../support/long.ts'
 import { fixture } from './fixture.ts'
 import { shownIn } from './names.ts'
 
@@ -130,7 +131,9 @@ test('over the limit keys lead over ..data into the source, and back', async () 
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('3')
 })
 
-test('a tight reader sees every key whole in each of 100 swaps', async () => {
+const SWAPS = rounds(process.env.SWAPS, { quick: 30, long: 100 })
+
+test(`a tight reader sees every key whole in each of ${SWAPS} swaps`, async () => {
   const { source, target, start } = fixture()
   const version = (n: number) => ({ key: String.fromCharCode(65 + (n % 50)).repeat(65_536) })
   await atomicWrite(source, version(0))
@@ -139,7 +142,7 @@ test('a tight reader sees every key whole in each of 100 swaps', async () => {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   await once(reader.stdout, 'data')
-  for (let n = 1; n <= 100; n++) {
+  for (let n = 1; n <= SWAPS; n++) {
     await atomicWrite(source, version(n))
     await mirror.refresh()
   }

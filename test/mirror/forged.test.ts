@@ -22,8 +22,12 @@ import { readStateFile, writeStateFile } from '../../src/mirror/staging/state_fi
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { compile } from '../support/compile.ts'
+import { rounds } from '../support/long.ts'
 import { AS_NOBODY, giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
+
+/** An attack is tried so often: each is seldom in time. */
+const TRIES = rounds(process.env.TRIES, { quick: 50, long: 200 })
 
 const FORGED = '.inotify-bridge-0123456789ab'
 
@@ -219,7 +223,7 @@ test('a ledger that would not be read again is not written', async () => {
   expect(await readStateFile(staging), 'the one before stays').toEqual(ledger)
 })
 
-test('whoever may write the target and takes the staging directory as it is made gets nothing: 200 tries', async ({
+test(`whoever may write the target and takes the staging directory as it is made gets nothing: ${TRIES} tries`, async ({
   skip,
 }) => {
   if (!isRoot) skip('needs root')
@@ -235,7 +239,7 @@ test('whoever may write the target and takes the staging directory as it is made
     taken += text
   })
   await once(attacker.stdout, 'data')
-  for (let n = 0; n < 200; n++) {
+  for (let n = 0; n < TRIES; n++) {
     try {
       const started = await mirror(source, target, QUICK)
       // In a directory of its own it could read, and exchange, what is made ready.
@@ -247,12 +251,12 @@ test('whoever may write the target and takes the staging directory as it is made
   }
   attacker.stdin.end()
   await once(attacker, 'exit')
-  expect(taken.split('\n').length, 'it got some').toBeGreaterThan(100)
+  expect(taken.split('\n').length, 'it got some').toBeGreaterThan(TRIES / 2)
   expect(theirs(target)).toEqual([])
 })
 
 describe.skipIf(!isRoot)(
-  'directories exchanged for those just made, 200 times, by a program that waits for the event (needs root)',
+  `directories exchanged for those just made, ${TRIES} times, by a program that waits for the event (needs root)`,
   () => {
     /** Lays a private directory beside what is made in `path` with the prefix, and has the two exchanged. */
     async function exchanging(path: string, prefix: string, uid: number) {
@@ -292,7 +296,7 @@ describe.skipIf(!isRoot)(
         const target = directory('/dev/shm')
         await chmod(target, 0o777)
         const attack = await exchanging(target, '.inotify-bridge-new-', uid)
-        for (let n = 0; n < 200; n++) {
+        for (let n = 0; n < TRIES; n++) {
           await attack.lay()
           try {
             await (await mirror(source, target, QUICK)).close()
@@ -310,7 +314,7 @@ describe.skipIf(!isRoot)(
         const parent = directory('/dev/shm')
         await chmod(parent, 0o777)
         const attack = await exchanging(parent, 'target', uid)
-        for (let n = 0; n < 200; n++) {
+        for (let n = 0; n < TRIES; n++) {
           await attack.lay()
           try {
             const started = await mirror(source, join(parent, 'target'), QUICK)

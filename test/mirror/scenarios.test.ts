@@ -41,7 +41,6 @@ describe.skipIf(!mayUnshare || !isBuilt)('behind a mount (needs unshare -rm and 
           if (unable !== undefined) skip(`cannot be mounted here: ${unable}`)
           expect(failures?.[name]).toBe('')
         },
-        120_000,
       )
     }
   })

@@ -12,6 +12,7 @@ import { Inotify } from '../../src/inotify/inotify.ts'
 import type { MirrorOptions } from '../../src/mirror/options.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { eventsSoFar } from '../support/events.ts'
+import { rounds } from '../support/long.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { said } from './said.ts'
@@ -67,6 +68,8 @@ test('two ConfigMaps have one ..data, and a change of either is one MOVED_TO ..d
     expect(await read(name)).toBe(content)
 })
 
+const CHANGES = rounds(process.env.CHANGES, { quick: 15, long: 50 })
+
 test('a tight reader of one finds it whole at every change of the other', async () => {
   const { a, b, target, start } = twoSources()
   await configMap(a, { key: 'A'.repeat(65_536) })
@@ -78,7 +81,7 @@ test('a tight reader of one finds it whole at every change of the other', async 
   })
   onTestFinished(() => void reader.kill('SIGKILL'))
   await once(reader.stdout, 'data')
-  for (let n = 1; n <= 50; n++) {
+  for (let n = 1; n <= CHANGES; n++) {
     await atomicWrite(b, { other: `${n}` })
     await mirror.refresh()
   }

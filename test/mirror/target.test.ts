@@ -16,9 +16,12 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
+import { rounds } from '../support/long.ts'
 import { begin, directory, fixture, inMemory } from './fixture.ts'
 import { shownIn, stagingIn } from './names.ts'
 import { said } from './said.ts'
+
+const REMOVALS = rounds(process.env.REMOVALS, { quick: 15, long: 50 })
 
 describe('the target itself', () => {
   /** A mirror of so many sources, each with a key and a file beside it. */
@@ -72,10 +75,10 @@ describe('the target itself', () => {
     }
   }
 
-  test('removed 50 times, each in the midst of passes: no source is taken for lost', async () => {
+  test(`removed ${REMOVALS} times, each in the midst of passes: no source is taken for lost`, async () => {
     const { sources, target, mirror } = await mirrorOf(3)
     const { errors, states } = said(mirror)
-    for (let n = 0; n < 50; n++) {
+    for (let n = 0; n < REMOVALS; n++) {
       const passes = Promise.all([mirror.refresh(), mirror.refresh()])
       // What is put there meanwhile is removed as well.
       await rm(target, { recursive: true, force: true, maxRetries: 100, retryDelay: 1 })

@@ -7,6 +7,7 @@ import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { removeTree } from '../../src/mounts/syscalls/remove_tree.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { directory } from '../mirror/fixture.ts'
+import { rounds } from '../support/long.ts'
 
 async function held(path: string): Promise<DirectoryHandle> {
   const calls = new SyscallThread()
@@ -29,11 +30,13 @@ function makeChain(path: string, levels: number): void {
 
 const openFiles = () => readdirSync('/proc/self/fd').length
 
-test('a chain of 4,000 directories takes two descriptors', async () => {
+const LEVELS = rounds(process.env.LEVELS, { quick: 1000, long: 4000 })
+
+test(`a chain of ${LEVELS} directories takes two descriptors`, async () => {
   const outside = directory()
   const target = await held(outside)
   await mkdir(join(outside, 'deep'))
-  makeChain(join(outside, 'deep'), 4000)
+  makeChain(join(outside, 'deep'), LEVELS)
   const before = openFiles()
   let most = 0
   let opened = 0

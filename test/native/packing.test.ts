@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 
-test('packing and the arena, without node, under AddressSanitizer and UBSan', { timeout: 120_000 }, () => {
+test('packing and the arena, without node, under AddressSanitizer and UBSan', () => {
   const program = join(scratch(), 'packing')
   const native = join(import.meta.dirname, '../../native')
   const sources = [

@@ -14,6 +14,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadAddon, type NativeWalker } from '../../src/addon.ts'
 import { openDescriptors, openInstances } from '../support/descriptors.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { openQueue, packRequests, pathsOf, RECURSIVE, readRecords, STAT, WATCH, walk } from './walking.mjs'
 
@@ -186,6 +187,8 @@ test('a queue that is closed during a walk', async () => {
   await expect(walk(walker, [], queue)).rejects.toMatchObject({ errno: -EBADF })
 })
 
+const WORKERS = rounds(process.env.WORKERS, { quick: 12, long: 50 })
+
 describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
   const run = (code: string) => {
     const addon = JSON.stringify(join(import.meta.dirname, '../../out/addon.js'))
@@ -251,18 +254,16 @@ describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
     expect(stdout).toBe('end\n')
   })
 
-  test('50 workers are terminated wherever they are in a walk: nothing is left, and none aborts', {
-    timeout: 120_000,
-  }, async () => {
+  test(`${WORKERS} workers are terminated wherever they are in a walk: nothing is left, and none aborts`, async () => {
     const directory = scratch('/dev/shm')
     for (let i = 0; i < 300; i++) {
       mkdirSync(join(directory, `${i % 10}/${i}/below`), { recursive: true })
       writeFileSync(join(directory, `${i % 10}/${i}/file`), '')
     }
     const program = join(import.meta.dirname, 'walk_workers.mjs')
-    const { stdout } = await promisify(execFile)(process.execPath, [program, directory, '50'], {
-      timeout: 110_000,
+    const { stdout } = await promisify(execFile)(process.execPath, [program, directory, String(WORKERS)], {
+      timeout: 250_000,
     })
-    expect(JSON.parse(stdout)).toEqual({ terminated: 50 })
+    expect(JSON.parse(stdout)).toEqual({ terminated: WORKERS })
   })
 })

@@ -1,6 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 
 const SCANNING = [
@@ -16,17 +18,33 @@ const NATIVE = join(import.meta.dirname, '../../native')
 const FLAGS = [`-I${NATIVE}`, '-std=c++17', '-O1', '-g', '-Wall', '-Wextra', '-pthread']
 const SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize-recover']
 
+let objects: string
+
+/** The object of a source, which several programs have. */
+function compiled(source: string): string {
+  const object = join(objects, `${source.replaceAll('/', '-')}.o`)
+  if (!existsSync(object)) gcc('-c', '-o', object, source)
+  return object
+}
+
+// What is preloaded (scripts/sanitizers.mjs) would come on top of these programs' own.
+const env = { ...process.env, LD_PRELOAD: '' }
+
+const gcc = (...args: string[]) => execFileSync('g++', [...FLAGS, ...SANITIZERS, ...args], { env })
+
+beforeAll(() => {
+  objects = mkdtempSync(join(tmpdir(), 'inotify-bridge-objects-'))
+  return () => rmSync(objects, { recursive: true })
+})
+
 test.each([
   ['opening_test.cc', SCANNING, []],
   ['way_cache_test.cc', SCANNING, []],
   ['record_test.cc', ['record/digest', 'record/record', 'record/record_queue'], ['-Wl,--wrap=realloc']],
-])('%s, without node, under AddressSanitizer and UBSan', { timeout: 120_000 }, (file, parts, more) => {
-  const program = join(scratch(), 'program')
-  const sources = parts.map((name) => join(NATIVE, `${name}.cc`))
-  const flags = [...FLAGS, ...SANITIZERS, ...more]
-  // What is preloaded (scripts/sanitizers.mjs) would come on top of these programs' own.
-  const env = { ...process.env, LD_PRELOAD: '' }
-  execFileSync('g++', [...flags, '-o', program, join(import.meta.dirname, file), ...sources], { env })
+])('%s, without node, under AddressSanitizer and UBSan', (file, parts, more) => {
+  const program = join(objects, file.replace('.cc', ''))
+  const sources = [join(import.meta.dirname, file), ...parts.map((name) => join(NATIVE, `${name}.cc`))]
+  gcc(...more, '-o', program, ...sources.map(compiled))
   const { status, stderr } = spawnSync(program, [scratch('/dev/shm')], { encoding: 'utf8', env })
   expect(stderr).toBe('')
   expect(status).toBe(0)

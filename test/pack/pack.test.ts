@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
+import { isLong } from '../support/long.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PLATFORM = `linux-${process.arch}`
@@ -191,11 +192,16 @@ test.each(Object.entries(ENTRIES))('inotify-bridge/%s loads no more than it need
 test.each([
   ['esbuild', 'esm'],
   ['esbuild', 'cjs'],
-  ['rollup', 'esm'],
-  ['rollup', 'cjs'],
-  ['webpack', 'esm'],
-  ['webpack', 'cjs'],
-])(
+  // These two take seconds each.
+  ...(isLong
+    ? [
+        ['rollup', 'esm'],
+        ['rollup', 'cjs'],
+        ['webpack', 'esm'],
+        ['webpack', 'cjs'],
+      ]
+    : []),
+] as Array<[string, string]>)(
   'a bundle that %s makes of watch(), as %s, finds the addon, sees a change, and has nothing of mirror and reload',
   (bundler, format) => {
     const directory = mkdtempSync(join(folder, 'bundled-'))

@@ -22,11 +22,13 @@ import { moveFile, publishDirectory, replaceFile } from '../../src/index.ts'
 import { codeOf } from '../../src/mounts/syscalls/call_error.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { compile } from '../support/compile.ts'
+import { rounds } from '../support/long.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 
 const hasTwoMounts = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev
-const TRIES = 200
+/** An attack is tried so often: each is seldom in time. */
+const TRIES = rounds(process.env.TRIES, { quick: 50, long: 200 })
 
 /** Gives the name of what is being made ready to something else, and says what to do before each later call. */
 type Exchange = (path: string) => () => void

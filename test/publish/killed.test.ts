@@ -23,7 +23,7 @@ import { scratch } from '../support/scratch.ts'
 import { stop } from '../support/stopped.ts'
 
 const isBuilt = existsSync(join(import.meta.dirname, '../../out/publish/publish.js'))
-const KILLS = rounds(process.env.KILLS, { quick: 30, long: 100 })
+const KILLS = rounds(process.env.KILLS, { quick: 12, long: 100 })
 /** Started ahead, since that takes longer than what they do until they are killed. */
 const AHEAD = 3
 const content = (n: number) => String(n).padStart(8, '0').repeat(8192)
@@ -119,7 +119,6 @@ test.skipIf(!isBuilt)(
     if (KILLS >= 3) expect(left.replace + left.move + left.link + left.publish).toBeGreaterThan(0)
     if (process.env.KILLS !== undefined) console.info(`leftovers cleaned up: ${JSON.stringify(left)}`)
   },
-  KILLS * 1000,
 )
 
 /** How many names there are that are gone when all is done, by what is at work there. */

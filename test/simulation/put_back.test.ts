@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { type Mutation, mutatedCopy } from '../support/mutation.ts'
 import { campaign, type Played } from './play/campaign.ts'
 import { scenario } from './play/found/found_scenario.ts'
@@ -24,6 +25,8 @@ interface PutBack {
   fault: string
   mutation: Mutation
   schedules: (simulation: Simulation) => Iterator<Played>
+  /** Whether it is put back in npm test as well. */
+  isQuick?: true
   /** What is wrong then: not any fault will do, an exception for one. */
   says: RegExp
 }
@@ -40,6 +43,7 @@ const faults: PutBack[] = [
     says: /was written: not told since|is gone: not told/,
   },
   {
+    isQuick: true,
     fault: 'a rescan is not repeated when a directory has moved while it walked',
     mutation: {
       file: 'watch/diff/rescan.ts',
@@ -86,6 +90,7 @@ const faults: PutBack[] = [
     says: /was written: not told since/,
   },
   {
+    isQuick: true,
     fault: 'a root that lies in another is watched by itself, and a change of both is told twice',
     mutation: {
       file: 'watch/roots/forest/covering.ts',
@@ -101,10 +106,14 @@ const faults: PutBack[] = [
 const MOST = 1000
 
 for (const putBack of faults) {
-  test(`it is found when ${putBack.fault}`, async () => {
-    const played = await untilFound(putBack, await simulationOf(mutatedCopy(putBack.mutation)))
-    await campaign(onEngineAsItIs(played), played.length)
-  })
+  const isPlayed = isLong || putBack.isQuick
+  test.runIf(isPlayed)(
+    `it is found when ${putBack.fault}${isPlayed ? '' : ': npm run test:long'}`,
+    async () => {
+      const played = await untilFound(putBack, await simulationOf(mutatedCopy(putBack.mutation)))
+      await campaign(onEngineAsItIs(played), played.length)
+    },
+  )
 }
 
 test('what is found is said in 20 lines at most, and the last of them plays it again', async () => {

@@ -11,10 +11,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { Replay, randomFrom, reality, watching } from './support.ts'
 
-const ROUNDS = 50
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 15, long: 50 })
 const OPERATIONS = 200
 // Few, so that they are used again and again.
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']

@@ -20,6 +20,7 @@ import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { IN_CLOSE_WRITE, IN_MODIFY } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { Writers } from './model/world/writers.ts'
 import { inWords, RENAME_EXCHANGE, RENAME_WHITEOUT, renameWith, story, watching } from './support.ts'
@@ -29,6 +30,8 @@ import { watchingTree } from './tree.ts'
 // traps_of_limits.test.ts have the others.
 
 const put = (path: string, content = 'x') => writeFileSync(path, content)
+
+const RENAMES = rounds(process.env.RENAMES, { quick: 300, long: 1000 })
 
 describe('traps', () => {
   test('coalescing: nothing that is told depends on how many events the kernel made of it', async () => {
@@ -57,14 +60,14 @@ describe('traps', () => {
     })
     await using writers = new Writers(4, root, scratch())
     const places = ['d', 'e']
-    const renames = Array.from({ length: 1000 }, (_, i) => [
+    const renames = Array.from({ length: RENAMES }, (_, i) => [
       'rename',
       `${places[i % 2]}/${i}`,
       `${places[(i + 1) % 2]}/${i + 1}`,
     ])
     // Half of what the others do has the other half elsewhere: where nobody watches.
     const noise = (name: string) =>
-      Array.from({ length: 500 }, () => [
+      Array.from({ length: RENAMES / 2 }, () => [
         ['in', name],
         ['save', `${name}/f`],
         ['out', name],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { compile } from '../support/compile.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { isBuilt, WatchingChild } from './child.ts'
 import { Writers } from './model/world/writers.ts'
@@ -16,6 +17,8 @@ const put = (path: string, content = 'x') => writeFileSync(path, content)
 const options = { recursive: true, backend: 'inotify' } as const
 // Longer than any test: what is reported was not found by a timer.
 const NEVER = 1_000_000
+
+const CHAINS = rounds(process.env.CHAINS, { quick: 75, long: 300 })
 
 describe('traps', () => {
   test.skipIf(!mayUnshare || !isBuilt)(
@@ -103,12 +106,12 @@ describe('traps', () => {
     const { root, told, agrees } = await watchingTree()
     await using writers = new Writers(4, root, scratch())
     const scripts = Array.from({ length: 4 }, (_, w) =>
-      Array.from({ length: 300 }, (_, i) => ['create', `${w}/${i}/a/b/c`]),
+      Array.from({ length: CHAINS }, (_, i) => ['create', `${w}/${i}/a/b/c`]),
     )
     await writers.run(scripts)
     const created = (await told()).filter(({ type }) => type === 'create')
-    // 300 chains of three directories and a file a writer, and its own directory: and each by a change of its own.
-    expect(created).toHaveLength(4 * (300 * 4 + 1))
+    // Chains of three directories and a file a writer, and its own directory: and each by a change of its own.
+    expect(created).toHaveLength(4 * (CHAINS * 4 + 1))
     await agrees()
   })
 

@@ -56,7 +56,7 @@ const ROUNDS: Record<string, Round> = {
   },
 }
 
-test.skipIf(!isBuilt).each(Object.entries(ROUNDS))('%s', { timeout: 120_000 }, async (_, round) => {
+test.skipIf(!isBuilt).each(Object.entries(ROUNDS))('%s', async (_, round) => {
   // They load dist.
   const [{ play }, { setStage }] = await Promise.all([import('./play.mjs'), import('./stage.mjs')])
   const [base, target] = [join(scratch(), 'sources'), scratch()]

@@ -2,14 +2,12 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
 import { compile } from '../../support/compile.ts'
 import { descriptorsBelow } from '../../support/descriptors.ts'
 import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
-
-vi.setConfig({ testTimeout: 180_000 })
 
 const chain = (...args: string[]) => void execFileSync(compile('chain'), args, { stdio: 'pipe' })
 

@@ -3,8 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
+import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
@@ -12,12 +13,10 @@ import { story } from '../support.ts'
 import { overflow } from './losing.ts'
 import { namesIn } from './names.ts'
 
-const ROUNDS = Number(process.env.ROUNDS ?? 4)
+const ROUNDS = rounds(process.env.ROUNDS, { quick: 1, long: 4 })
 const NEVER = 1_000_000
 const WATCHES = 300
 const DIRECTORIES = 200
-
-vi.setConfig({ testTimeout: 60_000 + ROUNDS * 2000 })
 
 const limitedTo = (watches: number) => {
   const limit = `echo ${watches} > /proc/sys/user/max_inotify_watches && exec "$@"`

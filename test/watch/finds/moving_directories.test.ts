@@ -2,7 +2,7 @@
 // race itself more often.
 import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Change, WatchOptions } from '../../../src/index.ts'
 import { linux } from '../../../src/watch/linux.ts'
 import type { WatchSystem } from '../../../src/watch/system.ts'
@@ -16,8 +16,6 @@ import { stepping } from './stepping.ts'
 
 const ROUNDS = rounds(process.env.ROUNDS, { quick: 3, long: 16 })
 const NEVER = 1_000_000
-
-vi.setConfig({ testTimeout: 60_000 + ROUNDS * 1000 })
 
 /** A root with the directory a/d, and b beside a, which is watched; and what whoever applies the changes believes. */
 async function planted(options: WatchOptions, system: Partial<WatchSystem>, files = 0) {
@@ -124,7 +122,6 @@ test('the same as a race: no round in which what was done in it is not told', as
     const { root, at, told, before, changeIn } = await planted(
       { backend: 'inotify' },
       { ...system, openWalker },
-      20_000,
     )
     lose()
     changeIn(at('a/d'))

@@ -1,7 +1,7 @@
 // A path is told once however many roots cover it.
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
@@ -11,8 +11,6 @@ import { namesIn } from './names.ts'
 const { mkdirSync, renameSync, writeFileSync } = fs
 const NEVER = 1_000_000
 const BACKENDS = ['inotify', 'poll'] as const
-
-vi.setConfig({ testTimeout: 120_000 })
 
 /** What covers what: from the roots, of a tree a/b/c with a file in each. */
 const COVERINGS: Array<[title: string, roots: string[], recursive: boolean]> = [

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import { isLong } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { type Outcome, play } from './play.ts'
 import { ORDINARY, type Settings } from './settings.ts'
@@ -23,7 +24,11 @@ const comparing =
   ({ roots, initial }, tell) =>
     new ComparingWatcher(roots[0] as string, initial, tell, spoil)
 
-async function outcomes(observe: Observe, settings: Partial<Settings> = {}, count = 2): Promise<Outcome[]> {
+async function outcomes(
+  observe: Observe,
+  settings: Partial<Settings> = {},
+  count = isLong ? 2 : 1,
+): Promise<Outcome[]> {
   const all: Outcome[] = []
   for (const round of fc.sample(arbitrary, { seed: 1, numRuns: count }))
     all.push(await play(round, settings, observe))

@@ -2,14 +2,12 @@
 // behind it are to be applied to one table of paths, each change alone.
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Change, Kind, WatchOptions } from '../../../../src/index.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../../support.ts'
 import { losing, readingOne } from '../losing.ts'
 import { namesIn } from '../names.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const NEVER = 1_000_000
 
