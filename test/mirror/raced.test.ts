@@ -19,7 +19,7 @@ describe.skipIf(!mayUnshare || !isBuilt)(
       '%s',
       (kind, isThere) => {
         test.skipIf(!isThere).each([
-          { keys: 500, files: 0, swaps: isLong ? 10 : 3, pause: 200 },
+          { keys: isLong ? 500 : 200, files: 0, swaps: isLong ? 10 : 3, pause: isLong ? 200 : 100 },
           { keys: 1, files: 1, swaps: isLong ? 200 : 50, pause: 10 },
         ])(
           `$swaps swaps of $keys keys and $files file: never source-lost, and the last one arrives${isThere ? '' : ' (needs bindfs)'}`,

@@ -1,7 +1,9 @@
 // Runs in a mount namespace, on a tmpfs of its own: has a mirror meet each situation in every setting (one and three sources, what is over
 // the limits linked and held), and prints as JSON what was not as it is to be. Without arguments: the situations' names.
 //
-//   unshare -m[r] node situations.mjs plain|FUSE DIRECTORY
+//   unshare -m[r] node situations.mjs plain|FUSE all|some DIRECTORY
+//
+// 'some' is two of the four settings, which have each number of sources and each way, by turns.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -271,7 +273,7 @@ async function command(args) {
   return { code, said }
 }
 
-const [, , kind = '', base = ''] = process.argv
+const [, , kind = '', which = '', base = ''] = process.argv
 if (kind === '') {
   process.stdout.write(JSON.stringify(Object.keys(SITUATIONS)))
   process.exit()
@@ -286,6 +288,7 @@ for (const [n, [situation, play]] of Object.entries(SITUATIONS).entries()) {
   const here = {}
   for (const count of [1, 3]) {
     for (const overLimit of /** @type {const} */ (['link', 'hold'])) {
+      if (which === 'some' && (count === 1) !== (overLimit === ['link', 'hold'][n % 2])) continue
       const name = `${count} sources, ${overLimit}`
       const [back, shown, target] = [join(base, 'back'), front, base].map((path) =>
         join(path, `${n} ${name}`),

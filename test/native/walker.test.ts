@@ -7,6 +7,7 @@ import { loadAddon, type NativeWalker } from '../../src/addon.ts'
 import { IN_CREATE, IN_DONT_FOLLOW, IN_ONLYDIR } from '../../src/inotify/constants.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
 import { openInstances } from '../support/descriptors.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import {
   BOUNDARY,
@@ -139,9 +140,11 @@ function expectStatOf(directory: Buffer, { name, ino, stat }: Entry): void {
   })
 }
 
-describe.each([['/dev/shm'], [undefined]])('a tree of 2000 directories on %s', (parent) => {
+const DIRECTORIES = rounds(process.env.DIRECTORIES, { quick: 500, long: 2000 })
+
+describe.each([['/dev/shm'], [undefined]])(`a tree of ${DIRECTORIES} directories on %s`, (parent) => {
   test('is what readdir finds, each parent before its children', async () => {
-    const root = makeTree(2000, parent)
+    const root = makeTree(DIRECTORIES, parent)
     const records = await walk(openWalker(), [{ flags: RECURSIVE, root }])
     expect(found(records)).toEqual(truth(root))
     expect(records.filter(({ error, wd, flags }) => error !== 0 || wd !== 0 || flags & ~4)).toEqual([])
@@ -176,7 +179,7 @@ describe.each([['/dev/shm'], [undefined]])('a tree of 2000 directories on %s', (
   })
 
   test('with WATCH tells of a change in each of them', async () => {
-    const root = makeTree(2000, parent)
+    const root = makeTree(DIRECTORIES, parent)
     const seen = new Map<number, number>()
     let all: () => void = () => {}
     const everywhere = new Promise<void>((resolve) => {

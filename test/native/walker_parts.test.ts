@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
 const SCANNING = [
@@ -16,7 +17,8 @@ const SCANNING = [
 ]
 const NATIVE = join(import.meta.dirname, '../../native')
 const FLAGS = [`-I${NATIVE}`, '-std=c++17', '-O1', '-g', '-Wall', '-Wextra', '-pthread']
-const SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize-recover']
+// They take as long to compile as all else.
+const SANITIZERS = isLong ? ['-fsanitize=address,undefined', '-fno-sanitize-recover'] : []
 
 let objects: string
 
@@ -41,7 +43,7 @@ test.each([
   ['opening_test.cc', SCANNING, []],
   ['way_cache_test.cc', SCANNING, []],
   ['record_test.cc', ['record/digest', 'record/record', 'record/record_queue'], ['-Wl,--wrap=realloc']],
-])('%s, without node, under AddressSanitizer and UBSan', (file, parts, more) => {
+])(`%s, without node${isLong ? ', under AddressSanitizer and UBSan' : ''}`, (file, parts, more) => {
   const program = join(objects, file.replace('.cc', ''))
   const sources = [join(import.meta.dirname, file), ...parts.map((name) => join(NATIVE, `${name}.cc`))]
   gcc(...more, '-o', program, ...sources.map(compiled))

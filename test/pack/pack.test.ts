@@ -285,7 +285,7 @@ test('what is loaded when it is first called, and is gone by then, is an Inotify
   expect(said).toBe('true ENOENT import restart this process\n'.repeat(5))
 })
 
-test('what package.json says of the entry points and their types is right', () => {
+test.runIf(isLong)('what package.json says of the entry points and their types is right', () => {
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
   const bin = join(ROOT, 'node_modules', '.bin')
   expect(run(join(bin, 'publint'), ['run', tarball, '--strict'])).toContain('All good!')
@@ -306,7 +306,7 @@ test.skipIf(!mayUnshare)('the command finds its program: mirror --in-place (need
   expect(run('unshare', ['-rm', ...line])).toBe('tmpfs\n')
 })
 
-test('a strict TypeScript consumer compiles against its types', () => {
+test.runIf(isLong)('a strict TypeScript consumer compiles against its types', () => {
   writeFileSync(
     join(folder, 'consumer.ts'),
     `import { type Change, type EventBatch, Inotify, IN_CREATE, type Mirror, mirror, watch } from 'inotify-bridge'

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
-import { rounds } from '../../support/long.ts'
+import { isLong, rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
@@ -15,8 +15,8 @@ import { namesIn } from './names.ts'
 
 const ROUNDS = rounds(process.env.ROUNDS, { quick: 1, long: 4 })
 const NEVER = 1_000_000
-const WATCHES = 300
-const DIRECTORIES = 200
+const DIRECTORIES = isLong ? 200 : 80
+const WATCHES = 1.5 * DIRECTORIES
 
 const limitedTo = (watches: number) => {
   const limit = `echo ${watches} > /proc/sys/user/max_inotify_watches && exec "$@"`
@@ -25,7 +25,7 @@ const limitedTo = (watches: number) => {
 const limited = limitedTo(WATCHES)
 const mayLimitWatches = spawnSync('unshare', [...limited, 'true']).status === 0
 
-/** 200 directories, each with another one in it, which has a file; watched by a process that has watches for 300 of them. */
+/** Directories, each with another one in it, which has a file; watched by a process that has watches for three of four. */
 async function watchingFew(options: WatchOptions = {}) {
   const root = scratch()
   for (let i = 0; i < DIRECTORIES; i++) {

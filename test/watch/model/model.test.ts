@@ -12,14 +12,14 @@ import { unavailable } from './world/world.ts'
 // each applied alone to the state before and nothing else, is what there is; and what was written was told after it was.
 //
 // In the environment:
-// ROUNDS=1000      as many rounds; if it is not set 12, or 40 with LONG, which is each setting, of a quarter of the operations: who asks for rounds has them long
+// ROUNDS=1000      as many rounds; if it is not set 8, or 40 with LONG, which is each setting, of a quarter of the operations: who asks for rounds has them long
 // SEED=...         the settings and operations with this number, and those that follow it. Without it they are the same each time: what new ones
 //                  find is for whoever plays them
 // SETTINGS='{...}' what is not to be drawn, as JSON: see settings.ts
 // ROUND=file       the round of a failure, made smaller, up to 100 times, as a failure says
 // SHRINK_MS=...    for how long a failure is made smaller
 
-const total = rounds(process.env.ROUNDS, { quick: 12, long: 40 })
+const total = rounds(process.env.ROUNDS, { quick: 8, long: 40 })
 const first = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
