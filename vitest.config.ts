@@ -134,6 +134,6 @@ export default defineConfig({
     // nothing but computing is of several that share it. A condition is awaited for less, so that it is named when it does not come about.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 60_000, interval: 10 } },
   },
 })
