@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import { rounds } from '../../support/long.ts'
+import { isLong, rounds } from '../../support/long.ts'
 import { check } from './check.ts'
 import { play } from './play.ts'
 import { brief, ORDINARY, type Settings, settingsFrom } from './settings.ts'
@@ -20,7 +20,8 @@ import { unavailable } from './world/world.ts'
 // SHRINK_MS=...    for how long a failure is made smaller
 
 const total = rounds(process.env.ROUNDS, { quick: 8, long: 40 })
-const first = Number(process.env.SEED ?? 1)
+// For those who wait, eight with each filesystem, binds, both queues and what else makes a difference, of which none takes several seconds.
+const first = Number(process.env.SEED ?? (isLong ? 1 : 6))
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)
 const given: Partial<Settings> = JSON.parse(process.env.SETTINGS ?? '{}')
 const mostOperations = process.env.ROUNDS === undefined ? ORDINARY.operations / 4 : Number.POSITIVE_INFINITY
