@@ -52,6 +52,9 @@ export function isMountPoint(path: string): boolean {
   return own > 0 && around > 0 && own !== around
 }
 
+/** The id of an existing path's mount, symlinks followed; 0 where the kernel does not say. Throws as {@link mountOf}. */
+export const mountIdAt = (path: string | Buffer): number => mountIdOf(path, linux)
+
 /** {@link mountOf} on a given system. */
 export function findMount(path: string | Buffer, system: MountSystem): Mount {
   const id = mountIdOf(path, system)
@@ -69,15 +72,16 @@ export function findMount(path: string | Buffer, system: MountSystem): Mount {
  * (/proc/<pid>/root/...), and the same path in this namespace's table is a different mount.
  */
 function rowById(id: number, system: MountSystem): MountRow | undefined {
-  // To parse the whole table takes longer than to read it.
-  const find = () => {
-    const line = textOf(system)
-      .split('\n')
-      .find((each) => each.startsWith(`${id} `))
-    return line === undefined ? undefined : parseMountinfo(line)[0]
-  }
+  const find = () => rowIn(textOf(system), id)
   // Not in the table at first: mounted between the two questions.
   return find() ?? find()
+}
+
+/** The mount with this id in the text of a mount table. */
+export function rowIn(text: string, id: number): MountRow | undefined {
+  // To parse the whole table takes longer than to read it.
+  const line = text.split('\n').find((each) => each.startsWith(`${id} `))
+  return line === undefined ? undefined : parseMountinfo(line)[0]
 }
 
 /** Empty where there is no /proc: a chroot, a sandbox. */

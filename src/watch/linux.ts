@@ -1,6 +1,11 @@
+import { realpathSync } from 'node:fs'
 import { readFile, readlink, realpath } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { InotifyError } from '../errors.ts'
 import { Inotify, nativeQueue } from '../inotify/inotify.ts'
+import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
+import { MountTable } from '../mounts/mount_table.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { followUpToCircle, linkTarget, type ReadLink, type Resolved } from '../mounts/syscalls/symlinks.ts'
@@ -9,7 +14,7 @@ import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { keysOf, pathOf, textOf } from './report/name_key.ts'
 import { isShortage } from './report/watch_error.ts'
 import { Walker } from './scan/walker.ts'
-import type { WatchSystem } from './system.ts'
+import type { SurveyedDirectory, WatchSystem } from './system.ts'
 import { MOST_ENTRIES } from './tree/entry_cache.ts'
 
 // Below a watched tree nobody means to have these polled: their entries are processes and devices.
@@ -31,6 +36,20 @@ const PSEUDO = new Set([
 
 export const linux: WatchSystem = {
   choose: (path) => chooseForPath(path, lookUpMount, (each) => follow(each, targetOf)),
+  survey: async (directories) => {
+    const table = new MountTable()
+    const points = namesByDirectory(table.points().map(keysOf))
+    const found = new Map<string, SurveyedDirectory>()
+    const survey = async (path: string) => {
+      const resolved = await resolveAt(path, table)
+      if (resolved === undefined) return
+      const choice = await chooseIn(table, path, resolved)
+      if (choice.backend === 'inotify')
+        found.set(path, { resolved, choice, mounted: points.get(resolved.realPath) ?? NONE })
+    }
+    await Promise.all(directories.map((path) => survey(path).catch(() => {})))
+    return found
+  },
   pseudoType: async (path) => {
     const { type } = lookUpMount(path)
     return PSEUDO.has(type) ? type : undefined
@@ -58,16 +77,51 @@ export const linux: WatchSystem = {
   entryCacheSize: MOST_ENTRIES,
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 const lookUpMount = (path: string) => mountOf(pathOf(path))
 
 // What links say, and the paths that they lead to, are keys: they may be no UTF-8.
 const read = async (entry: string) => keysOf(await readlink(pathOf(entry), 'buffer'))
 const targetOf: ReadLink = (entry, path) => linkTarget(entry, textOf(path), read)
 
+function namesByDirectory(paths: readonly string[]): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>()
+  for (const path of paths) {
+    const directory = dirname(path)
+    names.set(directory, (names.get(directory) ?? new Set()).add(basename(path)))
+  }
+  return names
+}
+
+/**
+ * Where a directory's path leads; undefined where inotify does not tell all of it. Rejects as it cannot be followed. As a rule there are no links: then that
+ * is asked in this thread, which is a fifth of the work, and no more than choosing a source by its mount has asked here before.
+ */
+async function resolveAt(path: string, table: MountTable): Promise<Resolved | undefined> {
+  const mount = table.mountOf(pathOf(path))
+  if (mount === undefined || chooseBackend(mount).backend !== 'inotify') return undefined
+  const real = keysOf(realpathSync.native(pathOf(path), 'buffer'))
+  return real === path ? asItIs(path) : await followUpToCircle(path, targetOf)
+}
+
+/** Rejects where the table does not say. */
+function chooseIn(table: MountTable, path: string, resolved: Resolved): Promise<Choice> {
+  const lookUp = (each: string) => {
+    const mount = table.mountOf(pathOf(each))
+    if (mount === undefined) throw new InotifyError({ errno: 'ENOENT', syscall: 'statx', path: textOf(each) })
+    return mount
+  }
+  return chooseForPath(path, lookUp, async () => resolved)
+}
+
+function asItIs(path: string): Resolved {
+  return { realPath: path, linkDirectories: [], links: [], left: [] }
+}
+
 async function follow(path: string, readLink: ReadLink): Promise<Resolved> {
   // As a rule there are no links, and one call says so. What it fails with, the slow way tells as well.
   const real = await realpath(pathOf(path), 'buffer').catch(() => undefined)
-  if (real !== undefined && keysOf(real) === path)
-    return { realPath: path, linkDirectories: [], links: [], left: [] }
+  if (real !== undefined && keysOf(real) === path) return asItIs(path)
   return await followUpToCircle(path, readLink)
 }

@@ -21,7 +21,11 @@ export class SourceChoice {
 
   /** The source for a root. Rejects as its path cannot be looked at. */
   async choose(path: string): Promise<Choice> {
-    const chosen = await this.#system.choose(path)
+    return this.insteadOf(await this.#system.choose(path))
+  }
+
+  /** The source in place of the one that the mounts call for. */
+  insteadOf(chosen: Choice): Choice {
     if (this.#backend === 'auto') return chosen
     return {
       backend: this.#backend,

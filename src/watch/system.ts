@@ -9,6 +9,16 @@ import type { Walker } from './scan/walker.ts'
 /** What is used of a {@link Walker}. */
 export type TreeWalker = Pick<Walker, keyof Walker>
 
+/** A directory of which inotify tells all, and what is so for all names in it. */
+export interface SurveyedDirectory {
+  /** Where its path leads. */
+  resolved: Resolved
+  /** That it is inotify, and why. */
+  choice: Choice
+  /** But for these, on which something is mounted. */
+  mounted: ReadonlySet<string>
+}
+
 /**
  * All that `watch()` asks of the world, but for what it asks about roots that are files. Paths are keys: see name_key.ts. Linux is one (linux.ts); another is simulated,
  * where every order in which things can happen is played.
@@ -16,6 +26,11 @@ export type TreeWalker = Pick<Walker, keyof Walker>
 export interface WatchSystem {
   /** The source for an existing path, by the mounts that it crosses. */
   choose(path: string): Promise<Choice>
+  /**
+   * What {@link choose}, {@link followSymlinks} and {@link isMountPoint} would say of all that lies in these directories, with one look at the mount table. By
+   * their paths: those that can be looked at, and of which inotify tells all.
+   */
+  survey(directories: readonly string[]): Promise<ReadonlyMap<string, SurveyedDirectory>>
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
   /** Whether a file is mounted by itself: of what is written to it the directory that it lies in has no event. */

@@ -119,7 +119,7 @@ export class Watcher<Path extends string | Buffer = string>
     try {
       if (this.#signal?.aborted) this.#abort()
       else this.#signal?.addEventListener('abort', this.#abort, { once: true })
-      for (const path of roots) await this.#engine.add(path)
+      await this.#engine.addAll(roots)
       if (!this.#open) throw closedError()
     } catch (error) {
       throw this.#notReady(error)

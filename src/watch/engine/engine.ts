@@ -6,6 +6,7 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Settings } from '../options.ts'
 import type { WatchListener } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
+import type { SeenFiles } from '../roots/file_survey.ts'
 import { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
 import { type Coverage, coverageOf, UncoveredLinks } from './coverage.ts'
@@ -68,6 +69,34 @@ export class Engine implements InotifyListener {
       this.#roots.set(path, root)
       forest.admit(root, isTold, initial)
     })
+  }
+
+  /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
+  async addAll(paths: readonly string[]): Promise<void> {
+    const { fileBatch } = this.#rooms
+    const runs = await this.#queue.run(async () => {
+      this.#assertOpen()
+      const seen = await fileBatch.look(paths)
+      const [first, ...others] = runsOf(paths, (path) => seen.has(path))
+      if (first?.isPicked) await this.#addFiles(first.run, seen)
+      return first === undefined ? [] : [{ ...first, isPicked: false }, ...others]
+    })
+    for (const { run, isPicked } of runs) {
+      // What was seen of these is out of date.
+      if (isPicked) await this.#queue.run(async () => await this.#addFiles(run, await fileBatch.look(run)))
+      for (const path of run) if (!this.#roots.has(path)) await this.add(path)
+    }
+  }
+
+  async #addFiles(paths: readonly string[], seen: SeenFiles): Promise<void> {
+    const { fileBatch, forest } = this.#rooms
+    const { initial } = this.#settings
+    const isNew = new Set(paths.filter((path) => seen.has(path) && !this.#roots.has(path)))
+    for (const root of await fileBatch.attach([...isNew], seen)) {
+      this.#roots.set(root.path, root)
+      forest.admit(root, initial, initial)
+    }
+    this.#assertOpen()
   }
 
   remove(path: string): Promise<void> {
@@ -205,4 +234,20 @@ export class Engine implements InotifyListener {
       reporter.trouble(error)
     }
   }
+}
+
+/** Neighbours that are all picked, or of which none is. */
+interface Run {
+  run: string[]
+  isPicked: boolean
+}
+
+function runsOf(paths: readonly string[], isPicked: (path: string) => boolean): Run[] {
+  const runs: Run[] = []
+  for (const path of paths) {
+    const last = runs.at(-1)
+    if (last?.isPicked === isPicked(path)) last.run.push(path)
+    else runs.push({ run: [path], isPicked: isPicked(path) })
+  }
+  return runs
 }

@@ -16,6 +16,7 @@ import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
 import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
+import { FileBatch } from '../roots/file_batch.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import type { FollowedLink } from '../roots/followed_link.ts'
@@ -135,6 +136,17 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     mountWatch,
     reporter,
   })
+  const fileBatch = new FileBatch({
+    system,
+    looker,
+    settings,
+    attacher,
+    sourceChoice,
+    inotify,
+    files,
+    coverings,
+    reporter,
+  })
   const rootMonitor = new RootMonitor({
     system,
     tree,
@@ -220,6 +232,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     files,
     links,
     attacher,
+    fileBatch,
     rootMonitor,
     submounts,
     overflowRecovery,

@@ -73,7 +73,7 @@ export class Attacher {
     }
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     // Before anybody looks, so that what is mounted behind that is told.
-    await this.#watchMounts()
+    await this.watchMounts()
     const choice = await sourceChoice.choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
@@ -166,7 +166,7 @@ export class Attacher {
   }
 
   /** What the mount table would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
-  async #watchMounts(): Promise<void> {
+  async watchMounts(): Promise<void> {
     const { mountWatch, reporter } = this.#parts
     const trouble: unknown = await mountWatch.open().catch((error) => error)
     const code = codeOf(trouble)

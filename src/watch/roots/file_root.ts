@@ -43,6 +43,12 @@ export class FileRoot {
     return this.#entry?.ino ?? 0
   }
 
+  /** For the first time: this is what the path leads to, as has been seen. */
+  begin(entry: Entry): void {
+    this.isPresent = true
+    this.#entry = entry
+  }
+
   /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
   async attach(calls: SyscallThread | undefined): Promise<FileNews> {
     const after = await this.#stat(calls)

@@ -9,13 +9,24 @@ import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
+import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Coverings } from './forest/covering.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
-import { followWay, isOutOfWatches, pollInstead, turnsOf, watchFile, watchWays } from './ways.ts'
+import {
+  type Adding,
+  followWay,
+  isOutOfWatches,
+  pollInstead,
+  turnsOf,
+  type WatchedWay,
+  type Way,
+  watchFile,
+  watchWays,
+} from './ways.ts'
 
 /** ms without an answer after which a thread is not waited for. */
 const PATIENCE_MS = 500
@@ -58,6 +69,13 @@ export class FileRoots {
     await this.#watch(file)
     if (mount.usesInotify) this.#parts.watchShortage.end()
     return await file.attach(this.#callsFor(mount))
+  }
+
+  /** Goes on with one that is watched, and that was seen behind its watches for the first time. */
+  begin(file: FileRoot, mount: WatchedMount, entry: Entry): void {
+    this.#mounts.set(file, mount)
+    if (mount.usesInotify) this.#parts.watchShortage.end()
+    file.begin(entry)
   }
 
   remove(file: FileRoot): void {
@@ -209,14 +227,26 @@ export class FileRoots {
       return
     }
     await followWay(file.path, system, (way) => {
-      this.#routes.set(file, [way.path, ...turnsOf(way), way.realPath])
-      const { watched, refused } = watchWays(way, true, inotify)
-      const own = watchFile(file.path, inotify)
-      // Whatever was refused: those that were added are known, and go with the file.
-      watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
-      if (typeof own === 'object') throw own
-      if (refused !== undefined && isOutOfWatches(refused)) throw refused
-      return watched
+      const along = watchWays(way, true, inotify)
+      this.watchAlong(file, way, along, inotify)
+      return along.watched
     })
+  }
+
+  /** Watches a file whose way is watched, as far as it could be. The answer: its own watch, if there is a file. Throws InotifyError where what is needed is refused. */
+  watchAlong(
+    file: FileRoot,
+    way: Way,
+    { watched, refused }: WatchedWay,
+    inotify: Adding,
+  ): number | undefined {
+    const { ways, watches } = this.#parts
+    this.#routes.set(file, [way.path, ...turnsOf(way), way.realPath])
+    const own = watchFile(file.path, inotify)
+    // Whatever was refused: those that were added are known, and go with the file.
+    watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
+    if (typeof own === 'object') throw own
+    if (refused !== undefined && isOutOfWatches(refused)) throw refused
+    return own
   }
 }

@@ -21,6 +21,9 @@ import type { WatchedName } from './path_watches.ts'
 const ANCESTOR = IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD
 const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
 
+/** By what watches are added. */
+export type Adding = Pick<InotifyInstance, 'add'>
+
 /** The watches of a path's way, each with the name that the path leads over. */
 export interface WatchedWay {
   watched: WatchedName[]
@@ -28,12 +31,17 @@ export interface WatchedWay {
   refused: InotifyError | undefined
 }
 
+/** The same, and how many of the first of them have the last name of the path, or of where it leads. */
+export interface WatchedWayToName extends WatchedWay {
+  named: number
+}
+
 /**
  * Watches what decides what a path means: that no directory above it, or above a symlink on the way, is renamed, and no such link is replaced, of
  * which no event of the path itself tells. `withName`: nor what is at the path. What was watched before a watch was refused is among
  * the answer, or nobody would ever remove it.
  */
-export function watchWays(way: Way, withName: boolean, inotify: Pick<InotifyInstance, 'add'>): WatchedWay {
+export function watchWays(way: Way, withName: boolean, inotify: Adding): WatchedWayToName {
   const { path, realPath } = way
   const turns = turnsOf(way)
   const masks = new Map<string, number>()
@@ -45,23 +53,28 @@ export function watchWays(way: Way, withName: boolean, inotify: Pick<InotifyInst
   }
   const watched: WatchedName[] = []
   const missing = new Set<string>()
+  let named = 0
   let refused: InotifyError | undefined
   for (const [entry, mask] of masks) {
     const directory = dirname(entry)
     // What is missing on the way may come.
     const added = tryToAdd(inotify, directory, missing.has(entry) ? NAMES : mask)
     if (added === undefined) missing.add(directory)
-    else if (typeof added === 'number') watched.push({ wd: added, name: basename(entry) })
-    else if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
+    else if (typeof added === 'number') {
+      watched.push({ wd: added, name: basename(entry) })
+      if (withName && (entry === path || entry === realPath)) named++
+    } else if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
   }
-  return { watched, refused }
+  return { watched, named, refused }
+}
+
+/** The watches of the way to another name in the same directory, which are the same. */
+export function renamed({ watched, named, refused }: WatchedWayToName, name: string): WatchedWay {
+  return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
 }
 
 /** Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays. */
-export function watchFile(
-  path: string,
-  inotify: Pick<InotifyInstance, 'add'>,
-): number | InotifyError | undefined {
+export function watchFile(path: string, inotify: Adding): number | InotifyError | undefined {
   return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD)
 }
 
@@ -70,11 +83,7 @@ export function isOutOfWatches(error: InotifyError): boolean {
   return isLimit(error) || codeOf(error) === 'ENOMEM'
 }
 
-function tryToAdd(
-  inotify: Pick<InotifyInstance, 'add'>,
-  path: string,
-  mask: number,
-): number | InotifyError | undefined {
+function tryToAdd(inotify: Adding, path: string, mask: number): number | InotifyError | undefined {
   try {
     return inotify.add(pathOf(path), mask)
   } catch (error) {
@@ -95,7 +104,7 @@ export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymli
 }
 
 // Who replaces something once more is told of by the watch that has been added meanwhile.
-const MOST_TIMES = 3
+export const MOST_TIMES = 3
 
 /**
  * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event

@@ -3,7 +3,7 @@ import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
 import { followUpToCircle } from '../../../src/mounts/syscalls/symlinks.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
-import type { TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
+import type { SurveyedDirectory, TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
 import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import { InotifyGroup } from '../kernel/inotify_group.ts'
@@ -46,6 +46,14 @@ export class World implements WatchSystem {
 
   async choose(): Promise<Choice> {
     return { backend: this.#options.source, why: 'simulated' }
+  }
+
+  async survey(directories: readonly string[]): ReturnType<WatchSystem['survey']> {
+    const choice = await this.choose()
+    const found = new Map<string, SurveyedDirectory>()
+    for (const path of choice.backend === 'inotify' ? directories : [])
+      found.set(path, { choice, resolved: await this.followSymlinks(path), mounted: new Set() })
+    return found
   }
 
   async pseudoType(): Promise<undefined> {

@@ -3,7 +3,7 @@ import type { WatchingSource } from '../../inotify_instance.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
 import { textOf } from '../../report/name_key.ts'
 import { openError } from '../../report/watch_error.ts'
-import type { Entry, LookedAt } from '../../scan/entry.ts'
+import type { Entries, Entry, LookedAt } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import { findingOf, type RootFinding } from '../../scan/root_finding.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
@@ -98,6 +98,17 @@ export class Looker {
       if (isShort) throw openError(error, textOf(path))
       if (error !== 0) return
       found[id] = name === undefined ? { kind: 'directory', ino } : (listing.entries().get(name) ?? null)
+    })
+    return found
+  }
+
+  /** What is at these names in directories, by their paths: these have no symlinks. A directory that cannot be looked into as a whole is not among them. */
+  async lookInto(names: ReadonlyMap<string, readonly string[]>): Promise<Map<string, Entries>> {
+    const found = new Map<string, Entries>()
+    const paths = [...names.keys()]
+    const requests = paths.map((root) => ({ root, rel: '', stat: true, names: names.get(root) ?? [] }))
+    await this.#parts.walker.walk(requests, (listing) => {
+      if (listing.error === 0) found.set(paths[listing.id] as string, listing.entries())
     })
     return found
   }

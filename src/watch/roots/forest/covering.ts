@@ -13,6 +13,7 @@ import type { Root } from '../root.ts'
  */
 export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
 
+const NONE: ReadonlySet<string> = new Set()
 const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
 export interface CoveringsParts {
@@ -73,6 +74,18 @@ export class Coverings {
     return this.#above(path, ({ coverer, file }) => coverer === undefined && file === undefined)
   }
 
+  /** Those of these paths that are watched by themselves, if they are files: no other root tells of what comes there, or looks for what lies below. */
+  uninvolved(paths: readonly string[]): string[] {
+    const withRootsBelow = this.#parts.rules.recursive ? this.#aboveRoots(new Set(paths)) : NONE
+    return paths.filter((path) => {
+      if (withRootsBelow.has(path)) return false
+      const coverer = this.covererOf(path)
+      if (coverer === undefined) return true
+      const covering = this.#at(path, coverer)
+      return covering === 'file' || covering === 'elsewhere'
+    })
+  }
+
   isNested(path: string): boolean {
     return this.#above(path, () => true) !== undefined
   }
@@ -110,6 +123,18 @@ export class Coverings {
     if (top === undefined) return 'nothing'
     const names = path.slice(above === '/' ? 1 : above.length + 1).split('/')
     return coveringAt(this.#parts.tree, this.#parts.rules, top, names)
+  }
+
+  /** Those of these paths below which roots lie. */
+  #aboveRoots(paths: ReadonlySet<string>): ReadonlySet<string> {
+    const found = new Set<string>()
+    for (let each of this.#parts.byPath.keys()) {
+      while (each !== '/') {
+        each = dirname(each)
+        if (paths.has(each)) found.add(each)
+      }
+    }
+    return found
   }
 
   #above(path: string, isMeant: (root: Root) => boolean): Root | undefined {
