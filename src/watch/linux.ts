@@ -58,6 +58,15 @@ export const linux: WatchSystem = {
   realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
   // Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads.
   followSymlinks: (path) => follow(path, (entry) => read(entry).catch(() => undefined)),
+  followTogether: async (paths) => {
+    const said = new Map<string, ReturnType<ReadLink>>()
+    const readOnce: ReadLink = (entry) => {
+      const target = said.get(entry) ?? read(entry).catch(() => undefined)
+      said.set(entry, target)
+      return target
+    }
+    return await Promise.all(paths.map((path) => followUpToCircle(path, readOnce)))
+  },
   watchMounts: (changed) => new MountWatch((points) => changed(points.map(keysOf))),
   directoryMask: DIRECTORY_MASK,
   openInotify: (options) => new Inotify(options),

@@ -39,6 +39,8 @@ export interface WatchSystem {
   realpath(path: string): Promise<string>
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Where links go round, it leads to one of them. */
   followSymlinks(path: string): Promise<Resolved>
+  /** The same of many paths, in their order: what they have in common is looked at once. */
+  followTogether(paths: readonly string[]): Promise<Resolved[]>
   /** Tells of mount points that come and go. */
   watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'settled' | 'close'>
   /** What the watches of directories ask for. */

@@ -4,7 +4,7 @@ import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SurveyedDirectory, WatchSystem } from '../system.ts'
-import { type Way, wayOf } from './ways.ts'
+import type { Way } from './ways.ts'
 
 /** Where a path leads but for the last name, and by what it is to be watched: thousands of files may have the same. */
 export interface Place extends Pick<Resolved, 'links' | 'left'> {
@@ -29,7 +29,7 @@ export type SeenFiles = ReadonlyMap<string, SeenFile>
 interface Sought extends Omit<SeenFile, 'entry'> {}
 
 export interface FileSurveyParts {
-  system: Pick<WatchSystem, 'survey' | 'followSymlinks'>
+  system: Pick<WatchSystem, 'survey' | 'followTogether'>
   looker: Pick<Looker, 'lookInto'>
 }
 
@@ -64,10 +64,11 @@ export class FileSurvey {
     return found
   }
 
-  /** The same of paths at which there are symlinks: how each goes on is its own affair. */
+  /** The same of paths at which there are symlinks. */
   async #lookBehind(paths: readonly string[], found: Map<string, SeenFile>): Promise<void> {
     const { system } = this.#parts
-    const ways = await Promise.all(paths.map((path) => wayOf(path, system)))
+    const resolved = await system.followTogether(paths)
+    const ways = resolved.map((each, i) => ({ ...each, path: paths[i] as string }))
     const directories = await system.survey([...new Set(ways.flatMap(directoriesOf))])
     const sought = ways.flatMap((way) => {
       const place = placeAlong(way, directories)

@@ -80,6 +80,10 @@ export class World implements WatchSystem {
     return this.#call(path, () => undefined).then(() => followUpToCircle(path, readLink))
   }
 
+  followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
+    return Promise.all(paths.map((path) => this.followSymlinks(path)))
+  }
+
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {
     return { open: async () => {}, settled: async () => {}, close: () => {} }
   }

@@ -15,6 +15,7 @@ export function observed(step: (question: string, size: number) => void): Partia
     isMountPoint: (path) => around('isMountPoint', 1, () => linux.isMountPoint(path)),
     realpath: (path) => around('realpath', 1, () => linux.realpath(path)),
     followSymlinks: (path) => around('followSymlinks', 1, () => linux.followSymlinks(path)),
+    followTogether: (paths) => around('followTogether', paths.length, () => linux.followTogether(paths)),
     survey: (paths) => around('survey', paths.length, () => linux.survey(paths)),
     openWalker: () => {
       const walker = linux.openWalker()
