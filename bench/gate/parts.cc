@@ -56,8 +56,15 @@ std::vector<std::string> Names(size_t count, size_t bytes) {
   return names;
 }
 
+// As whoever makes a file and writes it: some events of each name.
+std::vector<std::string> Repeated(const std::vector<std::string>& names, size_t times) {
+  std::vector<std::string> repeated;
+  for (const std::string& name : names) repeated.insert(repeated.end(), times, name);
+  return repeated;
+}
+
 struct Packing : Part {
-  explicit Packing(size_t name_bytes) : records(EventsNamed(Names(kMaxEvents, name_bytes))) {}
+  explicit Packing(std::vector<std::string> names) : records(EventsNamed(names)) {}
   size_t Run() override {
     for (size_t i = 0; i < kTimes; i++) Pack(records.data(), records.size(), &batch);
     return batch.count * kTimes;
@@ -206,8 +213,9 @@ struct Queueing : Part {
 };
 
 Part* PartNamed(const std::string& name) {
-  if (name == "pack") return new Packing(24);
-  if (name == "pack-long-name") return new Packing(255);
+  if (name == "pack") return new Packing(Names(kMaxEvents, 24));
+  if (name == "pack-same-names") return new Packing(Repeated(Names(kMaxEvents / 3, 24), 3));
+  if (name == "pack-long-name") return new Packing(Names(kMaxEvents, 255));
   if (name == "lone-event") return new TakingLone();
   if (name == "list") return new Listing(false);
   if (name == "list-with-stat") return new Listing(true);

@@ -34,6 +34,7 @@ const GLIBC_TUNABLES = `glibc.cpu.hwcaps=${FEATURES.split(' ')
 
 export const PARTS = [
   'pack',
+  'pack-same-names',
   'pack-long-name',
   'lone-event',
   'list',
