@@ -19,8 +19,8 @@ import { watching } from '../support.ts'
 import { observed } from './observed.ts'
 
 const NEVER = 1_000_000
-// One in so many moments, and of those between one watch and the next.
-const EVERY = isLong ? 1 : 2
+// One in so many moments, others for each operation; and of those between one watch and the next.
+const EVERY = isLong ? 1 : 6
 const EVERY_ADD = isLong ? 1 : 8
 
 describe('what is done while files are attached together is not lost, whenever it is done', () => {
@@ -108,9 +108,10 @@ describe('what is done while files are attached together is not lost, whenever i
 
   // By events alone: sync() would look at each. What is missing when it is looked for, polls find.
   test.each(Object.keys(OPERATIONS))('%s', async (name) => {
+    const own = Object.keys(OPERATIONS).indexOf(name)
     for (const isSwapped of [false, true]) {
       let isOver = false
-      for (let moment = isSwapped ? EVERY - 1 : 0; !isOver; moment += EVERY) {
+      for (let moment = (own + (isSwapped ? EVERY >> 1 : 0)) % EVERY; !isOver; moment += EVERY) {
         const at = world()
         let steps = 0
         let adds = 0
