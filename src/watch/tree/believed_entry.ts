@@ -13,7 +13,7 @@ export function keepsStat(directory: Directory): boolean {
  * whose event may yet be lost.
  */
 export function kept(directory: Directory, entry: Entry): Entry {
-  return entry.stat === undefined || keepsStat(directory) ? entry : { kind: entry.kind, ino: entry.ino }
+  return keepsStat(directory) ? entry : { kind: entry.kind, ino: entry.ino }
 }
 
 /**
