@@ -58,19 +58,20 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  * on from where the ones before have come by, as a recursive walk does from the directories that it has open:
  *
  *     u32 flags       1 RECURSIVE, 2 WATCH (each directory that is listed), 4 STAT (each entry), 8 LOOK (no listing: only the
- *                     names given are looked for, with their stat blocks; neither watches nor recurs),
+ *                     names given are looked for, with STAT with their stat blocks, and told in that order, directories apart; neither watches
+ *                     nor recurs),
  *                     16 NO_FOLLOW_ROOT (the root itself must not be a symlink), 64 COMPARE (what is as it was when the walker last
  *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read),
  *                     256 STAT_ONLY (with COMPARE, in a walk that is repeated: for as long as the request's own directory has the
  *                     same stat, that is asked for in most passes, and nothing else), 512 SINCE (with STAT: each entry is asked for, and
  *                     of what was changed before a moment, by its ctime, no stat block is sent: the entry is what it is without STAT. Not with
  *                     COMPARE, HASH or LOOK: EINVAL)
- *     u32 rootBytes, u32 relBytes, u32 nameCount
+ *     u32 rootBytes, u32 relBytes, u32 namesBytes
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
  *     f64 since       with flag 512: ms since the epoch, compared with the ctime in ms of the stat block
  *     root            an absolute path; symlinks are followed
  *     rel             names separated by '/', from the root to the directory; '' for the root itself. No symlink is followed
- *     names           nameCount times u16 length, name (LOOK)
+ *     names           likewise, separated by '/' (LOOK)
  *
  * **Records**, each a directory, its size a multiple of 8:
  *

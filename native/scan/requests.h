@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-// What to walk, as src/watch/scan/walker.ts packs it.
+// What to walk, as src/watch/scan/walk_request.ts packs it.
 struct Request {
   enum Flags : uint32_t {
     kRecursive = 1,
@@ -49,7 +49,7 @@ class Requests {
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
-  // 0; -EINVAL, also for a name that is none (empty, '.', '..', with a slash or a NUL); -ENOMEM.
+  // 0; -EINVAL, also for a name that is none (empty beside others, '.', '..', with a NUL); -ENOMEM.
   int Parse(const uint8_t* packed, size_t bytes);
 
   size_t count() const { return count_; }

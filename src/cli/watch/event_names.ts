@@ -6,7 +6,8 @@ import { UsageError } from '../shared/command.ts'
 const MASKS: ReadonlyMap<string, number> = new Map(
   Object.entries({ ...MASK_BITS, IN_CLOSE, IN_MOVE, IN_ALL_EVENTS })
     .filter(([, bit]) => (bit & IN_ALL_EVENTS) === bit || bit === IN_UNMOUNT)
-    .map(([name, bit]) => [name.replace('IN_', '').toLowerCase(), bit]),
+    .map(([name, bit]): [string, number] => [name.replace('IN_', '').toLowerCase(), bit])
+    .sort(([a], [b]) => (a < b ? -1 : 1)),
 )
 
 /** The mask of inotifywait's event names, in either case, with or without IN_: `close_write,moved_to`. */

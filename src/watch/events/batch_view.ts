@@ -32,7 +32,7 @@ export class BatchView {
   #wd = 0
   #isKept = false
   #names: Map<string, NamedInBatch> | undefined
-  // Of each event, its name; and that with what is known of it, where the event leaves that open.
+  // Of each event, its name; and what is known of that, but for a write where no stat is kept: the event says all there is to tell of it.
   readonly #nameOf: string[] = []
   readonly #namedOf: Array<NamedInBatch | undefined> = []
   // Of each event about a name, the next one about the same; 0: none.

@@ -14,6 +14,7 @@ import type { FollowUp } from './follow_up.ts'
 import { type BatchSlice, JoinedBatch } from './joined_batch.ts'
 import type { Translator } from './translator.ts'
 import { findUnfinishedExchange } from './unfinished_exchange.ts'
+import { GONE } from './watch_mask.ts'
 
 export interface EventHandlerParts {
   tree: Tree
@@ -100,14 +101,15 @@ export class EventHandler {
   /** @param mayWait whether an exchange at the end of these may be told to its end by the next read */
   async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<GoneRoots | undefined> {
     const { tree } = this.#parts
-    const index = this.#viewOf(batch, start, end)
-    for (const i of index.gone) {
+    // Before the rest is viewed: thousands of roots may go together, each with a rest of its own.
+    for (let i = start; i < end; i++) {
+      if (!(batch.mask(i) & GONE)) continue
       const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
       if (tops.length === 0) continue
       const told = await this.#take(this.#viewOf(batch, start, i + 1), false)
       return { tops, told, rest: { batch, start: i + 1, end }, mayWait }
     }
-    await this.#follow(await this.#take(index, mayWait))
+    await this.#follow(await this.#take(this.#viewOf(batch, start, end), mayWait))
     return undefined
   }
 

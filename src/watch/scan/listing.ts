@@ -154,6 +154,9 @@ export class Listing {
       each.seen = reader?.entry() ?? null
       reader?.advance()
     }
+    // Something is there that was not asked for, or in another order: what was taken for missing may not be.
+    if (files.name !== undefined || directories.name !== undefined)
+      for (const each of names) each.seen = undefined
   }
 
   /** All entries. */

@@ -3,7 +3,7 @@ import { pathOf } from '../../../src/watch/report/name_key.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { pack } from '../../../src/watch/scan/packed_entries.ts'
 
-// As src/watch/scan/listing.ts reads them.
+// As src/watch/scan/chunk.ts reads them.
 const HEAD = 80
 const ALIGNMENT = 8
 const NAME_IS_ASCII = 4

@@ -38,7 +38,7 @@ export class Looker {
       const directories = tree.at(wd)
       const directory = directories.find((each) => tree.isAttached(each))
       if (directory === undefined) continue
-      const stat = directories.some((each) => each.mount.usesPolling || keepsStat(each))
+      const stat = directories.some(keepsStat)
       requests.push(
         scanner.requestForNames(
           directory,
