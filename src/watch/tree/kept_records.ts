@@ -85,7 +85,7 @@ export class KeptRecords {
       to[start + SUBDIRS] = subdirsBytes
     }
     const names = from + (NAME >> 2)
-    for (let i = head; i < words; i++) to[start + i] = i32[names + i - head] as number
+    to.set(i32.subarray(names, names + words - head), start + head)
     return (this.#starts.at(-1) as number) + start
   }
 
@@ -114,8 +114,15 @@ export class KeptRecords {
     if (!isAlike) return false
     const words = (nameBytes + filesBytes + subdirsBytes + 3) >> 2
     const [names, keptNames] = [from + (NAME >> 2), start + (isLong ? LONG_HEAD : KEPT_HEAD)]
-    for (let i = 0; i < words; i++) if (kept[keptNames + i] !== i32[names + i]) return false
-    return true
+    return (
+      block.bytes.compare(
+        chunk.bytes,
+        names << 2,
+        (names + words) << 2,
+        keptNames << 2,
+        (keptNames + words) << 2,
+      ) === 0
+    )
   }
 
   parentAt(place: number): number {
