@@ -190,7 +190,6 @@ export class Renames {
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
       this.#leaveTwins(pendingMove)
     } else {
-      if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, known)
       editor.rename(pendingMove, directory, name, placed, both)
     }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)

@@ -127,6 +127,9 @@ export class Translator {
       this.#pending.work.list(beyond)
       return
     }
+    // It may be older than what was listed, and be about something else of that name.
+    const isOlder = (mask & ABOUT_NAME) !== 0 && this.#pending.scans.isAheadOf(directory)
+    const shown = isOlder ? this.#tree.entriesOf(directory).get(name) : undefined
     if (mask & ABOUT_NAME && this.#pending.moves.size > 0) {
       const next = this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
       if (next !== undefined) this.#translate(next.directory, next.i, next.mask, next.cookie, next.name)
@@ -148,10 +151,9 @@ export class Translator {
       else this.#delete(directory, mask, name)
     } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
-    if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
-      // It may be older than what was listed, and have been about something else of that name.
+    if (isOlder) {
       this.#pending.rechecks.add(directory, name)
-      this.#pending.scans.noteEvent(directory, name)
+      this.#pending.scans.noteEvent(directory, name, shown)
     }
   }
 

@@ -5,8 +5,8 @@ import type { Directory, WatchedMount } from '../tree/directory.ts'
  * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.
  */
 export class RecentScans {
-  // With the names in them of which an event has told since, and the inode number of what the listing had shown there, if a rename has taken its place. Of the
-  // others, the event that put them there may still come.
+  // With the names in them of which an event has told since, and the inode number of what the listing had shown there. Of the others, the event that put them
+  // there may still come.
   readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Map<string, number>>>()
   // Those that were since the last {@link hold}.
   readonly #relisted = new Set<Directory | WatchedMount>()
@@ -54,7 +54,7 @@ export class RecentScans {
     return ino !== 0 && this.#spokenIn(directory)?.get(directory)?.get(name) === ino
   }
 
-  /** @param shown what was believed to be there until then, if another takes its place */
+  /** @param shown what was believed to be there until then */
   noteEvent(directory: Directory, name: string, shown?: Entry): void {
     const spoken = this.#spokenIn(directory)
     const names = spoken?.get(directory)

@@ -194,4 +194,20 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a file that a listing had shown as written, and an event told as gone, is told as written where an older exchange puts it back',
+    scenario: scenario(
+      { queue: 64, followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'exchange', path: '/t/a/f', other: '/out/x' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
+        { type: 'write', path: '/t/l/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]
