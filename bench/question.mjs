@@ -25,6 +25,7 @@ import { column, measureByTurns, median, quantile, ratios } from './rounds.mjs'
  * @property {string} [byFigure] The ratio to this figure, of the same subject if `by` names no other.
  * @property {number} [atLeast]
  * @property {number} [atMost]
+ * @property {string} [limit]    What cannot be done without has this subject: its own ratio is told beside, for the reader to see what of it is physical.
  *
  * @typedef {object} Question
  * @property {string} name
@@ -37,7 +38,8 @@ import { column, measureByTurns, median, quantile, ratios } from './rounds.mjs'
  * @property {(subject: string) => boolean} [isSlow]  --quick does without.
  * @property {(subject: string, setting: Setting) => Promise<Figures>} measure
  *
- * @typedef {Target & { measured: number, met: boolean, spread?: [number, number] }} Verdict  The spread, where it is wide: half of the rounds lie in it.
+ * @typedef {Target & { measured: number, met: boolean, spread?: [number, number], ofLimit?: number }} Verdict  The spread, where it is wide: half of the
+ * rounds lie in it.
  * @typedef {Record<string, number>} Ratios  By the other's name.
  *
  * @typedef {object} Answer
@@ -63,6 +65,7 @@ export async function ask(question, rounds, { scratch, peers }, onProgress) {
       return await question.measure(subject, { scratch, children, round })
     } finally {
       children.end()
+      scratch.clean()
     }
   })
   return {
@@ -108,7 +111,7 @@ const WIDE = 0.2
  * @returns {Verdict}
  */
 function judge(target, rounds) {
-  const { subject, figure, by, byFigure } = target
+  const { subject, figure, by, byFigure, limit } = target
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = target
   const isMet = (/** @type {number} */ value) => value >= atLeast && value <= atMost
   if (by === undefined && byFigure === undefined) {
@@ -120,5 +123,11 @@ function judge(target, rounds) {
   const measured = median(values)
   const [low, high] = [quantile(values, 0.25), quantile(values, 0.75)]
   const isWide = high - low > WIDE * measured
-  return { ...target, measured, met: isMet(measured), ...(isWide ? { spread: [low, high] } : {}) }
+  return {
+    ...target,
+    measured,
+    met: isMet(measured),
+    ...(isWide ? { spread: [low, high] } : {}),
+    ...(limit === undefined ? {} : { ofLimit: median(ratios(rounds, limit, by ?? limit, figure, byFigure)) }),
+  }
 }

@@ -8,7 +8,10 @@ export function asText({ question, rounds, medians, ratios, targets }) {
   const figures = question.figures.filter((figure) => !figure.isForPlot)
   const head = ['']
   for (const figure of figures) {
-    head.push(`${figure.name}, ${figure.unit}`, ...(figure.ratiosTo ?? []).map((other) => `/ ${other}`))
+    head.push(
+      [figure.name, figure.unit].filter(Boolean).join(', '),
+      ...(figure.ratiosTo ?? []).map((other) => `/ ${other}`),
+    )
   }
   const rows = question.subjects.map((subject) => {
     const row = [marked(subject, figures, medians[subject])]
@@ -19,7 +22,7 @@ export function asText({ question, rounds, medians, ratios, targets }) {
     return row
   })
   const verdicts = targets.map((target) => {
-    const { subject, figure, by, byFigure, atLeast, atMost, measured, met, spread } = target
+    const { subject, figure, by, byFigure, atLeast, atMost, measured, met, spread, limit, ofLimit } = target
     const asked = [
       atLeast === undefined ? [] : `>= ${atLeast}`,
       atMost === undefined ? [] : `<= ${atMost}`,
@@ -28,7 +31,8 @@ export function asText({ question, rounds, medians, ratios, targets }) {
     const what = `${subject}: ${figure}${others.join('')} ${asked.join(' and ')}`
     const noise =
       spread === undefined ? '' : `; noisy, half of the rounds: ${spread.map(rounded).join(' to ')}`
-    return `  ${met ? 'met    ' : 'NOT MET'}  ${what}  (${rounded(measured)}${noise})`
+    const beside = ofLimit === undefined ? '' : `; ${limit}: ${rounded(ofLimit)}`
+    return `  ${met ? 'met    ' : 'NOT MET'}  ${what}  (${rounded(measured)}${noise}${beside})`
   })
   const note = question.note === undefined ? [] : [question.note]
   const title = `${question.name}: ${question.asks} (medians of ${rounds.length} rounds)`

@@ -9,7 +9,9 @@ import { join } from 'node:path'
  * @property {string} path
  * @property {{ writer: string, rawReader: string, rawWalk: string, rawPoll: string }} programs
  * @property {() => void} remove  At once, and not when the process ends.
- * @property {() => string} newDirectory
+ * @property {() => string} newDirectory      For one measurement.
+ * @property {() => string} newKeptDirectory  For all.
+ * @property {() => void} clean               What one measurement has made: a tmpfs has so many inodes, and no more.
  * @property {() => { go: string, done: string }} newFifos
  */
 
@@ -34,11 +36,23 @@ export function makeScratch() {
   compileC('raw_reader.c', programs.rawReader)
   compileC('raw_walk.c', programs.rawWalk)
   compileC('raw_poll.c', programs.rawPoll)
+  const newKeptDirectory = () => mkdtempSync(join(path, 'watched-'))
+  /** @type {string[]} */
+  const used = []
   return {
     path,
     programs,
     remove,
-    newDirectory: () => mkdtempSync(join(path, 'watched-')),
+    newKeptDirectory,
+    newDirectory: () => {
+      const directory = newKeptDirectory()
+      used.push(directory)
+      return directory
+    },
+    clean: () => {
+      for (const directory of used.splice(0))
+        rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    },
     newFifos: () => {
       const directory = mkdtempSync(join(path, 'fifos-'))
       const fifos = { go: join(directory, 'go'), done: join(directory, 'done') }

@@ -31,7 +31,7 @@ const trees = new Map()
  */
 export function treeOf(scratch, leaves) {
   const key = `${scratch.path} ${leaves}`
-  const path = trees.get(key) ?? makeTree(scratch.newDirectory(), leaves)
+  const path = trees.get(key) ?? makeTree(scratch.newKeptDirectory(), leaves)
   trees.set(key, path)
   return path
 }

@@ -66,7 +66,7 @@ const rounded = (value) => Number(value.toPrecision(3))
 const asNumber = (value, digits) => (value == null ? '' : value.toFixed(digits))
 
 /** @param {import('../question.mjs').Verdict} target */
-function asked({ subject, figure, by, byFigure, atLeast, atMost, measured, met, spread }) {
+function asked({ subject, figure, by, byFigure, atLeast, atMost, measured, met, spread, limit, ofLimit }) {
   const bounds = [
     atLeast === undefined ? [] : `at least ${atLeast}`,
     atMost === undefined ? [] : `at most ${atMost}`,
@@ -76,5 +76,6 @@ function asked({ subject, figure, by, byFigure, atLeast, atMost, measured, met, 
     by === undefined ? [] : ` by that of ${by}`,
   ]
   const noise = spread === undefined ? '' : ` (half of the rounds: ${spread.map(rounded).join(' to ')})`
-  return `${met ? 'Met' : '**Not met**'}: ${subject}, ${figure}${others.flat().join('')}: ${rounded(measured)}${noise}, asked ${bounds.join(' and ')}.`
+  const beside = ofLimit === undefined ? '' : ` ${limit} itself: ${rounded(ofLimit)}.`
+  return `${met ? 'Met' : '**Not met**'}: ${subject}, ${figure}${others.flat().join('')}: ${rounded(measured)}${noise}, asked ${bounds.join(' and ')}.${beside}`
 }

@@ -9,6 +9,9 @@
 //                                                directories of a tree (see ../tree.mjs) as well; with a
 //                                                window it sleeps that long between reads while events keep
 //                                                coming
+// raw_reader burst DIR                           the same, with a window of 1 ms: reads until a name begins
+// with "last", and asks statx(2) what each
+//                                                new name is; "delivered" are those
 // raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
 // was seen
 #define _GNU_SOURCE
@@ -21,6 +24,7 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,8 +42,9 @@ static struct {
   int last;           // a name that begins with "last" has been seen
   int64_t* received;  // by the number in the name; NULL where nobody asks for times
   long samples;
+  int directory;       // where statx(2) is asked for each new name; -1: it is not
   uint64_t looked_at;  // wd, mask and name of each event go in, so that no compiler leaves the looking out
-} reader;
+} reader = {.directory = -1};
 
 static void die(const char* what) {
   perror(what);
@@ -91,6 +96,12 @@ static void look_at(const struct inotify_event* event) {
   if (event->mask & IN_Q_OVERFLOW) {
     reader.overflows++;
     return;
+  }
+  if (reader.directory >= 0) {
+    struct statx facts;
+    if (!(event->mask & IN_CREATE)) return;
+    if (statx(reader.directory, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &facts) == 0)
+      reader.looked_at += facts.stx_ino;
   }
   reader.delivered++;
   if (reader.received == NULL) return;
@@ -178,7 +189,7 @@ static void answer_latency(long samples) {
 }
 
 int main(int argc, char** argv) {
-  const char* mode = argc >= 4 ? argv[1] : "";
+  const char* mode = argc >= 3 ? argv[1] : "";
   if (*mode != '\0') watch_directory(argv[2]);
   if (strcmp(mode, "capacity") == 0 && argc == 7) {
     say_ready();
@@ -187,6 +198,11 @@ int main(int argc, char** argv) {
     if (argc == 5) watch_leaves(argv[2], strtol(argv[4], NULL, 10));
     say_ready();
     answer_until_last(strtol(argv[3], NULL, 10));
+  } else if (strcmp(mode, "burst") == 0 && argc == 3) {
+    reader.directory = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (reader.directory < 0) die(argv[2]);
+    say_ready();
+    answer_until_last(1);
   } else if (strcmp(mode, "latency") == 0 && argc == 4) {
     reader.samples = strtol(argv[3], NULL, 10);
     reader.received = allocate_times(reader.samples);
@@ -194,7 +210,8 @@ int main(int argc, char** argv) {
     answer_latency(reader.samples);
   } else {
     fputs(
-        "usage: raw_reader capacity DIR GO DONE FILLS EVENTS | until-last DIR WINDOW_MS [LEAVES] | latency "
+        "usage: raw_reader capacity DIR GO DONE FILLS EVENTS | until-last DIR WINDOW_MS [LEAVES] | burst DIR "
+        "| latency "
         "DIR "
         "SAMPLES\n",
         stderr);

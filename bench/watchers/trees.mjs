@@ -18,6 +18,15 @@ export async function watchTree(watcher, directory, onNew) {
       for (const change of changes) if (change.type === 'create') onNew(change.path)
     })
     await tree.ready
+  } else if (watcher === 'Inotify') {
+    // Of the directory alone.
+    const { Inotify, ...IN } = await import('inotify-bridge/inotify')
+    const inotify = new Inotify()
+    const moves = IN.IN_MOVED_FROM | IN.IN_MOVED_TO
+    inotify.add(directory, IN.IN_CREATE | IN.IN_DELETE | IN.IN_MODIFY | IN.IN_ATTRIB | moves)
+    inotify.on('events', (batch) => {
+      for (let i = 0; i < batch.length; i++) if (batch.mask(i) & IN.IN_CREATE) onNew(batch.name(i))
+    })
   } else if (watcher === '@parcel/watcher') {
     const { subscribe } = await import('@parcel/watcher')
     const options = /** @type {const} */ ({ backend: 'inotify' })

@@ -224,6 +224,7 @@ test('not ready from when an error is told, and not only when the pass is over',
   const told: boolean[] = []
   status.on('told', (ready) => told.push(ready))
   renameSync(target, `${target}.away`)
+  onTestFinished(() => rmSync(`${target}.away`, { recursive: true }))
   await mirrored.refresh()
   expect(told).toEqual([false, true])
 })

@@ -1,7 +1,9 @@
 // What does a burst of new files cost whoever watches the tree? As a compiler, a package manager or a checkout makes one.
-import { basename } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { untilItSawTheLast } from '../../children.mjs'
+import { watcherOf } from '../../question.mjs'
 import { watchTree } from '../../watchers/trees.mjs'
 
 const FILES = 50_000
@@ -9,17 +11,23 @@ const FILES = 50_000
 /** ms without anything new, when all have been made, after which no more is waited for: a queue that has overflowed may have dropped any. */
 const QUIET_MS = 700
 
+const AGAIN = 'inotify-bridge, again'
+
 /** @type {import('../../question.mjs').Question} */
 export const burst = {
   name: 'burst',
   asks: `What do ${FILES} new files in one directory cost, as fast as one writer can make them?`,
   note: `Watchers of trees, each as its users have it; @parcel/watcher with backend: 'inotify'. "told": of the files made, those told as new.
-CPU is user and system time of the whole process, for each that was told; of inotifywait without that of who reads what it prints. Go fsnotify
+"again": as many in another directory of the tree, for a process in which all is compiled. "raw C" asks statx(2) what each new name is, and keeps nothing; "Inotify" keeps
+the names of one directory in a Set, and does not ask: what watch() takes beside that is for a tree that is known, and changes with paths, in JavaScript. CPU is user and system time of the whole process, for each that was told; of inotifywait without that of who reads what it prints. Go fsnotify
 watches the directory alone, for it knows no trees. fs.watch, recursive, is not among them: what a file takes it grows with their number (of 2,000
 it is 2 ms, on Node 20), and for so many it would take minutes.`,
   rounds: 5,
   subjects: [
+    'raw C',
+    'Inotify',
     'inotify-bridge',
+    AGAIN,
     '@parcel/watcher',
     'chokidar',
     'watchpack',
@@ -39,9 +47,20 @@ it is 2 ms, on Node 20), and for so many it would take minutes.`,
 
   async measure(subject, { scratch, children }) {
     const directory = scratch.newDirectory()
-    const outside = children.startOutside(subject, 'tree', directory)
-    const watcher = outside ?? children.startSubject('events/burst', subject, directory)
+    const outside =
+      subject === 'raw C'
+        ? children.startRawReader('burst', directory)
+        : children.startOutside(subject, 'tree', directory)
+    const watcher =
+      outside ??
+      children.startSubject('events/burst', watcherOf(subject), directory, Number(subject === AGAIN))
     await watcher.next()
+    if (subject === AGAIN) {
+      const other = join(directory, 'other')
+      mkdirSync(other)
+      await children.startWriter('burst', other, FILES).next()
+      await watcher.next()
+    }
     const { wallMs } = await children.startWriter('burst', directory, FILES).next()
     watcher.go()
     const answer = await (outside === undefined
@@ -53,7 +72,7 @@ it is 2 ms, on Node 20), and for so many it would take minutes.`,
 }
 
 /** @param {import('../../subject.mjs').Subject} subject */
-export async function answer({ watcher, directory, say }) {
+export async function answer({ watcher, directory, args: [isAgain], say }) {
   /** @type {Set<string>} */
   const told = new Set()
   let isOver = false
@@ -64,6 +83,11 @@ export async function answer({ watcher, directory, say }) {
     const name = basename(path)
     if (name.startsWith('event-')) told.add(name)
   })
+  if (Number(isAgain)) {
+    say({ ready: true })
+    while (told.size < FILES) await setTimeout(QUIET_MS)
+    told.clear()
+  }
   say({ ready: true })
   const before = process.cpuUsage()
   for (let known = -1, wasOver = false; !wasOver || told.size > known; await setTimeout(QUIET_MS)) {

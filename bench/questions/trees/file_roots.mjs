@@ -59,7 +59,7 @@ export const fileRoots = {
  */
 function filesOf(scratch, size) {
   const key = `${scratch.path} ${size}`
-  const directory = made.get(key) ?? scratch.newDirectory()
+  const directory = made.get(key) ?? scratch.newKeptDirectory()
   if (!made.has(key)) for (const path of pathsIn(directory, size)) writeFileSync(path, '')
   made.set(key, directory)
   return directory

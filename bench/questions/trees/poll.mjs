@@ -117,7 +117,7 @@ async function share() {
 
 /** @param {import('../../scratch.mjs').Scratch} scratch */
 async function make(scratch) {
-  const [tree, config] = [scratch.newDirectory(), scratch.newDirectory()]
+  const [tree, config] = [scratch.newKeptDirectory(), scratch.newKeptDirectory()]
   for (let i = 0; i < DIRECTORIES; i++) {
     const directory = join(tree, `directory-${i}`)
     mkdirSync(directory)
