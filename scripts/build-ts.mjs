@@ -46,6 +46,8 @@ const PARTS = {
   watch: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
   publish: inAnyOf(/^src\/publish\//),
+  // What a reloader loads when it starts.
+  work: inAnyOf(/^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat).*)\.ts$/),
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 

@@ -6,8 +6,8 @@ import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { type ResolvedPath, resolvePath } from '../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
-import { type Contents, contentsOf, isInternal, leadsOutward } from './contents.ts'
-import { digestOf, Unsettled, versionOf } from './file_digest.ts'
+import { type Contents, contentsOf, isInternal, leadsOutward, Unsettled } from './contents.ts'
+import { digestOf, versionOf } from './file_digest.ts'
 
 /** Each level holds a descriptor while what is below it is read. */
 const MAX_DEPTH = 32

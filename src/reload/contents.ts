@@ -8,6 +8,11 @@ export interface Contents {
   readonly outward: readonly string[]
 }
 
+/** The content did not hold still while it was read. */
+export class Unsettled extends Error {
+  override readonly name = 'Unsettled'
+}
+
 export async function contentsOf(
   keys: ReadonlyMap<string, string>,
   outward: readonly string[],

@@ -1,13 +1,9 @@
 import { constants } from 'node:fs'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
+import { Unsettled } from './contents.ts'
 
 const CHUNK = 256 * 1024
-
-/** The content did not hold still while it was read. */
-export class Unsettled extends Error {
-  override readonly name = 'Unsettled'
-}
 
 /** A regular file as it was when it was opened. */
 export interface FileDigest {

@@ -2,20 +2,19 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError } from '../errors.ts'
+import { loadPart } from '../load_part.ts'
 import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { warn } from '../warning.ts'
 import type { Action } from './actions/action.ts'
-import { actionOf } from './actions/action_of.ts'
-import { runProgram } from './actions/program.ts'
+import { requireProcess } from './actions/process_stat.ts'
 import { ApplyState } from './apply_state.ts'
 import { ChangeTrigger } from './change_trigger.ts'
-import { ContentReader } from './content_reader.ts'
-import type { Contents } from './contents.ts'
+import { type Contents, Unsettled } from './contents.ts'
 import { ActionError, type ReloadFailure } from './failure.ts'
-import { Unsettled } from './file_digest.ts'
 import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
 import { Timers } from './timers.ts'
+import type { Work } from './work.ts'
 
 /** ms after which a mount that does not answer is said. */
 const PATIENCE = 5000
@@ -27,7 +26,7 @@ export interface ReloaderEvents {
   failed: [failure: ReloadFailure]
   /** The content that failed is gone, and what is there is what the action was last done for: there was nothing to do. */
   recovered: []
-  /** A path is not there, or cannot be read or watched: once while that lasts. A process warning where nobody listens. */
+  /** A path is not there, or cannot be read or watched: once while that lasts; or nothing can be, see {@link Reloader.ready}. A process warning where nobody listens. */
   error: [error: Error]
   close: []
   /** @internal A program runs; `ended` resolves when it has been waited for. */
@@ -38,13 +37,15 @@ export interface ReloaderEvents {
 
 /** A running reload, see {@link reload}. */
 export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDisposable {
-  /** Resolves when the paths are watched and their content is known: changes from then on count. Rejects with EBADF if it is closed before. */
+  /**
+   * Resolves when the paths are watched and their content is known: changes from then on count. Rejects with EBADF if it is closed before, and with what 'error'
+   * tells as well where a part of this package cannot be loaded (EMFILE; ENOENT: it was replaced), by which it does nothing.
+   */
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
   readonly #isWatched: boolean
   readonly #calls = new SyscallThread()
-  readonly #reader: ContentReader
-  readonly #action: Action
+  readonly #work: Promise<Work>
   readonly #hints: ChangeTrigger
   readonly #alarms: Timers
   readonly #turns = new CoalescedTask(() => this.#look())
@@ -61,8 +62,10 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     super()
     this.#config = config
     this.#isWatched = !once
-    this.#reader = new ContentReader(this.#calls, config.paths)
-    this.#action = actionOf(config.action, this.#calls)
+    const { action } = config
+    // Who has the pid now is meant.
+    const meant = 'pid' in action ? requireProcess(action.pid) : undefined
+    this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant, this.#calls))
     this.#alarms = new Timers(config, () => void this.#turns.run())
     this.#hints = new ChangeTrigger(config.paths, {
       hint: () => this.#alarms.changed(),
@@ -106,6 +109,11 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   async #start(): Promise<void> {
+    await this.#work.catch((error: Error) => {
+      this.#tellOf(error)
+      throw error
+    })
+    this.#requireOpen()
     if (this.#isWatched) {
       // Before it is read, so that no change falls between; but a mount that has stopped answering is not waited for.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
@@ -159,15 +167,13 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   async #isValid(state: ApplyState, now: Contents): Promise<boolean> {
-    const { validate } = this.#config
-    return (
-      validate === undefined ||
-      (await this.#attempt('validate', state, now, (context) => runProgram(validate, context)))
-    )
+    const { validation } = await this.#work
+    return validation === undefined || (await this.#attempt('validate', state, now, validation))
   }
 
   async #act(state: ApplyState, now: Contents): Promise<void> {
-    if (!(await this.#attempt('action', state, now, this.#action))) return
+    const { action } = await this.#work
+    if (!(await this.#attempt('action', state, now, action))) return
     this.#tell('reload', { changed: state.succeeded(now), digest: now.digest })
   }
 
@@ -211,7 +217,8 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async #readSettled(): Promise<Contents> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#reader.read()
+        const { reader } = await this.#work
+        return await reader.read()
       } catch (error) {
         if (!(error instanceof Unsettled)) throw error
         if (tries === 5) {

@@ -273,16 +273,23 @@ test('what is loaded when it is first called, and is gone by then, is an Inotify
   const copy = join(directory, 'node_modules/inotify-bridge')
   cpSync(installed, copy, { recursive: true })
   const script = `import { readdirSync, rmSync } from 'node:fs'
-    import { InotifyError, diagnose, mirror, moveFile, publishDirectory, replaceFile } from 'inotify-bridge'
+    import { InotifyError, diagnose, mirror, moveFile, publishDirectory, reload, replaceFile } from 'inotify-bridge'
     const dist = ${JSON.stringify(join(copy, 'dist'))}
     // An upgrade, under a process that runs: what comes has other names.
     for (const name of readdirSync(dist)) if (name.endsWith('.part.js')) rmSync(dist + '/' + name)
-    const calls = [() => replaceFile('x', ''), () => moveFile('x', 'y'), () => publishDirectory('x', {}), () => mirror('/', 'x'), () => diagnose('/')]
+    const reloading = async () => {
+      const reloader = reload({ paths: ['/'], action: { command: ['true'] } })
+      reloader.on('error', ({ code }) => console.log(code))
+      await reloader.ready
+    }
+    const calls = [() => replaceFile('x', ''), () => moveFile('x', 'y'), () => publishDirectory('x', {}), () => mirror('/', 'x'), () => diagnose('/'), reloading]
     for (const call of calls)
       await call().catch((error) => console.log(error instanceof InotifyError, error.code, error.syscall, error.hint.slice(-20)))`
   writeFileSync(join(directory, 'replaced.mjs'), script)
   const said = run(process.execPath, ['replaced.mjs'], directory)
-  expect(said).toBe('true ENOENT import restart this process\n'.repeat(5))
+  expect(said).toBe(
+    `${'true ENOENT import restart this process\n'.repeat(5)}ENOENT\ntrue ENOENT import restart this process\n`,
+  )
 })
 
 test.runIf(isLong)('what package.json says of the entry points and their types is right', () => {

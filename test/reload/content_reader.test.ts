@@ -16,7 +16,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { ContentReader } from '../../src/reload/content_reader.ts'
-import { Unsettled } from '../../src/reload/file_digest.ts'
+import { Unsettled } from '../../src/reload/contents.ts'
 import { scratch } from '../support/scratch.ts'
 
 function reading(...paths: string[]) {

@@ -4,11 +4,10 @@ import { copyFileSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadAddon } from '../../src/addon.ts'
+import { parseStat, processOf } from '../../src/reload/actions/process_stat.ts'
 import {
   isCalled,
-  parseStat,
   processCalled,
-  processOf,
   signalProcess,
   startedAt,
   topmost,

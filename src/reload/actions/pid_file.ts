@@ -4,7 +4,8 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ActionError } from '../failure.ts'
-import { type Process, processOf, type Senders, startedAt } from './processes.ts'
+import { type Process, processOf } from './process_stat.ts'
+import { type Senders, startedAt } from './processes.ts'
 
 /** ms by which a file may seem older than it is: the kernel's ticks, and small steps of the clock. */
 const CLOCK_SLACK = 1000

@@ -1,21 +1,14 @@
-import { InotifyError, printable } from '../../errors.ts'
+import { printable } from '../../errors.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { ActionError } from '../failure.ts'
 import type { Action } from './action.ts'
 import { readPidFile } from './pid_file.ts'
-import { processCalled, processOf, signalProcess } from './processes.ts'
+import { type Process, processOf } from './process_stat.ts'
+import { processCalled, signalProcess } from './processes.ts'
 
-/**
- * Sends a signal to the process that has this pid now.
- *
- * @throws {InotifyError} ESRCH: nobody has it
- */
-export function signalPid(pid: number, signal: NodeJS.Signals): Action {
-  const meant = processOf(pid)
-  if (meant === undefined) {
-    const hint = `no process has the pid ${pid}: it must run when reload() is called`
-    throw new InotifyError({ errno: 'ESRCH', syscall: 'reload', hint })
-  }
+/** Sends a signal to this very process, as long as it is there. */
+export function signalKnown(meant: Process, signal: NodeJS.Signals): Action {
+  const { pid } = meant
   return async () => {
     const now = processOf(pid)
     if (now === undefined)
