@@ -94,11 +94,11 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *
  * **Entries**, in `files` and (kind 3) `subdirs`, in the order of the listing:
  *
- *     u8 kind         0 file, 1 symlink, 2 other, 3 directory
- *     u8 inoBytes     0 to 7; 0: not known
- *     u8 nameBytes
- *     u8 flags        1 the name is ASCII, 2 a stat block follows, 4 and behind it 16 bytes that stand for the content (of this process
+ *     u8              kind (bits 0 and 1): 0 file, 1 symlink, 2 other, 3 directory
+ *                     flags: 4 the name is ASCII, 8 a stat block follows, 16 and behind it 16 bytes that stand for the content (of this process
  *                     alone: the key is its own). Missing where it could not be read
+ *                     inoBytes (bits 5 to 7): 0 to 7; 0: not known
+ *     u8 nameBytes
  *     inoBytes        the folded inode number
  *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
  *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has

@@ -10,13 +10,15 @@ namespace {
 constexpr size_t kHeadBytes = 80;
 constexpr size_t kAlignment = 8;
 
-constexpr size_t kEntryHeadBytes = 4;
+constexpr size_t kEntryHeadBytes = 2;
 constexpr size_t kMaxInoBytes = 7;
 constexpr size_t kStatBytes = 56;
 constexpr size_t kMaxEntryBytes =
     kEntryHeadBytes + kMaxInoBytes + kStatBytes + sizeof(Digest) + kMaxNameBytes;
 
-enum EntryFlags : uint8_t { kNameIsAscii = 1, kHasStat = 2, kHasContent = 4 };
+// The first byte of an entry: its kind, these flags, and how many bytes its inode number has.
+enum EntryFlags : uint8_t { kNameIsAscii = 4, kHasStat = 8, kHasContent = 16 };
+constexpr unsigned kInoBytesShift = 5;
 
 uint8_t* Put32(uint8_t* to, size_t number) {
   uint32_t little = htole32(static_cast<uint32_t>(number));
@@ -99,11 +101,10 @@ void Record::Add(Kind kind, uint64_t ino, const char* name, const Statx* stat, c
   if (content != nullptr) to = PutBytes(to, content, sizeof *content);
   bool ascii;
   size_t name_bytes = CopyName(to, name, &ascii);
-  entry[0] = static_cast<uint8_t>(kind);
-  entry[1] = static_cast<uint8_t>(ino_bytes);
-  entry[2] = static_cast<uint8_t>(name_bytes);
-  entry[3] = static_cast<uint8_t>((ascii ? kNameIsAscii : 0) | (stat != nullptr ? kHasStat : 0) |
-                                  (content != nullptr ? kHasContent : 0));
+  entry[0] = static_cast<uint8_t>(static_cast<unsigned>(kind) | (ascii ? kNameIsAscii : 0) |
+                                  (stat != nullptr ? kHasStat : 0) | (content != nullptr ? kHasContent : 0) |
+                                  static_cast<unsigned>(ino_bytes) << kInoBytesShift);
+  entry[1] = static_cast<uint8_t>(name_bytes);
   entries->blob.Add(static_cast<size_t>(to + name_bytes - entry));
   entries->count++;
 }
@@ -189,9 +190,10 @@ void Record::CopyTo(uint8_t* to, uint32_t id) const {
 }
 
 PackedEntry::PackedEntry(const uint8_t* at) {
-  const uint8_t* bytes = at + kEntryHeadBytes + at[1] + ((at[3] & kHasStat) != 0 ? kStatBytes : 0) +
-                         ((at[3] & kHasContent) != 0 ? sizeof(Digest) : 0);
+  const uint8_t* bytes = at + kEntryHeadBytes + (at[0] >> kInoBytesShift) +
+                         ((at[0] & kHasStat) != 0 ? kStatBytes : 0) +
+                         ((at[0] & kHasContent) != 0 ? sizeof(Digest) : 0);
   name = reinterpret_cast<const char*>(bytes);
-  name_bytes = at[2];
+  name_bytes = at[1];
   next = bytes + name_bytes;
 }

@@ -59,7 +59,7 @@ void CheckNames() {
     Check(std::string(first.name, first.name_bytes) == name, "the first entry", length);
     Check(std::string(second.name, second.name_bytes) == other, "the second entry", length);
     Check(second.next == at + record.subdirectories().size(), "there is no third", length);
-    Check((at[3] & 1) == 1 && (first.next[3] & 1) == 0, "ASCII or not", length);
+    Check((at[0] & 4) != 0 && (first.next[0] & 4) == 0, "ASCII or not", length);
   }
 }
 

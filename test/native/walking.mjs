@@ -85,16 +85,17 @@ function readEntries(blob, count) {
   const entries = []
   let at = 0
   while (at < blob.length) {
-    const [kind = 0, inoBytes = 0, nameBytes = 0, flags = 0] = blob.subarray(at, at + 4)
-    at += 4
+    const [first = 0, nameBytes = 0] = blob.subarray(at, at + 2)
+    const [kind, inoBytes] = [first & 3, first >> 5]
+    at += 2
     let ino = 0
     for (let i = inoBytes; i-- > 0; ) ino = ino * 256 + (blob[at + i] ?? 0)
     at += inoBytes
-    const stat = (flags & 2) !== 0 ? readStat(blob, at) : undefined
+    const stat = (first & 8) !== 0 ? readStat(blob, at) : undefined
     if (stat !== undefined) at += 56
     const name = blob.subarray(at, at + nameBytes)
     at += nameBytes
-    entries.push({ kind: KINDS[kind] ?? '?', ino, name, ascii: (flags & 1) !== 0, ...(stat && { stat }) })
+    entries.push({ kind: KINDS[kind] ?? '?', ino, name, ascii: (first & 4) !== 0, ...(stat && { stat }) })
   }
   if (entries.length !== count) throw new Error(`${entries.length} entries, not ${count}`)
   return entries

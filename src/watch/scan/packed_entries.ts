@@ -2,15 +2,17 @@ import type { Kind } from '../report/change.ts'
 import { keyOf, pathOf } from '../report/name_key.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 
-// An entry, as native/record/record.h packs it: kind, bytes of the inode number, bytes of the name, flags; the inode number without leading
-// zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
-const HEAD = 4
+// An entry, as native/record/record.h packs it: kind, flags and the bytes of the inode number in one byte, and the bytes of the name; the inode number without
+// leading zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
+const HEAD = 2
 const STAT_BYTES = 56
 const CTIME_MS = 40
 const CONTENT_BYTES = 16
-const IS_ASCII = 1
-const HAS_STAT = 2
-const HAS_CONTENT = 4
+const KIND_MASK = 3
+const IS_ASCII = 4
+const HAS_STAT = 8
+const HAS_CONTENT = 16
+const INO_SHIFT = 5
 const LARGEST = HEAD + 7 + STAT_BYTES + CONTENT_BYTES + 255
 const KINDS: readonly Kind[] = ['file', 'symlink', 'other', 'directory']
 const NOT_ASCII = /[^\0-\x7f]/
@@ -38,15 +40,10 @@ export class EntryReader {
     this.#start = start
     this.#name = undefined
     if (start >= this.#end) return
-    const flags = block[start + 3] as number
-    const nameAndIno = (block[start + 1] as number) + (block[start + 2] as number)
-    this.#next = start + HEAD + nameAndIno + statBytes(flags)
-    this.#name = nameAt(
-      block,
-      this.#next - (block[start + 2] as number),
-      this.#next,
-      (flags & IS_ASCII) !== 0,
-    )
+    const first = block[start] as number
+    const nameBytes = block[start + 1] as number
+    this.#next = start + HEAD + (first >> INO_SHIFT) + statBytes(first) + nameBytes
+    this.#name = nameAt(block, this.#next - nameBytes, this.#next, (first & IS_ASCII) !== 0)
   }
 
   /** Of the one at hand; undefined: there are no more. */
@@ -58,12 +55,12 @@ export class EntryReader {
   entry(): Entry {
     const block = this.#block
     const start = this.#start
-    const flags = block[start + 3] as number
-    const inoBytes = block[start + 1] as number
+    const first = block[start] as number
+    const inoBytes = first >> INO_SHIFT
     let ino = 0
     for (let i = inoBytes - 1; i >= 0; i--) ino = ino * 256 + (block[start + HEAD + i] as number)
-    const stat = flags & HAS_STAT ? readStat(block, start + HEAD + inoBytes, flags) : undefined
-    return { kind: KINDS[block[start] as number] as Kind, ino, stat }
+    const stat = first & HAS_STAT ? readStat(block, start + HEAD + inoBytes, first) : undefined
+    return { kind: KINDS[first & KIND_MASK] as Kind, ino, stat }
   }
 }
 
@@ -84,12 +81,11 @@ export function unpack(
 /** Whether any of the entries was changed from then on, ms since the epoch, as far as they were looked at. No entry is made of them. */
 export function hasChangedSince(block: Buffer, start: number, end: number, since: number): boolean {
   for (let at = start; at < end; ) {
-    const inoBytes = block[at + 1] as number
-    const nameBytes = block[at + 2] as number
-    const flags = block[at + 3] as number
-    at += HEAD + inoBytes
-    if (flags & HAS_STAT && block.readDoubleLE(at + CTIME_MS) >= since) return true
-    at += statBytes(flags) + nameBytes
+    const first = block[at] as number
+    const nameBytes = block[at + 1] as number
+    at += HEAD + (first >> INO_SHIFT)
+    if (first & HAS_STAT && block.readDoubleLE(at + CTIME_MS) >= since) return true
+    at += statBytes(first) + nameBytes
   }
   return false
 }
@@ -176,10 +172,9 @@ function write(block: Buffer, start: number, name: string, { kind, ino, stat }: 
   }
   const text = isAscii ? name : pathOf(name)
   const nameBytes = typeof text === 'string' ? block.write(text, at) : text.copy(block, at)
-  block[start] = KINDS.indexOf(kind)
-  block[start + 1] = inoBytes
-  block[start + 2] = nameBytes
   const content = stat?.content === undefined ? 0 : HAS_CONTENT
-  block[start + 3] = (isAscii ? IS_ASCII : 0) | (stat === undefined ? 0 : HAS_STAT) | content
+  const flags = (isAscii ? IS_ASCII : 0) | (stat === undefined ? 0 : HAS_STAT) | content
+  block[start] = KINDS.indexOf(kind) | flags | (inoBytes << INO_SHIFT)
+  block[start + 1] = nameBytes
   return at + nameBytes
 }

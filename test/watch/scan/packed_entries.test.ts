@@ -32,9 +32,9 @@ test('inode numbers of every length, smallest and largest', () => {
   expect(roundTrip(entries)).toEqual(entries)
 })
 
-test('without an inode number an entry takes its name and four bytes; each byte of a number one more', () => {
+test('without an inode number an entry takes its name and two bytes; each byte of a number one more', () => {
   const size = (ino: number) => pack([['abc', bare('file', ino)]]).length
-  expect([0, 1, 255, 256, 2 ** 48 - 1, 2 ** 48, LARGEST_NUMBER].map(size)).toEqual([7, 8, 8, 9, 13, 14, 14])
+  expect([0, 1, 255, 256, 2 ** 48 - 1, 2 ** 48, LARGEST_NUMBER].map(size)).toEqual([5, 6, 6, 7, 11, 12, 12])
 })
 
 test('the largest of everything that a stat holds', () => {

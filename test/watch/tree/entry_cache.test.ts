@@ -131,7 +131,7 @@ test('what is taken packed is what is believed, packed or not', () => {
   const packer = new Directory('a', 1, mount)
   packer.unpacked().set('f', file(300))
   packer.compact()
-  const packed = '\x00\x02\x01\x01\x2c\x01f'
+  const packed = '\x44\x01\x2c\x01f'
   expect(packer.isPackedAs(packed)).toBe(true)
   const directory = new Directory('d', 1, mount)
   directory.takePacked(packed)
