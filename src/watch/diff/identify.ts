@@ -126,11 +126,20 @@ export class Identification {
   }
 
   #look(found: SnapshotDir, directory: Directory): boolean {
-    const { listing, target } = found
+    const { listing, target, parent } = found
     const isIt = listing?.error === 0 && (directory.ino === 0 || directory.ino === listing.ino)
     if (isIt) this.#claim(directory, found)
     else for (const name of target?.names ?? []) this.#pending.rechecks.add(directory, name)
+    if (!isIt && isLinkEnd(found) && parent !== undefined) this.#leadsElsewhere(parent, found.name, directory)
     return isIt
+  }
+
+  /** Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount. */
+  #leadsElsewhere(parent: SnapshotDir, name: string, known: Directory | undefined): void {
+    this.#lookAt(parent, name)
+    if (known === undefined) return
+    this.#result.kept.add(known)
+    this.#result.isIncomplete = true
   }
 
   #below(parent: SnapshotDir, found: SnapshotDir): boolean {
@@ -150,14 +159,9 @@ export class Identification {
       else if (found.target !== undefined) this.#doubt(parent, name)
       return false
     }
-    // Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount.
     const isSeen = !found.isOnOtherMount && listing.ino === (found.target?.leadsTo ?? known?.ino)
     if (isLinkEnd(found) && !isSeen) {
-      this.#lookAt(parent, name)
-      if (known !== undefined) {
-        this.#result.kept.add(known)
-        this.#result.isIncomplete = true
-      }
+      this.#leadsElsewhere(parent, name, known)
       return false
     }
     this.#matching.match(found, known)

@@ -210,4 +210,16 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a link that leads elsewhere when a name in it is looked at, and nowhere when that is listed, is a link still',
+    scenario: scenario(
+      { followSymlinks: true, isAtomic: false },
+      [
+        { type: 'exchange', path: '/t/k', other: '/t/b' },
+        { type: 'remove', path: '/t/b' },
+      ],
+      { 6: 1, 41: 1 },
+      'links to files',
+    ),
+  },
 ]
