@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { configDefaults, defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
+const isLong = process.env.LONG !== undefined
+
 /**
  * The files that share something of the machine with others, or need it for themselves: they run one at a time, when all others have run.
  * A file in doubt belongs here.
@@ -16,14 +18,20 @@ const ALONE = [
   // It mounts in the namespace that all are in, whose mount table others watch.
   'test/mirror/mounts.test.ts',
   // They compare times, or bound them closely.
-  'test/mirror/{scenarios,silent,stopped}.test.ts',
-  'test/native/walker_circumstances.test.ts',
+  'test/mirror/silent.test.ts',
   'test/watch/events/translator_renames.test.ts',
   'test/watch/finds/{deep_trees,entry_cache,recovery}.test.ts',
-  // Its programs are given a port that was free a moment ago.
+  // It builds dist anew, which others use: npm test has it pack what is there.
+  ...(isLong ? ['test/pack/pack.test.ts'] : []),
+]
+
+/** They run when all but those have, two at a time: for most of their time they wait. */
+const PAIRED = [
+  // They bound times, but by half a second at least more than they take.
+  'test/mirror/{scenarios,stopped}.test.ts',
+  'test/native/walker_circumstances.test.ts',
+  // Its programs are given a port that was free a moment ago: the others here take none.
   'test/examples/shown.test.ts',
-  // It builds dist anew, which others use.
-  'test/pack/pack.test.ts',
 ]
 
 /**
@@ -51,7 +59,6 @@ const ISOLATED = [
 const EXCLUDED = [...configDefaults.exclude, 'test/guest/**']
 
 // npm run test:long: the files that have more rounds to play than there is time for in npm test, which are those that ask whether they may.
-const isLong = process.env.LONG !== undefined
 const hasMore = (file: string) => /support\/long\.ts'/.test(readFileSync(file, 'utf8'))
 const others = !isLong
   ? []
@@ -64,6 +71,7 @@ const others = !isLong
  * after the first run how long a file takes.
  */
 const FIRST = [
+  'watch/finds/file_roots_any_moment',
   'scripts/scripts',
   'watch/poll/stat_only',
   'cli/watch',
@@ -97,7 +105,7 @@ const projects: TestProjectConfiguration[] = [
     test: {
       name: 'parallel',
       include: ['test/**/*.test.ts'],
-      exclude: [...EXCLUDED, ...ALONE, ...ISOLATED, ...others],
+      exclude: [...EXCLUDED, ...ALONE, ...PAIRED, ...ISOLATED, ...others],
       isolate: false,
       maxWorkers: WORKERS,
       sequence: { groupOrder: 0 },
@@ -108,9 +116,20 @@ const projects: TestProjectConfiguration[] = [
     test: {
       name: 'isolated',
       include: ISOLATED,
-      exclude: [...EXCLUDED, ...ALONE, ...others],
+      exclude: [...EXCLUDED, ...ALONE, ...PAIRED, ...others],
       maxWorkers: WORKERS,
       sequence: { groupOrder: 0 },
+    },
+  },
+  {
+    extends: true,
+    test: {
+      name: 'paired',
+      include: PAIRED,
+      exclude: [...EXCLUDED, ...others],
+      isolate: false,
+      maxWorkers: 2,
+      sequence: { groupOrder: 1 },
     },
   },
   {
@@ -119,8 +138,10 @@ const projects: TestProjectConfiguration[] = [
       name: 'alone',
       include: ALONE,
       exclude: [...EXCLUDED, ...others],
+      // Where nothing else runs, each start of a process is waited for.
+      isolate: false,
       maxWorkers: 1,
-      sequence: { groupOrder: 1 },
+      sequence: { groupOrder: 2 },
     },
   },
 ]
