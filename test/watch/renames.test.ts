@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Change } from '../../src/index.ts'
 import { Watcher } from '../../src/watch/watcher.ts'
 import { compile } from '../support/compile.ts'
-import { rounds } from '../support/long.ts'
+import { roomy, rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
 // RENAMES=1000000: more, for who looks for what is rare.
@@ -61,7 +61,7 @@ const pathOf = (id: number, file: number, version: number) =>
 test(`${RENAMES} renames over four directories, with noise: each is paired, and with its own half`, {
   timeout: 120_000 + RENAMES / 10,
 }, async () => {
-  const [tree, outside] = [scratch(), scratch()]
+  const [tree, outside] = [scratch(roomy), scratch(roomy)]
   for (let i = 0; i < 4; i++) mkdirSync(join(tree, `d${i}`))
   const each = RENAMES / WRITERS
   const writers = Array.from(

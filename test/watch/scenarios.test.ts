@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Change } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
-import { isLong } from '../support/long.ts'
+import { isLong, roomy } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { AppliedAlone } from './applied_alone.ts'
 import { isBuilt, WatchingChild } from './child.ts'
@@ -64,7 +64,7 @@ function judge(scenario: string, { tree, before, consumer }: Observed, entries: 
 
 /** A tree, watched from this process; `plant` puts something there before. */
 async function observe(plant: (tree: string) => void = () => {}) {
-  const tree = scratch()
+  const tree = scratch(roomy)
   plant(tree)
   const before = snapshot(tree)
   const consumer = new Consumer(tree, before)
@@ -84,7 +84,7 @@ const fills = (directory: string, files: number) => ['fill', String(files), dire
 
 describe('0 missed, 0 ghosts, 0 duplicates', () => {
   test.skipIf(!isBuilt)('process stopped while more is done than its queue holds (needs dist)', async () => {
-    const [tree, outside] = [scratch(), scratch()]
+    const [tree, outside] = [scratch(roomy), scratch(roomy)]
     const consumer = new Consumer(tree)
     const options = { recursive: true, backend: 'inotify' } as const
     const child = await WatchingChild.start(tree, {
@@ -116,14 +116,14 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
     await observed.watcher.sync()
     const input = `${fills('a', FILES).join('\t')}\nrun\n`
     // Nothing is read here until that is done.
-    execFileSync(compile('tree_writer'), [observed.tree, scratch(), '0'], { input })
+    execFileSync(compile('tree_writer'), [observed.tree, scratch(roomy), '0'], { input })
     await observed.watcher.sync()
     judge('more events than a queue holds, JS thread blocked', observed, FILES + 1)
   })
 
   test('mkdir -p chains', async () => {
     const observed = await observe()
-    await using writers = new Writers(1, observed.tree, scratch())
+    await using writers = new Writers(1, observed.tree, scratch(roomy))
     const chains = Array.from({ length: CHAINS }, (_, i) => ['mkdir', `chains/${i}/1/2/3/4/5/6/7`])
     await writers.run([chains])
     await observed.watcher.sync()
@@ -132,7 +132,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
 
   test('storm of 6 processes', async () => {
     const observed = await observe()
-    await using writers = new Writers(6, observed.tree, scratch())
+    await using writers = new Writers(6, observed.tree, scratch(roomy))
     const storm = Array.from({ length: 6 }, (_, process) => [
       ['mkdir', `storm/${process}`],
       ...Array.from({ length: DIRECTORIES_OF_EACH }, (_, i) => fills(`storm/${process}/${i}`, 99)),
@@ -152,7 +152,7 @@ describe('0 missed, 0 ghosts, 0 duplicates', () => {
   })
 
   test('tree moved in', async () => {
-    const outside = scratch()
+    const outside = scratch(roomy)
     mkdirSync(join(outside, 'tree/a/b/c'), { recursive: true })
     for (const file of ['1', 'a/2', 'a/b/3', 'a/b/c/4']) writeFileSync(join(outside, 'tree', file), file)
     const observed = await observe()

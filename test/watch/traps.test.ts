@@ -20,7 +20,7 @@ import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { IN_CLOSE_WRITE, IN_MODIFY } from '../../src/index.ts'
 import { compile } from '../support/compile.ts'
-import { rounds } from '../support/long.ts'
+import { roomy, rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { Writers } from './model/world/writers.ts'
 import { inWords, RENAME_EXCHANGE, RENAME_WHITEOUT, renameWith, story, watching } from './support.ts'
@@ -54,11 +54,12 @@ describe('traps', () => {
   })
 
   test('pairing: by cookie, whatever comes in between', async () => {
-    const { root, told, agrees } = await watchingTree((at) => {
+    const plant = (at: (path: string) => string) => {
       for (const name of ['d', 'e']) mkdirSync(at(name))
       put(at('d/0'))
-    })
-    await using writers = new Writers(4, root, scratch())
+    }
+    const { root, told, agrees } = await watchingTree(plant, {}, {}, roomy)
+    await using writers = new Writers(4, root, scratch(roomy))
     const places = ['d', 'e']
     const renames = Array.from({ length: RENAMES }, (_, i) => [
       'rename',

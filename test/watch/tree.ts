@@ -22,13 +22,14 @@ export interface WatchedTree {
   agrees(): Promise<void>
 }
 
-/** `plant` makes what is there before. */
+/** `plant` makes what is there before; `parent`: where the tree is made. */
 export async function watchingTree(
   plant: (at: (path: string) => string) => void = () => {},
   options: WatchOptions = {},
   system: Partial<WatchSystem> = {},
+  parent?: string,
 ): Promise<WatchedTree> {
-  const root = scratch()
+  const root = scratch(parent)
   const at = (path: string) => join(root, path)
   plant(at)
   const believed = new AppliedAlone(root).adopt(contentsOf(snapshot(root)))

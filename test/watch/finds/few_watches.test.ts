@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { WatchOptions } from '../../../src/index.ts'
-import { isLong, rounds } from '../../support/long.ts'
+import { isLong, roomy, rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
 import { isBuilt, WatchingChild } from '../child.ts'
@@ -27,7 +27,7 @@ const mayLimitWatches = spawnSync('unshare', [...limited, 'true']).status === 0
 
 /** Directories, each with another one in it, which has a file; watched by a process that has watches for three of four. */
 async function watchingFew(options: WatchOptions = {}) {
-  const root = scratch()
+  const root = scratch(roomy)
   for (let i = 0; i < DIRECTORIES; i++) {
     mkdirSync(join(root, `d${i}/sub`), { recursive: true })
     writeFileSync(join(root, `d${i}/sub/file`), '')
