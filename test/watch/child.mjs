@@ -1,5 +1,6 @@
 // node child.mjs PATHS OPTIONS [UID]: a watcher in a process of its own, which can be stopped, have another user's rights or another
-// mount namespace. Says a line of JSON for each array of changes, and answers each line that it is given: sync, coverage.
+// mount namespace. Says a line of JSON for each array of changes, and answers each line that it is given: sync, coverage, or [PATHS, OPTIONS],
+// which are watched from then on, and nothing else.
 import { createInterface } from 'node:readline'
 import { watch } from '../../dist/index.js'
 
@@ -7,14 +8,27 @@ const [paths, options, uid] = process.argv.slice(2).map((argument) => JSON.parse
 const say = (/** @type {object} */ what) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 if (uid !== undefined) process.setuid?.(uid)
-const watcher = watch(paths, options)
-watcher.on('changes', (changes) => say({ changes }))
-watcher.on('error', (error) => say({ error: { ...error, message: error.message } }))
-await watcher.ready
+async function begin(
+  /** @type {string | string[]} */ paths,
+  /** @type {import('../../dist/index.js').WatchOptions} */ options,
+) {
+  const watcher = watch(paths, options)
+  watcher.on('changes', (changes) => say({ changes }))
+  watcher.on('error', (error) => say({ error: { ...error, message: error.message } }))
+  await watcher.ready
+  return watcher
+}
+
+let watcher = await begin(paths, options)
 say({ answer: 'ready' })
 
 for await (const request of createInterface(process.stdin)) {
   if (request === 'sync') await watcher.sync()
+  else if (request.startsWith('[')) {
+    await watcher.close()
+    const [others, theirs] = JSON.parse(request)
+    watcher = await begin(others, theirs)
+  }
   say({ answer: request === 'coverage' ? watcher.coverage() : request })
 }
 await watcher.close()

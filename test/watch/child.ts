@@ -17,6 +17,8 @@ export interface ChildOptions extends WatchOptions {
   onChanges?: (changes: Change[]) => void
   /** What node is started by: ['unshare', '-rm']. */
   by?: string[]
+  /** When it ends: with the test, unless others go on with it. */
+  atEnd?: (end: () => Promise<void>) => void
 }
 
 /** A watcher in a process of its own: see child.mjs. */
@@ -29,7 +31,7 @@ export class WatchingChild {
 
   private constructor(
     path: string | readonly string[],
-    { uid, onChanges, by = [], ...options }: ChildOptions,
+    { uid, onChanges, by = [], atEnd = onTestFinished, ...options }: ChildOptions,
   ) {
     const program = join(import.meta.dirname, 'child.mjs')
     const args = [path, options, ...(uid === undefined ? [] : [uid])].map((value) => JSON.stringify(value))
@@ -46,7 +48,7 @@ export class WatchingChild {
       Promise.reject(new Error(`the watching process ended: ${signal ?? `code ${code}`}\n${complaint}`)),
     )
     this.#ended.catch(() => {})
-    onTestFinished(async () => {
+    atEnd(async () => {
       this.#process.kill('SIGKILL')
       await exited
     })
@@ -75,6 +77,13 @@ export class WatchingChild {
   async told(): Promise<Change[]> {
     await this.#ask('sync')
     return this.changes.splice(0)
+  }
+
+  /** Watches something else from now on, by a watcher of its own: to start a process takes longer than most of what one is asked. */
+  async turnTo(path: string, options: WatchOptions): Promise<void> {
+    await this.#ask(JSON.stringify([path, options]))
+    this.changes.length = 0
+    this.errors.length = 0
   }
 
   async coverage(): Promise<Coverage[]> {

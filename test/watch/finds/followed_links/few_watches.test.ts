@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join, relative } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { Change, WatchOptions } from '../../../../src/index.ts'
 import { isLong } from '../../../support/long.ts'
 import { scratch } from '../../../support/scratch.ts'
@@ -95,12 +95,21 @@ describe.skipIf(!mayLimitWatches || !isBuilt)('out of watches (needs unshare -Ur
   })
 
   describe.each(isLong ? [3, 6] : [3])('%d watches', (watches) => {
+    // One process for all of them, whose watches are free again when it turns to the next.
+    let child: WatchingChild | undefined
+    let end: (() => Promise<void>) | undefined
+    afterAll(() => end?.())
+    const atEnd = (ending: () => Promise<void>) => {
+      end = ending
+    }
     test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
       const by = ['unshare', ...limitedTo(watches)]
-      const options = { recursive: true, followSymlinks: true, interval: NEVER, by }
+      const options = { recursive: true, followSymlinks: true, interval: NEVER }
       await play(scenario, async (root) => {
-        const child = await WatchingChild.start(root, options)
-        return () => child.told()
+        if (child === undefined) child = await WatchingChild.start(root, { ...options, by, atEnd })
+        else await child.turnTo(root, options)
+        const watching = child
+        return () => watching.told()
       })
     })
   })
