@@ -13,7 +13,7 @@ import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { freePort, PATIENCE, told as toldOf, zombiesIn } from './programs.ts'
 
-const SWAPS = isLong ? 100 : 20
+const SWAPS = isLong ? 100 : 10
 
 describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN))(
   'nginx (needs nginx, unshare and dist)',

@@ -8,7 +8,7 @@ import { compile } from '../support/compile.ts'
 import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
-const WORKERS = rounds(process.env.WORKERS, { quick: 40, long: 200 })
+const WORKERS = rounds(process.env.WORKERS, { quick: 20, long: 200 })
 
 test(`${WORKERS} workers are started and terminated under load: no abort, no descriptor and no thread is left`, async () => {
   const directory = scratch('/dev/shm')

@@ -3,7 +3,7 @@
 //
 //   unshare -m[r] node situations.mjs plain|FUSE all|some DIRECTORY
 //
-// 'some' is two of the four settings, which have each number of sources and each way, by turns.
+// 'some' is one of the four settings, by turns, and another on the other kind of mount.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -288,7 +288,8 @@ for (const [n, [situation, play]] of Object.entries(SITUATIONS).entries()) {
   const here = {}
   for (const count of [1, 3]) {
     for (const overLimit of /** @type {const} */ (['link', 'hold'])) {
-      if (which === 'some' && (count === 1) !== (overLimit === ['link', 'hold'][n % 2])) continue
+      const turn = 2 * Number(count === 3) + Number(overLimit === 'hold')
+      if (which === 'some' && turn !== (n + (kind === 'FUSE' ? 3 : 0)) % 4) continue
       const name = `${count} sources, ${overLimit}`
       const [back, shown, target] = [join(base, 'back'), front, base].map((path) =>
         join(path, `${n} ${name}`),

@@ -16,7 +16,7 @@ const program = join(import.meta.dirname, 'situations.mjs')
 const names: string[] = isBuilt ? JSON.parse(spawnSync(process.execPath, [program]).stdout.toString()) : []
 
 describe.skipIf(!mayUnshare || !isBuilt)(
-  `in ${isLong ? 'every setting' : 'two settings'} (needs unshare -rm and dist)`,
+  `in ${isLong ? 'every setting' : 'one setting, by turns,'} (needs unshare -rm and dist)`,
   () => {
     describe.each(['plain', 'FUSE'])('%s', (kind) => {
       let played: Promise<Record<string, object>> | undefined

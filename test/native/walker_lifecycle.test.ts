@@ -187,7 +187,7 @@ test('a queue that is closed during a walk', async () => {
   await expect(walk(walker, [], queue)).rejects.toMatchObject({ errno: -EBADF })
 })
 
-const WORKERS = rounds(process.env.WORKERS, { quick: 12, long: 50 })
+const WORKERS = rounds(process.env.WORKERS, { quick: 8, long: 50 })
 
 describe.skipIf(!isBuilt)('in a process of its own (needs dist)', () => {
   const run = (code: string) => {

@@ -16,9 +16,9 @@ const SCANNING = [
   'scan/way_cache',
 ]
 const NATIVE = join(import.meta.dirname, '../../native')
-const FLAGS = [`-I${NATIVE}`, '-std=c++17', '-O1', '-g', '-Wall', '-Wextra', '-pthread']
-// They take as long to compile as all else.
-const SANITIZERS = isLong ? ['-fsanitize=address,undefined', '-fno-sanitize-recover'] : []
+const FLAGS = [`-I${NATIVE}`, '-std=c++17', '-O1', '-Wall', '-Wextra', '-pthread']
+// They take as long to compile as all else, and are what lines of the source are known for.
+const SANITIZERS = isLong ? ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover'] : []
 
 let objects: string
 

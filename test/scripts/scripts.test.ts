@@ -12,8 +12,9 @@ const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.txt'))
   .sort()
 
-// At the other paces nothing but where it leads to is known: of these those who wait have one, by turns.
-const [AT_ONCE, STEP_BY_STEP, IN_PASSING] = PACES
+// At the other paces nothing but where it leads to is known: of these those who wait have one, by one of the sources, by turns.
+const [AT_ONCE, ...OTHERS] = PACES
+const TURNS = SOURCES.flatMap((source) => OTHERS.map((pace) => ({ source, pace })))
 
 for (const [n, file] of files.entries()) {
   const path = join(directory, file)
@@ -29,9 +30,11 @@ for (const [n, file] of files.entries()) {
   }
   describe(`${name}: ${script.promise}`, () => {
     for (const source of SOURCES) {
-      for (const pace of isLong
+      const turn = TURNS[n % TURNS.length]
+      const paces = isLong
         ? PACES
-        : [AT_ONCE, (n + Number(source === 'poll')) % 2 === 0 ? STEP_BY_STEP : IN_PASSING]) {
+        : PACES.filter((pace) => pace === AT_ONCE || (turn?.pace === pace && turn.source === source))
+      for (const pace of paces) {
         test(`${source}, ${pace}`, async (context) => {
           const obstacle = script.only.find(({ who }) => !isMet(who, source))
           if (obstacle !== undefined) context.skip(`only ${obstacle.who}: ${obstacle.reason}`)

@@ -20,7 +20,7 @@ import { observed } from './observed.ts'
 
 const NEVER = 1_000_000
 // One in so many moments, others for each operation; and of those between one watch and the next.
-const EVERY = isLong ? 1 : 6
+const EVERY = isLong ? 1 : 9
 const EVERY_ADD = isLong ? 1 : 8
 
 describe('what is done while files are attached together is not lost, whenever it is done', () => {

@@ -7,9 +7,10 @@ import { barrier, Inotify } from '../../../src/inotify/inotify.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { compile } from '../../support/compile.ts'
+import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 
-const COUNT = 100_000
+const COUNT = rounds(process.env.COUNT, { quick: 50_000, long: 100_000 })
 // In one walk, as fast as the addon adds watches.
 const AT_ONCE = 500
 

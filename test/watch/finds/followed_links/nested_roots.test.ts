@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Change, Kind, WatchOptions } from '../../../../src/index.ts'
+import { isLong } from '../../../support/long.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../../support.ts'
 import { losing, readingOne } from '../losing.ts'
@@ -230,13 +231,17 @@ function toldIn(at: At, { roots, options = {} }: Session): Array<[path: string, 
 /** How it is found out what has happened. */
 const WAYS = ['events', 'events, one a read', 'a rescan', 'polls'] as const
 
-describe.each(WAYS)('by %s', (way) => {
-  describe.each(SESSIONS.map((session) => [session.title, session] as const))('%s', (_, session) => {
+// Those who wait have each session told step by step in half of the ways, and all at once in the others, by turns.
+const isPlayed = (session: number, way: number, pace: number) => isLong || (session + way + pace) % 2 === 0
+
+describe.each(WAYS.map((way, n) => [way, n] as const))('by %s', (way, ofWay) => {
+  describe.each(SESSIONS.map((session, n) => [session.title, session, n] as const))('%s', (_, session, n) => {
     const { lay, roots, acts, options } = session
-    test.each([
+    const paces: Array<[pace: string, rounds: Act[][]]> = [
       ['each is told before the next', acts.map((act) => [act])],
       ['all at once', [acts]],
-    ])('%s', async (_, rounds) => {
+    ]
+    test.each(paces.filter((_, pace) => isPlayed(n, ofWay, pace)))('%s', async (_, rounds) => {
       const base = scratch()
       const at = (path: string) => join(base, path)
       lay(at)
