@@ -40,7 +40,8 @@ const PAIRED = [
  */
 const ISOLATED = [
   // They count what a process has: threads, descriptors, instances, watches, memory; or what it hears: exceptions, rejections, warnings.
-  'test/{inotify,native}/**/*.test.ts',
+  'test/inotify/{guard,hand_over,inotify,lifecycle,limits,window}.test.ts',
+  'test/native/{calls,pidfd,walker,walker_lifecycle,walker_ways}.test.ts',
   'test/errors.test.ts',
   'test/mirror/{faults,lifecycle}.test.ts',
   'test/mounts/{diagnose,mount_of,remove_tree}.test.ts',
@@ -51,6 +52,8 @@ const ISOLATED = [
   'test/watch/finds/{file_roots,renewed_ways}.test.ts',
   'test/watch/poll/poller.test.ts',
   'test/watch/roots/ways.test.ts',
+  // It has garbage collected all the time, which takes as long as there is much of it.
+  'test/reload/http.test.ts',
   // It has modules replaced.
   'test/mounts/mount_watch.test.ts',
 ]

@@ -336,11 +336,13 @@ function theirs(target: string): string[] {
   return paths.flatMap((path) => (lstatSync(path).uid === NOBODY ? readdirSync(path) : []))
 }
 
-test('a leftover that is 4,000 levels deep is removed with few descriptors', async ({ skip }) => {
+const LEVELS = rounds(process.env.LEVELS, { quick: 1000, long: 4000 })
+
+test(`a leftover that is ${LEVELS} levels deep is removed with few descriptors`, async ({ skip }) => {
   const { source, target } = await openTarget(0o755)
   const staging = await forge(target, [])
   await mkdir(join(staging, 'work0'), { mode: 0o700 })
-  const chain = `process.chdir(process.argv[1]); for (let n = 0; n < 4000; n++) { require('node:fs').mkdirSync('d'); process.chdir('d') }`
+  const chain = `process.chdir(process.argv[1]); for (let n = 0; n < ${LEVELS}; n++) { require('node:fs').mkdirSync('d'); process.chdir('d') }`
   expect(spawnSync(process.execPath, ['-e', chain, join(staging, 'work0')]).status).toBe(0)
   const main = join(import.meta.dirname, '../../dist/cli.js')
   if (!existsSync(main)) skip('needs dist')

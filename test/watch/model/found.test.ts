@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
+import { rounds } from '../../support/long.ts'
 import { play } from './play.ts'
 import type { Settings } from './settings.ts'
 
 // What the model test has found, made small. Everything is done at once, so that the watcher sees it in one piece: that is when
 // these went wrong, though not always.
 
-const TIMES = Number(process.env.TIMES ?? 5)
+const TIMES = rounds(process.env.TIMES, { quick: 3, long: 10 })
 
 /** Operations as in tree_writer.c. */
 const cases: Array<[what: string, operations: string[][], settings?: Partial<Settings>]> = [
