@@ -37,9 +37,9 @@ async function outcomes(
 
 // Those who wait have the watcher start before the writers on some filesystems, and amid them on the others.
 describe.each([
-  ['ext4', 'amid'],
-  ['overlay', 'before'],
-  ['tmpfs', 'amid'],
+  ['ext4', 'before'],
+  ['overlay', 'amid'],
+  ['tmpfs', 'before'],
 ] as const)('%s', (filesystem, turn) => {
   test.skipIf(unavailable({ ...ORDINARY, filesystem }))('a watcher that compares is right', async () => {
     for (const start of isLong ? (['before', 'amid'] as const) : [turn]) {
@@ -48,7 +48,8 @@ describe.each([
       for (const { operations, told } of played) {
         // Otherwise the writers but look for each other.
         expect(operations).toBeGreaterThan(800 * 0.25)
-        expect(told).toBeGreaterThan(50)
+        // Of what is done before it has begun it tells nothing, and how much that is, is who gets the processor.
+        expect(told).toBeGreaterThan(start === 'before' ? 50 : 0)
       }
     }
   })
