@@ -100,7 +100,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 // More than a small machine has processors: most wait for processes and timers for half of the time.
-const WORKERS = 4
+const WORKERS = 6
 
 const projects: TestProjectConfiguration[] = [
   {
