@@ -80,7 +80,8 @@ export class Renames {
     if (entry !== undefined && over !== undefined && over.from === undefined)
       pending.rechecks.addSwapped(directory, name)
     if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
-      pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from })
+      const wasShown = pending.scans.hasShown(directory, name)
+      pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from, wasShown })
       return
     }
     pending.rechecks.noteLeft(directory, name, cookie)
@@ -139,6 +140,7 @@ export class Renames {
     // Of the others with its cookie one may have had its place taken, or be back, and so may this.
     if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
+    if (pendingMove.wasShown) pending.scans.noteGone(directory, name, entry)
     editor.delete({ directory, name, entry }, mask)
   }
 
@@ -190,6 +192,7 @@ export class Renames {
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
       this.#leaveTwins(pendingMove)
     } else {
+      if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, known)
       editor.rename(pendingMove, directory, name, placed, both)
     }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)

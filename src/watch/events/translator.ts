@@ -127,9 +127,6 @@ export class Translator {
       this.#pending.work.list(beyond)
       return
     }
-    // It may be older than what was listed, and be about something else of that name.
-    const isOlder = (mask & ABOUT_NAME) !== 0 && this.#pending.scans.isAheadOf(directory)
-    const shown = isOlder ? this.#tree.entriesOf(directory).get(name) : undefined
     if (mask & ABOUT_NAME && this.#pending.moves.size > 0) {
       const next = this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
       if (next !== undefined) this.#translate(next.directory, next.i, next.mask, next.cookie, next.name)
@@ -151,10 +148,17 @@ export class Translator {
       else this.#delete(directory, mask, name)
     } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
-    if (isOlder) {
+    if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
+      // It may be older than what was listed, and have been about something else of that name.
       this.#pending.rechecks.add(directory, name)
-      this.#pending.scans.noteEvent(directory, name, shown)
+      this.#pending.scans.noteEvent(directory, name)
     }
+  }
+
+  /** What a listing has shown is told as gone, or as another, by an event that may be older. */
+  #noteShown(directory: Directory, name: string, shown: Entry): void {
+    const { scans } = this.#pending
+    if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, shown)
   }
 
   #create(directory: Directory, i: number, mask: number, name: string): void {
@@ -198,6 +202,7 @@ export class Translator {
 
   #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
     this.#pending.unconfirmed.take(directory, name)
+    this.#noteShown(directory, name, entry)
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
@@ -256,6 +261,7 @@ export class Translator {
       // What a listing has shown has come later than this, if another event is to tell of the name.
       const unseen = isShown ? known : { kind: known.kind, ino: 0 }
       const arrived = seen ? kept(directory, seen) : unseen
+      this.#noteShown(directory, name, known)
       this.#editor.update(directory, name, arrived)
       this.#pending.unconfirmed.noteTold(directory, name, arrived)
       this.#editor.alter('modify', directory, name, known, mask)

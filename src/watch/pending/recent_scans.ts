@@ -5,8 +5,8 @@ import type { Directory, WatchedMount } from '../tree/directory.ts'
  * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.
  */
 export class RecentScans {
-  // With the names in them of which an event has told since, and the inode number of what the listing had shown there. Of the others, the event that put them
-  // there may still come.
+  // With the names in them of which an event has told since, and the inode number of what the listing had shown there, if that was told as gone or another has
+  // taken its place. Of the others, the event that put them there may still come.
   readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Map<string, number>>>()
   // Those that were since the last {@link hold}.
   readonly #relisted = new Set<Directory | WatchedMount>()
@@ -54,13 +54,18 @@ export class RecentScans {
     return ino !== 0 && this.#spokenIn(directory)?.get(directory)?.get(name) === ino
   }
 
-  /** @param shown what was believed to be there until then */
+  /** @param shown what was believed to be there until then, if it is told as gone or another takes its place */
   noteEvent(directory: Directory, name: string, shown?: Entry): void {
     const spoken = this.#spokenIn(directory)
     const names = spoken?.get(directory)
     const ino = shown?.ino ?? 0
     if (names === undefined) spoken?.set(directory, new Map([[name, ino]]))
     else if (!names.has(name)) names.set(name, ino)
+  }
+
+  /** What a listing had shown is told as gone, though the event that has spoken of the name first was to tell where it is. */
+  noteGone(directory: Directory, name: string, shown: Entry): void {
+    this.#spokenIn(directory)?.get(directory)?.set(name, shown.ino)
   }
 
   #spokenIn(directory: Directory): Map<Directory, Map<string, number>> | undefined {
