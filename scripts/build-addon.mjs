@@ -11,10 +11,14 @@ const gyp = createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')
 const prefix = dirname(dirname(process.execPath))
 const headers = existsSync(join(prefix, 'include/node/node_api.h')) ? [`--nodedir=${prefix}`] : []
 
-const built = spawnSync(process.execPath, [gyp, '--loglevel=error', 'configure', 'build', ...headers], {
-  cwd: root,
-  encoding: 'utf8',
-})
+const built = spawnSync(
+  process.execPath,
+  [gyp, '--loglevel=error', 'configure', 'build', '--jobs', 'max', ...headers],
+  {
+    cwd: root,
+    encoding: 'utf8',
+  },
+)
 if (built.status !== 0) {
   process.stdout.write(built.stdout ?? '')
   process.stderr.write(built.stderr ?? '')

