@@ -1,4 +1,5 @@
 // npm run bench: how inotify-bridge compares with fs.watch, and with a C program that does nothing but read(2).
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { describeHost } from './host.mjs'
 import { ask, watcherOf } from './question.mjs'
@@ -48,6 +49,7 @@ Options:
   --rounds N    measure every subject N times (each question has its own default)
   --quick       two rounds at the most, without the subjects that take longest: to see that it works
   --json        one JSON document on stdout, with the figures of every round
+  --since FILE  with --json: the document of an earlier run on this machine, of which all stays that is not asked now
   --check       exit with 1 when a target is not met
   --help`
 
@@ -63,6 +65,7 @@ if (unknown !== undefined) usage(`there is no question ${unknown}`)
 
 const asked =
   positionals.length === 0 ? QUESTIONS : QUESTIONS.filter(({ name }) => positionals.includes(name))
+const earlier = options.since === undefined ? { host: {}, questions: [] } : readResults(options.since)
 const scratch = makeScratch()
 const peers = preparePeers(
   asked.flatMap(({ subjects }) => subjects.map(watcherOf)),
@@ -86,7 +89,12 @@ for (const question of asked) {
   if (!options.json) console.log(`\n${asText(answer)}`)
   answers.push(answer)
 }
-if (options.json) console.log(JSON.stringify({ host, questions: answers.map(asData) }, null, 2))
+if (options.json) {
+  const asked = answers.map(asData)
+  const kept = earlier.questions.filter((question) => !asked.some(({ name }) => name === question.name))
+  const questions = QUESTIONS.flatMap(({ name }) => [...asked, ...kept].filter((each) => each.name === name))
+  console.log(JSON.stringify({ host: { ...host, ...earlier.host, date: host.date }, questions }, null, 2))
+}
 const met = answers.every(({ targets }) => targets.every((target) => target.met))
 process.exitCode = options.check && !met ? 1 : 0
 
@@ -98,12 +106,22 @@ function readArguments() {
         rounds: { type: 'string' },
         quick: { type: 'boolean' },
         json: { type: 'boolean' },
+        since: { type: 'string' },
         check: { type: 'boolean' },
         help: { type: 'boolean' },
       },
     })
   } catch (error) {
     return usage(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** @param {string} file @returns {{ host: object, questions: ReturnType<typeof asData>[] }} */
+function readResults(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    return usage(`--since ${file}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
