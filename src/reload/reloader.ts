@@ -65,12 +65,13 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     const { action } = config
     // Who has the pid now is meant.
     const meant = 'pid' in action ? requireProcess(action.pid) : undefined
-    this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant, this.#calls))
     this.#alarms = new Timers(config, () => void this.#turns.run())
     this.#hints = new ChangeTrigger(config.paths, {
       hint: () => this.#alarms.changed(),
       trouble: (error) => this.#tellOf(error),
     })
+    // Behind all that may throw: nobody would hear that it fails.
+    this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant, this.#calls))
     if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})

@@ -60,12 +60,8 @@ export class RecentScans {
     const names = spoken?.get(directory)
     const ino = shown?.ino ?? 0
     if (names === undefined) spoken?.set(directory, new Map([[name, ino]]))
-    else if (!names.has(name)) names.set(name, ino)
-  }
-
-  /** What a listing had shown is told as gone, though the event that has spoken of the name first was to tell where it is. */
-  noteGone(directory: Directory, name: string, shown: Entry): void {
-    this.#spokenIn(directory)?.get(directory)?.set(name, shown.ino)
+    // Most events leave what was shown where it is, or take it along.
+    else if (!names.get(name)) names.set(name, ino)
   }
 
   #spokenIn(directory: Directory): Map<Directory, Map<string, number>> | undefined {

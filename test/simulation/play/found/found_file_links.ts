@@ -222,4 +222,40 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'the same, though older events have told before that it was renamed there and back',
+    scenario: scenario(
+      { queue: 64, followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'rename', path: '/t/a/f', other: '/t/a/h' },
+        { type: 'rename', path: '/t/a/h', other: '/t/a/f' },
+        { type: 'exchange', path: '/t/a/f', other: '/out/x' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
+        { type: 'write', path: '/t/l/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
+  {
+    what: 'the same, though older events have told before that it was exchanged',
+    scenario: scenario(
+      { queue: 64, followSymlinks: true, nesting: 'outer added' },
+      [
+        { type: 'create', path: '/t/a/h' },
+        { type: 'exchange', path: '/t/a/h', other: '/t/a/f' },
+        { type: 'exchange', path: '/t/a/f', other: '/out/x' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'exchange', path: '/t/b', other: '/t/a' },
+        { type: 'exchange', path: '/t/b', other: '/t/l' },
+        { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
+        { type: 'write', path: '/t/l/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]
