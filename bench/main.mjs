@@ -65,13 +65,13 @@ if (unknown !== undefined) usage(`there is no question ${unknown}`)
 
 const asked =
   positionals.length === 0 ? QUESTIONS : QUESTIONS.filter(({ name }) => positionals.includes(name))
-const earlier = options.since === undefined ? { host: {}, questions: [] } : readResults(options.since)
 const scratch = makeScratch()
 const peers = preparePeers(
   asked.flatMap(({ subjects }) => subjects.map(watcherOf)),
   scratch.path,
 )
 const host = describeHost(peers)
+const earlier = options.since === undefined ? undefined : readResults(options.since)
 if (!options.json) {
   console.log(`Linux ${host.kernel}, node ${host.node}, ${host.cpus} x ${host.model}; ${host.peers}`)
   if (host.leftOut !== '') console.log(`Left out, as it is not installed: ${host.leftOut}`)
@@ -91,9 +91,9 @@ for (const question of asked) {
 }
 if (options.json) {
   const asked = answers.map(asData)
-  const kept = earlier.questions.filter((question) => !asked.some(({ name }) => name === question.name))
+  const kept = (earlier?.questions ?? []).filter((each) => !asked.some(({ name }) => name === each.name))
   const questions = QUESTIONS.flatMap(({ name }) => [...asked, ...kept].filter((each) => each.name === name))
-  console.log(JSON.stringify({ host: { ...host, ...earlier.host, date: host.date }, questions }, null, 2))
+  console.log(JSON.stringify({ host: { ...(earlier?.host ?? host), date: host.date }, questions }, null, 2))
 }
 const met = answers.every(({ targets }) => targets.every((target) => target.met))
 process.exitCode = options.check && !met ? 1 : 0
@@ -116,10 +116,17 @@ function readArguments() {
   }
 }
 
-/** @param {string} file @returns {{ host: object, questions: ReturnType<typeof asData>[] }} */
+/** @param {string} file @returns {{ host: typeof host, questions: ReturnType<typeof asData>[] }} */
 function readResults(file) {
+  if (!options.json) usage('--since: it goes with --json')
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    const results = JSON.parse(readFileSync(file, 'utf8'))
+    const other = /** @type {const} */ (['kernel', 'node', 'model']).find(
+      (key) => results.host[key] !== host[key],
+    )
+    if (other !== undefined) throw new Error(`its ${other} is ${results.host[other]}, not ${host[other]}`)
+    if (!Array.isArray(results.questions)) throw new Error('it has no questions')
+    return results
   } catch (error) {
     return usage(`--since ${file}: ${error instanceof Error ? error.message : String(error)}`)
   }

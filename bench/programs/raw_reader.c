@@ -9,9 +9,9 @@
 //                                                directories of a tree (see ../tree.mjs) as well; with a
 //                                                window it sleeps that long between reads while events keep
 //                                                coming
-// raw_reader burst DIR                           the same, with a window of 1 ms: reads until a name begins
-// with "last", and asks statx(2) what each
-//                                                new name is; "delivered" are those
+// raw_reader burst DIR                           the same, with a window of 1 ms, of new names alone: of
+// each,
+//                                                statx(2) is asked what it is
 // raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
 // was seen
 #define _GNU_SOURCE
@@ -64,13 +64,13 @@ static double cpu_ms(void) {
          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 }
 
-static void watch_directory(const char* path) {
+static void watch_directory(const char* path, uint32_t mask) {
   struct epoll_event interest = {.events = EPOLLIN};
   reader.queue = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   reader.epoll = epoll_create1(EPOLL_CLOEXEC);
   if (reader.queue < 0 || reader.epoll < 0) die("inotify_init1, epoll_create1");
   if (epoll_ctl(reader.epoll, EPOLL_CTL_ADD, reader.queue, &interest) != 0) die("epoll_ctl");
-  if (inotify_add_watch(reader.queue, path, FS_WATCH_MASK) < 0) die(path);
+  if (inotify_add_watch(reader.queue, path, mask) < 0) die(path);
 }
 
 static void watch_leaves(const char* tree, long leaves) {
@@ -190,7 +190,9 @@ static void answer_latency(long samples) {
 
 int main(int argc, char** argv) {
   const char* mode = argc >= 3 ? argv[1] : "";
-  if (*mode != '\0') watch_directory(argv[2]);
+  // The end of the writing as well, as watch() has it.
+  uint32_t more = strcmp(mode, "burst") == 0 ? IN_CLOSE_WRITE : 0;
+  if (*mode != '\0') watch_directory(argv[2], FS_WATCH_MASK | more);
   if (strcmp(mode, "capacity") == 0 && argc == 7) {
     say_ready();
     answer_capacity(argv[3], argv[4], strtol(argv[5], NULL, 10), strtol(argv[6], NULL, 10));

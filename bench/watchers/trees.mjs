@@ -22,8 +22,9 @@ export async function watchTree(watcher, directory, onNew) {
     // Of the directory alone.
     const { Inotify, ...IN } = await import('inotify-bridge/inotify')
     const inotify = new Inotify()
-    const moves = IN.IN_MOVED_FROM | IN.IN_MOVED_TO
-    inotify.add(directory, IN.IN_CREATE | IN.IN_DELETE | IN.IN_MODIFY | IN.IN_ATTRIB | moves)
+    // What watch() asks for.
+    const writes = IN.IN_MODIFY | IN.IN_CLOSE_WRITE | IN.IN_ATTRIB
+    inotify.add(directory, IN.IN_CREATE | IN.IN_DELETE | IN.IN_MOVE | writes)
     inotify.on('events', (batch) => {
       for (let i = 0; i < batch.length; i++) if (batch.mask(i) & IN.IN_CREATE) onNew(batch.name(i))
     })
