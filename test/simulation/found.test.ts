@@ -12,7 +12,7 @@ import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
-const MOST_PLAYS = isLong ? 300 : 4
+const MOST_PLAYS = isLong ? 300 : 2
 
 test.each([
   ...FOUND,

@@ -90,7 +90,6 @@ const faults: PutBack[] = [
     says: /was written: not told since/,
   },
   {
-    isQuick: true,
     fault: 'a root that lies in another is watched by itself, and a change of both is told twice',
     mutation: {
       file: 'watch/roots/forest/covering.ts',
