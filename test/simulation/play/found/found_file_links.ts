@@ -1,4 +1,15 @@
+import type { Operation } from '../operation.ts'
 import { type Found, scenario } from './found_scenario.ts'
+
+/** A file is put by an exchange to where it is written, and other exchanges put it elsewhere before, by events that come behind the listing that shows it. */
+const PUT_BACK: readonly Operation[] = [
+  { type: 'exchange', path: '/t/a/f', other: '/out/x' },
+  { type: 'exchange', path: '/t/b', other: '/t/l' },
+  { type: 'exchange', path: '/t/b', other: '/t/a' },
+  { type: 'exchange', path: '/t/b', other: '/t/l' },
+  { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
+  { type: 'write', path: '/t/l/f' },
+]
 
 /** With followed links to files. */
 export const FOUND_FILE_LINKS: readonly Found[] = [
@@ -198,14 +209,7 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
     what: 'a file that a listing had shown as written, and an event told as gone, is told as written where an older exchange puts it back',
     scenario: scenario(
       { queue: 64, followSymlinks: true, nesting: 'outer added' },
-      [
-        { type: 'exchange', path: '/t/a/f', other: '/out/x' },
-        { type: 'exchange', path: '/t/b', other: '/t/l' },
-        { type: 'exchange', path: '/t/b', other: '/t/a' },
-        { type: 'exchange', path: '/t/b', other: '/t/l' },
-        { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
-        { type: 'write', path: '/t/l/f' },
-      ],
+      PUT_BACK,
       {},
       'links to files',
     ),
@@ -229,12 +233,7 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       [
         { type: 'rename', path: '/t/a/f', other: '/t/a/h' },
         { type: 'rename', path: '/t/a/h', other: '/t/a/f' },
-        { type: 'exchange', path: '/t/a/f', other: '/out/x' },
-        { type: 'exchange', path: '/t/b', other: '/t/l' },
-        { type: 'exchange', path: '/t/b', other: '/t/a' },
-        { type: 'exchange', path: '/t/b', other: '/t/l' },
-        { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
-        { type: 'write', path: '/t/l/f' },
+        ...PUT_BACK,
       ],
       {},
       'links to files',
@@ -247,12 +246,7 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       [
         { type: 'create', path: '/t/a/h' },
         { type: 'exchange', path: '/t/a/h', other: '/t/a/f' },
-        { type: 'exchange', path: '/t/a/f', other: '/out/x' },
-        { type: 'exchange', path: '/t/b', other: '/t/l' },
-        { type: 'exchange', path: '/t/b', other: '/t/a' },
-        { type: 'exchange', path: '/t/b', other: '/t/l' },
-        { type: 'exchange', path: '/t/b/g', other: '/t/l/f' },
-        { type: 'write', path: '/t/l/f' },
+        ...PUT_BACK,
       ],
       {},
       'links to files',
