@@ -128,10 +128,13 @@ export class Identification {
   #look(found: SnapshotDir, directory: Directory): boolean {
     const { listing, target, parent } = found
     const isIt = listing?.error === 0 && (directory.ino === 0 || directory.ino === listing.ino)
-    if (isIt) this.#claim(directory, found)
-    else for (const name of target?.names ?? []) this.#pending.rechecks.add(directory, name)
-    if (!isIt && isLinkEnd(found) && parent !== undefined) this.#leadsElsewhere(parent, found.name, directory)
-    return isIt
+    if (isIt) {
+      this.#claim(directory, found)
+      return true
+    }
+    for (const name of target?.names ?? []) this.#pending.rechecks.add(directory, name)
+    if (isLinkEnd(found) && parent !== undefined) this.#leadsElsewhere(parent, found.name, directory)
+    return false
   }
 
   /** Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount. */

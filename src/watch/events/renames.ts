@@ -36,9 +36,6 @@ export class Renames {
   // an exchange until all its events are queued, so that nothing is in between. `from`: undefined for what has come from elsewhere.
   readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
-  // What is told of these goes with them: exchanged back, they are as they were told.
-  readonly #exchanged = new WeakSet<Entry>()
-
   constructor(parts: RenamesParts) {
     this.#parts = parts
   }
@@ -83,8 +80,7 @@ export class Renames {
     if (entry !== undefined && over !== undefined && over.from === undefined)
       pending.rechecks.addSwapped(directory, name)
     if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
-      const wasShown = pending.scans.isAheadOf(directory)
-      pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from, wasShown })
+      pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from })
       return
     }
     pending.rechecks.noteLeft(directory, name, cookie)
@@ -143,7 +139,7 @@ export class Renames {
     // Of the others with its cookie one may have had its place taken, or be back, and so may this.
     if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
-    if (pendingMove.wasShown) pending.scans.noteEvent(directory, name, entry)
+    pending.scans.noteEvent(directory, name, entry)
     editor.delete({ directory, name, entry }, mask)
   }
 
@@ -193,14 +189,13 @@ export class Renames {
       this.#hasMoved(back, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
-      // The event may be older than what a listing has shown: that is not where it was told to be now.
-      if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, known)
-      if (scans.isAheadOf(pendingMove.directory))
-        scans.noteEvent(pendingMove.directory, pendingMove.name, entry)
-      for (const each of [placed, back]) this.#exchanged.add(each)
+      // The events may be older than what a listing has shown, which is not where they say then.
+      scans.noteEvent(directory, name, known)
+      scans.noteEvent(pendingMove.directory, pendingMove.name, entry)
+      for (const each of [placed, back]) scans.noteExchanged(each)
       this.#leaveTwins(pendingMove)
     } else {
-      if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, known)
+      scans.noteEvent(directory, name, known)
       editor.rename(pendingMove, directory, name, placed, both)
     }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
@@ -243,8 +238,7 @@ export class Renames {
     const { scans } = this.#parts.pending
     if (!scans.isAheadOf(directory)) return false
     const isSeen = known !== undefined && known.kind !== 'directory' && known.ino !== 0
-    if (isSeen && mayBeSame(known, entry)) return true
-    return !this.#exchanged.has(entry) && scans.hadShown(directory, name, entry.ino)
+    return (isSeen && mayBeSame(known, entry)) || scans.hadShown(directory, name, entry)
   }
 
   #isHiddenAt({ directory, name }: PendingMove, { kind }: Entry): boolean {

@@ -155,12 +155,6 @@ export class Translator {
     }
   }
 
-  /** What a listing has shown is told as gone, or as another, by an event that may be older. */
-  #noteShown(directory: Directory, name: string, shown: Entry): void {
-    const { scans } = this.#pending
-    if (scans.isAheadOf(directory)) scans.noteEvent(directory, name, shown)
-  }
-
   #create(directory: Directory, i: number, mask: number, name: string): void {
     const known = this.#tree.entriesOf(directory).get(name)
     if (known !== undefined) {
@@ -202,7 +196,7 @@ export class Translator {
 
   #remove(directory: Directory, mask: number, name: string, entry: Entry): void {
     this.#pending.unconfirmed.take(directory, name)
-    this.#noteShown(directory, name, entry)
+    this.#pending.scans.noteEvent(directory, name, entry)
     this.#editor.delete({ directory, name, entry }, mask)
   }
 
@@ -261,7 +255,7 @@ export class Translator {
       // What a listing has shown has come later than this, if another event is to tell of the name.
       const unseen = isShown ? known : { kind: known.kind, ino: 0 }
       const arrived = seen ? kept(directory, seen) : unseen
-      this.#noteShown(directory, name, known)
+      this.#pending.scans.noteEvent(directory, name, known)
       this.#editor.update(directory, name, arrived)
       this.#pending.unconfirmed.noteTold(directory, name, arrived)
       this.#editor.alter('modify', directory, name, known, mask)

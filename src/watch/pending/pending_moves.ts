@@ -27,8 +27,6 @@ export interface PendingMove extends Place {
   held: HeldEvent[]
   /** What has left this name had come over something there, from this place, by the events of the directory just before: if it goes back, it was an exchange perhaps. */
   cameFrom?: Place | undefined
-  /** A listing of the directory was ahead of its events: it may have shown it here. */
-  wasShown?: boolean
 }
 
 const NONE: readonly HeldEvent[] = []

@@ -10,6 +10,8 @@ export class RecentScans {
   readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Map<string, number>>>()
   // Those that were since the last {@link hold}.
   readonly #relisted = new Set<Directory | WatchedMount>()
+  // What has been exchanged since the last listing: what was told of it went with it, and exchanged back it is as it was told.
+  #exchanged = new WeakSet<Entry>()
 
   get isEmpty(): boolean {
     return this.#listed.size === 0
@@ -19,6 +21,7 @@ export class RecentScans {
   add(listed: Directory | WatchedMount): void {
     this.#listed.set(listed, new Map())
     this.#relisted.add(listed)
+    this.#exchanged = new WeakSet()
   }
 
   get all(): Iterable<Directory | WatchedMount> {
@@ -49,19 +52,30 @@ export class RecentScans {
     return spoken !== undefined && !spoken.get(directory)?.has(name)
   }
 
-  /** Whether a listing had shown this file at a name, before events spoke of the name that may be older. */
-  hadShown(directory: Directory, name: string, ino: number): boolean {
-    return ino !== 0 && this.#spokenIn(directory)?.get(directory)?.get(name) === ino
+  /** Whether a listing had shown this file at a name, before events spoke of the name that may be older, and it is not back there by those events. */
+  hadShown(directory: Directory, name: string, entry: Entry): boolean {
+    if (entry.ino === 0 || this.#exchanged.has(entry)) return false
+    return this.#spokenIn(directory)?.get(directory)?.get(name) === entry.ino
   }
 
-  /** @param shown what was believed to be there until then, if it is told as gone or another takes its place */
+  /**
+   * An event has told of a name, in a directory that was listed lately or not.
+   *
+   * @param shown what was believed to be there until then, if it is told as gone or another takes its place
+   */
   noteEvent(directory: Directory, name: string, shown?: Entry): void {
+    if (this.isEmpty) return
     const spoken = this.#spokenIn(directory)
     const names = spoken?.get(directory)
     const ino = shown?.ino ?? 0
     if (names === undefined) spoken?.set(directory, new Map([[name, ino]]))
     // Most events leave what was shown where it is, or take it along.
     else if (!names.get(name)) names.set(name, ino)
+  }
+
+  /** It has changed places with another, by events that may be older than a listing. */
+  noteExchanged(entry: Entry): void {
+    this.#exchanged.add(entry)
   }
 
   #spokenIn(directory: Directory): Map<Directory, Map<string, number>> | undefined {

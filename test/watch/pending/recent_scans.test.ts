@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { RecentScans } from '../../../src/watch/pending/recent_scans.ts'
+import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { Directory, WatchedMount } from '../../../src/watch/tree/directory.ts'
 
 const [here, there] = [new WatchedMount('inotify', '', 1), new WatchedMount('inotify', '', 2)]
@@ -73,4 +74,21 @@ test('what was listed since, for the first time or again, waits for the next', (
   expect([...listed.all]).toEqual([a, b])
   listed.hold()()
   expect(listed.isEmpty).toBe(true)
+})
+
+test('what was shown at a name, and told as gone from there by whichever event, had been shown there; what was exchanged since is as it was told', () => {
+  const listed = new RecentScans()
+  const file = (ino: number): Entry => ({ kind: 'file', ino })
+  const [shown, twin, exchanged] = [file(7), file(7), file(7)]
+  listed.add(a)
+  listed.noteEvent(a, 'x')
+  expect(listed.hadShown(a, 'x', twin), 'still there').toBe(false)
+  listed.noteEvent(a, 'x', shown)
+  listed.noteEvent(a, 'x', file(8))
+  listed.noteExchanged(exchanged)
+  const isToBeTold = () => [twin, file(8), file(0), exchanged].map((each) => listed.hadShown(a, 'x', each))
+  expect(isToBeTold()).toEqual([true, false, false, false])
+  // Another listing may have shown it as it was written since.
+  listed.add(b)
+  expect(isToBeTold()).toEqual([true, false, false, true])
 })
