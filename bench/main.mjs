@@ -90,9 +90,11 @@ for (const question of asked) {
   answers.push(answer)
 }
 if (options.json) {
-  const asked = answers.map(asData)
-  const kept = (earlier?.questions ?? []).filter((each) => !asked.some(({ name }) => name === each.name))
-  const questions = QUESTIONS.flatMap(({ name }) => [...asked, ...kept].filter((each) => each.name === name))
+  const measured = answers.map(asData)
+  const kept = (earlier?.questions ?? []).filter((each) => !measured.some(({ name }) => name === each.name))
+  const questions = QUESTIONS.flatMap(({ name }) =>
+    [...measured, ...kept].filter((each) => each.name === name),
+  )
   console.log(JSON.stringify({ host: { ...(earlier?.host ?? host), date: host.date }, questions }, null, 2))
 }
 const met = answers.every(({ targets }) => targets.every((target) => target.met))

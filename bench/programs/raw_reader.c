@@ -9,9 +9,7 @@
 //                                                directories of a tree (see ../tree.mjs) as well; with a
 //                                                window it sleeps that long between reads while events keep
 //                                                coming
-// raw_reader burst DIR                           the same, with a window of 1 ms, of new names alone: of
-// each,
-//                                                statx(2) is asked what it is
+// raw_reader burst DIR                           the same, window 1 ms, of new names alone, with statx(2)
 // raw_reader latency DIR SAMPLES                 {"received": [...]}: CLOCK_MONOTONIC in ns at which event-N
 // was seen
 #define _GNU_SOURCE
