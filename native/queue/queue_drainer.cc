@@ -4,15 +4,21 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 
 namespace {
 
-// A loop that has not read from one look to the next, with events waiting at both, is stuck. Each look wakes
-// a thread, which at 100 events/s is what most of an event costs.
+// A loop that has not read from one look to the next, with events waiting at both, is stuck. The first look
+// is so long after the last read that emptied the queue: each look wakes a thread, which costs as much as an
+// event.
 constexpr int kLookMs = 12;
+
+// The alarm is put off no oftener than this, or a system call would come with each of many events: a look can
+// be so much early.
+constexpr uint64_t kPutOffNs = 4 * 1000 * 1000;
 
 // More than a read's worth waiting is a loop that is behind, whatever there was at the look before. At 280k
 // events/s (one busy writer) that is 7 ms, and the kernel's default queue holds 58.
@@ -35,6 +41,8 @@ int QueueDrainer::Start(EventQueue* queue, Wake wake, void* argument) {
   argument_ = argument;
   kick_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!kick_.is_open()) return -errno;
+  alarm_.reset(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!alarm_.is_open()) return -errno;
 
   int error = StartThread(&thread_, Main, this);
   running_ = error == 0;
@@ -53,6 +61,14 @@ void QueueDrainer::SpaceFreed() {
   if (full_.exchange(false)) eventfd_write(kick_.get(), 1);
 }
 
+void QueueDrainer::Emptied() {
+  if (!looking_.load(std::memory_order_relaxed)) return;
+  uint64_t now = uv_hrtime();
+  if (now - put_off_at_ns_ < kPutOffNs) return;
+  put_off_at_ns_ = now;
+  SetAlarm();
+}
+
 void QueueDrainer::Main(void* self) {
   // A thread's own niceness (setpriority(2), "C library/kernel differences"). Needs CAP_SYS_NICE or
   // RLIMIT_NICE, and does without: among four busy processes on two cores, waits of more than 40 ms became
@@ -62,17 +78,22 @@ void QueueDrainer::Main(void* self) {
 }
 
 void QueueDrainer::Run() {
-  while (WaitUntilReadable()) LookOn();
+  while (WaitUntilReadable()) {
+    looking_.store(true, std::memory_order_relaxed);
+    LookOn();
+    looking_.store(false, std::memory_order_relaxed);
+  }
 }
 
 // A thread that waits for the fd is woken by each event, as the loop is, and by its priority before it: of
 // lone events, which are what is waited for, each came a third later. So it looks by the clock while
-// something goes on.
+// something goes on, and not at all while the loop keeps the queue empty.
 void QueueDrainer::LookOn() {
   uint32_t before = queue_->reads();
   bool was_waiting = true;
   for (int idle = 0; idle < kIdleLooks; idle++) {
-    if (!Sleep(kLookMs)) return;
+    SetAlarm();
+    if (!SleepUntilAlarm()) return;
     uint32_t reads = queue_->reads();
     int waiting = queue_->Waiting();
     bool is_waiting = waiting > 0;
@@ -108,6 +129,20 @@ void QueueDrainer::StandIn() {
         if (!WaitUntilReadable() || !Sleep(kStandInMs)) return;
     }
   } while (queue_->reads() == before);
+}
+
+// Either thread. An error (timerfd_create(2) knows none for a valid fd and time) leaves the look to the one
+// alarm that is set already.
+void QueueDrainer::SetAlarm() {
+  itimerspec in = {{0, 0}, {0, kLookMs * 1000 * 1000}};
+  timerfd_settime(alarm_.get(), 0, &in, nullptr);
+}
+
+// True at the alarm or at a kick, false when the thread is to end.
+bool QueueDrainer::SleepUntilAlarm() {
+  pollfd fds[] = {{alarm_.get(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
+  poll(fds, 2, kForEver);
+  return Sleep(0);
 }
 
 // True at the end of the time or at a kick, false when the thread is to end.

@@ -32,9 +32,14 @@ class QueueDrainer {
   // The loop has taken something out of the arena: a guard that found it full may go on.
   void SpaceFreed();
 
+  // Loop's thread, at each read that left nothing behind: as long as these come, the guard need not look.
+  void Emptied();
+
  private:
   static void Main(void* self);
   void Run();
+  void SetAlarm();
+  bool SleepUntilAlarm();
   bool Sleep(int milliseconds);
   bool WaitUntilReadable();
   void LookOn();
@@ -44,6 +49,10 @@ class QueueDrainer {
   Wake wake_ = nullptr;
   void* argument_ = nullptr;
   UniqueFd kick_;
+  UniqueFd alarm_;
+  // The loop's alone: uv_hrtime() of when it last put the alarm off.
+  uint64_t put_off_at_ns_ = 0;
+  std::atomic<bool> looking_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> full_{false};
   bool running_ = false;

@@ -93,7 +93,7 @@ void Stream::OnReadable(uv_poll_t* handle, int status, int) {
   }
   uint64_t window = stream->options_.window_ms;
   uint64_t now = uv_hrtime();
-  bool again_so_soon = now - stream->last_delivery_ns_ < window * 1000 * 1000;
+  bool again_so_soon = now - stream->last_delivery_ns_ < window * 1000 * 1000 / kWorthWaiting;
   stream->last_delivery_ns_ = now;
   stream->Deliver();
   // The callback may have paused or closed this stream.
@@ -159,6 +159,7 @@ size_t Stream::Deliver() {
     // the writer, in reads of a few events each: 45,000 where 1,700 do. What comes now makes the fd readable
     // again, or is the window's.
     bool emptied = records_.was_short();
+    if (emptied) guard_.Emptied();
     is_lone ? CallEvent(event) : CallBatch();
     if (emptied) break;
   }

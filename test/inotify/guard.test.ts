@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   type EventBatch,
@@ -114,4 +115,35 @@ test('what was read in the stead of a blocked loop and what came behind it are o
       `${round}-second`,
     ])
   }
+})
+
+test('while the loop keeps the queue empty, the guard sleeps', async () => {
+  const directory = scratch('/dev/shm')
+  const threads = () => readdirSync('/proc/self/task')
+  const before = threads()
+  const inotify = new Inotify()
+  onTestFinished(() => inotify.close())
+  const [guard = '', ...others] = threads().filter((thread) => !before.includes(thread))
+  expect(others).toEqual([])
+  /** How often it has gone to sleep. */
+  const sleeps = () =>
+    Number(
+      /^voluntary_ctxt_switches:\s*(\d+)/m.exec(readFileSync(`/proc/self/task/${guard}/status`, 'utf8'))?.[1],
+    )
+  inotify.add(directory, IN_CREATE)
+
+  let files = 0
+  const sleepsIn = async (ms: number) => {
+    const first = sleeps()
+    const began = performance.now()
+    while (performance.now() - began < ms) {
+      const event = once(inotify, 'events')
+      writeFileSync(join(directory, String(files++)), '')
+      await event
+      await setTimeout(1)
+    }
+    return sleeps() - first
+  }
+  // By the clock, each 12 ms, it would be 20 and more. Where others have the processor for so long, it does look.
+  await expect.poll(() => sleepsIn(250), { timeout: 60_000 }).toBeLessThan(10)
 })
