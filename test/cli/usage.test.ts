@@ -276,3 +276,13 @@ test('a target on no tmpfs: a warning in one line, and it is mirrored', async ()
   expect(stderr).toMatch(/^inotify-bridge: warning: .*not on a tmpfs.*\n$/)
   expect(code).toBe(0)
 })
+
+test.each(['watch', 'watch --recursive'])('%s of a symlink that names itself', async (command) => {
+  const loop = join(scratch(), 'loop')
+  symlinkSync('loop', loop)
+  const { code, stderr } = await new Run([...command.split(' '), loop]).ended()
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^inotify-bridge watch: ELOOP: .*, watch '\S+\/loop'\n$/),
+  ])
+})

@@ -152,7 +152,7 @@ function tellCoverage(coverage: readonly Coverage[]): void {
 function absenceIn(coverage: Coverage[]): InotifyError | undefined {
   for (const { path, uncovered } of coverage) {
     const error = uncovered.find((each) => each.path === path)?.error
-    if (error instanceof InotifyError && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
+    if (error instanceof InotifyError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)) {
       return new InotifyError({ errno: -error.errno, syscall: 'watch', path })
     }
   }

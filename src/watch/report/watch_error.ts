@@ -4,6 +4,7 @@ import { InotifyError } from '../../errors.ts'
 const HINTS: Readonly<Record<string, string>> = {
   ENOENT: 'there is nothing yet; it is watched when it comes',
   ENOTDIR: 'a file is where a directory should be on the way to it; it is watched when it comes',
+  ELOOP: 'the symlinks of the path lead in a circle; it is watched when they lead somewhere',
   ENAMETOOLONG: 'a name has at most 255 bytes, a path 4095',
   EACCES: 'read and search permission are needed to list and watch a directory',
 }
