@@ -141,6 +141,22 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
       mount: { type: expect.stringMatching(/^fuse/) },
     })
   }, 120_000)
+
+  const hasBindfs = spawnSync('bindfs', ['--version']).status === 0
+  test.skipIf(!hasBindfs)(
+    'a server that stops while it is probed: no scratch file stays when it goes on (needs bindfs)',
+    async () => {
+      const { probe, ...rest } = await play<{ probe: Probe; code: number; made: string[]; left: string[] }>(
+        'probed',
+      )
+      expect(probe).toMatchObject({
+        result: 'not possible',
+        why: expect.stringMatching(/front has stopped answering$/),
+      })
+      expect(rest).toEqual({ code: 0, made: expect.arrayContaining(['.inotify-bridge-probe']), left: [] })
+    },
+    120_000,
+  )
 })
 
 test('the verdict first, then what it rests on', async () => {

@@ -1,17 +1,18 @@
 // Runs in a mount namespace, on a tmpfs of its own: makes mounts as the kubelet and others make them, has the command look at them, and
 // prints what it said as JSON.
 //
-//   unshare -rm node diagnosed.mjs updates|places|stopped|silent DIRECTORY
-import { spawn, spawnSync } from 'node:child_process'
+//   unshare -rm node diagnosed.mjs updates|places|stopped|silent|probed DIRECTORY
+import { fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atomicWrite } from '../../examples/kubelet.mjs'
-import { serveFuse } from '../mirror/fuse_mount.mjs'
+import { serve, serveFuse } from '../mirror/fuse_mount.mjs'
 
 const MAIN = join(import.meta.dirname, '../../dist/cli.js')
+const EXAMINER = join(import.meta.dirname, '../../dist/examiner_child.js')
 const [, , scenario = '', base = ''] = process.argv
 const at = (/** @type {string} */ name) => join(base, name)
 
@@ -143,6 +144,27 @@ const scenarios = {
     ])
     server.kill('SIGKILL')
     return { text, json }
+  },
+
+  // A server that stops behind the examination, and goes on when whoever has asked for a probe has its answer and is gone.
+  async probed() {
+    for (const name of ['back', 'front']) fs.mkdirSync(at(name))
+    const server = await serve(['bindfs', '-f', '--no-allow-other', at('back'), at('front')], at('front'))
+    server.kill('SIGSTOP')
+    while (!/^State:\tT/m.test(fs.readFileSync(`/proc/${server.pid}/status`, 'utf8'))) await sleep(1)
+    const child = fork(EXAMINER, { serialization: 'advanced', stdio: 'inherit' })
+    child.send({ probe: [at('front'), { point: at('front') }, true] })
+    const [probe] = await once(child, 'message')
+    const ended = once(child, 'exit')
+    child.disconnect()
+    const made = new Set()
+    const watcher = fs.watch(at('back'), (_, name) => made.add(name?.replace(/probe-.*/, 'probe')))
+    server.kill('SIGCONT')
+    const [code] = await ended
+    watcher.close()
+    const left = fs.readdirSync(at('back'))
+    server.kill('SIGKILL')
+    return { probe, code, made: [...made], left }
   },
 }
 process.stdout.write(JSON.stringify(await scenarios[scenario]?.()))

@@ -1,5 +1,5 @@
 import type { Examination } from '../../mounts/diagnosis/examine.ts'
-import { type Probe, probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
+import { type Probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
 import { checkRename, type End, type RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
 import { type Command, parse, UsageError } from '../shared/command.ts'
 import { printJson, printStyled, tell } from '../shared/output.ts'
@@ -43,7 +43,7 @@ export const diagnoseCommand: Command = {
       if ('examination' in answer) {
         const { examination } = answer
         found.push(examination)
-        report.examined(examination, values.probe ? await probeOf(examination) : undefined)
+        report.examined(examination, values.probe ? await examiner.probe(examination) : undefined)
       } else {
         if (answer.unanswered !== undefined) report.unanswered(answer.unanswered)
         tell('diagnose', answer.message)
@@ -54,10 +54,6 @@ export const diagnoseCommand: Command = {
       report.moved(checkRename(endOf(a), endOf(b)))
     return found.length === paths.length ? 0 : 1
   },
-}
-
-function probeOf({ route }: Examination): Promise<Probe> {
-  return probe(route.realPath, route.mount, route.seen.kind === 'directory')
 }
 
 function endOf({ diagnosis: { path }, route, directory }: Examination): End {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { printable } from '../../errors.ts'
 import { type Examination, examineHere } from '../../mounts/diagnosis/examine.ts'
 import { UnansweredError } from '../../mounts/diagnosis/path_resolution.ts'
+import { beginProbe, type Probe } from '../../mounts/diagnosis/probe.ts'
 import { mayHang } from '../../mounts/filesystems.ts'
 import { type Mount, parseMountinfo } from '../../mounts/mountinfo.ts'
 
@@ -20,6 +21,12 @@ export interface Unanswered {
   readonly mount: Mount | undefined
 }
 
+/** What the process beside this one is asked: to examine a path, or to probe what was examined. */
+export type Question = { readonly path: string } | { readonly probe: Probed }
+
+/** The arguments of {@link beginProbe}. */
+type Probed = readonly [path: string, mount: Mount, isDirectory: boolean]
+
 /**
  * Examines paths. Where there are mounts whose server may stop, by a process of their own: a thread that waits for a virtiofsd is beyond
  * SIGKILL, and a process that has one does not end, nor let go of its stdout.
@@ -27,39 +34,65 @@ export interface Unanswered {
 export class Examiner implements Disposable {
   #child: ChildProcess | undefined
 
-  examine(path: string): Promise<Answer> {
-    return this.#child === undefined && !mayAnyHang() ? answer(path) : this.#ask(path)
+  async examine(path: string): Promise<Answer> {
+    if (this.#child === undefined && !mayAnyHang()) return await answer(path)
+    this.#child ??= start()
+    try {
+      return await ask<Answer>(this.#child, { path })
+    } catch (how) {
+      // The next path gets another.
+      this.#child = undefined
+      return { message: `the process that asks about ${printable(path)} has ended: ${how}` }
+    }
+  }
+
+  /** By a process that nobody kills: what it has made where a server has stopped meanwhile, it removes when that goes on. */
+  async probe({ route }: Examination): Promise<Probe> {
+    const probed: Probed = [route.realPath, route.mount, route.seen.kind === 'directory']
+    if (!mayAnyHang()) return await beginProbe(...probed).answer
+    const child = start()
+    try {
+      return await ask<Probe>(child, { probe: probed })
+    } catch (how) {
+      const why = `the process that was to make a scratch file has ended: ${how}`
+      return { result: 'not possible', directory: route.realPath, why }
+    } finally {
+      letGo(child)
+    }
   }
 
   /** The process is left to its fate: it ends when it can. */
   [Symbol.dispose](): void {
-    this.#child?.removeAllListeners()
-    if (this.#child?.connected) this.#child.disconnect()
-    this.#child?.kill('SIGKILL')
-    this.#child?.unref()
+    if (this.#child === undefined) return
+    letGo(this.#child)
+    this.#child.kill('SIGKILL')
   }
+}
 
-  #ask(path: string): Promise<Answer> {
-    this.#child ??= fork(join(import.meta.dirname, 'examiner_child.js'), {
-      // With what is in an examination that JSON has not.
-      serialization: 'advanced',
-      // None of ours: it would keep a pipe open for as long as it cannot end.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    })
-    const child = this.#child
-    return new Promise((resolve) => {
-      // The next path gets another.
-      const ended = (how: unknown) => {
-        this.#child = undefined
-        resolve({ message: `the process that asks about ${printable(path)} has ended: ${how}` })
-      }
-      child.removeAllListeners()
-      child.once('message', (message) => resolve(message as Answer))
-      child.once('error', (error) => ended(error.message))
-      child.once('exit', (code, signal) => ended(signal ?? code))
-      child.send(path)
-    })
-  }
+function start(): ChildProcess {
+  return fork(join(import.meta.dirname, 'examiner_child.js'), {
+    // With what is in an examination that JSON has not.
+    serialization: 'advanced',
+    // None of ours: it would keep a pipe open for as long as it cannot end.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+}
+
+/** Rejects with why it has ended, if it does. */
+function ask<A>(child: ChildProcess, question: Question): Promise<A> {
+  return new Promise((resolve, reject) => {
+    child.removeAllListeners()
+    child.once('message', (message) => resolve(message as A))
+    child.once('error', (error) => reject(error.message))
+    child.once('exit', (code, signal) => reject(signal ?? code))
+    child.send(question)
+  })
+}
+
+function letGo(child: ChildProcess): void {
+  child.removeAllListeners()
+  if (child.connected) child.disconnect()
+  child.unref()
 }
 
 /** The answer by this process. */

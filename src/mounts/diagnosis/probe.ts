@@ -22,22 +22,34 @@ export const SCRATCH = '.inotify-bridge-probe-'
 /** ms for which an event is waited for. */
 const WAIT_MS = 1500
 
+/** An attempt to see a change that is made here. */
+export interface Probing {
+  /** In twice the time that an event is waited for at the most. */
+  readonly answer: Promise<Probe>
+  /** Nothing of it is left in the directory. Not before a mount that has stopped answering goes on. */
+  readonly over: Promise<void>
+}
+
 /**
  * Makes a scratch file in a directory, or beside a file, renames and removes it, and waits for the events. It has been removed before
- * they are waited for: whatever ends this process meanwhile, no file stays.
+ * they are waited for: no file stays, unless this process ends while the mount does not answer.
  */
-export async function probe(path: string, mount: Mount, isDirectory: boolean): Promise<Probe> {
+export function beginProbe(path: string, mount: Mount, isDirectory: boolean): Probing {
   const directory = isDirectory ? path : dirname(path)
   if (!isDirectory && mount.point === path) {
     const why = `${path} is a mount of its own, so a file beside it would prove nothing about it`
-    return { result: 'not possible', directory, why }
+    return {
+      answer: Promise.resolve({ result: 'not possible', directory, why }),
+      over: Promise.resolve(),
+    }
   }
   const calls = new SyscallThread()
-  try {
-    return await withDeadline(attempt(calls, directory), directory)
-  } finally {
-    calls.end()
-  }
+  const attempted = attempt(calls, directory).finally(() => calls.end())
+  const over = attempted.then(
+    () => {},
+    () => {},
+  )
+  return { answer: withDeadline(attempted, directory), over }
 }
 
 async function attempt(calls: SyscallThread, directory: string): Promise<Probe> {
