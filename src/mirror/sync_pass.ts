@@ -180,7 +180,8 @@ export class SyncPass {
     const { config, index, publisher, target } = this.#context
     const before = {
       target: publisher.tree,
-      generation: this.#reusable(snapshot),
+      generation: this.#shown(),
+      isConfirmed: this.#read?.isConfirmed === true && this.#read.data === snapshot.data,
       emptied: this.#emptied,
     }
     const stillness = { quiet: config.quiet, signal }
@@ -223,13 +224,11 @@ export class SyncPass {
     return { source: source.path, entries, generation, isAdopted: false, isLastGood }
   }
 
-  /** The copy of a generation that need not be made again. */
-  #reusable({ data }: Snapshot): StagedGeneration | undefined {
+  /** The source's generation as the target shows it. */
+  #shown(): StagedGeneration | undefined {
     const { index, publisher } = this.#context
     const generation = publisher.contributionOf(index)?.generation
-    if (generation === undefined || this.#read?.isConfirmed !== true || this.#read.data !== data)
-      return undefined
-    return isShown(publisher.tree, generation.tree) ? generation : undefined
+    return generation !== undefined && isShown(publisher.tree, generation.tree) ? generation : undefined
   }
 }
 

@@ -18,6 +18,7 @@ import { whyNoGeneration } from '../source/data_link.ts'
 import { losesSource, reasonOf, Torn } from '../source/errors.ts'
 import type { Snapshot } from '../source/snapshot.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
+import { digestBeneath, holdsTheSame } from './compare.ts'
 import { copyFile, digestFile } from './safe_copy.ts'
 import type { StagingArea } from './staging_area.ts'
 
@@ -51,8 +52,10 @@ export interface StagedGeneration {
 /** What a source has added, and what is known of it, from the passes before. */
 export interface Before {
   readonly target: TargetTree
-  /** What the target shows of this source's generation, if it can be kept. */
+  /** What the target shows of this source's generation. */
   readonly generation: StagedGeneration | undefined
+  /** Whether that has been read twice, far enough apart to be sure of it by its stat keys. */
+  readonly isConfirmed: boolean
   readonly emptied: Emptied
 }
 
@@ -108,7 +111,7 @@ export async function stage(
   const { entries } = await stager.directory(root, { ...tree, entries: flat }, before.target, '')
   await stager.settle(root)
   if (data === undefined) return { ...stager.found, entries, generation: undefined }
-  const generation = await stageGeneration(snapshot, data, held, before.generation, stager)
+  const generation = await stageGeneration(snapshot, data, held, before, stager)
   return { ...stager.found, entries, generation }
 }
 
@@ -117,14 +120,17 @@ async function stageGeneration(
   { tree }: Snapshot,
   data: string,
   held: DirectoryHandle | undefined,
-  had: StagedGeneration | undefined,
+  { generation: had, isConfirmed }: Before,
   stager: Stager,
 ): Promise<StagedGeneration | undefined> {
   const why = whyNoGeneration(tree, data)
   const source = tree.entries.get(data)
   if (why !== undefined || source?.kind !== 'directory') return stager.skip('..data', why ?? '')
-  if (had?.from === data && isCopyOf(had.tree, source)) return had
+  const isCopy = had?.from === data && isCopyOf(had.tree, source)
+  if (isCopy && isConfirmed) return had
   if (held === undefined) throw new Torn(`${data} has only just become a directory`)
+  // Nothing is made in the target of what it has: whoever watches that recursively would hear of it.
+  if (isCopy && (await holdsTheSame(held, had.tree))) return had
   // As its readers know it: its own name is another in each version.
   const copy = await stager.generation(held, source, '..data')
   return copy && { from: data, tree: copy }
@@ -232,7 +238,13 @@ class Stager {
     if (had?.kind === 'file' && sameKey(had.key, node.key)) return had
     if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
       this.#expectMore(path + name, node.key)
-    const copy = await this.#copy(held, name, node, `${path}${name}`)
+    const isSame =
+      had?.kind === 'file' &&
+      had.key.size === node.key.size &&
+      (await digestFile(held, name, node.key)) === had.digest
+    const copy = isSame
+      ? { ...node, digest: had.digest }
+      : await this.#copy(held, name, node, `${path}${name}`)
     this.#unsettled.push({ directory: path, name, siblings, copy, before: had })
     return copy
   }
@@ -312,17 +324,4 @@ function sortAs(order: ReadonlyMap<string, unknown>, entries: Map<string, Target
     const node = found.get(name)
     if (node !== undefined) entries.set(name, node)
   }
-}
-
-/** The digest of a file in a directory beneath `root`, whose path ends with '/' or is ''. */
-async function digestBeneath(
-  root: SourceHandle,
-  directory: string,
-  name: string,
-  key: StatKey,
-): Promise<string> {
-  const [first, ...rest] = directory.split('/')
-  if (first === undefined || first === '') return await digestFile(root, name, key)
-  await using held = await root.directory(first)
-  return await digestBeneath(held, rest.join('/'), name, key)
 }

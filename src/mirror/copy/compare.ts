@@ -1,0 +1,37 @@
+import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
+import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import type { TargetTree } from '../plan/tree.ts'
+import type { SourceHandle } from '../source/source_handle.ts'
+import { digestFile } from './safe_copy.ts'
+
+/** Whether a directory that has all of a tree's stat keys holds what that says. What cannot be read now does not: its copy says why. */
+export async function holdsTheSame(held: SourceHandle, tree: TargetTree): Promise<boolean> {
+  let isSame = true
+  await leavesAtOnce(tree.entries, async (name, node) => {
+    if (node.kind === 'link' || !isSame) return
+    try {
+      if (node.kind === 'file') {
+        isSame = (await digestFile(held, name, node.key)) === node.digest && isSame
+        return
+      }
+      await using child = await held.directory(name)
+      isSame = (await holdsTheSame(child, node)) && isSame
+    } catch {
+      isSame = false
+    }
+  })
+  return isSame
+}
+
+/** The digest of a file in a directory beneath `root`, whose path ends with '/' or is ''. */
+export async function digestBeneath(
+  root: SourceHandle,
+  directory: string,
+  name: string,
+  key: StatKey,
+): Promise<string> {
+  const [first, ...rest] = directory.split('/')
+  if (first === undefined || first === '') return await digestFile(root, name, key)
+  await using held = await root.directory(first)
+  return await digestBeneath(held, rest.join('/'), name, key)
+}
