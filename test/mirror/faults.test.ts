@@ -23,6 +23,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_CREATE, IN_DELETE } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
+import { removeUnfinished } from '../../src/mirror/staging/leftover_staging.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
@@ -83,9 +84,7 @@ test.skipIf(!isBuilt)(
     expect(await readFile(join(target, 'flat'), 'utf8')).toBe(await readFile(join(source, 'flat'), 'utf8'))
     expect(await shownIn(target)).toEqual((await readdir(source)).sort())
     await mirrored.close()
-    // One killed while it made its staging directory leaves that, which for a minute might be somebody's who is still making it.
-    const left = existsSync(target) ? await readdir(target) : []
-    expect(left.filter((name) => !name.startsWith('.inotify-bridge-new-'))).toEqual([])
+    expect(existsSync(target) ? await readdir(target) : []).toEqual([])
   },
 )
 
@@ -194,6 +193,64 @@ test('a target that another mirror begins to use as soon as it is made has the a
   await start()
   expect((await stat(target)).mode & 0o7777).toBe(0o750)
 })
+
+test('a mirror that starts clears away what a dead one has left as it started', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'key'), 'value')
+  const [early, late] = ['0123456789ab', '0123456789ac'].map((at) =>
+    join(target, `.inotify-bridge-new-${at}`),
+  )
+  for (const unborn of [early, late] as string[]) await mkdir(unborn, { recursive: true, mode: 0o700 })
+  await writeFile(join(late as string, 'lock'), '')
+  await chmod(join(late as string, 'lock'), 0o1600)
+  await start()
+  expect((await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-new-'))).toEqual([])
+})
+
+// The other one comes to what is not locked yet: before the lock is there, before it is taken, and as it takes it itself.
+test.each(['create', 'lock', 'locked'] as const)(
+  'a staging directory that another start takes for a dead one is made again: %s',
+  async (moment) => {
+    const { source, target, start } = fixture()
+    await writeFile(join(source, 'key'), 'value')
+    await mkdir(target)
+    const calls = new SyscallThread()
+    onTestFinished(() => calls.end())
+    await using held = await DirectoryHandle.open(calls, target)
+    const { create, lock } = SyscallThread.prototype
+    const made = vi.spyOn(SyscallThread.prototype, 'create')
+    const locked = vi.spyOn(SyscallThread.prototype, 'lock')
+    onTestFinished(() => {
+      made.mockRestore()
+      locked.mockRestore()
+    })
+    let clearedAway: string[] = []
+    const clear = async () => {
+      clearedAway = (await readdir(target)).filter((name) => name.startsWith('.inotify-bridge-new-'))
+      await removeUnfinished(held)
+    }
+    if (moment === 'create') {
+      made.mockImplementationOnce(async function (this: SyscallThread, ...args) {
+        await clear()
+        return await create.apply(this, args)
+      })
+    } else {
+      locked.mockImplementationOnce(async function (this: SyscallThread, ...args) {
+        locked.mockImplementation(lock)
+        await clear()
+        if (moment === 'locked') throw new CallError(constants.errno.EAGAIN, 'lock')
+        return await lock.apply(this, args)
+      })
+    }
+    const mirror = await start()
+    expect(clearedAway).toHaveLength(1)
+    const [staging = '', ...others] = (await readdir(target)).filter((name) => name !== 'key')
+    expect([others, clearedAway]).not.toContain(staging)
+    expect((await readdir(join(target, staging))).sort()).toEqual(expect.arrayContaining(['ledger', 'lock']))
+    await mirror.close()
+    expect(await readdir(target)).toEqual([])
+  },
+)
 
 test('a directory that is replaced while it is read loses no entry in the target', async () => {
   const { source, target, start } = fixture()

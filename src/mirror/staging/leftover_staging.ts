@@ -18,7 +18,7 @@ export const STAGING_NAME: RegExp = /^\.inotify-bridge-(?:new-)?[0-9a-f]{12}$/
 export const LOCK_FILE = 'lock'
 /** What a pass makes ready is in directories of such names. */
 export const WORK_PREFIX = 'work'
-/** ms after which nobody is making a staging directory any more. */
+/** ms after which nobody is making a staging directory any more, where no lock tells. */
 const UNBORN_FOR = 60_000
 
 /** Names that are looked at, at most: of a target that others may write. */
@@ -123,8 +123,11 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
   const [stateFile, draft] = STATE_FILES
   for (const name of await stagingsIn(target, true)) {
     await using held = await target.directory(name).catch(() => undefined)
-    if (held === undefined || Date.now() - Number(held.opened.mtimeNs / 1_000_000n) < UNBORN_FOR) continue
-    if (await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft])) await removeStaging(target, name, held)
+    if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
+    await using lock = await held.file(LOCK_FILE).catch(() => undefined)
+    // Whoever makes it has not come to the lock, and begins again where this is gone by then. Not removed if it has by now.
+    if (lock === undefined) await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
+    else if (await isAbandoned(held, lock)) await removeStaging(target, name, held)
   }
   // One that is made has its state file until it goes.
   for (const name of await stagingsIn(target)) {
@@ -132,6 +135,13 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
     if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))
       await removeStaging(target, name, held)
   }
+}
+
+/** Whether nobody is making a staging directory any more. Then its lock is held from here on: who has only just opened that one begins again. */
+async function isAbandoned(held: DirectoryHandle, lock: HeldFile): Promise<boolean> {
+  const answer = await tryLock(lock.calls, lock.fd)
+  if (answer !== 'no locks here') return answer === 'ours'
+  return Date.now() - Number(held.opened.mtimeNs / 1_000_000n) >= UNBORN_FOR
 }
 
 /** Whether a directory has nothing in it but what a mirror of this user's has noted down under some of these names. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { constants } from 'node:os'
+import { CallError, codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
@@ -232,8 +233,21 @@ function workName(source: number): string {
   return `${WORK_PREFIX}${source}`
 }
 
-/** Comes into being locked and with its state file: one without would seem to be left by a mirror that has ended, and two could run. */
+/** How often it is begun again what another mirror that starts has taken for left by a dead one, as it was not locked yet. */
+const ATTEMPTS = 5
+
 async function makeStaging(target: DirectoryHandle, state: StagingState, shown: string): Promise<Made> {
+  for (let left = ATTEMPTS; ; left--) {
+    try {
+      return await tryToMake(target, state, shown)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || left === 1) throw error
+    }
+  }
+}
+
+/** Comes into being locked and with its state file: one without would seem to be left by a mirror that has ended, and two could run. */
+async function tryToMake(target: DirectoryHandle, state: StagingState, shown: string): Promise<Made> {
   const { calls } = target
   const random = randomBytes(6).toString('hex')
   const [unborn, name] = [`${UNBORN_PREFIX}${random}`, `${STAGING_PREFIX}${random}`]
@@ -248,7 +262,7 @@ async function makeStaging(target: DirectoryHandle, state: StagingState, shown: 
   }
   try {
     lock = await held.create(LOCK_FILE, NOTE_MODE)
-    await isTaken(lock)
+    if (await isTaken(lock)) throw new CallError(constants.errno.ENOENT, 'flock')
     await writeStateFile(held, state, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
