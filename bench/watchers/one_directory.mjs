@@ -1,6 +1,7 @@
 // The ways to watch one directory that are compared within node, each as its users have it: the kernel is asked for the
 // same events, and of every event the name is looked at as a string.
 import { watch } from 'node:fs'
+import { createRequire } from 'node:module'
 
 /**
  * @typedef {(name: string, mask: number, wd: number) => void} OnEvent
@@ -29,6 +30,35 @@ export function watchBy(watcher, directory, options) {
           for (let i = 0; i < batch.length; i++) onEvent(batch.name(i), batch.mask(i), batch.wd(i))
         })
         return () => inotify.close()
+      }
+    // What calls a function by Node-API for each event, with nothing of JavaScript's behind it: for who makes few events at a time.
+    case 'the addon alone':
+      return async (onEvent) => {
+        const { Queue } = createRequire(import.meta.url)('../../build/Release/inotify_bridge.node')
+        const queue = new Queue()
+        queue.open(
+          { batchWindow: 1, arenaBytes: 64 * 1024 * 1024, persistent: true },
+          (
+            /** @type {number} */ wd,
+            /** @type {number} */ mask,
+            /** @type {number} */ _,
+            /** @type {string} */ name,
+          ) => onEvent(name, mask, wd),
+          (/** @type {Int32Array} */ rows, /** @type {string[]} */ [names = '']) => {
+            for (let at = 0, start = 0; at < rows.length; at += 4) {
+              const [wd = 0, mask = 0, , end = 0] = rows.subarray(at, at + 4)
+              onEvent(names.slice(start, end), mask, wd)
+              start = end
+            }
+          },
+          (/** @type {number} */ errno) => {
+            throw new Error(`read: ${errno}`)
+          },
+        )
+        // What libuv asks for on behalf of fs.watch.
+        queue.add(directory, 0xfc6)
+        queue.resume()
+        return () => queue.close()
       }
     case 'fs.watch':
       return async (onEvent) => {

@@ -16,9 +16,17 @@ const nameOf = (share) => `at ${share}`
 export const latency = {
   name: 'latency',
   asks: `How late is a lone event, of ${SAMPLES}, 3 to 7 ms apart?`,
-  note: 'From before the write(2) that caused it to the callback; of Go fsnotify and Rust notify to who takes it from their channel, of inotifywait to who reads what it prints.',
+  note: '"the addon alone": of inotify-bridge the addon, which calls a function that does nothing but that. From before the write(2) that caused it to the callback; of Go fsnotify and Rust notify to who takes it from their channel, of inotifywait to who reads what it prints.',
   rounds: 9,
-  subjects: ['raw C', 'inotify-bridge', 'fs.watch', 'inotifywait', 'Go fsnotify', 'Rust notify'],
+  subjects: [
+    'raw C',
+    'inotify-bridge',
+    'the addon alone',
+    'fs.watch',
+    'inotifywait',
+    'Go fsnotify',
+    'Rust notify',
+  ],
   figures: [
     { name: 'p50', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
     { name: 'p99', unit: 'us', digits: 1, ratiosTo: ['raw C', 'fs.watch'] },
@@ -26,8 +34,8 @@ export const latency = {
     ...CURVE.map((share) => ({ name: nameOf(share), unit: 'us', digits: 1, isForPlot: true })),
   ],
   targets: [
-    { subject: 'inotify-bridge', figure: 'p50', by: 'fs.watch', atMost: 1.1 },
-    { subject: 'inotify-bridge', figure: 'p99', by: 'fs.watch', atMost: 1.1 },
+    { subject: 'inotify-bridge', figure: 'p50', by: 'fs.watch', atMost: 1.1, limit: 'the addon alone' },
+    { subject: 'inotify-bridge', figure: 'p99', by: 'fs.watch', atMost: 1.1, limit: 'the addon alone' },
     { subject: 'inotify-bridge', figure: 'delivered', atLeast: 100 },
   ],
 
