@@ -45,8 +45,7 @@ int Stream::Open() {
 
   // Nowhere to put what it takes.
   if (options_.arena_bytes == 0) return 0;
-  return guard_.Start(
-      &queue_, [](void* wake) { uv_async_send(static_cast<uv_async_t*>(wake)); }, &wake_);
+  return guard_.Start(&queue_, [](void* wake) { uv_async_send(static_cast<uv_async_t*>(wake)); }, &wake_);
 }
 
 void Stream::SetPersistent(bool persistent) {
