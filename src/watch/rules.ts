@@ -1,6 +1,6 @@
+import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
 import type { Kind } from './report/change.ts'
-import { textOf } from './report/name_key.ts'
 
 /** What is watched of what is there: as the options have it, and never otherwise. */
 export interface Rules {

@@ -1,7 +1,7 @@
 import { InotifyError } from '../errors.ts'
 import type { Choice } from '../mounts/filesystems.ts'
+import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
-import { textOf } from './report/name_key.ts'
 import type { WatchSystem } from './system.ts'
 
 /** Which source tells of what lies on a mount: the one that was asked for, or the one that the mount's type calls for. */

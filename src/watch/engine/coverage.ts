@@ -1,7 +1,7 @@
 import type { InotifyError } from '../../errors.ts'
 import type { Backend } from '../../mounts/filesystems.ts'
+import { textOf } from '../../name_key.ts'
 import type { PollScope } from '../poll/poll_scope.ts'
-import { textOf } from '../report/name_key.ts'
 import { asWatchError, isStaleMount } from '../report/watch_error.ts'
 import type { Root } from '../roots/root.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'

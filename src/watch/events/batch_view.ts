@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_DELETE, IN_ISDIR, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.ts'
-import { keyAt } from '../report/name_key.ts'
+import { keyAt } from '../../name_key.ts'
 import type { Entry, LookedAt } from '../scan/entry.ts'
 import { ABOUT_NAME, GONE } from './watch_mask.ts'
 

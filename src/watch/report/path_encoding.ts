@@ -1,5 +1,5 @@
+import { pathOf, textOf } from '../../name_key.ts'
 import type { Change } from './change.ts'
-import { pathOf, textOf } from './name_key.ts'
 
 /** Changes as they are reported, from changes whose paths are keys (see name_key.ts). */
 export type Encoder<Path extends string | Buffer> = (changes: Change[]) => Array<Change<Path>>

@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
-import { keyAt } from '../report/name_key.ts'
+import { keyAt } from '../../name_key.ts'
 
 /** A name in a watched directory that a path leads over: another may come to have it, and the directory may itself be moved. */
 export interface WatchedName {

@@ -9,9 +9,9 @@ import {
   IN_ONLYDIR,
 } from '../../inotify/constants.ts'
 import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
+import { pathOf } from '../../name_key.ts'
 import { FILE_MASK } from '../events/watch_mask.ts'
 import type { InotifyInstance } from '../inotify_instance.ts'
-import { pathOf } from '../report/name_key.ts'
 import { asWatchError, codeOf, isAbsence, isLimit } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'

@@ -1,5 +1,5 @@
+import { keyOf, pathOf } from '../../name_key.ts'
 import type { Kind } from '../report/change.ts'
-import { keyOf, pathOf } from '../report/name_key.ts'
 import type { Entries, Entry, Stat } from './entry.ts'
 
 // An entry, as native/record/record.h packs it: kind, flags and the bytes of the inode number in one byte, and the bytes of the name; the inode number without

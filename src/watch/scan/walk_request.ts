@@ -1,4 +1,4 @@
-import { pathOf } from '../report/name_key.ts'
+import { pathOf } from '../../name_key.ts'
 
 const RECURSIVE = 1
 const WATCH = 2

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
-import { keyOf } from '../../../src/watch/report/name_key.ts'
+import { keyOf } from '../../../src/name_key.ts'
 import { encoderOf } from '../../../src/watch/report/path_encoding.ts'
 
 const bytes = Buffer.from([0x61, 0xff, 0x62])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Kind } from '../../../src/index.ts'
-import { keyOf } from '../../../src/watch/report/name_key.ts'
+import { keyOf } from '../../../src/name_key.ts'
 import type { Entries, Entry, Stat } from '../../../src/watch/scan/entry.ts'
 import { hasChangedSince, pack, unpack, unpackString } from '../../../src/watch/scan/packed_entries.ts'
 import { file, seen, stat } from '../tree/believed.ts'

@@ -1,5 +1,5 @@
 import type { Kind } from '../../../src/index.ts'
-import { pathOf } from '../../../src/watch/report/name_key.ts'
+import { pathOf } from '../../../src/name_key.ts'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
 import { pack } from '../../../src/watch/scan/packed_entries.ts'
 

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
+import { textOf } from '../../../name_key.ts'
 import type { WatchingSource } from '../../inotify_instance.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
-import { textOf } from '../../report/name_key.ts'
 import { openError } from '../../report/watch_error.ts'
 import type { Entries, Entry, LookedAt } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'

@@ -1,5 +1,5 @@
 import { debuglog } from 'node:util'
-import { textOf } from '../../report/name_key.ts'
+import { textOf } from '../../../name_key.ts'
 import { openError } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
 import { type Entry, mayBeSame } from '../../scan/entry.ts'

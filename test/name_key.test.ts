@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyOf, keysOf, pathOf, textOf } from '../../../src/watch/report/name_key.ts'
+import { keyOf, keysOf, pathOf, textOf } from '../src/name_key.ts'
 
 test.each(['plain', 'größe', '\u{1f600}', 'a\nb', '\ufffd'])('%j is its own key', (text) => {
   expect(keyOf(Buffer.from(text))).toBe(text)

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import type { EventBatch } from '../../inotify/batch.ts'
 
 /**
  * The key of a name: its text or, where its bytes are no UTF-8, a string that no other name has. Each byte above 0x7f of such a name
@@ -18,8 +17,14 @@ export function keyOf(bytes: Buffer): string {
   return units.toString('utf16le')
 }
 
+/** Events, of which this is all that a key needs. */
+interface NamedEvents {
+  name(i: number): string
+  nameBytes(i: number): Buffer
+}
+
 /** {@link keyOf} of the name of an event. */
-export function keyAt(batch: Pick<EventBatch, 'name' | 'nameBytes'>, i: number): string {
+export function keyAt(batch: NamedEvents, i: number): string {
   const name = batch.name(i)
   return name.includes('\ufffd') ? keyOf(batch.nameBytes(i)) : name
 }
