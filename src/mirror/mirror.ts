@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
+import { keysOf, textOf } from '../name_key.ts'
 import type { Missing } from './copy/stage.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
@@ -121,7 +122,7 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     }
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
     this.#mounts = prepared.watchMounts((bytes) => {
-      const points = bytes.map((point) => point.toString())
+      const points = bytes.map(keysOf)
       for (const [index, { rules }] of prepared.passes.entries())
         if (
           [...rules.sources, prepared.target.shown].some((path) =>
@@ -249,8 +250,10 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     this.#fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path, hint }))
   }
 
+  /** @param path of keys, beneath the source */
   #shown(source: number, path: string): string {
-    return this.#known.length === 1 ? path : join(this.#config.sources[source] ?? '', path)
+    const text = textOf(path)
+    return this.#known.length === 1 ? text : join(this.#config.sources[source] ?? '', text)
   }
 
   #lose(source: number, reason: string): void {

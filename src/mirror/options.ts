@@ -78,8 +78,8 @@ export function readArguments(
 
   const { files, bytes } = limits
   return {
-    sources: sources.map((path) => resolve(path)),
-    target: resolve(target),
+    sources: sources.map(pathOf),
+    target: pathOf(target),
     interval,
     quiet,
     limits: { files, bytes },
@@ -93,6 +93,11 @@ function requirePath(name: string, path: unknown): void {
   if (typeof path !== 'string' || path === '' || path.includes('\0')) {
     throw invalidArgument(name, path, 'a path without null bytes')
   }
+}
+
+/** A string is text, as it is to Node: half of a character stands for no byte in it (see name_key.ts). */
+function pathOf(path: string): string {
+  return resolve(path).toWellFormed()
 }
 
 function isWithin(value: unknown, least: number, most: number): boolean {

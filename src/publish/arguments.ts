@@ -10,7 +10,8 @@ export const NEW_FILE_MODE = 0o644
 export function pathOf(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))
     throw invalidArgument(name, value, 'a path: a string that is not empty and has no zero byte')
-  return value
+  // As Node takes it: half of a character stands for no byte (see name_key.ts).
+  return value.toWellFormed()
 }
 
 /** The bytes to be written; a string's are UTF-8. */

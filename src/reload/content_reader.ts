@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { basename, join } from 'node:path'
 import { InotifyError, printable } from '../errors.ts'
 import { typeByMagic } from '../mounts/magic.ts'
@@ -6,6 +7,7 @@ import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { type ResolvedPath, resolvePath } from '../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
+import { keyOf, pathOf } from '../name_key.ts'
 import { type Contents, contentsOf, isInternal, leadsOutward, Unsettled } from './contents.ts'
 import { digestOf, versionOf } from './file_digest.ts'
 
@@ -33,6 +35,7 @@ interface Found {
 /** A directory while it is read. */
 interface Place {
   readonly held: DirectoryHandle
+  /** By which people know it. */
   readonly path: string
   /** Of its keys, latin1. */
   readonly prefix: string
@@ -214,22 +217,23 @@ class Walk {
   /** A link is what it leads to. */
   async #link(place: Place, bytes: Buffer, stat: FileStat, key: string): Promise<void> {
     const shown = join(place.path, bytes.toString())
-    // Paths are text here; taken for another name it would seem to lead nowhere, for ever.
-    if (!isText(bytes) || stat.link.includes('\ufffd')) {
-      const hint = 'a symlink that is not UTF-8 is not followed: give it, and what it leads to, another name'
-      throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
-    }
     if (leadsOutward(stat.link)) {
+      // Watched by its path, which is text: taken for another name it would seem to lead nowhere, for ever.
+      if (!isText(key)) {
+        const hint =
+          'a symlink whose path is not UTF-8 is not followed out of its directory: give it another name'
+        throw new InotifyError({ errno: 'EILSEQ', syscall: 'readlink', path: shown, hint })
+      }
       this.#takeText(shown.length)
       this.outward.push(shown)
     }
     let reached: ResolvedPath
     try {
-      reached = await resolvePath(this.#calls, `${place.held.path}/${bytes}`)
+      reached = await resolvePath(this.#calls, `${place.held.path}/${keyOf(bytes)}`)
     } catch (error) {
       if (!isNowhere(error)) throw error
       // A link that leads nowhere is something that can stay so; where it leads is what there is to know of it.
-      return this.#add(key, versionOf(stat), `nowhere: ${stat.link}`)
+      return this.#add(key, versionOf(stat), `nowhere: ${latin1(stat.link)}`)
     }
     await using parent = reached.parent
     const { name, stat: target } = reached
@@ -280,12 +284,13 @@ function identityOf({ dev, ino }: FileStat): string {
   return `${dev} ${ino}`
 }
 
+/** The bytes of a path of keys, a character each. */
 function latin1(path: string): string {
-  return Buffer.from(path).toString('latin1')
+  return Buffer.from(pathOf(path)).toString('latin1')
 }
 
-function isText(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString()).equals(bytes)
+function isText(key: string): boolean {
+  return isUtf8(Buffer.from(key, 'latin1'))
 }
 
 function isNowhere(error: unknown): boolean {

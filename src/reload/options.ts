@@ -60,7 +60,7 @@ export function readOptions(options: ReloadOptions): ReloadConfig {
   for (const path of paths) requirePath('options.paths', path)
   if (validate !== undefined) requireArgv('options.validate', validate)
   return {
-    paths: [...new Set(paths.map((path) => resolve(path)))],
+    paths: [...new Set(paths.map((path) => resolve(path).toWellFormed()))],
     validate: validate as [string, ...string[]] | undefined,
     action: readAction(options.action),
     delay: milliseconds('delay', options.delay ?? 1000, 0),

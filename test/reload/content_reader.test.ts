@@ -140,15 +140,26 @@ test.skipIf(process.getuid?.() === 0)('what cannot be read is said: its content 
   })
 })
 
-test('a link that is not UTF-8 is an error, not a key that stays as it is for ever', async () => {
+test('a link that is no UTF-8, or leads to what is none, is what it leads to', async () => {
   const directory = scratch()
   const path = (name: string) => Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, 'latin1')])
-  writeFileSync(path('\xfe'), '')
-  await expect(reading(directory).read()).resolves.toMatchObject({ digest: expect.any(String) })
-  symlinkSync(Buffer.from('\xfe', 'latin1'), path('link'))
-  await expect(reading(directory).read()).rejects.toMatchObject({ code: 'EILSEQ' })
-  rmSync(path('link'))
-  symlinkSync('elsewhere', path('\xff'))
+  mkdirSync(path('\xfd'))
+  writeFileSync(path('\xfd/\xfe'), 'one')
+  symlinkSync(Buffer.from('\xfd/\xfe', 'latin1'), path('link'))
+  symlinkSync('link', path('\xff'))
+  const { keys } = await reading(directory).read()
+  expect([...keys.keys()].sort()).toEqual(['link', '\xfd/\xfe', '\xff'])
+  expect(new Set(keys.values()).size).toBe(1)
+  writeFileSync(path('\xfd/\xfe'), 'two')
+  const after = (await reading(directory).read()).keys
+  expect([...after].filter(([key, content]) => keys.get(key) !== content)).toHaveLength(3)
+  symlinkSync(Buffer.from('\xf0', 'latin1'), path('dangling'))
+  expect((await reading(directory).read()).keys.get('dangling')).toBe('nowhere: \xf0')
+})
+
+test('a link that is no UTF-8 and leads out of its directory is an error, not a key that stays as it is for ever', async () => {
+  const directory = scratch()
+  symlinkSync('../elsewhere', Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0xff])]))
   await expect(reading(directory).read()).rejects.toMatchObject({ code: 'EILSEQ' })
 })
 

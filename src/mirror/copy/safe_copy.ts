@@ -3,6 +3,7 @@ import type { DirectoryHandle, HeldFile, ReadFile } from '../../mounts/syscalls/
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { withoutGroup } from '../../mounts/syscalls/ownership.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { textOf } from '../../name_key.ts'
 import { sameKey, statKey } from '../plan/tree.ts'
 import { codeOf, Displaced, Torn } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
@@ -115,7 +116,7 @@ function targetError(syscall: string, path: string, error: unknown): InotifyErro
   if (error instanceof InotifyError) return error
   const errno =
     error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
-  return new InotifyError({ errno, syscall, path, hint: HINTS.get(codeOf(error)) ?? HINT })
+  return new InotifyError({ errno, syscall, path: textOf(path), hint: HINTS.get(codeOf(error)) ?? HINT })
 }
 
 async function openVersion(from: SourceHandle, name: string, key: StatKey): Promise<ReadFile> {
@@ -146,7 +147,7 @@ async function openRegular(from: SourceHandle, name: string, most: number): Prom
   try {
     return await from.file(name, most)
   } catch (error) {
-    if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${name} is no regular file any more`)
+    if (codeOf(error) === 'EPROTOTYPE') throw new Torn(`${textOf(name)} is no regular file any more`)
     throw error
   }
 }

@@ -3,6 +3,7 @@ import { InotifyError } from '../../errors.ts'
 import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { textOf } from '../../name_key.ts'
 import {
   isCopyOf,
   type Skipped,
@@ -128,7 +129,7 @@ async function stageGeneration(
   if (why !== undefined || source?.kind !== 'directory') return stager.skip('..data', why ?? '')
   const isCopy = had?.from === data && isCopyOf(had.tree, source)
   if (isCopy && isConfirmed) return had
-  if (held === undefined) throw new Torn(`${data} has only just become a directory`)
+  if (held === undefined) throw new Torn(`${textOf(data)} has only just become a directory`)
   // Nothing is made in the target of what it has: whoever watches that recursively would hear of it.
   if (isCopy && (await holdsTheSame(held, had.tree))) return had
   // As its readers know it: its own name is another in each version.

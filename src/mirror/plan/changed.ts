@@ -1,14 +1,16 @@
+import { textOf } from '../../name_key.ts'
 import { currentGeneration } from './generation.ts'
 import type { TargetTree } from './tree.ts'
 
 /**
  * The names, as a consumer of the target uses them, of the files and links that differ between two states of it:
- * `app.yaml`, not the directories and links behind it.
+ * `app.yaml`, not the directories and links behind it. As text: two that are no UTF-8 may be one.
  */
 export function changedNames(before: TargetTree, after: TargetTree): string[] {
   const [old, now] = [faces(before), faces(after)]
   const names = new Set([...old.keys(), ...now.keys()])
-  return [...names].filter((name) => old.get(name) !== now.get(name)).sort()
+  const changed = [...names].filter((name) => old.get(name) !== now.get(name))
+  return [...new Set(changed.map(textOf))].sort()
 }
 
 /** For every visible name what a reader finds there. A key is its link and the file behind it under one name. */

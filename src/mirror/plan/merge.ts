@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { pathOf } from '../../name_key.ts'
 import type { StagedGeneration } from '../copy/stage.ts'
 import { nameGeneration } from './generation.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
@@ -59,7 +60,7 @@ function mergeGenerations(
   // Most often the user's links to it conflict as well.
   for (const conflict of union.conflicts)
     if (!conflicts.some(({ name }) => name === conflict.name)) conflicts.push(conflict)
-  const names = createHash('sha256').update(generations.map(({ from }) => from).join('/'))
+  const names = createHash('sha256').update(pathOf(generations.map(({ from }) => from).join('/')))
   return {
     source: first.source,
     from: `..merged_${names.digest('hex').slice(0, 16)}`,

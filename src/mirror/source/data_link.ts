@@ -1,6 +1,7 @@
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import { textOf } from '../../name_key.ts'
 import type { SourceTree } from '../plan/tree.ts'
 import { codeOf, losesSource, Torn } from './errors.ts'
 import type { SourceHandle } from './source_handle.ts'
@@ -64,8 +65,8 @@ export async function followData(root: SourceHandle, looked: FileStat | undefine
 export function whyNoGeneration({ entries }: SourceTree, data: string): string | undefined {
   const generation = entries.get(data)
   for (const node of [entries.get('..data'), generation]) if (node?.kind === 'unreadable') return node.reason
-  if (generation === undefined) return `leads to ${data}, which is not there`
-  return generation.kind === 'directory' ? undefined : `leads to ${data}, which is no directory`
+  if (generation === undefined) return `leads to ${textOf(data)}, which is not there`
+  return generation.kind === 'directory' ? undefined : `leads to ${textOf(data)}, which is no directory`
 }
 
 /** What an entry is; undefined if it is gone. */

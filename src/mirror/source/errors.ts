@@ -1,4 +1,5 @@
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
+import { textOf } from '../../name_key.ts'
 
 export { codeOf }
 
@@ -36,12 +37,13 @@ export class LinksOutside extends Error {
   override readonly name = 'LinksOutside'
 
   constructor(where: string, to: string) {
-    const bytes = Buffer.from(to)
+    const text = textOf(to)
+    const bytes = Buffer.from(text)
     const told = bytes
       .subarray(0, MOST_TOLD)
       .toString()
       .replace(/\ufffd$/, '')
-    super(`links outside ${where}: ${bytes.length > MOST_TOLD ? `${told}...` : to}`)
+    super(`links outside ${where}: ${bytes.length > MOST_TOLD ? `${told}...` : text}`)
   }
 }
 

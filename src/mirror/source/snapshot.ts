@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { StatKey } from '../../mounts/syscalls/stat_watch.ts'
+import { keyOf, pathOf, textOf } from '../../name_key.ts'
 import { type Skipped, type SourceNode, type SourceTree, statKey } from '../plan/tree.ts'
 import { STAGING_NAME } from '../staging/leftover_staging.ts'
 import { besideData, followData, isData, lookAtData, whileThere } from './data_link.ts'
@@ -38,7 +38,7 @@ export interface ScanRules {
   readonly target: { readonly dev: bigint; readonly ino: bigint }
 }
 
-/** The source at one moment, or nearly: names and stat keys, no content. */
+/** The source at one moment, or nearly: names and stat keys, no content. Names and what links say are keys: see name_key.ts. */
 export interface Snapshot {
   readonly tree: SourceTree
   /** The directory that `..data` leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
@@ -73,13 +73,19 @@ export async function verify(
   if (wasRemoved(tree.key, stat)) throw new SourceLost('it was removed while it was read')
   const leads = [first, ...rest].map(besideData)
   for (const [index, name] of (way.length === 0 ? [undefined] : way).entries())
-    if (leads[index] !== name) throw new Torn(`..data led to ${name}, and then to ${leads[index]}`)
+    if (leads[index] !== name)
+      throw new Torn(`..data led to ${shown(name)}, and then to ${shown(leads[index])}`)
   const generation = data === undefined ? undefined : tree.entries.get(data)
   if (generation?.kind !== 'directory') return
-  if (rest.at(-1)?.ino !== generation.key.ino) throw new Torn(`${data} was replaced`)
+  if (rest.at(-1)?.ino !== generation.key.ino) throw new Torn(`${shown(data)} was replaced`)
   // FUSE does not know a directory any more that was removed, and does not tell of its links.
   if (held !== undefined && (heldStat === undefined || wasRemoved(generation.key, heldStat)))
-    throw new Torn(`${data} was removed`)
+    throw new Torn(`${shown(data)} was removed`)
+}
+
+/** Of a name that there may not be. */
+function shown(name: string | undefined): string {
+  return name === undefined ? 'nothing beside it' : textOf(name)
 }
 
 async function findData(root: SourceHandle): Promise<FileStat | undefined> {
@@ -198,13 +204,8 @@ export class Scan implements AsyncDisposable {
   }
 
   #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
-    return names.flatMap((bytes) => {
-      const name = bytes.toString()
-      if (path === '' && this.#isInternal(name)) return []
-      if (isUtf8(bytes)) return [name]
-      this.#skip(path === '' ? name : `${path}/${name}`, 'the name is not UTF-8')
-      return []
-    })
+    const keys = names.map(keyOf)
+    return path === '' ? keys.filter((name) => !this.#isInternal(name)) : keys
   }
 
   /**
@@ -249,7 +250,7 @@ export class Scan implements AsyncDisposable {
       this.#files++
       this.#bytes += stat.size
     } else if (!this.#isOfLayout(at, stat.link)) {
-      this.#bytes += BigInt(Buffer.byteLength(stat.link))
+      this.#bytes += BigInt(Buffer.byteLength(pathOf(stat.link)))
     }
     if (this.#files > files) this.#over ??= `more than ${files} files`
     if (this.#bytes > bytes) this.#over ??= `more than ${bytes} bytes`

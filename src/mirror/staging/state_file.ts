@@ -21,7 +21,7 @@ export interface StagingState {
   readonly createdTarget: boolean
   /** The one entry of the directory that is mirrored to, if it is a single file; '' if it is all of it. */
   readonly only: string
-  /** Entries of the target that the mirror made or was about to make, by name; with what tells the inodes that they may have. */
+  /** Entries of the target that the mirror made or was about to make, by name (a key, see name_key.ts: JSON escapes lone surrogates); with what tells the inodes that they may have. */
   readonly made: ReadonlyMap<string, readonly string[]>
 }
 

@@ -1,6 +1,7 @@
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { effectiveUser } from '../../mounts/syscalls/ownership.ts'
+import { keyOf } from '../../name_key.ts'
 import { digestFile } from '../copy/safe_copy.ts'
 import { DATA_DRAFT } from '../plan/generation.ts'
 import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
@@ -29,7 +30,7 @@ export async function readBack(
 ): Promise<Takeover> {
   const reader = new Reader(bytes)
   const entries = new Map<string, TargetNode>()
-  for (const name of (await target.names()).map(String)) {
+  for (const name of (await target.names()).map(keyOf)) {
     // Unless a source has had an entry of the draft's name.
     const isData = name === '..data' || (name === DATA_DRAFT && !made.has(name))
     const inodes = made.get(isData ? '..data' : name)
@@ -91,7 +92,7 @@ class Reader {
     const node: TargetTree = { kind: 'directory', key: statKey(held.opened), entries }
     // No mirror makes more: what is left out here goes with the directory, or stays in it.
     if (depth > MAX_DEPTH) return node
-    for (const child of (await held.names(MAX_ENTRIES)).map(String)) {
+    for (const child of (await held.names(MAX_ENTRIES)).map(keyOf)) {
       if (this.#entries > MAX_ENTRIES) break
       const stat = await held.lstat(child).catch(() => undefined)
       const made = stat && (await this.node(held, child, `${path}/${child}`, stat, depth + 1))

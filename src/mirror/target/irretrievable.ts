@@ -1,4 +1,5 @@
 import { InotifyError } from '../../errors.ts'
+import { textOf } from '../../name_key.ts'
 import type { Contribution } from '../plan/merge.ts'
 import { isEssential, type Step } from '../plan/plan.ts'
 
@@ -35,7 +36,7 @@ export async function irretrievable(
     }
   }
   if (names.size === 0) return undefined
-  const [told, more] = [[...names].slice(0, TOLD).join(', '), names.size - TOLD]
+  const [told, more] = [[...names].slice(0, TOLD).map(textOf).join(', '), names.size - TOLD]
   const what = `${told}${more > 0 ? ` and ${more} more` : ''} of ${[...sources].join(', ')}`
   const rest = keepsOthersBack ? '; what is new of other keys waits for that' : ''
   return new InotifyError({

@@ -1,4 +1,5 @@
 import { InotifyError } from '../../errors.ts'
+import { textOf } from '../../name_key.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import { changedNames } from '../plan/changed.ts'
 import { currentGeneration } from '../plan/generation.ts'
@@ -166,8 +167,8 @@ export class Publisher {
         new InotifyError({
           errno: 'EEXIST',
           syscall: 'mirror',
-          path: `${second}/${name}`,
-          hint: `${first} has an entry '${name}' as well, and only that one is mirrored: rename one of them`,
+          path: `${second}/${textOf(name)}`,
+          hint: `${first} has an entry '${textOf(name)}' as well, and only that one is mirrored: rename one of them`,
         }),
     )
     let steps = plan(target.tree, tree)

@@ -53,7 +53,7 @@ export class DirectoryHandle implements AsyncDisposable {
     }
   }
 
-  /** The directory itself, or an entry. A Buffer for a name that is not UTF-8. */
+  /** The directory itself, or an entry. A string is a key: see name_key.ts. */
   at(name: string | Buffer = ''): At {
     return { fd: this.fd, name, revalidate: this.revalidates }
   }

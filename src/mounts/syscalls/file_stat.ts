@@ -1,4 +1,5 @@
 import { constants } from 'node:fs'
+import { keysOf } from '../../name_key.ts'
 
 const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK } = constants
 
@@ -21,7 +22,7 @@ export class FileStat {
   readonly dev: bigint
   /** When it was made; 0 where the file system does not say. */
   readonly btimeNs: bigint
-  /** What a symlink says, where it was asked for by its name; else ''. */
+  /** What a symlink says, where it was asked for by its name, as keys (see name_key.ts); else ''. */
   readonly link: string
 
   /** @param packed eleven u64 and a symlink's text, see StatInto in native/syscalls/syscall_exec.cc */
@@ -38,7 +39,7 @@ export class FileStat {
     this.mount = field(8)
     this.dev = field(9)
     this.btimeNs = field(10)
-    this.link = packed.toString('utf8', FileStat.BYTES)
+    this.link = keysOf(packed.subarray(FileStat.BYTES))
   }
 
   isFile(): boolean {

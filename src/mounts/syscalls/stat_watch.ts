@@ -1,3 +1,4 @@
+import { pathOf } from '../../name_key.ts'
 import type { FileStat } from './file_stat.ts'
 
 /**
@@ -12,7 +13,7 @@ export type StatKey = Pick<
 /** Something that is looked at until its key is another: a descriptor, or a name in the directory that one refers to. */
 export interface StatProbe {
   readonly fd: number
-  /** '' is the descriptor itself. */
+  /** '' is the descriptor itself. A key: see name_key.ts. */
   readonly name: string
   /** Whether the name must be looked up anew each time. */
   readonly revalidate: boolean
@@ -20,6 +21,7 @@ export interface StatProbe {
 }
 
 const HEAD = 8 + 8 * 8 + 4
+const END = Buffer.from('\0')
 
 /** As native/syscalls/stat_watch.h reads it. */
 export function packStatWatch(probes: readonly StatProbe[]): Buffer {
@@ -27,7 +29,7 @@ export function packStatWatch(probes: readonly StatProbe[]): Buffer {
 }
 
 function pack({ fd, name, revalidate, key }: StatProbe): Buffer {
-  const bytes = Buffer.from(`${name}\0`)
+  const bytes = Buffer.concat([Buffer.from(pathOf(name)), END])
   const packed = Buffer.alloc(Math.ceil((HEAD + bytes.length) / 8) * 8)
   packed.writeInt32LE(fd, 0)
   packed.writeUInt32LE(Number(revalidate), 4)

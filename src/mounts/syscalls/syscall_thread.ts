@@ -1,6 +1,7 @@
 import { constants as fs } from 'node:fs'
 import { constants as os } from 'node:os'
 import { loadAddon, type NativeCalls } from '../../addon.ts'
+import { keysOf, pathOf } from '../../name_key.ts'
 import { CallError } from './call_error.ts'
 import { FileStat } from './file_stat.ts'
 import { packStatWatch, type StatProbe } from './stat_watch.ts'
@@ -45,7 +46,7 @@ const KINDS = [
 ] as const
 type Kind = (typeof KINDS)[number]
 
-/** A name in a directory that is held open; '' is the directory itself. A Buffer for a name that is not UTF-8. */
+/** A name in a directory that is held open; '' is the directory itself. A string is a key (see name_key.ts), a Buffer the bytes themselves. */
 export interface At {
   readonly fd: number
   readonly name: string | Buffer
@@ -105,6 +106,8 @@ interface Arguments {
  * System calls on a thread of their own, one after another. A mount that has stopped answering (a stopped virtiofsd, a dead NFS
  * server) holds a call beyond the reach of SIGKILL: on libuv's pool of four threads it would soon hold all that this process does with
  * files.
+ *
+ * Strings are keys, names as well as paths and what symlinks say (see name_key.ts): the kernel gets their bytes.
  *
  * Each rejects with a {@link CallError}: ECANCELED if it had not been answered at {@link end}.
  */
@@ -176,7 +179,7 @@ export class SyscallThread {
   }
 
   async readlink(at: At): Promise<string> {
-    return (await this.readlinkBytes(at)).toString()
+    return keysOf(await this.readlinkBytes(at))
   }
 
   /** What a symlink says, byte by byte. */
@@ -310,7 +313,7 @@ export class SyscallThread {
     this.#last = (this.#last % (2 ** 32 - 1)) + 1
     const id = this.#last
     const [a = 0, b = 0, c = 0] = numbers
-    const error = native.push(id, KINDS.indexOf(kind), a, b, c, one ?? null, other ?? null)
+    const error = native.push(id, KINDS.indexOf(kind), a, b, c, bytesOf(one), bytesOf(other))
     if (error < 0) return Promise.reject(new CallError(-error, kind))
     if (kind !== 'await change' && this.#owed++ === 0) this.#since = performance.now()
     if (keepsAlive && this.#keepingAlive++ === 0) native.ref()
@@ -335,4 +338,8 @@ export class SyscallThread {
     if (pending.keepsAlive && --this.#keepingAlive === 0) native.unref()
     pending.resolve(answer)
   }
+}
+
+function bytesOf(text: string | Buffer | undefined): string | Buffer | null {
+  return typeof text === 'string' ? pathOf(text) : (text ?? null)
 }
