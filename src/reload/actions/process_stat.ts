@@ -12,16 +12,47 @@ export interface Process {
   readonly start: number
 }
 
-/** The process that has this pid; undefined if there is none, or one that has ended and is not yet waited for. */
+/**
+ * The process that has this pid; undefined if there is none, or one that has ended and is not yet waited for.
+ *
+ * @throws {InotifyError} EACCES: there is one, and it may not be looked at
+ */
 export function processOf(pid: number): Process | undefined {
-  let text: string
+  const text = statOf(pid)
+  if (text !== undefined) return parseStat(text)
+  if (!isThere(pid)) return undefined
+  // It may have been started between the two looks.
+  const late = statOf(pid)
+  if (late !== undefined) return parseStat(late)
+  if (isThere(pid)) throw hidden(pid)
+  return undefined
+}
+
+/** undefined where nothing is to be seen: under hidepid=2 (proc(5)) of another user's process neither. */
+function statOf(pid: number): string | undefined {
   try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return readFileSync(`/proc/${pid}/stat`, 'latin1')
   } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (['ENOENT', 'ESRCH'].includes(code)) return undefined
+    // hidepid=1.
+    if (['EPERM', 'EACCES'].includes(code)) throw hidden(pid)
     throw error
   }
-  return parseStat(text)
+}
+
+/** Whether there is one for the kernel: kill(2) says so of others' as well. */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function hidden(pid: number): InotifyError {
+  const hint = `process ${pid} may not be looked at: /proc shows none of other users' here (hidepid); run as its user or as root, or in the group of its gid=`
+  return new InotifyError({ errno: 'EACCES', syscall: 'reload', hint })
 }
 
 /** @param text the line of /proc/PID/stat; undefined for a zombie */
@@ -43,7 +74,7 @@ export function parseStat(text: string): Process | undefined {
 /**
  * The process that has this pid.
  *
- * @throws {InotifyError} ESRCH: nobody has it
+ * @throws {InotifyError} ESRCH: nobody has it; EACCES: it may not be looked at
  */
 export function requireProcess(pid: number): Process {
   const found = processOf(pid)

@@ -3,6 +3,8 @@ import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { InotifyError, printable } from '../../errors.ts'
+import { mountAt, parseMountinfo } from '../../mounts/mountinfo.ts'
+import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { ActionError } from '../failure.ts'
 import { type Process, processOf } from './process_stat.ts'
 
@@ -10,6 +12,8 @@ import { type Process, processOf } from './process_stat.ts'
 const TICKS_PER_SECOND = 100
 /** What the kernel keeps of a name in `comm`: TASK_COMM_LEN, less its zero. */
 const COMM_BYTES = 15
+/** Since Linux 5.8 it is shown by a word; 0 and 'off' hide nothing. */
+const HIDEPID = /^hidepid=(?!0|off)/
 
 /** The users who may send a process signals without being privileged. */
 export type Senders = ReadonlySet<number>
@@ -52,8 +56,18 @@ function visibleProcessOf(pid: number): Process | undefined {
   try {
     return processOf(pid)
   } catch (error) {
-    if (['EPERM', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    if (codeOf(error) === 'EACCES') return undefined
     throw error
+  }
+}
+
+/** Whether /proc shows none of other users' processes: its option hidepid. */
+function hidesOthers(): boolean {
+  try {
+    const proc = mountAt(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')), '/proc')
+    return proc?.options.some((option) => HIDEPID.test(option)) === true
+  } catch {
+    return false
   }
 }
 
@@ -103,7 +117,8 @@ export function processCalled(name: string, processes: readonly Process[] = allP
   }
   if (only === undefined) {
     const hint = 'is it running, and in this pid namespace (shareProcessNamespace: true in a pod)?'
-    throw new ActionError(`no process is called ${shown}: ${hint}`)
+    const others = hidesOthers() ? " /proc shows none of other users' processes here (hidepid)" : ''
+    throw new ActionError(`no process is called ${shown}: ${hint}${others}`)
   }
   const pids = found.map(({ pid }) => pid).join(', ')
   throw new ActionError(
