@@ -1,29 +1,5 @@
 // Builds build/Release/inotify_bridge.node with node-gyp, incrementally.
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { build } from './node_gyp.mjs'
 
-const root = join(import.meta.dirname, '..')
-const gyp = createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')
-
-// Headers that lie beside this very node (official tarballs and most distributions have them) spare node-gyp a download.
-const prefix = dirname(dirname(process.execPath))
-const headers = existsSync(join(prefix, 'include/node/node_api.h')) ? [`--nodedir=${prefix}`] : []
-
-const built = spawnSync(
-  process.execPath,
-  [gyp, '--loglevel=error', 'configure', 'build', '--jobs', 'max', ...headers],
-  {
-    cwd: root,
-    encoding: 'utf8',
-  },
-)
-if (built.status !== 0) {
-  process.stdout.write(built.stdout ?? '')
-  process.stderr.write(built.stderr ?? '')
-  process.stderr.write(
-    'inotify-bridge: the addon was not built; g++, make and python3 are needed (Debian: apt install g++ make python3)\n',
-  )
-  process.exit(1)
-}
+if (!build(join(import.meta.dirname, '..'))) process.exit(1)

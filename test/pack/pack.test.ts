@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,15 +14,15 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { isLong } from '../support/long.ts'
+import { copyCheckout, makePrebuilds, ROOT } from './checkout.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-const PLATFORM = `linux-${process.arch}`
+/** A contributor has a compiler for his own machine: the other's is asked for by `npm pack`. */
+const ARCHITECTURES = isLong ? ['x64', 'arm64'] : [process.arch]
 
 const folder = mkdtempSync(join(tmpdir(), 'inotify-bridge-pack-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const installed = join(folder, 'node_modules', 'inotify-bridge')
-const addon = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge.node')
-const program = join(installed, 'prebuilds', PLATFORM, 'inotify_bridge_enter')
+let tarball: string
 let files: string[]
 
 const run = (program: string, args: string[], cwd = folder) =>
@@ -40,26 +39,15 @@ function pack(): void {
     return
   }
   const copy = join(folder, 'checkout')
-  const { files }: { files: string[] } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const shipped = files.filter((name) => existsSync(join(ROOT, name)))
-  const compiled = ['inotify_bridge.node', 'inotify_bridge_enter'].map((name) => `build/Release/${name}`)
-  for (const name of [
-    'package.json',
-    'README.md',
-    'LICENSE',
-    'scripts/prebuilds.mjs',
-    ...shipped,
-    ...compiled,
-  ])
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true })
-  run(process.execPath, [join(copy, 'scripts/prebuilds.mjs'), 'make'])
+  copyCheckout(copy)
+  makePrebuilds(copy, [process.arch])
   run('npm', [...args, '--ignore-scripts'], copy)
 }
 
 // As a user has it: packed, and installed in an empty folder where no script may run.
 beforeAll(() => {
   pack()
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
+  tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
   files = run('tar', ['-tzf', tarball])
     .trim()
     .split('\n')
@@ -74,8 +62,10 @@ test('the tarball has what a user needs, and nothing that makes npm compile', ()
       'dist/index.js',
       'dist/index.d.ts',
       'dist/cli.js',
-      `prebuilds/${PLATFORM}/inotify_bridge.node`,
-      `prebuilds/${PLATFORM}/inotify_bridge_enter`,
+      ...ARCHITECTURES.flatMap((name) => [
+        `prebuilds/linux-${name}/inotify_bridge.node`,
+        `prebuilds/linux-${name}/inotify_bridge_enter`,
+      ]),
       'native/binding.gyp',
       'native/queue/stream.cc',
       'native/ns_enter.cc',
@@ -111,41 +101,6 @@ test('run-time dependencies: bindings, and what it brings', () => {
     'node_modules/file-uri-to-path',
     'node_modules/inotify-bridge',
   ])
-})
-
-test('the addon needs libc and nothing else, of 2014 at the latest', () => {
-  const needed = [...run('readelf', ['-d', addon]).matchAll(/NEEDED.*\[(.+)\]/g)].map(
-    ([, library]) => library,
-  )
-  expect(needed).toEqual(['libc.so.6'])
-  const versions = [...run('readelf', ['-V', addon]).matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) =>
-    Number(minor),
-  )
-  expect(Math.max(...versions)).toBeLessThanOrEqual(17)
-})
-
-test('the program beside it can be executed, and asks for no dynamic linker: one file for glibc and musl', () => {
-  expect(run('readelf', ['-lW', program])).not.toContain('INTERP')
-  expect(spawnSync(program, { encoding: 'utf8' })).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('mirror --in-place'),
-  })
-})
-
-// What an overwritten buffer is to find: a guard before each return address, tables that cannot be written, no stack that is
-// executed, and a program that is never twice at the same address.
-test('both are hardened', () => {
-  for (const file of [addon, program]) {
-    expect(run('readelf', ['-dW', file])).toMatch(/\(FLAGS\).*BIND_NOW/)
-    expect(run('readelf', ['-lW', file])).toMatch(/GNU_RELRO/)
-    expect(run('readelf', ['-lW', file])).toMatch(/GNU_STACK .* RW /)
-  }
-  expect(run('readelf', ['-hW', program])).toMatch(/Type: +DYN/)
-  // libc.a has guards of its own: what was compiled here is looked at before it is linked.
-  const object = join(ROOT, 'build/Release/obj.target/inotify_bridge_enter/native/ns_enter.o')
-  expect(run('readelf', ['-sW', object])).toContain('__stack_chk_fail')
-  if (process.arch === 'x64')
-    expect(run('readelf', ['--dyn-syms', '-W', addon])).toContain('__stack_chk_fail')
 })
 
 const SEE_A_MOVE = `
@@ -320,7 +275,6 @@ test('what is loaded when it is first called, and is gone by then, is an Inotify
 })
 
 test.runIf(isLong)('what package.json says of the entry points and their types is right', () => {
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
   const bin = join(ROOT, 'node_modules', '.bin')
   expect(run(join(bin, 'publint'), ['run', tarball, '--strict'])).toContain('All good!')
   // ESM alone: require() of it is Node's own.

@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '..', '..')
+
+/** A copy of what is packed, and of what has been built, to pack or to compile in while others use the checkout itself. */
+export function copyCheckout(directory: string): void {
+  const { files }: { files: string[] } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const shipped = files.filter((name) => existsSync(join(ROOT, name)))
+  const compiled = ['inotify_bridge.node', 'inotify_bridge_enter'].map((name) => `build/Release/${name}`)
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'scripts', ...shipped, ...compiled])
+    cpSync(join(ROOT, name), join(directory, name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+}
+
+/** Makes its prebuilds/: of all architectures, or of these. Returns the directory. */
+export function makePrebuilds(checkout: string, architectures: string[] = []): string {
+  const script = join(checkout, 'scripts/prebuilds.mjs')
+  execFileSync(process.execPath, [script, 'make', ...architectures], { stdio: ['ignore', 'pipe', 'pipe'] })
+  return join(checkout, 'prebuilds')
+}
