@@ -6,11 +6,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { isLong } from '../support/long.ts'
@@ -18,6 +19,8 @@ import { copyCheckout, makePrebuilds, ROOT } from './checkout.ts'
 
 /** A contributor has a compiler for his own machine: the other's is asked for by `npm pack`. */
 const ARCHITECTURES = isLong ? ['x64', 'arm64'] : [process.arch]
+/** What an install may take. */
+const MOST_BYTES = 700_000
 
 const folder = mkdtempSync(join(tmpdir(), 'inotify-bridge-pack-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -79,6 +82,20 @@ test('the tarball has what a user needs, and nothing that makes npm compile', ()
   const { scripts, gypfile } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   expect(gypfile).toBe(false)
   expect(Object.keys(scripts)).not.toEqual(expect.arrayContaining([expect.stringMatching(/install$/)]))
+})
+
+test(`it is small: ${MOST_BYTES} bytes at the most`, () => {
+  expect(statSync(join(folder, tarball)).size).toBeLessThanOrEqual(MOST_BYTES)
+})
+
+test('each declaration that one refers to is there', () => {
+  const declarations = files.filter((name) => name.endsWith('.d.ts'))
+  expect(declarations.length).toBeGreaterThan(50)
+  for (const name of declarations)
+    for (const [, other = ''] of readFileSync(join(installed, name), 'utf8').matchAll(
+      /["'](\.[^"']*)\.[jt]s["']/g,
+    ))
+      expect(declarations, name).toContain(join(dirname(name), `${other}.d.ts`))
 })
 
 // See scripts/build-ts.mjs.
