@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   cpSync,
   mkdirSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { isLong } from '../support/long.ts'
@@ -104,6 +105,20 @@ test('no character beyond ASCII makes a module twice as long to read', () => {
   expect(modules.length).toBeGreaterThan(10)
   for (const name of modules)
     expect(readFileSync(join(installed, name), 'latin1'), name).not.toMatch(/[^\0-\x7f]/)
+})
+
+test.runIf(isLong)('packed again elsewhere, with all compiled anew, it has the same bytes', () => {
+  const [copy, again] = [mkdtempSync(join(folder, 'other-place-')), join(folder, 'again')]
+  mkdirSync(again)
+  const made = /^(\.git|node_modules|build|dist|out|prebuilds|native\/build)$/
+  cpSync(ROOT, copy, { recursive: true, filter: (path) => !made.test(relative(ROOT, path)) })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  run('npm', ['pack', '--pack-destination', again], copy)
+  const digest = (directory: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(directory, tarball)))
+      .digest('hex')
+  expect(digest(again)).toBe(digest(folder))
 })
 
 test.runIf(isLong)('the prebuilt addon is not left in the checkout', () => {
