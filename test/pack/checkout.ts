@@ -20,3 +20,12 @@ export function makePrebuilds(checkout: string, architectures: string[] = []): s
   execFileSync(process.execPath, [script, 'make', ...architectures], { stdio: ['ignore', 'pipe', 'pipe'] })
   return join(checkout, 'prebuilds')
 }
+
+/** Packs what has been built, for this machine, with what `npm pack` does before done by hand. Returns the tarball's name in `folder`. */
+export function packBuilt(folder: string): string {
+  const checkout = join(folder, 'checkout')
+  copyCheckout(checkout)
+  makePrebuilds(checkout, [process.arch])
+  const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]
+  return execFileSync('npm', args, { cwd: checkout, encoding: 'utf8' }).trim()
+}

@@ -16,7 +16,8 @@ import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { isLong } from '../support/long.ts'
-import { copyCheckout, makePrebuilds, ROOT } from './checkout.ts'
+import { packBuilt, ROOT } from './checkout.ts'
+import { SEEN_MOVE, writeMoves } from './moves.ts'
 
 /** A contributor has a compiler for his own machine: the other's is asked for by `npm pack`. */
 const ARCHITECTURES = isLong ? ['x64', 'arm64'] : [process.arch]
@@ -32,26 +33,12 @@ let files: string[]
 const run = (program: string, args: string[], cwd = folder) =>
   execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
-/**
- * Whoever runs `npm pack` has all built anew before, which nobody else can use meanwhile. For those who wait, what `npm test` has built is packed beside it
- * as it is, with what is done before by hand.
- */
-function pack(): void {
-  const args = ['pack', '--pack-destination', folder]
-  if (isLong) {
-    run('npm', args, ROOT)
-    return
-  }
-  const copy = join(folder, 'checkout')
-  copyCheckout(copy)
-  makePrebuilds(copy, [process.arch])
-  run('npm', [...args, '--ignore-scripts'], copy)
-}
-
 // As a user has it: packed, and installed in an empty folder where no script may run.
 beforeAll(() => {
-  pack()
-  tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) as string
+  // Whoever runs `npm pack` has all built anew before, which nobody else can use meanwhile.
+  tarball = isLong
+    ? run('npm', ['pack', '--silent', '--pack-destination', folder], ROOT).trim()
+    : packBuilt(folder)
   files = run('tar', ['-tzf', tarball])
     .trim()
     .split('\n')
@@ -135,29 +122,9 @@ test('run-time dependencies: bindings, and what it brings', () => {
   ])
 })
 
-const SEE_A_MOVE = `
-  const fs = require('node:fs')
-  const directory = fs.mkdtempSync('move-')
-  fs.writeFileSync(directory + '/a', '')
-  const inotify = new bridge.Inotify()
-  inotify.add(directory, bridge.IN_MOVED_TO)
-  inotify.on('events', (batch) => {
-    for (const { mask, name } of batch) console.log(bridge.formatMask(mask), name)
-    inotify.close()
-  })
-  fs.renameSync(directory + '/a', directory + '/b')
-`
-
-test('import sees an IN_MOVED_TO', () => {
-  const script = `import * as bridge from 'inotify-bridge'\nimport { createRequire } from 'node:module'
-    const require = createRequire(import.meta.url)${SEE_A_MOVE}`
-  writeFileSync(join(folder, 'esm.mjs'), script)
-  expect(run(process.execPath, ['esm.mjs'])).toBe('IN_MOVED_TO b\n')
-})
-
-test('require sees an IN_MOVED_TO', () => {
-  writeFileSync(join(folder, 'cjs.cjs'), `const bridge = require('inotify-bridge')${SEE_A_MOVE}`)
-  expect(run(process.execPath, ['cjs.cjs'])).toBe('IN_MOVED_TO b\n')
+test.each(['esm.mjs', 'cjs.cjs'])('%s sees an IN_MOVED_TO', (file) => {
+  writeMoves(folder)
+  expect(run(process.execPath, [file])).toBe(SEEN_MOVE)
 })
 
 /** What each entry point gives beside the errors, and the parts of the package that are loaded with it. */
