@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '../..')
+
+const markdownIn = (folder: string) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name))
+
+const examples = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .flatMap(({ name }) => markdownIn(`examples/${name}`))
+
+/** The pages that users read, by their paths below the repository's root. */
+export const PAGES = [...markdownIn('.'), ...markdownIn('docs'), ...examples].sort()
+
+export function textOf(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8')
+}
+
+/** A fenced block, and what is said of it in comments right before it: `<!-- not run: why -->`. */
+export interface Block {
+  page: string
+  /** Of the fence, from 1. */
+  line: number
+  language: string
+  text: string
+  marks: Mark[]
+}
+
+export interface Mark {
+  /**
+   * 'not run': it cannot be. 'goes on': it ends by no means but a signal, and `reason` names the directory in which something happens meanwhile.
+   */
+  kind: 'not run' | 'goes on'
+  /** Of a command line: only what contains this text. */
+  where: string | undefined
+  reason: string
+}
+
+const MARK = /^<!-- (not run|goes on)(?: where `(.+)`)?: (.+) -->$/
+
+/** The fenced blocks of a page. */
+export function blocksOf(page: string): Block[] {
+  const lines = textOf(page).split('\n')
+  const blocks: Block[] = []
+  let marks: Mark[] = []
+  let open: Block | undefined
+  for (const [i, line] of lines.entries()) {
+    const fence = /^ *```(.*)$/.exec(line)
+    if (open !== undefined) {
+      if (fence === null) open.text += `${line}\n`
+      else open = undefined
+    } else if (fence !== null) {
+      open = { page, line: i + 1, language: fence[1] as string, text: '', marks }
+      blocks.push(open)
+      marks = []
+    } else {
+      const [, kind, where, reason] = MARK.exec(line) ?? []
+      if (kind === undefined || reason === undefined) marks = []
+      else marks.push({ kind: kind as Mark['kind'], where, reason })
+    }
+  }
+  if (open !== undefined) throw new Error(`${page}:${open.line}: this block has no end`)
+  return blocks
+}
+
+/** A page without its fenced blocks, whose lines are empty. */
+export function proseOf(page: string): string {
+  return textOf(page).replace(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replace(/[^\n]/g, ''))
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+export function anchorsOf(page: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of proseOf(page).matchAll(/^#+ (.+)$/gm)) {
+    const slug = heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+      .replaceAll(' ', '-')
+    let anchor = slug
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`
+    anchors.add(anchor)
+  }
+  return anchors
+}
