@@ -1,0 +1,59 @@
+import { expect } from 'vitest'
+import { readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
+import { readPublishArguments } from '../../src/cli/publish/publish_options.ts'
+import { readReloadArguments } from '../../src/cli/reload/reload_options.ts'
+import { UsageError } from '../../src/cli/shared/command.ts'
+import { watchCommand } from '../../src/cli/watch/watch.ts'
+import type { Block } from './pages.ts'
+
+/** A line of a shell's block, or one behind the `$` of a console's, without its comment. */
+export interface CommandLine {
+  text: string
+  /** The page, and the line in it. */
+  where: string
+  /** Why it cannot be run; undefined if it can. */
+  notRun: string | undefined
+}
+
+export function commandLinesOf({ language, text, page, line, marks }: Block): CommandLine[] {
+  if (language !== 'sh' && language !== 'console') return []
+  return text.split('\n').flatMap((written, i) => {
+    const typed = language === 'sh' ? written : (/^\$ (.*)$/.exec(written)?.[1] ?? '')
+    const command = typed.replace(/(^|\s)#.*$/, '').trim()
+    const mark = marks.find(({ where }) => where === undefined || command.includes(where))
+    return command === '' ? [] : [{ text: command, where: `${page}:${line + 1 + i}`, notRun: mark?.reason }]
+  })
+}
+
+/** The words that follow `inotify-bridge` in each command of a line: quotes are taken off, nothing is expanded. */
+export function ownCommandsIn(line: string): string[][] {
+  const commands: string[][] = [[]]
+  for (const [word] of line.matchAll(/'[^']*'|"[^"]*"|[|&;]+|[^\s'"|&;]+/g)) {
+    if (/^[|&;]/.test(word)) commands.push([])
+    else commands.at(-1)?.push(word.replace(/^(['"])(.*)\1$/, '$2'))
+  }
+  return commands.flatMap(([program, ...words]) => (program === 'inotify-bridge' ? [words] : []))
+}
+
+/** Throws what the command would say was wrong usage. Nothing is done. */
+export async function expectRightUsage([command = '', ...args]: string[]): Promise<void> {
+  switch (command) {
+    case 'mirror':
+      return void readMirrorArguments(args)
+    case 'publish':
+      return void readPublishArguments(args)
+    case 'reload':
+      return void readReloadArguments(args)
+    case 'watch': {
+      // Whether it is one is found out before it looks whether it is to end.
+      const ended = await watchCommand.run(args, AbortSignal.abort('ended')).catch((error) => error)
+      if (ended instanceof UsageError) throw ended
+      return
+    }
+    case 'diagnose':
+      for (const word of args) if (word.startsWith('-')) expect(['--json', '--probe']).toContain(word)
+      return
+    default:
+      throw new UsageError(`there is no command ${command}`)
+  }
+}

@@ -1,0 +1,74 @@
+// The docs' blocks are run, as a reader would: JavaScript as a module of its own, commands a line each. Those of README.md always.
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { MAIN, Program } from '../cli/command.ts'
+import { mayUnshare } from '../mounts/namespace.ts'
+import { isLong } from '../support/long.ts'
+import { scratch } from '../support/scratch.ts'
+import { commandLinesOf } from './command_lines.ts'
+import { blocksOf, PAGES, ROOT } from './pages.ts'
+
+const pages = isLong ? PAGES : ['README.md']
+const blocks = pages.flatMap(blocksOf)
+
+/** What a command says that goes on until it is ended: it does what it is to do. */
+const UNDER_WAY = /Watches established|^ready: |state mirroring|^listening/m
+
+/** Has a script read by a shell in a namespace that has the directories which the docs name. See stage.sh. */
+function onStage(script: string, files: Record<string, string>, changing = ''): Program {
+  const here = scratch()
+  for (const folder of ['bin', 'node_modules']) mkdirSync(join(here, folder))
+  // As npm does it.
+  writeFileSync(join(here, 'bin/inotify-bridge'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
+  chmodSync(join(here, 'bin/inotify-bridge'), 0o755)
+  symlinkSync(ROOT, join(here, 'node_modules/inotify-bridge'))
+  for (const name of ['@parcel', 'chokidar'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(here, 'node_modules', name))
+  for (const [name, text] of Object.entries({ ...files, script })) writeFileSync(join(here, name), text)
+  const stage = join(import.meta.dirname, 'stage.sh')
+  // With ports of its own, and processes that end with the first.
+  const namespace = ['-rmnpf', '--mount-proc', '--kill-child']
+  return new Program('unshare', [...namespace, 'sh', stage, join(here, 'script'), changing], {
+    cwd: here,
+    // Where the machine has certificates of its own, they are not on the stage.
+    environment: { NODE_EXTRA_CA_CERTS: '' },
+  })
+}
+
+/** Waits until it has ended well, or does what it is to do for as long as it runs. */
+async function expectWell(run: Program, isUnderWay: () => boolean): Promise<void> {
+  let end: { code: number | null } | undefined
+  run.ended().then((it) => {
+    end = it
+  })
+  await expect.poll(() => end !== undefined || isUnderWay(), { timeout: 60_000, interval: 5 }).toBe(true)
+  if (end !== undefined) expect(end).toMatchObject({ code: 0 })
+}
+
+const reasonOf = (reason: string | undefined) => (reason === undefined ? '' : ` (${reason})`)
+
+describe.skipIf(!mayUnshare)(
+  `the docs' blocks${reasonOf(mayUnshare ? undefined : 'needs root, or user namespaces')}`,
+  () => {
+    for (const { page, line, text, marks } of blocks.filter(({ language }) => language === 'js')) {
+      const [mark] = marks
+      const notRun = mark?.kind === 'not run' ? mark.reason : undefined
+      test.skipIf(notRun !== undefined)(`${page}:${line} runs${reasonOf(notRun)}`, async () => {
+        const run = onStage(`exec '${process.execPath}' block.mjs`, { 'block.mjs': text }, mark?.reason)
+        await expectWell(run, () => mark?.kind === 'goes on' && run.stdout !== '')
+        expect(run.stderr).toBe('')
+        if (mark?.kind === 'goes on') expect(run.stdout).not.toBe('')
+      })
+    }
+
+    // examples/shown.test.ts runs the examples.
+    const lines = blocks.flatMap(commandLinesOf).filter(({ text }) => !text.startsWith('node examples/'))
+    for (const { text, where, notRun } of lines) {
+      test.skipIf(notRun !== undefined)(`${where}: ${text}${reasonOf(notRun)}`, async () => {
+        const run = onStage(text, {})
+        await expectWell(run, () => UNDER_WAY.test(run.stdout + run.stderr))
+      })
+    }
+  },
+)
