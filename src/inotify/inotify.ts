@@ -8,18 +8,20 @@ import { addHint } from './limits.ts'
 /** Options of {@link Inotify}. */
 export interface InotifyOptions {
   /**
-   * ms, 1. Under load, events are read this far apart instead of at every wakeup; the first after a pause is delivered at once.
+   * ms. Under load, events are read this far apart instead of at every wakeup; the first after a pause is delivered at once.
    * 0 reads at every wakeup.
+   * @default 1
    */
   batchWindow?: number
   /**
-   * Bytes, 64 MiB. What may wait in memory for a blocked loop or a slow consumer, before the kernel's queue fills and overflows.
+   * Bytes. What may wait in memory for a blocked loop or a slow consumer, before the kernel's queue fills and overflows.
    * 0: nothing, and there is no thread that reads in a blocked loop's place.
+   * @default 64 MiB
    */
   maxQueuedBytes?: number
   /** Closes this Inotify when it aborts. */
   signal?: AbortSignal
-  /** true. Whether an open Inotify keeps the process alive: see {@link Inotify.ref}. */
+  /** Whether an open Inotify keeps the process alive: see {@link Inotify.ref}. @default true */
   persistent?: boolean
 }
 

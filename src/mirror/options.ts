@@ -4,24 +4,28 @@ import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 
 /** Options of `mirror()`. */
 export interface MirrorOptions {
-  /** ms from the beginning of one look at the source to that of the next; 250. INOTIFY_BRIDGE_INTERVAL overrides it. */
+  /** ms from the beginning of one look at the source to that of the next. INOTIFY_BRIDGE_INTERVAL overrides it. @default 250 */
   interval?: number
   /**
    * ms for which a file outside a `..data` directory must hold still before it is published, 50 times as long if it has become
-   * empty; 100.
+   * empty.
+   * @default 100
    */
   quiet?: number
-  /** How many regular files, and bytes in them and in the texts of symlinks, are copied of a source at most; 1024 and 16 MiB. */
+  /**
+   * How many regular files, and bytes in them and in the texts of symlinks, are copied of a source at most.
+   * @default { files: 1024, bytes: 16777216 }
+   */
   limits?: { files: number; bytes: number }
   /**
    * What the target shows of a source beyond the limits. `link`: its files become links to the source's, so that
    * the content goes on flowing, without events; what is skipped is left out. `hold`: the last version within the limits.
-   * By default `hold` if there is anything that is skipped, else `link`.
+   * @default 'hold' if anything of the source is skipped, else 'link'
    */
   overLimit?: 'link' | 'hold'
   /** Closes the mirror when it is aborted. */
   signal?: AbortSignal
-  /** Whether the mirror keeps the process running; true. */
+  /** Whether the mirror keeps the process alive. @default true */
   persistent?: boolean
 }
 

@@ -29,13 +29,13 @@ export interface ReloadOptions {
   /** A program and its arguments, no shell: exit code 0 says that the content is good. It runs before each action. */
   validate?: string[]
   action: ReloadAction
-  /** ms without a change after which the content is looked at, 1000: a burst of changes is one reload. */
+  /** ms without a change after which the content is looked at: a burst of changes is one reload. @default 1000 */
   delay?: number
-  /** ms, 60000. The content is looked at that often even if nothing says that it has changed. */
+  /** ms. The content is looked at that often even if nothing says that it has changed. @default 60000 */
   interval?: number
-  /** ms after which what has failed is tried again, 5000. */
+  /** ms after which what has failed is tried again. @default 5000 */
   retry?: number
-  /** ms that the validation, and the action, may take each, 30000. */
+  /** ms that the validation, and the action, may take each. @default 30000 */
   timeout?: number
 }
 

@@ -5,30 +5,31 @@ import type { Kind } from './report/change.ts'
 
 /** Options of {@link watch}. */
 export interface WatchOptions {
-  /** false. What lies deeper than the entries of a root as well. */
+  /** What lies deeper than the entries of a root as well. @default false */
   recursive?: boolean
-  /** 'auto': by the mount, of each root and below it. The environment's INOTIFY_BRIDGE_BACKEND overrides it. */
+  /** 'auto': by the mount, of each root and below it. The environment's INOTIFY_BRIDGE_BACKEND overrides it. @default 'auto' */
   backend?: 'auto' | 'inotify' | 'poll'
-  /** ms between polls, 250. The environment's INOTIFY_BRIDGE_INTERVAL overrides it. */
+  /** ms between polls. The environment's INOTIFY_BRIDGE_INTERVAL overrides it. @default 250 */
   interval?: number
-  /** false. Report what is there as 'create', parents first, before ready. */
+  /** Report what is there as 'create', parents first, before ready. @default false */
   initial?: boolean
   /**
-   * false. A symlink to a directory is watched as the directory it leads to, unless it lies in that. A root that is a symlink is
+   * A symlink to a directory is watched as the directory it leads to, unless it lies in that. A root that is a symlink is
    * followed in any case.
+   * @default false
    */
   followSymlinks?: boolean
   /** Paths that are not reported, nor what lies below them: a function that says so, or path prefixes (strings, whole components) and patterns. */
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
-  /** ms, 0. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. */
+  /** ms. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. @default 0 */
   settle?: number
-  /** false. Polls read every file, all of it, and compare what it holds: for servers whose times and sizes are not to be relied on. */
+  /** Polls read every file, all of it, and compare what it holds: for servers whose times and sizes are not to be relied on. @default false */
   hash?: boolean
-  /** 'utf8'. 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. */
+  /** 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. @default 'utf8' */
   encoding?: 'utf8' | 'buffer'
   /** Closes the watcher when it aborts. */
   signal?: AbortSignal
-  /** true. Whether the open watcher keeps the process alive. */
+  /** Whether the open watcher keeps the process alive. @default true */
   persistent?: boolean
 }
 

@@ -1,5 +1,5 @@
 // The docs' blocks are run, as a reader would: JavaScript as a module of its own, commands a line each. Those of README.md always.
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MAIN, Program } from '../cli/command.ts'
@@ -7,7 +7,8 @@ import { mayUnshare } from '../mounts/namespace.ts'
 import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { commandLinesOf } from './command_lines.ts'
-import { blocksOf, PAGES, ROOT } from './pages.ts'
+import { installIn } from './compiler.ts'
+import { blocksOf, PAGES } from './pages.ts'
 
 const pages = isLong ? PAGES : ['README.md']
 const blocks = pages.flatMap(blocksOf)
@@ -18,13 +19,11 @@ const UNDER_WAY = /Watches established|^ready: |state mirroring|^listening/m
 /** Has a script read by a shell in a namespace that has the directories which the docs name. See stage.sh. */
 function onStage(script: string, files: Record<string, string>, changing = ''): Program {
   const here = scratch()
-  for (const folder of ['bin', 'node_modules']) mkdirSync(join(here, folder))
+  installIn(here)
+  mkdirSync(join(here, 'bin'))
   // As npm does it.
   writeFileSync(join(here, 'bin/inotify-bridge'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
   chmodSync(join(here, 'bin/inotify-bridge'), 0o755)
-  symlinkSync(ROOT, join(here, 'node_modules/inotify-bridge'))
-  for (const name of ['@parcel', 'chokidar'])
-    symlinkSync(join(ROOT, 'node_modules', name), join(here, 'node_modules', name))
   for (const [name, text] of Object.entries({ ...files, script })) writeFileSync(join(here, name), text)
   const stage = join(import.meta.dirname, 'stage.sh')
   // With ports of its own, and processes that end with the first.
