@@ -1,5 +1,5 @@
 # A mount namespace in which the docs' commands are run: it has the directories that they name, and nothing outside of it is changed.
-# $1: a file that the shell reads. $2: a directory in which the kubelet's swaps go on meanwhile; '' if there is none.
+# $1: a file that the shell reads. $2: a directory in which the kubelet's swaps, and writes, go on meanwhile; '' if there is none.
 set -e
 here=$PWD
 cp -r /etc/nginx "$here/nginx" 2>/dev/null || mkdir "$here/nginx"
@@ -28,6 +28,8 @@ if [ -n "$2" ]; then
     for version in one two; do
       ln -sfn ..$version "$2/..data_tmp"
       mv -T "$2/..data_tmp" "$2/..data"
+      # Not every watcher sees a link that is swapped.
+      printf 'color: %s\n' $version >"$2/plain.yaml"
       # For longer than a mirror looks away.
       sleep 0.3
     done
