@@ -180,6 +180,7 @@ export class SyncPass {
     const { config, index, publisher, target } = this.#context
     const before = {
       target: publisher.tree,
+      own: publisher.contributionOf(index)?.entries,
       generation: this.#shown(),
       isConfirmed: this.#read?.isConfirmed === true && this.#read.data === snapshot.data,
       emptied: this.#emptied,

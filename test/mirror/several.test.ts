@@ -292,6 +292,18 @@ test('the limits are for each of them; one over them is linked to and the other 
   expect(await read('a1')).toBe('3')
 })
 
+// The target has that content at that name, from the other: it is not this one's to count on.
+test.each(['x', 'sub'])('%s moves from one of them to another, and is there', async (name) => {
+  const { a, b, target, start, read } = twoSources()
+  for (const path of [join(a, 'sub'), b]) await mkdir(path, { recursive: true })
+  for (const path of ['a/x', 'a/sub/x', 'b/y']) await writeFile(join(a, '..', path), 'value')
+  const mirror = await start({ quiet: 100 })
+  await rename(join(a, name), join(b, name))
+  await mirror.refresh()
+  expect(existsSync(join(target, name))).toBe(true)
+  expect([await read('x'), await read('sub/x'), await read('y')]).toEqual(['value', 'value', 'value'])
+})
+
 test('close() removes what is of any of them, and only that', async () => {
   const { a, b, target, start } = twoSources()
   await configMap(a, { one: '1' })

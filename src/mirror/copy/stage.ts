@@ -53,6 +53,8 @@ export interface StagedGeneration {
 /** What a source has added, and what is known of it, from the passes before. */
 export interface Before {
   readonly target: TargetTree
+  /** What this source has added to that, as it did itself. */
+  readonly own: ReadonlyMap<string, TargetNode> | undefined
   /** What the target shows of this source's generation. */
   readonly generation: StagedGeneration | undefined
   /** Whether that has been read twice, far enough apart to be sure of it by its stat keys. */
@@ -109,7 +111,8 @@ export async function stage(
   const flat = new Map(
     [...tree.entries].filter(([name]) => name !== data && (name !== '..data' || data === undefined)),
   )
-  const { entries } = await stager.directory(root, { ...tree, entries: flat }, before.target, '')
+  const had = { target: before.target, own: before.own }
+  const { entries } = await stager.directory(root, { ...tree, entries: flat }, had, '')
   await stager.settle(root)
   if (data === undefined) return { ...stager.found, entries, generation: undefined }
   const generation = await stageGeneration(snapshot, data, held, before, stager)
@@ -137,6 +140,12 @@ async function stageGeneration(
   return copy && { from: data, tree: copy }
 }
 
+/** What the target has of a directory, and what of that this source has added. */
+interface Had {
+  readonly target: TargetTree | undefined
+  readonly own: ReadonlyMap<string, TargetNode> | undefined
+}
+
 class Stager {
   readonly found = {
     missing: [] as Missing[],
@@ -160,19 +169,14 @@ class Stager {
   }
 
   /** What the target shall have for a directory. Its new files are copied, but must be settled. */
-  async directory(
-    held: SourceHandle,
-    source: SourceTree,
-    before: TargetTree | undefined,
-    path: string,
-  ): Promise<TargetTree> {
+  async directory(held: SourceHandle, source: SourceTree, before: Had, path: string): Promise<TargetTree> {
     const entries = new Map<string, TargetNode>()
     await leavesAtOnce(source.entries, async (name, node) => {
-      const entry = before?.entries.get(name)
+      const entry = before.target?.entries.get(name)
       const isLedAstray = node.kind === 'unreadable' && node.linksOutside && entry?.kind === 'link'
       const had = isLedAstray ? undefined : entry
       const made = await this.#attempt(`${path}${name}`, had, () =>
-        this.#entry(held, name, node, had, path, entries),
+        this.#entry(held, name, node, { had, own: before.own?.get(name) }, path, entries),
       )
       if (made !== undefined) entries.set(name, made)
     })
@@ -225,7 +229,7 @@ class Stager {
     held: SourceHandle,
     name: string,
     node: SourceNode,
-    had: TargetNode | undefined,
+    { had, own }: { had: TargetNode | undefined; own: TargetNode | undefined },
     path: string,
     siblings: Map<string, TargetNode>,
   ): Promise<TargetNode> {
@@ -233,16 +237,19 @@ class Stager {
     if (node.kind === 'unreadable') throw new Error(node.reason)
     if (node.kind === 'directory') {
       await using child = await held.directory(name)
-      const before = had?.kind === 'directory' ? had : undefined
+      const before = {
+        target: had?.kind === 'directory' ? had : undefined,
+        own: own?.kind === 'directory' ? own.entries : undefined,
+      }
       return await this.directory(child, node, before, `${path}${name}/`)
     }
-    if (had?.kind === 'file' && sameKey(had.key, node.key)) return had
+    // What another source has put there goes when that one has it no more.
+    const isOwn = had?.kind === 'file' && had === own
+    if (isOwn && sameKey(had.key, node.key)) return had
     if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
       this.#expectMore(path + name, node.key)
     const isSame =
-      had?.kind === 'file' &&
-      had.key.size === node.key.size &&
-      (await digestFile(held, name, node.key)) === had.digest
+      isOwn && had.key.size === node.key.size && (await digestFile(held, name, node.key)) === had.digest
     const copy = isSame
       ? { ...node, digest: had.digest }
       : await this.#copy(held, name, node, `${path}${name}`)
