@@ -1,7 +1,7 @@
 import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
 import { tryLock } from '../../mounts/syscalls/file_lock.ts'
-import { isOwn } from '../../mounts/syscalls/ownership.ts'
+import { isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
 import { codeOf } from '../source/errors.ts'
@@ -126,8 +126,9 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
     if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
     await using lock = await held.file(LOCK_FILE).catch(() => undefined)
     // Whoever makes it has not come to the lock, and begins again where this is gone by then. Not removed if it has by now.
-    if (lock === undefined) await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
-    else if (await isAbandoned(held, lock)) await removeStaging(target, name, held)
+    if (lock === undefined && isPrivate(held.opened))
+      await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
+    else if (lock !== undefined && (await isAbandoned(held, lock))) await removeStaging(target, name, held)
   }
   // One that is made has its state file until it goes.
   for (const name of await stagingsIn(target)) {

@@ -205,8 +205,8 @@ export class Staging {
   }
 }
 
-/** Whether nobody has removed a directory. NFS and FUSE do not know one any more that was; others say that it has no name. */
-export async function hasLinks(held: DirectoryHandle): Promise<boolean> {
+/** Whether nobody has removed a directory or file. NFS and FUSE do not know one any more that was; others say that it has no name. */
+export async function hasLinks(held: DirectoryHandle | HeldFile): Promise<boolean> {
   try {
     // Some FUSE servers count no links at all.
     return (await held.stat()).nlink > 0n || held.opened.nlink === 0n
@@ -241,7 +241,8 @@ async function makeStaging(target: DirectoryHandle, state: StagingState, shown: 
     try {
       return await tryToMake(target, state, shown)
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || left === 1) throw error
+      // NFS and FUSE may have another word for it.
+      if (!['ENOENT', 'ESTALE'].includes(codeOf(error)) || left === 1) throw error
     }
   }
 }
@@ -262,7 +263,8 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
   }
   try {
     lock = await held.create(LOCK_FILE, NOTE_MODE)
-    if (await isTaken(lock)) throw new CallError(constants.errno.ENOENT, 'flock')
+    // Another start has it, or has removed it, whether or not it came to removing the directory.
+    if ((await isTaken(lock)) || !(await hasLinks(lock))) throw new CallError(constants.errno.ENOENT, 'flock')
     await writeStateFile(held, state, shown)
     // Whatever the umask: a consumer of another user that walks the target recursively must not fail here. Secrets are below, in
     // `work`.
