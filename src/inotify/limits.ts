@@ -126,13 +126,13 @@ function raise(name: string, limit: number, inUse: number): string {
 }
 
 /**
- * Whether this process may open no more files: the surest answer to which of EMFILE's two limits it was. Two, because an
- * instance takes two: its own and that of the eventfd that wakes its guard.
+ * Whether this process may open no more files: the surest answer to which of EMFILE's two limits it was. Three, because an
+ * instance takes three: its own and those of the eventfd and the timerfd that wake its guard.
  */
 function descriptorsUsedUp(): boolean {
   const opened: number[] = []
   try {
-    for (let i = 0; i < 2; i++) opened.push(openSync('/', 'r'))
+    for (let i = 0; i < 3; i++) opened.push(openSync('/', 'r'))
     return false
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EMFILE'
