@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { type Examination, examineHere } from '../../mounts/diagnosis/examine.ts'
 import { UnansweredError } from '../../mounts/diagnosis/path_resolution.ts'
@@ -20,6 +21,9 @@ export interface Unanswered {
   readonly hint: string
   readonly mount: Mount | undefined
 }
+
+/** ms for which a probe is waited for: longer than it takes where nothing holds it. */
+const PROBE_PATIENCE_MS = 5000
 
 /** What the process beside this one is asked: to examine a path, or to probe what was examined. */
 export type Question = { readonly path: string } | { readonly probe: Probed }
@@ -51,12 +55,19 @@ export class Examiner implements Disposable {
     const probed: Probed = [route.realPath, route.mount, route.seen.kind === 'directory']
     if (!mayAnyHang()) return await beginProbe(...probed).answer
     const child = start()
+    const notPossible = (why: string): Probe => ({ result: 'not possible', directory: route.realPath, why })
+    const over = new AbortController()
+    // The process has a deadline itself, but may be held before it comes to that.
+    const late = sleep(PROBE_PATIENCE_MS, undefined, { signal: over.signal }).then(() =>
+      notPossible(`the mount of ${route.realPath} has stopped answering`),
+    )
+    late.catch(() => {})
     try {
-      return await ask<Probe>(child, { probe: probed })
+      return await Promise.race([ask<Probe>(child, { probe: probed }), late])
     } catch (how) {
-      const why = `the process that was to make a scratch file has ended: ${how}`
-      return { result: 'not possible', directory: route.realPath, why }
+      return notPossible(`the process that was to make a scratch file has ended: ${how}`)
     } finally {
+      over.abort()
       letGo(child)
     }
   }
@@ -85,12 +96,16 @@ function ask<A>(child: ChildProcess, question: Question): Promise<A> {
     child.once('message', (message) => resolve(message as A))
     child.once('error', (error) => reject(error.message))
     child.once('exit', (code, signal) => reject(signal ?? code))
-    child.send(question)
+    // Without a descriptor left for it there is no channel.
+    child.send?.(question, (error) => {
+      if (error !== null) reject(error.message)
+    })
   })
 }
 
 function letGo(child: ChildProcess): void {
   child.removeAllListeners()
+  child.on('error', () => {})
   if (child.connected) child.disconnect()
   child.unref()
 }
