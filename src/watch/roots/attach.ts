@@ -28,7 +28,7 @@ import { followWay, pollInstead, watchWays } from './ways.ts'
 export interface AttacherParts {
   settings: Settings
   system: WatchSystem
-  tree: Pick<Tree, 'setLost'>
+  tree: Pick<Tree, 'setLost' | 'entriesOf'>
   coverings: Coverings
   forest: RootForest
   /** What tells that a root may be another directory: see ways.ts. */
@@ -61,7 +61,7 @@ export class Attacher {
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
-    const { settings, forest, sourceChoice } = this.#parts
+    const { settings, tree, forest, sourceChoice } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
@@ -100,10 +100,14 @@ export class Attacher {
     if (finding.error !== 0 || !mount.usesInotify) this.#leaveWay(root)
     // What was a directory is not restored by a file.
     if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
-    if (finding.error !== 0) throw openError(finding.error, root.path)
+    if (finding.error !== 0) {
+      // It was gone before anybody had looked into it: what comes may be a file.
+      if (!isRestored && tree.entriesOf(top).size === 0) forest.drop(root)
+      throw openError(finding.error, root.path)
+    }
     root.identity = finding.identity
     root.appear()
-    this.#parts.tree.setLost(top, false)
+    tree.setLost(top, false)
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
   }
 
