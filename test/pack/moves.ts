@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const SEE_A_MOVE = `
+const seeAMove = (where: string) => `
   const fs = require('node:fs')
-  const directory = fs.mkdtempSync('move-')
+  const directory = fs.mkdtempSync('${where}/move-')
   fs.writeFileSync(directory + '/a', '')
   const inotify = new bridge.Inotify()
   inotify.add(directory, bridge.IN_MOVED_TO)
@@ -17,9 +17,9 @@ const SEE_A_MOVE = `
 /** What each of the two programs says. */
 export const SEEN_MOVE = 'IN_MOVED_TO b\n'
 
-/** Writes esm.mjs and cjs.cjs, which import and require the package that is installed there, and see a file move. */
-export function writeMoves(directory: string): void {
+/** Writes esm.mjs and cjs.cjs, which import and require the package that is installed there, and see a file move below `where`. */
+export function writeMoves(directory: string, where = '.'): void {
   const imports = `import * as bridge from 'inotify-bridge'\nimport { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)`
-  writeFileSync(join(directory, 'esm.mjs'), imports + SEE_A_MOVE)
-  writeFileSync(join(directory, 'cjs.cjs'), `const bridge = require('inotify-bridge')${SEE_A_MOVE}`)
+  writeFileSync(join(directory, 'esm.mjs'), imports + seeAMove(where))
+  writeFileSync(join(directory, 'cjs.cjs'), `const bridge = require('inotify-bridge')${seeAMove(where)}`)
 }
