@@ -78,9 +78,9 @@ function remedy(moduleRoot: string): string {
   if (process.platform !== 'linux')
     return 'inotify is a facility of the Linux kernel: there is none on this platform.'
   return (
-    'Build it where it is installed (g++, make and python3 are needed):\n' +
-    '  npm install --no-save node-gyp@12 node-addon-api@8\n' +
-    `  npx node-gyp rebuild -C ${join(moduleRoot, 'native')}`
+    'Compile it where it is installed (g++, make and python3 are needed):\n' +
+    '  npx inotify-bridge build\n' +
+    `or, where that is another package's own: node ${join(moduleRoot, 'dist/cli.js')} build`
   )
 }
 

@@ -43,6 +43,13 @@ const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<
       load: async () => (await import('./diagnose/diagnose.ts')).diagnoseCommand,
     },
   ],
+  [
+    'build',
+    {
+      summary: 'compile the addon where this is installed, for an architecture that none is packed for',
+      load: async () => (await import('./build/build.ts')).buildCommand,
+    },
+  ],
 ])
 
 const HELP = `usage: inotify-bridge COMMAND [OPTIONS] ...

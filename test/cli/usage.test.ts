@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
-const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'diagnose']
+const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'diagnose', 'build']
 
 test.each([['--help'], ['-h'], ['help']])('%s lists every command', async (flag) => {
   const { code, stdout, stderr } = await new Run([flag]).ended()
@@ -28,6 +28,7 @@ test('--version prints the version', async () => {
 const WRONG: Array<[what: string, args: string[], code: number, words: string]> = [
   ['no command', [], 2, 'name a command'],
   ['an unknown command', ['wach'], 2, "there is no command 'wach'"],
+  ['build with an argument', ['build', '.'], 2, 'it takes no arguments'],
   ['watch without a path', ['watch'], 2, 'name at least one file or directory'],
   ['an unknown flag', ['watch', '--frob', '/'], 2, "Unknown option '--frob'"],
   ['an unknown event', ['watch', '-e', 'moved', '/'], 2, "there is no event 'moved'"],
