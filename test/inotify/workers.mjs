@@ -1,7 +1,8 @@
 // node workers.mjs DIRECTORY COUNT: starts and terminates COUNT workers that watch the directory, eight at a time, while
-// somebody else changes it; prints what of inotify's descriptors and of threads is left. An abort shows in the exit code.
-import { readdirSync, readlinkSync } from 'node:fs'
+// somebody else changes it; prints what of inotify's descriptors and of threads is left, and the process's
+// memory, in MiB, at each tenth of the way (--expose-gc). An abort shows in the exit code.
 import { Worker } from 'node:worker_threads'
+import { left, memory, threads } from './what_is_left.mjs'
 
 const [directory, count] = [process.argv[2], Number(process.argv[3])]
 
@@ -29,16 +30,6 @@ const watching = `
 `
 const url = new URL(`data:text/javascript,${encodeURIComponent(watching)}`)
 
-const fds = () =>
-  readdirSync('/proc/self/fd').filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith('anon_inode:inotify')
-    } catch {
-      return false
-    }
-  }).length
-const threads = () => readdirSync('/proc/self/task').length
-
 let withEvents = 0
 
 /** @param {number} i */
@@ -61,10 +52,15 @@ async function startAndTerminate(i) {
 await startAndTerminate(1)
 withEvents = 0
 const threadsBefore = threads()
+/** @type {number[]} */
+const rss = []
 const pending = Array.from({ length: count }, (_, i) => i)
 await Promise.all(
   Array.from({ length: 8 }, async () => {
-    for (let i = pending.shift(); i !== undefined; i = pending.shift()) await startAndTerminate(i)
+    for (let i = pending.shift(); i !== undefined; i = pending.shift()) {
+      await startAndTerminate(i)
+      if ((i + 1) % (count / 10) === 0) rss.push(memory())
+    }
   }),
 )
-process.stdout.write(JSON.stringify({ withEvents, fdsLeft: fds(), threadsLeft: threads() - threadsBefore }))
+process.stdout.write(JSON.stringify({ withEvents, ...left(threadsBefore), rss }))

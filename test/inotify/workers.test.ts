@@ -9,23 +9,41 @@ import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 
 const WORKERS = rounds(process.env.WORKERS, { quick: 20, long: 200 })
+const WATCHERS = rounds(process.env.WATCHERS, { quick: 100, long: 1_000 })
 
-test(`${WORKERS} workers are started and terminated under load: no abort, no descriptor and no thread is left`, async () => {
+/** What a program of this folder says that has a directory in which somebody else renames all the time: the load is that of renames.c. */
+async function saidUnderLoad(program: string, count: number, load: string) {
   const directory = scratch('/dev/shm')
   writeFileSync(join(directory, '0000000'), '')
-  // More renames than there is time for; ended by its pid.
-  const writer = spawn(compile('renames'), [directory, '9000000'], { stdio: 'ignore' })
+  // Ended by its pid.
+  const writer = spawn(compile('renames'), [directory, load], { stdio: 'ignore' })
   const ended = once(writer, 'exit')
   onTestFinished(async () => {
     writer.kill()
     await ended
   })
-  const program = join(import.meta.dirname, 'workers.mjs')
-  const { stdout } = await promisify(execFile)(process.execPath, [program, directory, String(WORKERS)], {
-    timeout: 250_000,
-  })
+  const args = ['--expose-gc', join(import.meta.dirname, program), directory, String(count)]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
   expect(writer.exitCode).toBeNull()
-  expect(JSON.parse(stdout)).toEqual({ withEvents: 0.9 * WORKERS, fdsLeft: 0, threadsLeft: 0 })
+  return JSON.parse(stdout)
+}
+
+/** Ten measures of memory, in MiB. What comes and goes with the load is no leak: one would be in the least of the second half. */
+function expectPlateau(rss: number[]): void {
+  expect(rss).toHaveLength(10)
+  expect(Math.min(...rss.slice(5)), `${rss} MiB`).toBeLessThan(Math.min(...rss.slice(0, 5)) + 15)
+}
+
+test(`${WORKERS} workers are started and terminated under load: no abort, no descriptor and no thread is left, and memory is on a plateau`, async () => {
+  const { rss, ...others } = await saidUnderLoad('workers.mjs', WORKERS, '900000000')
+  expect(others).toEqual({ withEvents: 0.9 * WORKERS, fdsLeft: 0, threadsLeft: 0 })
+  expectPlateau(rss)
+})
+
+test(`${WATCHERS} watchers are opened and closed under load: likewise`, async () => {
+  const { rss, ...others } = await saidUnderLoad('open_close.mjs', WATCHERS, '900000000/10')
+  expect(others).toEqual({ fdsLeft: 0, threadsLeft: 0 })
+  expectPlateau(rss)
 })
 
 test('an exception in a listener is an uncaught exception, and delivery goes on where that is survived', async () => {

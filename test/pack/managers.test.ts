@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fetched } from '../support/fetched.ts'
+import { fetched } from '../../scripts/fetched.mjs'
 import { isLong } from '../support/long.ts'
 import { packBuilt } from './checkout.ts'
 import { SEEN_MOVE, writeMoves } from './moves.ts'
