@@ -49,10 +49,6 @@ Kind KindOfType(unsigned char type) {
   }
 }
 
-bool IsSelfOrParent(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
-
 bool IsGone(int error) {
   return error == -ENOENT || error == -ESTALE;
 }
@@ -240,13 +236,13 @@ int DirReader::List(int directory, const Request& request, const Origin& origin)
     if (is_cancelled()) return -ECANCELED;
     ssize_t bytes = ReadEntries(readable.get(), entries_, sizeof entries_);
     if (bytes <= 0) return static_cast<int>(bytes);
-    for (ssize_t at = 0; at < bytes;) {
-      const auto* entry = reinterpret_cast<const ListedEntry*>(entries_ + at);
-      at += entry->bytes;
-      if (IsSelfOrParent(entry->name)) continue;
+    ListedEntries entries(entries_, static_cast<size_t>(bytes));
+    while (const ListedEntry* entry = entries.Next()) {
       if (request.has(Request::kStat) && is_cancelled()) return -ECANCELED;
       AddListed(directory, *entry, request, origin);
     }
+    // As Linux says it of a name that is none.
+    if (!entries.at_end()) return -EIO;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/listed_entries.h"
 #include "record/digest_cache.h"
 #include "record/record.h"
 #include "scan/file_hasher.h"
@@ -12,15 +13,6 @@
 #include "scan/requests.h"
 #include "scan/stat_only.h"
 #include "scan/walk_queue.h"
-
-// getdents64(2)'s record, which musl's headers no longer have.
-struct ListedEntry {
-  uint64_t ino;
-  int64_t position;
-  uint16_t bytes;
-  uint8_t type;
-  char name[1];
-};
 
 // Visits one directory after another: opens it, watches it, lists it, and makes its record. Each thread of a
 // walk has one.

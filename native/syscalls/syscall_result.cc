@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/fd_path.h"
+#include "base/listed_entries.h"
 #include "base/retry.h"
 #include "base/statx.h"
 #include "base/unique_fd.h"
@@ -50,14 +51,6 @@ bool IsSymlink(const Call& call) {
   memcpy(&mode, call.data + sizeof mode, sizeof mode);
   return (mode & S_IFMT) == S_IFLNK;
 }
-
-struct ListedEntry {
-  uint64_t ino;
-  int64_t offset;
-  uint16_t bytes;
-  unsigned char type;
-  char name[];
-};
 
 }  // namespace
 
@@ -154,16 +147,16 @@ int64_t NamesInto(Call* call) {
       if (larger == nullptr) return -ENOMEM;
       call->data = larger;
     }
-    for (int64_t at = 0; at < bytes;) {
-      const auto* entry = reinterpret_cast<const ListedEntry*>(room + at);
-      at += entry->bytes;
-      if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) continue;
+    ListedEntries listed(room, static_cast<size_t>(bytes));
+    while (const ListedEntry* entry = listed.Next()) {
       if (count == call->numbers[1]) return count;
       size_t length = strlen(entry->name) + 1;
       memcpy(call->data + call->bytes, entry->name, length);
       call->bytes += length;
       count++;
     }
+    // As Linux says it of a name that is none.
+    if (!listed.at_end()) return -EIO;
   }
 }
 
