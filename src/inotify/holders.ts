@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { watchesIn } from './fdinfo.ts'
 
 /** A process that has inotify instances, as far as this one may see. */
 export interface Holder {
@@ -51,7 +52,7 @@ function watchesOfInstances(directory: string): number[] {
     .filter((fd) => attempt(() => readlinkSync(join(directory, 'fd', fd))) === 'anon_inode:inotify')
     .map((fd) => attempt(() => readFileSync(join(directory, 'fdinfo', fd), 'utf8')))
     .filter((info) => info !== undefined)
-    .map((info) => info.match(/^inotify wd:/gm)?.length ?? 0)
+    .map((info) => watchesIn(info).length)
 }
 
 /** A process may vanish at any step, or be another's: then it is left out. */

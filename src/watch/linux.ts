@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { readFile, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
+import { watchesIn } from '../inotify/fdinfo.ts'
 import { Inotify, nativeQueue } from '../inotify/inotify.ts'
 import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
@@ -72,10 +73,7 @@ export const linux: WatchSystem = {
   openInotify: (options) => new Inotify(options),
   kernelWatches: async (inotify) => {
     try {
-      const text = await readFile(`/proc/self/fdinfo/${inotify[nativeQueue].fd()}`, 'latin1')
-      return new Set(
-        [...text.matchAll(/^inotify wd:([0-9a-f]+) /gm)].map(([, wd]) => Number.parseInt(wd ?? '', 16)),
-      )
+      return new Set(watchesIn(await readFile(`/proc/self/fdinfo/${inotify[nativeQueue].fd()}`, 'latin1')))
     } catch (error) {
       if (isShortage(error)) throw error
       return undefined

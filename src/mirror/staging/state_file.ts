@@ -61,7 +61,8 @@ export async function writeStateFile(
   await calls.rename(staging.at(DRAFT), staging.at(NAME))
 }
 
-function parseLedger(text: string): StagingState | undefined {
+/** Of the text of one; undefined, or a SyntaxError, if it is none. */
+export function parseLedger(text: string): StagingState | undefined {
   const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null) return undefined
   if (!('target' in value && 'createdTarget' in value && 'only' in value && 'made' in value)) return undefined
