@@ -79,7 +79,7 @@ class Reconciliation {
       identified,
     })
     this.#script = new EditScript(tree, this.#editor, matching, snapshot)
-    this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt)
+    this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt, pending.failed)
   }
 
   run(): Reconciled {

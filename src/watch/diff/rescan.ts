@@ -220,7 +220,7 @@ export class Rescan {
 
   #conclude(pieces: readonly Reconciled[]): void {
     for (const { status } of pieces) {
-      if (status.shortage !== undefined) this.#parts.reporter.trouble(status.shortage)
+      if (status.trouble !== undefined) this.#parts.reporter.trouble(status.trouble)
       if (status.outOfWatches !== undefined) this.#parts.watchShortage.note(status.outOfWatches)
       else if (status.hasAdded) this.#parts.watchShortage.end()
     }

@@ -34,6 +34,7 @@ import { EntryCache } from '../tree/entry_cache.ts'
 import { Tree } from '../tree/tree.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
+import { Retry } from './retry.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 
@@ -216,6 +217,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     polls,
     reporter,
   })
+  const retry = new Retry({ system, settings, queue, tree, pending, reporter })
   return {
     tree,
     pending,
@@ -241,6 +243,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     poller,
     polls,
     settle,
+    retry,
   }
 }
 

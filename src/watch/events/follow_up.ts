@@ -4,6 +4,7 @@ import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
+import { mayPass } from '../report/watch_error.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Translator } from './translator.ts'
@@ -95,8 +96,9 @@ export class FollowUp {
         } else if (listing.wd > 0 && listing.wd !== directory.wd) pending.work.list(directory)
         else if (listing.error === 0) {
           found.push({ directory, names, listing, spoken: spokenIn(directory) })
-          // What cannot be read for other reasons is not covered, and is listed when its mode changes.
+          // What may not be read is not covered, and is listed when its mode changes.
         } else if (listing.isShort) rechecks.renew(directory, names)
+        else if (mayPass(-listing.error)) pending.failed.add(directory)
       }
       for (const look of found) this.#keepWhatIsBack(look)
       const isTaken = await shortage.unless(pending, async () => {

@@ -15,6 +15,8 @@ export class Pending {
   readonly unconfirmed: UnconfirmedLooks
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
+  /** What could not be listed, or watched, for a reason that may pass without an event that tells so. */
+  readonly failed = new Set<Directory>()
   /** ms since the epoch: all that was done before has been told. */
   consistentUntil: number
 

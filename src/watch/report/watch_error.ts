@@ -51,6 +51,17 @@ export function isShortageErrno(errno: number): boolean {
   return ERRNOS.has(errno)
 }
 
+const PASSING = new Set<number>(
+  (['EIO', 'ENOTCONN', 'ESTALE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNABORTED'] as const).map(
+    (code) => constants.errno[code],
+  ),
+)
+
+/** Whether what fails so may work again by itself, and no event tells when: a server or a disk that is in trouble, or a shortage. */
+export function mayPass(errno: number): boolean {
+  return PASSING.has(errno) || isShortageErrno(errno)
+}
+
 const STALE_MOUNT =
   "a stale single-file mount (Kubernetes' subPath, docker -v file): its source was replaced or deleted, and nothing will change here any more; " +
   "restart the container, and mount the directory instead ('inotify-bridge diagnose' has the lines)"

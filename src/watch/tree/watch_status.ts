@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../../errors.ts'
 import { addHint } from '../../inotify/limits.ts'
-import { TOO_DEEP } from '../report/watch_error.ts'
+import { mayPass, TOO_DEEP } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
 import { type Directory, isUnwatched } from './directory.ts'
 import type { Tree } from './tree.ts'
@@ -13,8 +13,9 @@ export class WatchStatus {
   readonly #tree: Tree
   readonly #pollInstead: boolean
   readonly #startedAt: number
-  /** The first error for want of something that was not known yet. */
-  shortage: InotifyError | undefined
+  readonly #failed: Set<Directory>
+  /** The first error that was not known yet, and is no affair of the directory's own. */
+  trouble: InotifyError | undefined
   /** The first error for want of a watch. */
   outOfWatches: InotifyError | undefined
   /** Whether a directory has got a watch that had none. */
@@ -25,9 +26,11 @@ export class WatchStatus {
   /**
    * @param pollInstead where no watch is to be had, a poll does
    * @param startedAt ms since the epoch: when the scan began
+   * @param failed gets those that may be listed, or watched, by themselves again
    */
-  constructor(tree: Tree, pollInstead: boolean, startedAt: number) {
+  constructor(tree: Tree, pollInstead: boolean, startedAt: number, failed: Set<Directory>) {
     this.#tree = tree
+    this.#failed = failed
     this.#startedAt = startedAt
     this.#pollInstead = pollInstead
   }
@@ -54,7 +57,10 @@ export class WatchStatus {
     const isNews = !mount.uncovered.has(directory)
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
-    if (isNews && (listing.isShort || listing.isTooDeep)) this.shortage ??= error
+    const isPolled = isOutOfWatches && this.#pollInstead
+    const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled
+    if (hasFailed) this.#failed.add(directory)
+    if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
     if (isOutOfWatches) this.#poll(directory)
     if (listing.isShort) this.unlisted ??= error

@@ -1,0 +1,55 @@
+import type { TaskQueue } from '../../task_queue.ts'
+import type { Settings } from '../options.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { Reporter } from '../report/reporter.ts'
+import type { WatchSystem } from '../system.ts'
+import type { Tree } from '../tree/tree.ts'
+import { RepeatingTask } from './repeating_task.ts'
+
+export interface RetryParts {
+  system: Pick<WatchSystem, 'clock'>
+  settings: Pick<Settings, 'persistent'>
+  queue: TaskQueue
+  tree: Tree
+  pending: Pending
+  reporter: Reporter
+}
+
+const RETRY_MS = 500
+
+/** What has failed for a reason that may pass is listed again until it does: see {@link Pending.failed}. Nothing wakes up while there is none. */
+export class Retry {
+  readonly #parts: RetryParts
+  readonly #schedule: RepeatingTask
+
+  constructor(parts: RetryParts) {
+    this.#parts = parts
+    const { system, settings, pending, reporter } = parts
+    this.#schedule = new RepeatingTask({
+      every: () => RETRY_MS,
+      persistent: settings.persistent,
+      clock: system.clock,
+      failed: (error) => reporter.trouble(error),
+      needed: () => pending.failed.size > 0,
+      run: () => this.#retry(),
+    })
+  }
+
+  /** Something may have failed. */
+  arm(): void {
+    this.#schedule.arm()
+  }
+
+  stop(): Promise<void> {
+    return this.#schedule.stop()
+  }
+
+  #retry(): Promise<void> {
+    const { queue, tree, pending } = this.#parts
+    return queue.run(async () => {
+      const failed = [...pending.failed]
+      pending.failed.clear()
+      for (const directory of failed) if (tree.isAttached(directory)) pending.work.list(directory)
+    })
+  }
+}

@@ -1,0 +1,67 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Listing } from '../../../src/watch/scan/listing.ts'
+import { Walker } from '../../../src/watch/scan/walker.ts'
+import { scratch } from '../../support/scratch.ts'
+import { story, watching } from '../support.ts'
+
+/** As if reading it had ended at once. */
+function failed(listing: Listing, error: number): Listing {
+  const none = () => new Map()
+  const instead: Partial<Record<string | symbol, unknown>> = { error, entries: none, subdirectories: none }
+  return new Proxy(listing, {
+    get: (whole, key) => {
+      const value = instead[key] ?? Reflect.get(whole, key, whole)
+      return typeof value === 'function' ? value.bind(whole) : value
+    },
+  })
+}
+
+test.each(['EIO', 'ENOTCONN', 'ETIMEDOUT'] as const)(
+  '%s of a directory is told once, and what lies in it when it can be read again, of which no event tells',
+  async (code) => {
+    const root = scratch()
+    const { watcher, changes } = await watching(root, { recursive: true, backend: 'inotify' })
+    const errors: unknown[] = []
+    watcher.on('error', (error) => errors.push(error))
+    let failures = 0
+    let isBroken = true
+    const walk = Walker.prototype.walk
+    const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(function (
+      this: Walker,
+      requests,
+      take,
+      ...rest
+    ) {
+      const unread = new Set<number>()
+      return walk.call(
+        this,
+        requests,
+        (listing) => {
+          // Nothing is found below what cannot be read.
+          if (unread.has(listing.parent ?? -1)) return void unread.add(listing.id)
+          const isIt = isBroken && (listing.name === 'b' || requests[listing.id]?.rel === 'a/b')
+          if (isIt) {
+            failures++
+            unread.add(listing.id)
+          }
+          take(isIt ? failed(listing, -constants.errno[code]) : listing)
+        },
+        ...rest,
+      )
+    })
+    onTestFinished(() => spy.mockRestore())
+    mkdirSync(join(root, 'a/b/c'), { recursive: true })
+    writeFileSync(join(root, 'a/b/c/file'), '')
+    await expect.poll(() => failures).toBeGreaterThan(2)
+    const path = join(root, 'a/b')
+    expect(errors).toMatchObject([{ code, path }])
+    expect(watcher.coverage()[0]?.uncovered).toMatchObject([{ path, error: { code } }])
+    isBroken = false
+    await expect.poll(() => story(changes, root)).toContain('create file a/b/c/file')
+    expect(watcher.coverage()[0]?.uncovered).toEqual([])
+    expect(errors).toHaveLength(1)
+  },
+)
