@@ -1,0 +1,97 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { loadAddon } from '../../addon.ts'
+import { findCompiled } from '../../compiled.ts'
+import { printable } from '../../errors.ts'
+import { type Command, parse, UsageError } from '../shared/command.ts'
+import { printLine, tell } from '../shared/output.ts'
+import { compilerThatIsMissing, run } from './tools.ts'
+
+const HELP = `usage: inotify-bridge build
+
+Compiles the addon where this package is installed, of the source that lies in its native/: for an architecture that no binary has been
+packed for. What has been packed is left as it is, and what has been compiled is used in its place.
+
+It needs g++ (or what CXX names), make and python3:
+  Debian   apt install g++ make python3
+  Alpine   apk add g++ make python3 linux-headers
+Of npm's it takes node-gyp and node-addon-api, from node_modules where they are there, and fetches them otherwise for as long as it runs.
+Headers of Node that lie beside it are taken, and fetched by node-gyp otherwise.
+
+  -h, --help
+
+Exit code: 0 done, 1 failed, 2 wrong usage.
+`
+
+// As they are tested with.
+const FETCHED = ['node-gyp@12', 'node-addon-api@8']
+
+export const buildCommand: Command = {
+  help: HELP,
+  async run(args, signal) {
+    if (parse(args, {}).positionals.length > 0) throw new UsageError('it takes no arguments')
+    const { moduleRoot } = findCompiled('addon')
+    const native = join(moduleRoot, 'native')
+    if (process.platform !== 'linux') throw new Error('inotify is a facility of the Linux kernel')
+    const missing = await compilerThatIsMissing(signal)
+    if (missing !== undefined)
+      throw new Error(`${missing} is missing: apt install g++ make python3 (--help has others)`)
+
+    const fetchedTo = mkdtempSync(join(tmpdir(), 'inotify-bridge-build-'))
+    try {
+      const modules = installedFor(moduleRoot) ?? (await fetch(fetchedTo, signal))
+      tell('build', `compiles in ${printable(native)}`)
+      const headers = headersBesideNode()
+      const gyp = [modules.gyp, 'rebuild', '--loglevel=error', ...headers]
+      const env = { ...process.env, NODE_PATH: modules.path }
+      await run(process.execPath, gyp, { cwd: native, env, signal })
+    } finally {
+      rmSync(fetchedTo, { recursive: true, force: true })
+    }
+    loadAddon()
+    printLine(`built ${join(native, 'build/Release/inotify_bridge.node')}`)
+    return 0
+  },
+}
+
+interface Modules {
+  /** The file that is node-gyp's command. */
+  readonly gyp: string
+  /** A directory of node_modules that has node-addon-api, which binding.gyp asks for. */
+  readonly path: string
+}
+
+/** What there is already, for whoever is to have nothing fetched. */
+function installedFor(moduleRoot: string): Modules | undefined {
+  try {
+    const { resolve } = createRequire(join(moduleRoot, 'package.json'))
+    const api = resolve('node-addon-api/package.json')
+    return { gyp: resolve('node-gyp/bin/node-gyp.js'), path: dirname(dirname(api)) }
+  } catch {
+    return undefined
+  }
+}
+
+async function fetch(directory: string, signal: AbortSignal): Promise<Modules> {
+  const install = [
+    'install',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--prefix',
+    directory,
+    ...FETCHED,
+  ]
+  tell('build', `fetches ${FETCHED.join(' and ')}`)
+  await run('npm', install, { cwd: directory, env: process.env, signal })
+  const path = join(directory, 'node_modules')
+  return { gyp: join(path, 'node-gyp/bin/node-gyp.js'), path }
+}
+
+/** As official tarballs and most distributions have them. */
+function headersBesideNode(): string[] {
+  const prefix = dirname(dirname(process.execPath))
+  return existsSync(join(prefix, 'include/node/node_api.h')) ? [`--nodedir=${prefix}`] : []
+}
