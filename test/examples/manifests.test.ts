@@ -62,6 +62,11 @@ describe.each(MANIFESTS)('%s', (file) => {
       expect(securityContext, name).toMatchObject({
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+        // To mount takes root and a capability: --in-place.
+        ...(file === 'kubernetes/in-place.yaml'
+          ? {}
+          : { runAsNonRoot: true, allowPrivilegeEscalation: false }),
       })
     }
   })

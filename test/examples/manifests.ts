@@ -21,7 +21,9 @@ interface Container {
   securityContext?: {
     runAsNonRoot?: boolean
     readOnlyRootFilesystem?: boolean
+    allowPrivilegeEscalation?: boolean
     capabilities?: { drop?: string[] }
+    seccompProfile?: { type: string }
   }
   volumeMounts?: Array<{ name: string; mountPath: string; readOnly?: boolean; subPath?: string }>
 }
