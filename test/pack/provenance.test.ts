@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+interface Workflow {
+  permissions: Record<string, string>
+  jobs: Record<string, { permissions: Record<string, string>; steps: Array<{ uses?: string; run?: string }> }>
+}
+
+const text = readFileSync(join(ROOT, '.github/workflows/publish.yml'), 'utf8')
+const { permissions, jobs }: Workflow = parse(text)
+const steps = Object.values(jobs).flatMap((job) => job.steps)
+
+test('who publishes has the right to say who he is, and none to write; there is no secret', () => {
+  expect(permissions).toEqual({})
+  for (const job of Object.values(jobs))
+    expect(job.permissions).toEqual({ contents: 'read', 'id-token': 'write' })
+  expect(text).not.toMatch(/secrets\.|TOKEN/)
+})
+
+test('what others have written is named by its commit', () => {
+  const used = steps.flatMap(({ uses }) => uses ?? [])
+  expect(used.length).toBeGreaterThan(1)
+  for (const each of used) expect(each).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/)
+})
+
+test('npm is told to publish with provenance, after the bill of materials', () => {
+  const runs = steps.flatMap(({ run }) => run ?? [])
+  expect(runs.at(-1)).toBe('npm publish --provenance --access public')
+  expect(runs).toContain('npm run --silent sbom > sbom.cdx.json')
+})
+
+test('no expression of a release stands in a script, which would run what somebody names so', () => {
+  for (const { run = '' } of steps) expect(run).not.toContain('${{')
+})
+
+test('the bill of materials: bindings, and what it brings', () => {
+  const bill: { metadata: { component: { name: string } }; components: Array<{ purl: string }> } = JSON.parse(
+    execFileSync(process.execPath, [join(ROOT, 'scripts/sbom.mjs')], { encoding: 'utf8' }),
+  )
+  expect(bill.metadata.component.name).toBe('inotify-bridge')
+  expect(bill.components.map(({ purl }) => purl.replace(/@.*/, ''))).toEqual([
+    'pkg:npm/bindings',
+    'pkg:npm/file-uri-to-path',
+  ])
+})
