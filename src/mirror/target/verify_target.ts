@@ -81,7 +81,10 @@ export async function confirm(
   await leavesAtOnce(node.entries, (child, of) => confirm(held, `${path}/${child}`, of, inventory))
 }
 
+/** Of the process or the system, and no entry: what nobody could look at for want of these is not gone. */
+const SHORTAGES = ['ECANCELED', 'EMFILE', 'ENFILE', 'ENOMEM']
+
 /** What cannot be looked at, a neighbour's mount for one, is not what was put there, and must not keep the rest from being mirrored. */
 function orAbsent(error: unknown): undefined {
-  if (codeOf(error) === 'ECANCELED') throw error
+  if (SHORTAGES.includes(codeOf(error))) throw error
 }
