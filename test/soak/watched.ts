@@ -1,0 +1,121 @@
+import type { Change, WatchOptions } from '../../src/index.ts'
+import { AppliedAlone } from '../watch/applied_alone.ts'
+import { historyOf } from '../watch/model/history.ts'
+import type { Observer } from '../watch/model/watching/observer.ts'
+import { contentsOf, divergences, type Snapshot, type Written } from '../watch/model/world/snapshot.ts'
+import type { Observe } from './observers.ts'
+
+// Of what is wrong, and of the changes told about one name of it: a line is to be read at a glance.
+const MOST_DIFFERENCES = 3
+const MOST_CHANGES = 12
+
+/** What is watched, and how. */
+export interface Subject {
+  readonly name: string
+  readonly roots: string[]
+  readonly options: WatchOptions
+  readonly observe: Observe
+  /** What is there. */
+  look(): Snapshot
+}
+
+/** A watcher, and a consumer that knows nothing but what it tells, and applies each change alone. */
+export class Watched {
+  readonly #subject: Subject
+  readonly #observer: Observer
+  readonly #failures: Map<string, number>
+  #taken: Array<{ change: Change; at: number }> = []
+  #believed: AppliedAlone
+  // Roots that are not there: a file's loss is told without a delete.
+  readonly #lost = new Set<string>()
+  told = 0
+
+  /** @param failures how often an error of which code was told */
+  constructor(subject: Subject, failures: Map<string, number>) {
+    this.#subject = subject
+    this.#failures = failures
+    this.#believed = new AppliedAlone(...subject.roots)
+    this.#observer = subject.observe(
+      subject.roots,
+      { ...subject.options, initial: true },
+      {
+        told: (changes, at) => void this.#taken.push(...changes.map((change) => ({ change, at }))),
+        failed: (code) => void this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1),
+      },
+    )
+  }
+
+  get name(): string {
+    return this.#subject.name
+  }
+
+  async ready(): Promise<void> {
+    await this.#observer.ready
+  }
+
+  async sync(): Promise<void> {
+    await this.#observer.sync()
+  }
+
+  async close(): Promise<void> {
+    await this.#observer.close()
+  }
+
+  /** Nothing changes any more: compares what was told with what is, and begins anew from there. A line for each thing that is wrong. */
+  async audit(written: (path: string) => Written): Promise<string[]> {
+    await this.sync()
+    const changes = this.#taken.map(({ change }) => change)
+    const wrong = this.#apply()
+    const real = this.#subject.look()
+    const believed = new Map([...this.#believed.entries].filter(([path]) => !this.#lost.has(path)))
+    for (const [what, names] of groupBy(real, written)) {
+      const here = new Map([...believed].filter(([path]) => names.has(path)))
+      wrong.push(...divergences(here, names, what))
+    }
+    const ghosts = new Map([...believed].filter(([path]) => !real.has(path)))
+    wrong.push(...divergences(ghosts, new Map(), {}))
+    await this.sync()
+    const late = this.#taken.map(({ change }) => change)
+    wrong.push(...late.map(({ path, type }) => ({ path: String(path), what: `told after sync(): ${type}` })))
+    this.#apply()
+    this.#adopt(real)
+    const first = wrong[0]
+    if (first === undefined) return []
+    const { name } = this.#subject
+    return [
+      ...wrong.slice(0, MOST_DIFFERENCES).map(({ path, what }) => `${name}: ${path}: ${what}`),
+      `${name}: ${wrong.length} in all; what was told of the first:`,
+      ...historyOf(changes, first.path)
+        .slice(-MOST_CHANGES)
+        .map((index) => `  ${index} ${JSON.stringify(changes[index])}`),
+    ]
+  }
+
+  /** Returns what did not fit. */
+  #apply(): Array<{ path: string; what: string }> {
+    const misfits: Array<{ path: string; what: string }> = []
+    for (const { change, at } of this.#taken.splice(0)) {
+      this.told++
+      if (change.type === 'lost') this.#lost.add(change.path)
+      if (change.type === 'restored') this.#lost.delete(change.path)
+      const what = this.#believed.misfit(change, at)
+      if (what !== undefined) misfits.push({ path: change.path, what })
+    }
+    return misfits
+  }
+
+  #adopt(real: Snapshot): void {
+    const lost = [...this.#lost].map((path) => [path, 'file'] as const)
+    this.#believed = new AppliedAlone(...this.#subject.roots).adopt(lost).adopt(contentsOf(real))
+  }
+}
+
+/** Inode numbers are those of one mount. */
+function groupBy(real: Snapshot, of: (path: string) => Written): Map<Written, Snapshot> {
+  const groups = new Map<Written, Snapshot>()
+  for (const [path, seen] of real) {
+    const group = groups.get(of(path)) ?? new Map()
+    groups.set(of(path), group.set(path, seen))
+  }
+  return groups
+}
