@@ -28,6 +28,7 @@ const ALONE = [
 /** They run when all but those have, two at a time: for most of their time they wait. */
 const PAIRED = [
   // They bound times, but by half a second at least more than they take.
+  'test/faults/faults.test.ts',
   'test/mirror/{scenarios,stopped}.test.ts',
   'test/native/walker_circumstances.test.ts',
   // Its programs are given a port that was free a moment ago: the others here take none.

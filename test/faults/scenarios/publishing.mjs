@@ -1,0 +1,76 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { moveFile, publishDirectory, replaceFile } from '../../../dist/index.js'
+
+/**
+ * What is published is old or new, and can be published when the fault is over; then nothing else is left.
+ *
+ * @param {(directory: string) => Promise<void>} publish
+ * @param {(directory: string) => string} read
+ * @param {(names: string[]) => boolean} isClean
+ * @param {(directory: string) => void} prepare
+ * @returns {import('../scenario.mjs').Make}
+ */
+function publishing(publish, read, isClean, prepare) {
+  return (scratch) => {
+    const directory = join(scratch, 'published')
+    mkdirSync(directory)
+    prepare(directory)
+    /** @type {unknown[]} */
+    const errors = []
+    return {
+      errors,
+      async begin() {},
+      async act() {
+        try {
+          await publish(directory)
+        } finally {
+          const found = read(directory)
+          if (!['old', 'new'].includes(found)) errors.push(new Error(`neither old nor new: ${found}`))
+        }
+      },
+      async isRight() {
+        if (read(directory) === 'new') return isClean(readdirSync(directory))
+        await publish(directory).catch((error) => errors.push(error))
+        return false
+      },
+      async end() {},
+    }
+  }
+}
+
+const file = (/** @type {string} */ directory) => readFileSync(join(directory, 'key'), 'utf8')
+const isAlone = (/** @type {string[]} */ names) => names.length === 1
+const withOld = (/** @type {string} */ directory) => writeFileSync(join(directory, 'key'), 'old')
+
+export const replace_file = publishing(
+  (directory) => replaceFile(join(directory, 'key'), 'new', { mode: 0o640 }),
+  file,
+  isAlone,
+  withOld,
+)
+
+export const move_file = publishing(
+  async (directory) => {
+    // Another mount than where the scratch directory is.
+    const elsewhere = mkdtempSync(join(tmpdir(), 'inotify-bridge-'))
+    try {
+      writeFileSync(join(elsewhere, 'made'), 'new')
+      await moveFile(join(elsewhere, 'made'), join(directory, 'key'))
+    } finally {
+      rmSync(elsewhere, { recursive: true })
+    }
+  },
+  file,
+  isAlone,
+  withOld,
+)
+
+export const publish_directory = publishing(
+  async (directory) => void (await publishDirectory(directory, { key: 'new', other: 'too' })),
+  (directory) => (readdirSync(directory).includes('key') ? file(directory) : 'old'),
+  // The keys, ..data and its version.
+  (names) => names.length === 4,
+  () => {},
+)
