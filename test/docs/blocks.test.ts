@@ -73,7 +73,7 @@ test('each script of npm and each file that node is given is there', () => {
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   )
   const words = lines.map(({ text }) => text).join('\n')
-  const named = [...words.matchAll(/\bnpm (?:run (?:--silent )?)?(?!run|ci|install|pack)([a-z:]+)/g)].map(
+  const named = [...words.matchAll(/\bnpm (?:run (?:--silent )?)?(?!run|ci|install|pack)([\w:]+)/g)].map(
     ([, name]) => name,
   )
   expect(named.length).toBeGreaterThan(10)

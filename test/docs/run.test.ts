@@ -54,7 +54,11 @@ describe.skipIf(!mayUnshare)(
       const [mark] = marks
       const notRun = mark?.kind === 'not run' ? mark.reason : undefined
       test.skipIf(notRun !== undefined)(`${page}:${line} runs${reasonOf(notRun)}`, async () => {
-        const run = onStage(`exec '${process.execPath}' block.mjs`, { 'block.mjs': text }, mark?.reason)
+        const run = onStage(
+          `exec '${process.execPath}' --disable-warning=INOTIFY_BRIDGE_SLOW_POLL block.mjs`,
+          { 'block.mjs': text },
+          mark?.reason,
+        )
         await expectWell(run, () => mark?.kind === 'goes on' && run.stdout !== '')
         expect(run.stderr).toBe('')
         if (mark?.kind === 'goes on') expect(run.stdout).not.toBe('')
