@@ -89,10 +89,9 @@
       'conditions': [
         # One file for glibc and musl, as the addon is: a program names its dynamic linker, which is another there, and with either libc
         # in it it is a hundred times as large.
-        ['target_arch in "x64 arm64"', {
+        ['target_arch=="x64" or target_arch=="arm64"', {
           'sources': ['libc/calls.cc', 'libc/exec.cc', 'libc/start.cc', 'libc/text.cc'],
-          # A copy of bytes is not to become a call of memcpy() in memcpy() itself.
-          'cflags': ['-fno-builtin', '-fno-tree-loop-distribute-patterns'],
+          'cflags': ['-fno-builtin'],
           'ldflags': ['-nostdlib', '-static-pie', '-Wl,--no-dynamic-linker'],
         }, {
           'cflags': ['-D_FORTIFY_SOURCE=2'],

@@ -22,5 +22,7 @@ inline __attribute__((always_inline)) long Trap(long number, long a, long b, lon
   register long x5 asm("x5") = f;
   asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
   return x0;
+#else
+#error "binding.gyp has this for x64 and arm64 alone"
 #endif
 }

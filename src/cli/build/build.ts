@@ -47,6 +47,9 @@ export const buildCommand: Command = {
       const gyp = [modules.gyp, 'rebuild', '--loglevel=error', ...headers]
       const env = { ...process.env, NODE_PATH: modules.path }
       await run(process.execPath, gyp, { cwd: native, env, signal })
+    } catch (error) {
+      // Unlike a command that goes on until it is stopped.
+      throw signal.aborted ? new Error('stopped before it was done') : error
     } finally {
       rmSync(fetchedTo, { recursive: true, force: true })
     }
