@@ -37,7 +37,7 @@ export class UncoveredLinks {
   constructor(links: Iterable<{ parent: Directory; name: string; error: InotifyError }>, tree: Tree) {
     for (const { parent, name, error } of links) {
       const path = tree.pathOf(parent, name)
-      const row = { path: textOf(path), error: asWatchError(error, path) as Error }
+      const row = { path: textOf(path), error: asWatchError(error, textOf(path)) as Error }
       for (const each of [parent, parent.mount]) {
         const rows = this.#in.get(each)
         if (rows === undefined) this.#in.set(each, [row])

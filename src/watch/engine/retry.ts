@@ -15,18 +15,22 @@ export interface RetryParts {
   reporter: Reporter
 }
 
+/** ms from one try to the next. */
 const RETRY_MS = 500
+/** How many times what a try has taken the next one waits: a server that keeps its askers waiting is not to hold up all that is watched beside it. */
+const REST = 10
 
 /** What has failed for a reason that may pass is listed again until it does: see {@link Pending.failed}. Nothing wakes up while there is none. */
 export class Retry {
   readonly #parts: RetryParts
   readonly #schedule: RepeatingTask
+  #tookMs = 0
 
   constructor(parts: RetryParts) {
     this.#parts = parts
     const { system, settings, pending, reporter } = parts
     this.#schedule = new RepeatingTask({
-      every: () => RETRY_MS,
+      every: () => Math.max(RETRY_MS, REST * this.#tookMs),
       persistent: settings.persistent,
       clock: system.clock,
       failed: (error) => reporter.trouble(error),
@@ -44,12 +48,15 @@ export class Retry {
     return this.#schedule.stop()
   }
 
-  #retry(): Promise<void> {
-    const { queue, tree, pending } = this.#parts
-    return queue.run(async () => {
+  async #retry(): Promise<void> {
+    const { system, queue, tree, pending } = this.#parts
+    let began = 0
+    await queue.run(async () => {
+      began = system.clock.elapsed()
       const failed = [...pending.failed]
       pending.failed.clear()
       for (const directory of failed) if (tree.isAttached(directory)) pending.work.list(directory)
     })
+    this.#tookMs = system.clock.elapsed() - began
   }
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../../errors.ts'
 import { addHint } from '../../inotify/limits.ts'
+import { textOf } from '../../name_key.ts'
 import { mayPass, TOO_DEEP } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
 import { type Directory, isUnwatched } from './directory.ts'
@@ -50,7 +51,7 @@ export class WatchStatus {
       else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory)
       return
     }
-    const path = this.#tree.pathOf(directory)
+    const path = textOf(this.#tree.pathOf(directory))
     const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
     const hint = listing.isTooDeep ? TOO_DEEP : addHint(-errno)
     const error = new InotifyError({ errno: -errno, syscall, path, hint })
@@ -58,7 +59,8 @@ export class WatchStatus {
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     const isPolled = isOutOfWatches && this.#pollInstead
-    const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled
+    // A poll tries again by itself.
+    const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled && !mount.usesPolling
     if (hasFailed) this.#failed.add(directory)
     if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error

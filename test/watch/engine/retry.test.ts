@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
@@ -65,3 +66,39 @@ test.each(['EIO', 'ENOTCONN', 'ETIMEDOUT'] as const)(
     expect(errors).toHaveLength(1)
   },
 )
+
+test('what a server takes long to refuse is asked for rarely: others are not to wait for it', async () => {
+  const root = scratch()
+  const { watcher } = await watching(root, { recursive: true, backend: 'inotify' })
+  watcher.on('error', () => {})
+  const SLOW_MS = 200
+  const tries: number[] = []
+  const walk = Walker.prototype.walk
+  const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(async function (
+    this: Walker,
+    requests,
+    take,
+    ...rest
+  ) {
+    let isAsked = false
+    await walk.call(
+      this,
+      requests,
+      (listing) => {
+        const isIt = listing.name === 'slow' || requests[listing.id]?.rel === 'slow'
+        isAsked ||= isIt
+        take(isIt ? failed(listing, -constants.errno.ETIMEDOUT) : listing)
+      },
+      ...rest,
+    )
+    if (!isAsked) return
+    await sleep(SLOW_MS)
+    tries.push(performance.now())
+  })
+  onTestFinished(() => spy.mockRestore())
+  mkdirSync(join(root, 'slow'))
+  // The first comes as soon as ever.
+  const rests = () => tries.slice(1).map((at, index) => at - (tries[index] ?? 0))
+  await expect.poll(() => rests().some((ms) => ms > 10 * SLOW_MS)).toBe(true)
+  expect(tries.length).toBeLessThan(5)
+})
