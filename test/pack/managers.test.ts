@@ -40,10 +40,15 @@ const MANAGERS: Record<string, Manager> = {
   'yarn 4, PnP': { program: yarn, add: addToYarn, node: ['node'], files: yarnrc('pnp') },
 }
 
-// As npm has it, which yarn 4 does not ask. Whoever has a mirror may have it without TLS.
+// As npm has it, which yarn 4 does not ask. Whoever has a mirror may have it without TLS, or with certificates of his own.
 function registry(): Record<string, string> {
-  const url = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
-  return { YARN_NPM_REGISTRY_SERVER: url, YARN_UNSAFE_HTTP_WHITELIST: new URL(url).hostname }
+  const asked = (key: string) => execFileSync('npm', ['config', 'get', key], { encoding: 'utf8' }).trim()
+  const [url, authorities] = [asked('registry'), asked('cafile')]
+  return {
+    YARN_NPM_REGISTRY_SERVER: url,
+    YARN_UNSAFE_HTTP_WHITELIST: new URL(url).hostname,
+    ...(['', 'null', 'undefined'].includes(authorities) ? {} : { YARN_HTTPS_CA_FILE_PATH: authorities }),
+  }
 }
 
 describe.skipIf(!isLong)(
