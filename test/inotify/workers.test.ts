@@ -31,7 +31,10 @@ async function saidUnderLoad(program: string, count: number, load: string) {
 /** Ten measures of memory, in MiB. What comes and goes with the load is no leak: one would be in the least of the second half. */
 function expectPlateau(rss: number[]): void {
   expect(rss).toHaveLength(10)
-  expect(Math.min(...rss.slice(5)), `${rss} MiB`).toBeLessThan(Math.min(...rss.slice(0, 5)) + 15)
+  // It keeps what was freed for a while, to see it used again.
+  const isSanitized = /\blib[a-z]+san\.so/.test(process.env.LD_PRELOAD ?? '')
+  const most = isSanitized ? Number.POSITIVE_INFINITY : Math.min(...rss.slice(0, 5)) + 15
+  expect(Math.min(...rss.slice(5)), `${rss} MiB`).toBeLessThan(most)
 }
 
 test(`${WORKERS} workers are started and terminated under load: no abort, no descriptor and no thread is left, and memory is on a plateau`, async () => {
