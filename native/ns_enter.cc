@@ -25,8 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/line.h"
 #include "base/unique_fd.h"
+#include "libc/line.h"
 
 namespace {
 

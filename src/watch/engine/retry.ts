@@ -50,13 +50,15 @@ export class Retry {
 
   async #retry(): Promise<void> {
     const { system, queue, tree, pending } = this.#parts
-    let began = 0
+    let [began, tried] = [0, 0]
     await queue.run(async () => {
       began = system.clock.elapsed()
       const failed = [...pending.failed]
+      tried = failed.length
       pending.failed.clear()
       for (const directory of failed) if (tree.isAttached(directory)) pending.work.list(directory)
     })
-    this.#tookMs = system.clock.elapsed() - began
+    // While it works again for some, it goes on.
+    this.#tookMs = pending.failed.size < tried ? 0 : system.clock.elapsed() - began
   }
 }

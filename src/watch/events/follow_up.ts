@@ -98,7 +98,7 @@ export class FollowUp {
           found.push({ directory, names, listing, spoken: spokenIn(directory) })
           // What may not be read is not covered, and is listed when its mode changes.
         } else if (listing.isShort) rechecks.renew(directory, names)
-        else if (mayPass(-listing.error) && !directory.mount.usesPolling) pending.failed.add(directory)
+        else if (mayPass(-listing.error) && directory.mount.usesInotify) pending.failed.add(directory)
       }
       for (const look of found) this.#keepWhatIsBack(look)
       const isTaken = await shortage.unless(pending, async () => {

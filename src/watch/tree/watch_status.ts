@@ -59,8 +59,8 @@ export class WatchStatus {
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
     const isPolled = isOutOfWatches && this.#pollInstead
-    // A poll tries again by itself.
-    const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled && !mount.usesPolling
+    // A poll tries again by itself, but adds no watch.
+    const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled && mount.usesInotify
     if (hasFailed) this.#failed.add(directory)
     if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { promisify } from 'node:util'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
+import { mayUnshare } from '../../mounts/namespace.ts'
 import { scratch } from '../../support/scratch.ts'
 import { story, watching } from '../support.ts'
 
@@ -102,3 +105,14 @@ test('what a server takes long to refuse is asked for rarely: others are not to 
   await expect.poll(() => rests().some((ms) => ms > 10 * SLOW_MS)).toBe(true)
   expect(tries.length).toBeLessThan(5)
 })
+
+describe.skipIf(!mayUnshare)(
+  'a FUSE server that cannot give its directories (needs unshare -rm and dist)',
+  () => {
+    test.each(['inotify', 'auto', 'poll'])('by %s: all is told and covered when it can', async (backend) => {
+      const program = [process.execPath, join(import.meta.dirname, 'failing_server.mjs'), scratch(), backend]
+      const { stdout } = await promisify(execFile)('unshare', ['-rm', ...program], { timeout: 120_000 })
+      expect(JSON.parse(stdout)).toEqual({ broken: { told: 20, uncovered: 20 }, told: 40 })
+    })
+  },
+)
