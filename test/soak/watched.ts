@@ -39,7 +39,10 @@ export class Watched {
       subject.roots,
       { ...subject.options, initial: true },
       {
-        told: (changes, at) => void this.#taken.push(...changes.map((change) => ({ change, at }))),
+        // One at a time: a storm's are more than a call may have arguments.
+        told: (changes, at) => {
+          for (const change of changes) this.#taken.push({ change, at })
+        },
         failed: (code) => void this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1),
       },
     )
