@@ -71,6 +71,11 @@ export function addHint(errno: number, limits: () => InotifyLimits = inotifyLimi
   return HINTS.get(errno) ?? ''
 }
 
+/** The same of open(2): its EMFILE is the process's own limit. */
+export function openHint(errno: number): string {
+  return errno === constants.errno.EMFILE ? RAISE_ULIMIT : (HINTS.get(errno) ?? '')
+}
+
 const RAISE_ULIMIT =
   'this process has as many files open as it may: raise its limit ' +
   "with 'ulimit -n' (LimitNOFILE= in a systemd unit)"

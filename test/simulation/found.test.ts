@@ -4,6 +4,7 @@ import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found/found.ts'
 import { FOUND_BOTH_SOURCES } from './play/found/found_both_sources.ts'
 import { FOUND_EXCHANGES } from './play/found/found_exchanges.ts'
+import { FOUND_FAILURES } from './play/found/found_failures.ts'
 import { FOUND_FILE_LINKS } from './play/found/found_file_links.ts'
 import { FOUND_LINKS } from './play/found/found_links.ts'
 import { FOUND_NESTED_ROOTS } from './play/found/found_nested_roots.ts'
@@ -21,6 +22,7 @@ test.each([
   ...FOUND_LINKS,
   ...FOUND_FILE_LINKS,
   ...FOUND_NESTED_ROOTS,
+  ...FOUND_FAILURES,
 ])('$what', async ({ scenario }) => {
   await campaign(roundAbout(scenario), MOST_PLAYS)
 })

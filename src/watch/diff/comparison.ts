@@ -94,7 +94,8 @@ export class Comparison {
     const toldUntil = match?.mount.leftover.get(match)
     if (match !== undefined && toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
     const isListing = found.target?.names === undefined
-    if (match === undefined || (isListing && !match.isListed)) {
+    // Where it could not be read to its end before, events or that part of it have told of some.
+    if (match === undefined || (isListing && !match.isListed && match.isEmpty)) {
       found.isNew = true
       if (!this.pack(found))
         for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)

@@ -56,9 +56,9 @@ export class MoveMatcher {
     const { matchByName, since } = this.#options
     const isThere = known?.mount === mount && (mount.base === known) === found.isBase
     if (known !== undefined && isThere && !this.#foundOf.has(known)) {
-      // What could not be opened has no number but that which its parent shows.
+      // What could not be opened has no number but that which its parent shows. 0: nobody has seen it, so nothing says that it is another.
       const ino = (listing.error === 0 ? undefined : found.asEntry?.ino) ?? listing.ino
-      if (matchByName || known.ino === ino || known.ino === 0) {
+      if (matchByName || known.ino === ino || known.ino === 0 || ino === 0) {
         this.claim(known, found)
         return
       }

@@ -153,7 +153,16 @@ export class Rescan {
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
     await this.#scanner.extend(snapshot, targets, RESCAN)
-    this.#take(snapshot, RESCAN)
+    const { roots } = this.#take(snapshot, RESCAN)
+    // Of what lies in one of these the diff asks again by itself.
+    for (const [top, { isShort }] of roots) if (isShort) this.#askAgain(top, names.get(top))
+  }
+
+  /** What was short says nothing of a root. `names`: undefined for all of it. */
+  #askAgain(top: Directory, names: ReadonlySet<string> | undefined): void {
+    const { work } = this.#parts.pending
+    if (names === undefined) work.list(top)
+    else for (const name of names) work.look(top, name)
   }
 
   /** Takes in what a poll has found, and says what it has told. */

@@ -193,6 +193,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     forest,
     inotify,
     reporter,
+    shortage,
     pollInterval,
   })
   const polls = new RepeatingTask({

@@ -10,6 +10,8 @@ import type { FollowUp } from '../events/follow_up.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
+import type { Shortage } from '../report/shortage.ts'
+import { openError } from '../report/watch_error.ts'
 import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
 import type { Root } from '../roots/root.ts'
@@ -36,6 +38,7 @@ export interface PollerParts {
   forest: RootForest
   inotify: InotifySource
   reporter: Reporter
+  shortage: Shortage
   pollInterval: PollInterval
   settings: Pick<Settings, 'interval' | 'persistent'>
 }
@@ -98,7 +101,7 @@ export class Poller {
     try {
       // It may have begun since the poll was asked for.
       await this.#idle.stop()
-      await this.#pollAll()
+      await this.#parts.shortage.unless(this, () => this.#pollAll())
     } finally {
       this.#isPolling = false
     }
@@ -169,6 +172,7 @@ export class Poller {
       isPartial = false
       snapshot = await this.#scan(asked, false)
     }
+    throwIfShort(roots, snapshot)
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
     // where it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
@@ -224,6 +228,15 @@ export class Poller {
       const listing = found?.listing
       return listing !== undefined && (listing.error !== 0 || listing.identity !== identity)
     })
+  }
+}
+
+/** That a root could not be opened for want of a descriptor says nothing of it: there is another poll. */
+function throwIfShort(roots: readonly Root[], { directories }: Snapshot): void {
+  for (const { target, listing } of directories) {
+    if (listing?.isShort !== true) continue
+    const root = roots.find(({ top }) => top !== undefined && target?.requested === top)
+    if (root !== undefined) throw openError(listing.error, root.path)
   }
 }
 

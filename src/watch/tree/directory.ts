@@ -81,6 +81,12 @@ export class Directory implements Entry {
     this.#packed = packed
   }
 
+  /** Whether nothing is believed to be in it. */
+  get isEmpty(): boolean {
+    if (this.#entries !== undefined) return this.#entries.size === 0
+    return this.#packed === '' && this.#subdirectories === undefined && this.#makeRest === undefined
+  }
+
   /** Whether its entries other than directories are believed to be just these: as good as no change. */
   isPackedAs(packed: string): boolean {
     return this.#entries === undefined && this.#packed === packed

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../../errors.ts'
-import { addHint } from '../../inotify/limits.ts'
+import { addHint, openHint } from '../../inotify/limits.ts'
 import { textOf } from '../../name_key.ts'
 import { mayPass, TOO_DEEP } from '../report/watch_error.ts'
 import type { Listing } from '../scan/listing.ts'
@@ -52,9 +52,14 @@ export class WatchStatus {
       return
     }
     const path = textOf(this.#tree.pathOf(directory))
-    const syscall = wd < 0 ? 'inotify_add_watch' : 'open'
-    const hint = listing.isTooDeep ? TOO_DEEP : addHint(-errno)
-    const error = new InotifyError({ errno: -errno, syscall, path, hint })
+    const notListed = () => {
+      const hint = listing.isTooDeep ? TOO_DEEP : openHint(-listing.error)
+      return new InotifyError({ errno: -listing.error, syscall: 'open', path, hint })
+    }
+    const error =
+      wd < 0
+        ? new InotifyError({ errno: -wd, syscall: 'inotify_add_watch', path, hint: addHint(-wd) })
+        : notListed()
     const isNews = !mount.uncovered.has(directory)
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
@@ -65,7 +70,8 @@ export class WatchStatus {
     if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
     if (isOutOfWatches) this.#poll(directory)
-    if (listing.isShort) this.unlisted ??= error
+    // There may be no watch left either, which is another error.
+    if (listing.isShort) this.unlisted ??= notListed()
   }
 
   #poll(directory: Directory): void {

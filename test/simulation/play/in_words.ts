@@ -49,6 +49,7 @@ export function decode(text: string): Scenario {
 }
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
+  const { fails, failsBy, failsAfter, failsOneIn } = others
   const { followSymlinks, ignored, settle, start, syncAfter, nesting, sibling, writers } = others
   const { namesPerRead, reusesInos, msPerStep, isAtomic, isPatient } = others
   return [
@@ -56,6 +57,9 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
     ...(source === 'inotify+poll' ? ['polls as well'] : []),
     ...(lost > 0 ? [`full during the first ${lost === 1 ? 'operation' : `${lost} operations`}`] : []),
     ...(watches > 0 ? [`${watches} watches`] : []),
+    ...(fails > 0
+      ? [`${fails} of the opens fail with ${failsBy}, one in ${failsOneIn} after ${failsAfter}`]
+      : []),
     ...(followSymlinks ? ['symlinks followed'] : []),
     ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
     ...(settle > 0 ? [`settle of ${settle} ms`] : []),

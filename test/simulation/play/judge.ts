@@ -27,6 +27,7 @@ export class Judge {
   readonly #ignored: string
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
+  readonly #rootStays: boolean
   #names: Names = new Map()
   // The roots of which an overflow has been told, and not yet that it is over.
   readonly #overflown = new Set<string>()
@@ -34,6 +35,7 @@ export class Judge {
   #isNestedLost = false
   #misfits: string[] = []
 
+  /** @param rootStays nobody moves the root or removes it */
   constructor(
     tree: FileTree,
     {
@@ -43,7 +45,9 @@ export class Judge {
       sibling,
       start,
     }: Pick<Settings, 'followSymlinks' | 'ignored' | 'nesting' | 'sibling' | 'start'>,
+    rootStays = false,
   ) {
+    this.#rootStays = rootStays
     this.#tree = tree
     this.#follow = followSymlinks
     this.#ignored = ignored
@@ -137,7 +141,7 @@ export class Judge {
         // An overflow is over with the root that it is of.
         this.#overflown.delete(path)
         // What a nested root covers, the other does as well.
-        if (this.#hasSibling) this.#refuse(change, 'never went')
+        if (this.#hasSibling || (this.#rootStays && path === ROOT)) this.#refuse(change, 'never went')
         else if (path === ROOT) this.#isLost = change.type === 'lost'
         else this.#isNestedLost = change.type === 'lost'
         return

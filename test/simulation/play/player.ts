@@ -3,7 +3,7 @@ import { Watcher } from '../../../src/watch/watcher.ts'
 import { World } from '../world/world.ts'
 import { inWords, Judge } from './judge.ts'
 import { callsOf, type Operation } from './operation.ts'
-import { NESTED, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
+import { ERRORS, NESTED, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
 import { runAll, Writer } from './writer.ts'
 
 const MOST_STEPS = 20_000
@@ -46,7 +46,9 @@ export class Player {
     this.#scenario = scenario
     this.#isTold = isTold
     const { settings } = scenario
-    const world = new World({ ...settings, watches: settings.watches || Number.POSITIVE_INFINITY })
+    const { fails, failsBy, failsAfter, failsOneIn } = settings
+    const failing = { error: ERRORS[failsBy], count: fails, after: failsAfter, oneIn: failsOneIn }
+    const world = new World({ ...settings, watches: settings.watches || Number.POSITIVE_INFINITY, failing })
     this.#world = world
     for (const operation of TREES[scenario.tree]) this.#perform(operation)
     const walkers = ['walker', 'poller'].flatMap((who, i): Actor[] => [
@@ -96,15 +98,21 @@ export class Player {
         if (start === 'settled') this.#until(watcher.sync(), 'the first sync()', false)
         this.#untilQuiet(false)
       }
-      this.#judge = new Judge(this.#world.tree, settings)
+      const moves = (operation: Operation) =>
+        operation.path === ROOT || ('other' in operation && operation.other === ROOT)
+      this.#judge = new Judge(this.#world.tree, settings, !operations.some(moves))
+      this.#world.failures.begin()
       this.#last = 'writer'
       this.#writers = this.#writersOf(operations)
       this.#until(watcher.ready, 'ready', true)
       if (isPatient) this.#untilQuiet(true)
       else while (this.#writers.some(({ isDone }) => !isDone)) this.#step(true)
       for (const { what, done } of this.#asked) this.#until(done, what, true)
+      // What fails is told as an error, and nothing else is promised for as long.
+      const { isOver } = this.#world.failures
       this.#until(watcher.sync(), 'sync()', true)
-      this.#outcome.wrong.push(...this.#judge.judge())
+      if (isOver) this.#outcome.wrong.push(...this.#judge.judge())
+      this.#world.failures.end()
       this.#untilQuiet(false)
       this.#until(watcher.sync(), 'the second sync()', false)
       this.#outcome.wrong.push(...this.#judge.judge().map((each) => `after the second sync(): ${each}`))
@@ -138,7 +146,8 @@ export class Player {
       if (i > MOST_STEPS) throw new Error(`${what} does not end`)
       if (!this.#step(isChosen)) throw new Error(`${what} waits for nothing`)
     }
-    if ('error' in result) throw new Error(`${what} rejects: ${result.error}`)
+    if ('error' in result && !this.#isProvoked(result.error))
+      throw new Error(`${what} rejects: ${result.error}`)
   }
 
   /** Until there is nothing to do but to wait for a time to come. */
@@ -218,8 +227,13 @@ export class Player {
   }
 
   #onError(error: Error): void {
-    const isProvoked = this.#scenario.settings.watches > 0 && 'code' in error && error.code === 'ENOSPC'
-    if (!isProvoked) this.#outcome.wrong.push(`an error is told: ${error.message}`)
+    if (!this.#isProvoked(error)) this.#outcome.wrong.push(`an error is told: ${error.message}`)
+  }
+
+  #isProvoked(error: unknown): boolean {
+    const { watches, fails, failsBy } = this.#scenario.settings
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    return (watches > 0 && code === 'ENOSPC') || (fails > 0 && code === failsBy)
   }
 }
 

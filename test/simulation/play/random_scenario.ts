@@ -3,7 +3,7 @@ import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import { leadsAround } from './leads_around.ts'
 import { callsOf, type Operation } from './operation.ts'
-import { NESTED, NESTINGS, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
+import { NESTED, NESTINGS, ORDINARY, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
 
 // The root goes, and is there again: itself, or another.
 const ROOT_MOVES: readonly Operation[] = [
@@ -54,6 +54,8 @@ export const SUBJECTS = [
   'links',
   'few watches',
   'links and few watches',
+  'few descriptors',
+  'links and few descriptors',
   'two writers',
   'two roots',
   'nested roots',
@@ -99,7 +101,12 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     // Such an operation is done in one go.
     lost: writers === 1 && random(3) === 0 ? 1 + random(3) : 0,
     watches:
-      subject.endsWith('few watches') || (hasNestedRoots(subject) && random(8) === 0) ? 3 + random(5) : 0,
+      subject.endsWith('few watches') ||
+      (hasNestedRoots(subject) && random(8) === 0) ||
+      (subject.endsWith('few descriptors') && random(2) === 0)
+        ? 3 + random(5)
+        : 0,
+    ...failuresFrom(random, subject),
     followSymlinks: hasLinks(subject),
     ignored:
       subject === 'ignored names' || ((hasNestedRoots(subject) || hasLinks(subject)) && random(8) === 0)
@@ -124,11 +131,26 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
   }
 }
 
+function failuresFrom(
+  random: Random,
+  subject: Subject,
+): Pick<Settings, 'fails' | 'failsBy' | 'failsAfter' | 'failsOneIn'> {
+  const { fails, failsBy, failsAfter, failsOneIn } = ORDINARY
+  if (!subject.endsWith('few descriptors')) return { fails, failsBy, failsAfter, failsOneIn }
+  return {
+    fails: 1 + random(6),
+    failsBy: pick(random, ['EMFILE', 'ENOMEM']),
+    failsAfter: random(12),
+    failsOneIn: pick(random, [1, 1, 2, 3]),
+  }
+}
+
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'polls' || (hasNestedRoots(subject) && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
   if (subject === 'ignored names' || subject === 'starts')
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
+  if (subject === 'few descriptors' && random(6) === 0) return pick(random, ['poll', 'inotify+poll'])
   return hasLinks(subject) && random(4) === 0 ? 'poll' : 'inotify'
 }
 

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import type { Backend } from '../../../src/mounts/filesystems.ts'
 import type { Operation } from './operation.ts'
 
@@ -28,6 +29,14 @@ export interface Scenario {
   choices: readonly number[]
 }
 
+/** The errors by which an open fails. */
+export const ERRORS = {
+  EMFILE: -constants.errno.EMFILE,
+  ENOMEM: -constants.errno.ENOMEM,
+  EIO: -constants.errno.EIO,
+  ESTALE: -constants.errno.ESTALE,
+} as const
+
 export interface Settings {
   /** 'inotify+poll': as where others can change files unseen. */
   source: Backend
@@ -38,6 +47,11 @@ export interface Settings {
   /** How many watches there are to be had; 0: as many as are asked for. */
   watches: number
   followSymlinks: boolean
+  /** How many of the walkers' opens fail once there is a writer, with which error, and which: see {@link FailingOpens}. */
+  fails: number
+  failsBy: keyof typeof ERRORS
+  failsAfter: number
+  failsOneIn: number
   /** What has this name is ignored; '': nothing is. */
   ignored: string
   /** ms that a path must be quiet for, before a modify of it is told. */
@@ -69,6 +83,10 @@ export const ORDINARY: Settings = {
   queue: 8,
   lost: 0,
   watches: 0,
+  fails: 0,
+  failsBy: 'EMFILE',
+  failsAfter: 0,
+  failsOneIn: 1,
   followSymlinks: false,
   ignored: '',
   settle: 0,

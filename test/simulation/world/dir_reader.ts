@@ -6,6 +6,7 @@ import { VANISHED } from '../../watch/scan/records.ts'
 import { type FileTree, Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
 import type { InotifyGroup } from '../kernel/inotify_group.ts'
+import type { OpenFailures } from './failing_opens.ts'
 
 const LOOK = 2
 const { ENOENT, ENOTDIR, ESTALE } = constants.errno
@@ -24,12 +25,14 @@ export interface Visit {
 export class DirReader {
   readonly #tree: FileTree
   readonly #namesPerRead: number
+  readonly #failures: OpenFailures
   // Directories that requests have come by, by their paths: open, wherever they are by now (native/scan/way_cache.h).
   readonly #ways = new Map<string, Inode>()
   /** What it waits for: the directory is not to be listed while a call holds it locked. */
   awaits: Inode | undefined
 
-  constructor(tree: FileTree, namesPerRead: number) {
+  constructor(tree: FileTree, namesPerRead: number, failures: OpenFailures) {
+    this.#failures = failures
     this.#tree = tree
     this.#namesPerRead = namesPerRead
   }
@@ -43,6 +46,13 @@ export class DirReader {
   ): Steps<Visit> {
     const spec: Visit['spec'] = { name, mountId: 1, flags: request.names === undefined ? 0 : LOOK }
     let directory: Inode
+    // By its name, and once more to be read.
+    const failure = this.#failures.next()
+    if (failure !== 0) {
+      spec.error = failure
+      yield `fails to open ${path}: ${failure}`
+      return { spec, directory: undefined, subdirectories: [] }
+    }
     try {
       directory = this.#tree.open(
         above === undefined ? this.#openRequest(request) : this.#openChild(above, name),
@@ -68,6 +78,14 @@ export class DirReader {
       this.awaits = directory
       yield `watches ${path}`
     }
+    spec.error = this.#failures.next()
+    if (spec.error !== 0) {
+      this.awaits = undefined
+      this.#tree.close(directory)
+      yield `fails to open ${path} to read it: ${spec.error}`
+      return { spec, directory: undefined, subdirectories: [] }
+    }
+    delete spec.error
     yield* this.#list(directory, path, request, spec, entries)
     const isDirectory = ([, { kind }]: [string, Entry]) => kind === 'directory'
     const subdirectories = request.recursive ? entries.filter(isDirectory).map(([each]) => each) : []
@@ -114,6 +132,12 @@ export class DirReader {
         .map(([name, inode]) => ({ name, inode, at: orderOf(name) }))
         .filter(({ at }) => at > cursor)
         .sort((a, b) => a.at - b.at)
+      const failure = this.#failures.nextOfAny()
+      if (failure !== 0) {
+        spec.error = failure
+        yield `fails to read ${path}: ${failure}`
+        return
+      }
       const read = rest.slice(0, this.#namesPerRead)
       yield `reads ${read.length} of ${rest.length} names in ${path}`
       for (const { name, inode } of read) {

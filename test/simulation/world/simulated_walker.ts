@@ -6,6 +6,7 @@ import type { TreeWalker } from '../../../src/watch/system.ts'
 import { type RecordSpec, recordsOf } from '../../watch/scan/records.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
 import { DirReader } from './dir_reader.ts'
+import type { OpenFailures } from './failing_opens.ts'
 import { KnownDigests } from './known_digests.ts'
 import type { SimulatedClock } from './simulated_clock.ts'
 import type { SimulatedInotify } from './simulated_inotify.ts'
@@ -43,10 +44,10 @@ export class SimulatedWalker implements TreeWalker {
   #isHeld = false
   #stopResting: (() => void) | undefined
 
-  constructor(tree: FileTree, clock: SimulatedClock, namesPerRead: number) {
+  constructor(tree: FileTree, clock: SimulatedClock, namesPerRead: number, failures: OpenFailures) {
     this.#tree = tree
     this.#clock = clock
-    this.#reader = new DirReader(tree, namesPerRead)
+    this.#reader = new DirReader(tree, namesPerRead, failures)
   }
 
   async walk(

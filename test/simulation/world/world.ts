@@ -7,6 +7,7 @@ import type { SurveyedDirectory, TreeWalker, WatchSystem } from '../../../src/wa
 import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import { InotifyGroup } from '../kernel/inotify_group.ts'
+import { type FailingOpens, OpenFailures } from './failing_opens.ts'
 import { SimulatedClock } from './simulated_clock.ts'
 import { SimulatedInotify } from './simulated_inotify.ts'
 import { SimulatedWalker } from './simulated_walker.ts'
@@ -22,6 +23,7 @@ export interface WorldOptions {
   namesPerRead: number
   /** See {@link FileTree}. */
   reusesInos: boolean
+  failing: FailingOpens
 }
 
 /** One machine: files, an inotify instance, walkers, a clock; and what the engine asks of them. */
@@ -30,6 +32,7 @@ export class World implements WatchSystem {
   readonly tree: FileTree
   readonly files: FileOperations
   readonly walkers: SimulatedWalker[] = []
+  readonly failures: OpenFailures
   /** Asynchronous calls that wait to be answered. */
   readonly calls: Array<() => void> = []
   readonly directoryMask = DIRECTORY_MASK
@@ -40,6 +43,7 @@ export class World implements WatchSystem {
 
   constructor(options: WorldOptions) {
     this.#options = options
+    this.failures = new OpenFailures(options.failing)
     this.tree = new FileTree(() => this.clock.coarseNow(), options.reusesInos)
     this.files = new FileOperations(this.tree)
   }
@@ -99,7 +103,7 @@ export class World implements WatchSystem {
   }
 
   openWalker(): TreeWalker {
-    const walker = new SimulatedWalker(this.tree, this.clock, this.#options.namesPerRead)
+    const walker = new SimulatedWalker(this.tree, this.clock, this.#options.namesPerRead, this.failures)
     this.walkers.push(walker)
     return walker
   }
@@ -108,6 +112,8 @@ export class World implements WatchSystem {
     return new Promise((resolve, reject) => {
       this.calls.push(() => {
         try {
+          const failure = this.failures.next()
+          if (failure !== 0) throw new Refused(-failure, path)
           resolve(call())
         } catch (error) {
           const errno = error instanceof Refused ? error.errno : undefined

@@ -1,0 +1,51 @@
+import { type Found, scenario } from './found_scenario.ts'
+
+/** With opens and reads that fail for a while. */
+export const FOUND_FAILURES: readonly Found[] = [
+  {
+    what: 'polled, a root that could not be opened for want of a descriptor is not lost',
+    scenario: scenario({ source: 'poll', fails: 4 }, [], {}, 'small'),
+  },
+  {
+    what: 'a directory has neither a watch nor a descriptor during a recovery, which goes on',
+    scenario: scenario(
+      { lost: 1, watches: 3, fails: 4, failsAfter: 11 },
+      [{ type: 'touch', path: '/t/b/d' }],
+      {},
+      'small',
+    ),
+  },
+  {
+    what: 'a look at a name in the root, for which there was no descriptor, is made again',
+    scenario: scenario(
+      { fails: 4, followSymlinks: true, start: 'settled', isAtomic: false },
+      [
+        { type: 'rename', path: '/out/o', other: '/t/b/n' },
+        { type: 'write', path: '/t/b/g' },
+      ],
+      { 6: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'a directory that could be read in part alone is compared with what that part has told',
+    scenario: scenario(
+      { fails: 3, failsBy: 'ENOMEM', failsAfter: 4, failsOneIn: 3, namesPerRead: 1, isAtomic: false },
+      [
+        { type: 'create', path: '/t/f' },
+        { type: 'mkdir', path: '/t/m' },
+        { type: 'append', path: '/t/a/f' },
+        { type: 'write', path: '/t/m/m' },
+        { type: 'write', path: '/t/m/n' },
+        { type: 'append', path: '/t/b/d/h' },
+        { type: 'write', path: '/t/m/n' },
+        { type: 'append', path: '/t/b/g' },
+        { type: 'mkdir', path: '/t/m/f' },
+        { type: 'rename', path: '/out/o/p', other: '/t/a/g' },
+        { type: 'rename', path: '/out/o', other: '/t/m/f' },
+      ],
+      { 34: 1, 44: 1, 59: 1 },
+      'small',
+    ),
+  },
+]
