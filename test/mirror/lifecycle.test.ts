@@ -12,6 +12,7 @@ import { Staging } from '../../src/mirror/staging/staging.ts'
 import { SyncPass } from '../../src/mirror/sync_pass.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
+import { locksAsOnNfs } from '../support/nfs_locks.ts'
 import { directory, fixture, QUICK } from './fixture.ts'
 import { isBuilt, mirroring } from './mirroring.ts'
 import { shownIn, stagingIn } from './names.ts'
@@ -147,6 +148,17 @@ test('a second mirror of one target is refused', async () => {
   const { start } = fixture()
   await start()
   await expect(start()).rejects.toMatchObject({ code: 'EBUSY' })
+})
+
+test('also on NFS, which has no lock of a file that is open to be read', async () => {
+  locksAsOnNfs()
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'a'), '1')
+  const first = await start()
+  await expect(start()).rejects.toMatchObject({ code: 'EBUSY' })
+  await first.close({ keep: true })
+  await start()
+  expect((await readdir(target)).filter((name) => name.startsWith('.'))).toHaveLength(1)
 })
 
 test('a source that goes keeps the target, and resumes when it is back', async () => {

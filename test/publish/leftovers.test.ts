@@ -18,6 +18,7 @@ import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { withTemporary } from '../../src/publish/draft/temporary.ts'
 import { withWorkDirectory } from '../../src/publish/draft/work_directory.ts'
+import { locksAsOnNfs } from '../support/nfs_locks.ts'
 import { giveAway, isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 
@@ -27,6 +28,21 @@ async function held(path: string): Promise<DirectoryHandle> {
   const calls = new SyscallThread()
   onTestFinished(() => calls.end())
   return await DirectoryHandle.open(calls, path)
+}
+
+/** To whoever opens them, files of these names have not been changed for ten minutes. */
+function changedLongAgo(...names: string[]): void {
+  const open = SyscallThread.prototype.openBeneath
+  vi.spyOn(SyscallThread.prototype, 'openBeneath').mockImplementation(async function (
+    this: SyscallThread,
+    at,
+    flags,
+  ) {
+    const { fd, stat } = await open.call(this, at, flags)
+    const ctimeNs = stat.ctimeNs - 601n * 1_000_000_000n
+    const isOld = names.includes(String(at.name))
+    return { fd, stat: Object.defineProperty(stat, 'ctimeNs', { value: isOld ? ctimeNs : stat.ctimeNs }) }
+  })
 }
 
 /** As a killed moveFile() leaves it. */
@@ -108,21 +124,23 @@ test('without locks the age decides, by the clock of the file system', async () 
   onTestFinished(() => void vi.restoreAllMocks())
   await replaceFile(join(directory, 'file'), '')
   expect(readdirSync(directory)).toEqual([LEFT, 'file'])
-  const open = SyscallThread.prototype.openBeneath
-  vi.spyOn(SyscallThread.prototype, 'openBeneath').mockImplementation(async function (
-    this: SyscallThread,
-    at,
-    flags,
-  ) {
-    const { fd, stat } = await open.call(this, at, flags)
-    const ctimeNs = stat.ctimeNs - 601n * 1_000_000_000n
-    return {
-      fd,
-      stat: Object.defineProperty(stat, 'ctimeNs', { value: at.name === LEFT ? ctimeNs : stat.ctimeNs }),
-    }
-  })
+  changedLongAgo(LEFT)
   await replaceFile(join(directory, 'file'), '')
   expect(readdirSync(directory)).toEqual(['file'])
+})
+
+test("on NFS, which has no lock of a file that is open to be read, a live writer's is not removed either", async () => {
+  const directory = scratch()
+  locksAsOnNfs()
+  vi.spyOn(SyscallThread.prototype, 'fileSystem').mockResolvedValue(0x6969)
+  onTestFinished(() => void vi.restoreAllMocks())
+  await withTemporary(await held(directory), undefined, async ({ name }) => {
+    changedLongAgo(name, LEFT)
+    // Its writer was killed.
+    writeFileSync(join(directory, LEFT), 'x', { mode: 0o400 })
+    await replaceFile(join(directory, 'file'), '')
+    expect(readdirSync(directory).sort()).toEqual(['file', name].sort())
+  })
 })
 
 test('where other kernels write as well, a lock that is free says nothing', async () => {

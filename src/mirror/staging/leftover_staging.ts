@@ -1,6 +1,6 @@
 import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle, HeldFile } from '../../mounts/syscalls/directory_handle.ts'
-import { tryLock } from '../../mounts/syscalls/file_lock.ts'
+import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
@@ -69,11 +69,10 @@ export async function openLeftover(
   }
   try {
     const state = isOwn(held.opened) ? await readStateFile(held) : undefined
-    lock = await held.file(LOCK_FILE).catch(() => undefined)
+    lock = await openLock(held)
     const isAnother = state !== undefined && state.only !== '' && only !== '' && state.only !== only
     // Without both it is no staging directory, whatever it is called; moved here from another target, it speaks of that one.
-    const isLeftover = lock !== undefined && isNote(lock.opened) && state?.target === target.opened.ino
-    if (lock === undefined || state === undefined || isAnother || !isLeftover) return void (await close())
+    if (lock === undefined || state?.target !== target.opened.ino || isAnother) return void (await close())
     if (await isTaken(lock)) throw busy(shown)
     return {
       name,
@@ -113,6 +112,13 @@ export async function removeStaging(
   }
 }
 
+/** The lock file of a staging directory of this user's, opened; undefined where there is none. What somebody else has put there is not opened to be written. */
+async function openLock(staging: DirectoryHandle): Promise<HeldFile | undefined> {
+  await using file = await staging.hold(LOCK_FILE).catch(() => undefined)
+  if (file === undefined || !isNote(file.opened)) return undefined
+  return await openToLock(file).catch(() => undefined)
+}
+
 /** Takes the lock that says "I mirror to this target". Where there are no locks nobody can tell. */
 export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
   return (await tryLock(calls, fd)) === 'taken'
@@ -124,7 +130,7 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
   for (const name of await stagingsIn(target, true)) {
     await using held = await target.directory(name).catch(() => undefined)
     if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
-    await using lock = await held.file(LOCK_FILE).catch(() => undefined)
+    await using lock = await openLock(held)
     // Whoever makes it has not come to the lock, and begins again where this is gone by then. Not removed if it has by now.
     if (lock === undefined && isPrivate(held.opened))
       await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { atOnce } from '../../mounts/syscalls/concurrency.ts'
 import { DirectoryHandle, type HeldFile } from '../../mounts/syscalls/directory_handle.ts'
-import { tryLock } from '../../mounts/syscalls/file_lock.ts'
+import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { isPrivate } from '../../mounts/syscalls/ownership.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
@@ -47,18 +47,28 @@ async function removeIfLeft(
   await using entry = await directory.hold(name)
   if (!isTemporary(entry.opened, owners)) return
   const isOld = now - entry.opened.ctimeNs > ABANDONED_AFTER
-  // The very inode, and to read only: closing it must not be an IN_CLOSE_WRITE of the name that it may have by then.
-  const reading = calls.open(`/proc/self/fd/${entry.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
-  const readable = await reading.catch(() => undefined)
+  if (!isOld && !locksTell) return
+  const lockable = await openLockable(entry, locksTell).catch(() => undefined)
   try {
-    const lock = readable === undefined ? 'no locks here' : await tryLock(calls, readable.fd)
-    if (lock === 'taken') return
-    if (!isOld && !(lock === 'ours' && locksTell)) return
+    const lock = lockable === undefined ? 'no locks here' : await tryLock(calls, lockable.fd)
+    if (lock === 'taken' || (lock !== 'ours' && !isOld)) return
     if (!entry.opened.isDirectory()) return await calls.unlink(directory.at(name))
     if (await emptyWorkDirectory(entry, directory)) await calls.unlink(directory.at(name), AT_REMOVEDIR)
   } finally {
-    if (readable !== undefined) calls.close(readable.fd)
+    if (lockable !== undefined) calls.close(lockable.fd)
   }
+}
+
+/**
+ * The very inode, and to read only: closing it must not be an IN_CLOSE_WRITE of the name that it may have by then. But a file where NFS may be, which
+ * gives no lock of what only reads: rather that, of a file that nobody has changed for long, than one that is removed under a writer that was stopped.
+ */
+async function openLockable(entry: HeldFile, locksTell: boolean): Promise<Pick<HeldFile, 'fd'>> {
+  const toRead = () =>
+    entry.calls.open(`/proc/self/fd/${entry.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
+  if (locksTell || entry.opened.isDirectory()) return await toRead()
+  // A writer has given it its mode by the end, which may let nobody write.
+  return await openToLock(entry).catch(toRead)
 }
 
 /**
