@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { loadAddon } from '../../addon.ts'
 import { findCompiled } from '../../compiled.ts'
 import { printable } from '../../errors.ts'
+import { devNullMissing } from '../../mounts/dev_null.ts'
 import { type Command, parse, UsageError } from '../shared/command.ts'
 import { printLine, tell } from '../shared/output.ts'
 import { compilerThatIsMissing, run } from './tools.ts'
@@ -35,6 +36,8 @@ export const buildCommand: Command = {
     const { moduleRoot } = findCompiled('addon')
     const native = join(moduleRoot, 'native')
     if (process.platform !== 'linux') throw new Error('inotify is a facility of the Linux kernel')
+    const unable = devNullMissing()
+    if (unable !== undefined) throw new Error(unable)
     const missing = await compilerThatIsMissing(signal)
     if (missing !== undefined)
       throw new Error(`${missing} is missing: apt install g++ make python3 (--help has others)`)

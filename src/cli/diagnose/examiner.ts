@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
+import { devNullMissing } from '../../mounts/dev_null.ts'
 import { type Examination, examineHere } from '../../mounts/diagnosis/examine.ts'
 import { UnansweredError } from '../../mounts/diagnosis/path_resolution.ts'
 import { beginProbe, type Probe } from '../../mounts/diagnosis/probe.ts'
@@ -94,7 +95,7 @@ function ask<A>(child: ChildProcess, question: Question): Promise<A> {
   return new Promise((resolve, reject) => {
     child.removeAllListeners()
     child.once('message', (message) => resolve(message as A))
-    child.once('error', (error) => reject(error.message))
+    child.once('error', (error) => reject(devNullMissing() ?? error.message))
     child.once('exit', (code, signal) => reject(signal ?? code))
     // Without a descriptor left for it there is no channel.
     child.send?.(question, (error) => {

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
+import { devNullMissing } from '../../mounts/dev_null.ts'
 import { ActionError, Tail } from '../failure.ts'
 import { runsInGroup } from './processes.ts'
 import { TimeLimit } from './time_limit.ts'
@@ -61,6 +62,9 @@ function shown(file: string): string {
 
 async function notStarted(child: ChildProcess, file: string): Promise<ActionError> {
   const [error] = (await once(child, 'error').catch((reason: unknown) => [reason])) as [NodeJS.ErrnoException]
+  // Opened before the program is looked for, and by that program's error.
+  const missing = devNullMissing()
+  if (missing !== undefined) return new ActionError(`${shown(file)}: ${missing}`)
   const hint =
     error.code === 'ENOENT'
       ? 'there is no such program, or not the interpreter that its first line names; it is looked for in PATH, and run without a shell'
