@@ -1,6 +1,15 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -43,6 +52,22 @@ test('a command is run for each change; SIGTERM ends it with exit code 0', async
   const { code, stdout, stderr } = await run.ended()
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^ready: \S+\nreload [0-9a-f]{12}: app\.yaml\nreload [0-9a-f]{12}: app\.yaml\n$/)
+})
+
+test.each([[['--once']], [[]]])('%j: that a part of the package cannot be loaded is said once', (options) => {
+  const { directory } = file()
+  const copy = scratch()
+  const root = join(import.meta.dirname, '../..')
+  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true })
+  for (const name of ['package.json', 'node_modules', 'build'])
+    symlinkSync(join(root, name), join(copy, name))
+  // As an upgrade does, under a process that runs.
+  for (const name of readdirSync(join(copy, 'dist')))
+    if (name.startsWith('work-')) rmSync(join(copy, 'dist', name))
+  const argv = [join(copy, 'dist/cli.js'), 'reload', ...options, directory, '--', 'true']
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8', timeout: 60_000 })
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^inotify-bridge reload: ENOENT: [^\n]*restart this process\)\n$/)
 })
 
 test('--signal, by each of the ways to name a process', async () => {

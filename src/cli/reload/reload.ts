@@ -71,7 +71,7 @@ async function follow(
   await using reloader = started(new Reloader(config), reaper, report, json)
   status.follow(reloader)
   const ended = aborted(signal)
-  await Promise.race([reloader.ready, ended])
+  if (!(await Promise.race([hasBegun(reloader), ended.then(() => true)]))) return 1
   if (!signal.aborted) report('ready', { paths: config.paths }, `ready: ${config.paths.join(' ')}`)
   await ended
   // Who reads it learns first that it is ending.
@@ -91,8 +91,17 @@ async function once(
     isDone = true
   })
   const inVain = new Promise<void>((resolve) => reloader.once('error', () => resolve()))
-  await Promise.race([reloader.trigger(), inVain, aborted(signal)])
+  const tried = hasBegun(reloader).then((begun) => (begun ? reloader.trigger() : undefined))
+  await Promise.race([tried, inVain, aborted(signal)])
   return isDone ? 0 : 1
+}
+
+/** Whether it can do anything: why it cannot, it has told as an 'error', which is printed. */
+function hasBegun({ ready }: Reloader): Promise<boolean> {
+  return ready.then(
+    () => true,
+    () => false,
+  )
 }
 
 function started(reloader: Reloader, reaper: Reaper, report: Report, json: boolean): Reloader {
