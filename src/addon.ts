@@ -210,8 +210,9 @@ export interface Addon {
   pidfdClose(fd: number): void
 }
 
-const FILE = 'inotify_bridge.node'
-const ENTER = 'inotify_bridge_enter'
+/** What is compiled: the addon, and the program beside it. */
+export const ADDON_FILE = 'inotify_bridge.node'
+export const ENTER_FILE = 'inotify_bridge_enter'
 
 let addon: Addon | undefined
 
@@ -229,20 +230,20 @@ function load(): Addon {
     const require = createRequire(join(compiled.moduleRoot, 'package.json'))
     const bindings = require('bindings') as (options: object) => Addon
     return bindings({
-      bindings: FILE,
+      bindings: ADDON_FILE,
       // Without it `bindings` looks for the root in a stack trace, which bundlers and loaders falsify.
       module_root: compiled.moduleRoot,
       try: compiled.places.map((place) => ['module_root', ...place, 'bindings']),
     })
   } catch (cause) {
-    throw compiled.missing('addon', FILE, cause)
+    throw compiled.missing('addon', ADDON_FILE, cause)
   }
 }
 
 /** The path of the program that enters a mount namespace (native/ns_enter.cc). Throws AddonLoadError. */
 export function findEnter(): string {
-  const compiled = findCompiled(ENTER)
-  const found = compiled.paths(ENTER).find((path) => existsSync(path))
-  if (found === undefined) throw compiled.missing(ENTER, ENTER)
+  const compiled = findCompiled(ENTER_FILE)
+  const found = compiled.paths(ENTER_FILE).find((path) => existsSync(path))
+  if (found === undefined) throw compiled.missing(ENTER_FILE, ENTER_FILE)
   return found
 }

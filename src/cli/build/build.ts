@@ -2,18 +2,19 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { loadAddon } from '../../addon.ts'
-import { findCompiled } from '../../compiled.ts'
+import { findCompiled, refuseOtherRuntimes } from '../../compiled.ts'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { type Command, parse, UsageError } from '../shared/command.ts'
 import { printLine, tell } from '../shared/output.ts'
 import { compilerThatIsMissing, run } from './tools.ts'
+import { Workspace } from './workspace.ts'
 
 const HELP = `usage: inotify-bridge build
 
 Compiles the addon where this package is installed, of the source that lies in its native/: for an architecture that no binary has been
-packed for. What has been packed is left as it is, and what has been compiled is used in its place.
+packed for. What has been packed is left as it is, and what has been compiled is used in its place. What was compiled before is
+replaced when the new is done and can be loaded; a build that fails, or is stopped, leaves it.
 
 It needs g++ (or what CXX names), make and python3:
   Debian   apt install g++ make python3
@@ -34,32 +35,38 @@ export const buildCommand: Command = {
   async run(args, signal) {
     if (parse(args, {}).positionals.length > 0) throw new UsageError('it takes no arguments')
     const { moduleRoot } = findCompiled('addon')
-    const native = join(moduleRoot, 'native')
     if (process.platform !== 'linux') throw new Error('inotify is a facility of the Linux kernel')
+    refuseOtherRuntimes()
     const unable = devNullMissing()
     if (unable !== undefined) throw new Error(unable)
-    const missing = await compilerThatIsMissing(signal)
-    if (missing !== undefined)
-      throw new Error(`${missing} is missing: apt install g++ make python3 (--help has others)`)
-
-    const fetchedTo = mkdtempSync(join(tmpdir(), 'inotify-bridge-build-'))
     try {
-      const modules = installedFor(moduleRoot) ?? (await fetch(fetchedTo, signal))
-      tell('build', `compiles in ${printable(native)}`)
-      const headers = headersBesideNode()
-      const gyp = [modules.gyp, 'rebuild', '--loglevel=error', ...headers]
-      const env = { ...process.env, NODE_PATH: modules.path }
-      await run(process.execPath, gyp, { cwd: native, env, signal })
+      printLine(`built ${await build(moduleRoot, signal)}`)
     } catch (error) {
       // Unlike a command that goes on until it is stopped.
       throw signal.aborted ? new Error('stopped before it was done') : error
-    } finally {
-      rmSync(fetchedTo, { recursive: true, force: true })
     }
-    loadAddon()
-    printLine(`built ${join(native, 'build/Release/inotify_bridge.node')}`)
     return 0
   },
+}
+
+/** Returns the path of what has been compiled. */
+async function build(moduleRoot: string, signal: AbortSignal): Promise<string> {
+  const missing = await compilerThatIsMissing(signal)
+  if (missing !== undefined)
+    throw new Error(`${missing} is missing: apt install g++ make python3 (--help has others)`)
+  const native = join(moduleRoot, 'native')
+  const fetchedTo = mkdtempSync(join(tmpdir(), 'inotify-bridge-build-'))
+  try {
+    using workspace = new Workspace(native)
+    const modules = installedFor(moduleRoot) ?? (await fetch(fetchedTo, signal))
+    tell('build', `compiles in ${printable(native)}`)
+    const gyp = [modules.gyp, 'rebuild', '--loglevel=error', ...headersBesideNode()]
+    const env = { ...process.env, NODE_PATH: modules.path }
+    await run(process.execPath, gyp, { cwd: workspace.directory, env, signal })
+    return workspace.install()
+  } finally {
+    rmSync(fetchedTo, { recursive: true, force: true })
+  }
 }
 
 interface Modules {

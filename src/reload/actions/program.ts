@@ -4,11 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { ActionError, Tail } from '../failure.ts'
-import { runsInGroup } from './processes.ts'
+import { killGroup } from './process_group.ts'
 import { TimeLimit } from './time_limit.ts'
 
-/** ms from SIGTERM to SIGKILL. */
-const GRACE = 2000
 /** ms for which the output of one that has ended is read on, where something that it has left behind holds it open. */
 const LAST_WORDS = 200
 
@@ -72,54 +70,4 @@ async function notStarted(child: ChildProcess, file: string): Promise<ActionErro
         ? 'it cannot be executed: chmod +x, and a mount without noexec'
         : 'it could not be started'
   return new ActionError(`${shown(file)}: ${error.code}: ${hint}`)
-}
-
-/** SIGTERM to the group, and SIGKILL to what is left of it after the grace. Returns what became of it. */
-async function killGroup(group: number, exited: Promise<void>): Promise<string> {
-  const isGone = async (ms: number) => {
-    // Looked at once more behind the time: this process may not have been running either.
-    let pause = 10
-    for (const until = performance.now() + ms; isRunning(group); await sleep(pause)) {
-      if (performance.now() >= until) return false
-      pause = Math.min(2 * pause, 160)
-    }
-    return true
-  }
-  signalGroup(group, 'SIGTERM')
-  // One that is stopped takes no SIGTERM.
-  signalGroup(group, 'SIGCONT')
-  const yielded = await isGone(GRACE)
-  if (!yielded && signalGroup(group, 'SIGKILL')) await isGone(GRACE)
-  // Another user's, or in a call on a dead mount, it cannot be killed.
-  const hasEnded = await Promise.race([exited.then(() => true), sleep(GRACE, false, { ref: false })])
-  if (!hasEnded) return 'its process group was sent SIGTERM and SIGKILL, and is still there'
-  return `its process group was killed by ${yielded ? 'SIGTERM' : 'SIGTERM and SIGKILL'}`
-}
-
-/** False if there is no such group any more. Its number is no other's while there is one process in it. */
-function signalGroup(group: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(-group, signal)
-  } catch {
-    return false
-  }
-}
-
-/**
- * Whether there is anything of the group but zombies: what it leaves behind becomes the init's, and one in a container may wait for them late,
- * or never.
- */
-function isRunning(group: number): boolean {
-  try {
-    process.kill(-group, 0)
-  } catch (error) {
-    // All that is left of it has become another user's, whom /proc may hide.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-  try {
-    return runsInGroup(group)
-  } catch {
-    // No /proc.
-    return true
-  }
 }
