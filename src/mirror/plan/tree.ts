@@ -87,3 +87,25 @@ function sameEntries<A, B>(a: Map<string, A>, b: Map<string, B>, same: (a: A, b:
   }
   return true
 }
+
+export function nodeAt(tree: TargetTree, path: string): TargetNode | undefined {
+  let node: TargetNode | undefined = tree
+  for (const name of path.split('/')) node = node?.kind === 'directory' ? node.entries.get(name) : undefined
+  return node
+}
+
+/** Gives a tree other entries, in its place: whoever has it has them. */
+export function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {
+  const now = [...entries]
+  tree.entries.clear()
+  for (const [name, node] of now) tree.entries.set(name, node)
+}
+
+/** The tree without what is at a path. What is below its first level it shares with what the sources gave, which stays as it is. */
+export function without(tree: TargetTree, [name = '', ...rest]: readonly string[]): TargetTree {
+  const entries = new Map(tree.entries)
+  const child = entries.get(name)
+  if (rest.length === 0) entries.delete(name)
+  else if (child?.kind === 'directory') entries.set(name, without(child, rest))
+  return { ...tree, entries }
+}

@@ -1,65 +1,32 @@
 import { constants } from 'node:fs'
-import { dirname } from 'node:path'
 import { InotifyError } from '../../errors.ts'
-import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
-import type { TargetNode, TargetTree } from '../plan/tree.ts'
+import { nodeAt, replaceEntries, type TargetTree, without } from '../plan/tree.ts'
 import { Displaced, orDisplaced } from '../source/errors.ts'
-import { hasLinks, Staging } from '../staging/staging.ts'
-import { readBack } from '../staging/takeover.ts'
+import { Staging } from '../staging/staging.ts'
 import type { Inode, Inventory } from './inventory.ts'
-import {
-  openTarget,
-  removeIfEmpty,
-  type SourceDirectory,
-  TargetGone,
-  warnUnlessInMemory,
-} from './open_target.ts'
+import { removeIfEmpty } from './open_target.ts'
+import { isRemoved, letGo, type OpenedTarget, openAt, type TargetPlace } from './opened_target.ts'
 import { isTrustedWay } from './trusted_way.ts'
 import { confirm, untouched } from './verify_target.ts'
 
 const { O_DIRECTORY } = constants
 
-/** How often a target that another mirror has made and removed again is made anew. */
-const ATTEMPTS = 3
-
-/** What a target is opened with. */
-export interface TargetPlace {
-  /** The path of the directory. */
-  readonly directory: string
-  /** The one entry in it that is mirrored to; '' if it is all of it. */
-  readonly only: string
-  readonly sources: readonly SourceDirectory[]
-  /** Bytes that a file may have, at most, to be read for what it holds. */
-  readonly bytes: number
-}
-
-/** A directory that is mirrored to, open. */
-interface Opened {
-  readonly held: DirectoryHandle
-  /** Whether nothing was in it but what the mirrors before have noted down. */
-  readonly wasEmpty: boolean
-  /** The directory that its path was in; undefined where that cannot be looked at. */
-  readonly above: Inode | undefined
-  readonly staging: Staging
-  readonly tree: TargetTree
-  readonly inventory: Inventory
-}
-
 /** What a mirror writes to: the directory at a path, what the mirror has put into it, and where it makes that ready. */
 export class Target {
   readonly #calls: SyscallThread
   readonly #place: TargetPlace
-  #opened: Opened
+  #opened: OpenedTarget
   /** How often the path has come to lead to another directory. */
   epoch = 0
   /** Those that were mirrored to before. */
-  #former: Array<{ readonly epoch: number; readonly opened: Opened }> = []
+  #former: Array<{ readonly epoch: number; readonly opened: OpenedTarget }> = []
   /** By epoch how many passes are under way that began in it. */
   readonly #passes = new Map<number, number>()
 
-  private constructor(calls: SyscallThread, place: TargetPlace, opened: Opened) {
+  private constructor(calls: SyscallThread, place: TargetPlace, opened: OpenedTarget) {
     this.#calls = calls
     this.#place = place
     this.#opened = opened
@@ -154,7 +121,7 @@ export class Target {
 
   /** Takes note of how an entry is that has been put in place, with all beneath it; false, and it is dropped, if it is another by now. */
   async confirm(path: string): Promise<boolean> {
-    const node = this.#nodeAt(path)
+    const node = nodeAt(this.tree, path)
     if (node === undefined) return false
     try {
       await using parent = await this.parentOf(path)
@@ -171,7 +138,7 @@ export class Target {
 
   /** Forgets which inodes were put at a path and beneath it. */
   forget(path: string): void {
-    const node = this.#nodeAt(path)
+    const node = nodeAt(this.tree, path)
     if (node !== undefined) this.inventory.forget(path, node)
   }
 
@@ -239,7 +206,7 @@ export class Target {
     )
   }
 
-  #turnTo(opened: Opened): void {
+  #turnTo(opened: OpenedTarget): void {
     this.#former.push({ epoch: this.epoch, opened: this.#opened })
     this.#opened = opened
     this.epoch++
@@ -254,97 +221,4 @@ export class Target {
     const isTrusted = await isTrustedWay(this.#calls, this.shown).catch(() => false)
     return isTrusted ? undefined : (this.#opened.above ?? { dev: 0n, ino: 0n })
   }
-
-  #nodeAt(path: string): TargetNode | undefined {
-    let node: TargetNode | undefined = this.tree
-    for (const name of path.split('/')) node = node?.kind === 'directory' ? node.entries.get(name) : undefined
-    return node
-  }
-}
-
-/** Opens the directory, and takes over what mirrors before have left in it. */
-async function openAt(calls: SyscallThread, place: TargetPlace, above?: Inode): Promise<Opened> {
-  for (let left = ATTEMPTS; ; left--) {
-    try {
-      return await openOnce(calls, place, above)
-    } catch (error) {
-      if (!(error instanceof TargetGone)) throw error
-      if (left === 0)
-        throw new InotifyError({
-          errno: 'ENOENT',
-          syscall: 'mirror',
-          path: place.directory,
-          hint: 'it is removed as often as it is made: something else cleans up there',
-        })
-    }
-  }
-}
-
-async function openOnce(
-  calls: SyscallThread,
-  { directory, only, sources, bytes }: TargetPlace,
-  from?: Inode,
-): Promise<Opened> {
-  const { held, created } = await openTarget(calls, directory, sources, from)
-  try {
-    await warnUnlessInMemory(held, directory)
-    const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
-    try {
-      const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
-      // One name is the staging directory's.
-      const wasEmpty =
-        tree.entries.size === 0 && (await onTarget('getdents64', directory, held.names(2))).length === 1
-      return { held, wasEmpty, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
-    } catch (error) {
-      await letGoOf(staging).catch(() => {})
-      throw error
-    }
-  } catch (error) {
-    const isGone = await isRemoved(held)
-    await held.close()
-    if (isGone) throw new TargetGone()
-    if (created) await removeIfEmpty(calls, directory).catch(() => {})
-    throw error
-  }
-}
-
-/** Whether a directory is at no path any more; false if nobody can tell. */
-async function isRemoved(held: DirectoryHandle): Promise<boolean> {
-  return !(await hasLinks(held).catch(() => true))
-}
-
-async function inodeAt(calls: SyscallThread, path: string): Promise<Inode | undefined> {
-  try {
-    await using held = await DirectoryHandle.open(calls, path)
-    return held.opened
-  } catch {
-    return undefined
-  }
-}
-
-async function letGo({ held, staging }: Opened): Promise<void> {
-  // Where it has been removed nothing can be left.
-  await letGoOf(staging).catch(() => {})
-  await held.close()
-}
-
-/** What is noted down there is for the next mirror. */
-async function letGoOf(staging: Staging): Promise<void> {
-  if (staging.made.size > 0) await staging.leave()
-  else await staging.remove()
-}
-
-function replaceEntries(tree: TargetTree, entries: ReadonlyMap<string, TargetNode>): void {
-  const now = [...entries]
-  tree.entries.clear()
-  for (const [name, node] of now) tree.entries.set(name, node)
-}
-
-/** The tree without what is at a path. What is below its first level it shares with what the sources gave, which stays as it is. */
-function without(tree: TargetTree, [name = '', ...rest]: readonly string[]): TargetTree {
-  const entries = new Map(tree.entries)
-  const child = entries.get(name)
-  if (rest.length === 0) entries.delete(name)
-  else if (child?.kind === 'directory') entries.set(name, without(child, rest))
-  return { ...tree, entries }
 }

@@ -1,0 +1,115 @@
+import { dirname } from 'node:path'
+import { InotifyError } from '../../errors.ts'
+import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { onTarget } from '../copy/safe_copy.ts'
+import type { TargetTree } from '../plan/tree.ts'
+import { hasLinks, Staging } from '../staging/staging.ts'
+import { readBack } from '../staging/takeover.ts'
+import type { Inode, Inventory } from './inventory.ts'
+import {
+  openTarget,
+  removeIfEmpty,
+  type SourceDirectory,
+  TargetGone,
+  warnUnlessInMemory,
+} from './open_target.ts'
+
+/** How often a target that another mirror has made and removed again is made anew. */
+const ATTEMPTS = 3
+
+/** What a target is opened with. */
+export interface TargetPlace {
+  /** The path of the directory. */
+  readonly directory: string
+  /** The one entry in it that is mirrored to; '' if it is all of it. */
+  readonly only: string
+  readonly sources: readonly SourceDirectory[]
+  /** Bytes that a file may have, at most, to be read for what it holds. */
+  readonly bytes: number
+}
+
+/** A directory that is mirrored to, open. */
+export interface OpenedTarget {
+  readonly held: DirectoryHandle
+  /** Whether nothing was in it but what the mirrors before have noted down. */
+  readonly wasEmpty: boolean
+  /** The directory that its path was in; undefined where that cannot be looked at. */
+  readonly above: Inode | undefined
+  readonly staging: Staging
+  readonly tree: TargetTree
+  readonly inventory: Inventory
+}
+
+/** Opens the directory, and takes over what mirrors before have left in it. */
+export async function openAt(calls: SyscallThread, place: TargetPlace, above?: Inode): Promise<OpenedTarget> {
+  for (let left = ATTEMPTS; ; left--) {
+    try {
+      return await openOnce(calls, place, above)
+    } catch (error) {
+      if (!(error instanceof TargetGone)) throw error
+      if (left === 0)
+        throw new InotifyError({
+          errno: 'ENOENT',
+          syscall: 'mirror',
+          path: place.directory,
+          hint: 'it is removed as often as it is made: something else cleans up there',
+        })
+    }
+  }
+}
+
+async function openOnce(
+  calls: SyscallThread,
+  { directory, only, sources, bytes }: TargetPlace,
+  from?: Inode,
+): Promise<OpenedTarget> {
+  const { held, created } = await openTarget(calls, directory, sources, from)
+  try {
+    await warnUnlessInMemory(held, directory)
+    const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
+    try {
+      const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
+      // One name is the staging directory's.
+      const wasEmpty =
+        tree.entries.size === 0 && (await onTarget('getdents64', directory, held.names(2))).length === 1
+      return { held, wasEmpty, above: await inodeAt(calls, dirname(directory)), staging, tree, inventory }
+    } catch (error) {
+      await letGoOf(staging).catch(() => {})
+      throw error
+    }
+  } catch (error) {
+    const isGone = await isRemoved(held)
+    await held.close()
+    if (isGone) throw new TargetGone()
+    if (created) await removeIfEmpty(calls, directory).catch(() => {})
+    throw error
+  }
+}
+
+/** Whether a directory is at no path any more; false if nobody can tell. */
+export async function isRemoved(held: DirectoryHandle): Promise<boolean> {
+  return !(await hasLinks(held).catch(() => true))
+}
+
+async function inodeAt(calls: SyscallThread, path: string): Promise<Inode | undefined> {
+  try {
+    await using held = await DirectoryHandle.open(calls, path)
+    return held.opened
+  } catch {
+    return undefined
+  }
+}
+
+/** Closes what was mirrored to. */
+export async function letGo({ held, staging }: OpenedTarget): Promise<void> {
+  // Where it has been removed nothing can be left.
+  await letGoOf(staging).catch(() => {})
+  await held.close()
+}
+
+/** What is noted down there is for the next mirror. */
+async function letGoOf(staging: Staging): Promise<void> {
+  if (staging.made.size > 0) await staging.leave()
+  else await staging.remove()
+}
