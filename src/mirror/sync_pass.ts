@@ -1,14 +1,9 @@
 import { InotifyError } from '../errors.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
-import {
-  type Emptied,
-  type Missing,
-  type Staged,
-  type StagedGeneration,
-  stage,
-  TWO_TICKS,
-} from './copy/stage.ts'
+import { stage } from './copy/stage.ts'
+import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
+import { type Emptied, TWO_TICKS } from './copy/stillness.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
 import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './plan/last_good.ts'

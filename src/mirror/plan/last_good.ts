@@ -1,5 +1,5 @@
 import { isOwn } from '../../mounts/syscalls/ownership.ts'
-import type { Missing, StagedGeneration } from '../copy/stage.ts'
+import type { Missing, StagedGeneration } from '../copy/staged.ts'
 import { currentGeneration, DATA_DRAFT } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { Missing, StagedGeneration } from '../copy/stage.ts'
+import type { Missing, StagedGeneration } from '../copy/staged.ts'
 import { whyNoGeneration } from '../source/data_link.ts'
 import type { Snapshot } from '../source/snapshot.ts'
 import type { Source } from '../source/source.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { pathOf } from '../../name_key.ts'
-import type { StagedGeneration } from '../copy/stage.ts'
+import type { StagedGeneration } from '../copy/staged.ts'
 import { nameGeneration } from './generation.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 

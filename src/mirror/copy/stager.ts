@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { InotifyError } from '../../errors.ts'
+import { atOnce, leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
+import {
+  type SourceNode,
+  type SourceTree,
+  sameKey,
+  type TargetFile,
+  type TargetNode,
+  type TargetTree,
+} from '../plan/tree.ts'
+import { losesSource, reasonOf, Torn } from '../source/errors.ts'
+import type { SourceHandle } from '../source/source_handle.ts'
+import { digestBeneath } from './compare.ts'
+import { FileStager } from './file_stager.ts'
+import { digestFile } from './safe_copy.ts'
+import type { Missing, Staged } from './staged.ts'
+import type { StagingArea } from './staging_area.ts'
+import { type Emptied, EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
+
+/** What the target has of a directory, and what of that this source has added. */
+interface Had {
+  readonly target: TargetTree | undefined
+  readonly own: ReadonlyMap<string, TargetNode> | undefined
+}
+
+/** A flat file that has been copied and must still prove that nobody is writing to it. */
+interface Unsettled {
+  readonly directory: string
+  readonly name: string
+  readonly siblings: Map<string, TargetNode>
+  readonly copy: TargetFile
+  readonly before: TargetNode | undefined
+}
+
+/** Copies what differs of a source's directories, entry by entry, and notes down what cannot be had. */
+export class Stager {
+  readonly #missing: Missing[] = []
+  readonly #failures: InotifyError[] = []
+  readonly #emptied: EmptiedFiles
+  readonly #files: FileStager
+  readonly #stillness: Stillness
+  #unsettled: Unsettled[] = []
+
+  constructor(work: () => Promise<StagingArea>, stillness: Stillness, emptiedBefore: Emptied) {
+    this.#files = new FileStager(work)
+    this.#emptied = new EmptiedFiles(emptiedBefore, stillness.quiet)
+    this.#stillness = stillness
+  }
+
+  /** What was wanting, so far. */
+  get found(): Pick<Staged, 'missing' | 'failures' | 'emptied'> {
+    return { missing: this.#missing, failures: this.#failures, emptied: this.#emptied.found }
+  }
+
+  skip(path: string, reason: string, isPassing = false): undefined {
+    this.#missing.push({ path, reason, isPassing })
+  }
+
+  /** What the target shall have for a directory. Its new files are copied, but must be settled. */
+  async directory(held: SourceHandle, source: SourceTree, before: Had, path: string): Promise<TargetTree> {
+    const entries = new Map<string, TargetNode>()
+    await leavesAtOnce(source.entries, async (name, node) => {
+      const entry = before.target?.entries.get(name)
+      const isLedAstray = node.kind === 'unreadable' && node.linksOutside && entry?.kind === 'link'
+      const had = isLedAstray ? undefined : entry
+      const made = await this.#attempt(`${path}${name}`, had, () =>
+        this.#entry(held, name, node, { had, own: before.own?.get(name) }, path, entries),
+      )
+      if (made !== undefined) entries.set(name, made)
+    })
+    sortAs(source.entries, entries)
+    return { kind: 'directory', key: source.key, entries }
+  }
+
+  /**
+   * Waits until the files copied have been left alone for `quiet` ms and takes back those that have not: a writer that
+   * truncates and writes is not to be seen half-way. One that pauses for longer cannot be told from one that is done.
+   */
+  async settle(root: SourceHandle): Promise<void> {
+    const unsettled = this.#unsettled
+    this.#unsettled = []
+    if (unsettled.length === 0) return
+    const { quiet, signal } = this.#stillness
+    await sleep(Math.max(quiet, TWO_TICKS), undefined, { signal })
+    await atOnce(unsettled, async ({ directory, name, siblings, copy, before }) => {
+      const settled = await this.#attempt(`${directory}${name}`, before, async () => {
+        const digest = await digestBeneath(root, directory, name, copy.key)
+        if (digest !== copy.digest) throw new Torn('the content changed under the same stat key')
+        return copy
+      })
+      if (settled === undefined) siblings.delete(name)
+      else siblings.set(name, settled)
+    })
+  }
+
+  /** Copies a generation, which its writer does not touch any more: no need to settle. undefined if not all of it could be. */
+  async generation(held: SourceHandle, source: SourceTree, path: string): Promise<TargetTree | undefined> {
+    const entries = new Map<string, TargetNode>()
+    let complete = true
+    await leavesAtOnce(source.entries, async (name, node) => {
+      const at = `${path}/${name}`
+      const made = await this.#attemptExactly(at, async () => {
+        if (node.kind === 'link') return node
+        if (node.kind === 'unreadable') throw new Error(node.reason)
+        if (node.kind === 'file') return this.#files.copy(held, name, node, at)
+        await using child = await held.directory(name)
+        return await this.generation(child, node, at)
+      })
+      if (made === undefined) complete = false
+      else entries.set(name, made)
+    })
+    sortAs(source.entries, entries)
+    return complete ? { kind: 'directory', key: source.key, entries } : undefined
+  }
+
+  async #entry(
+    held: SourceHandle,
+    name: string,
+    node: SourceNode,
+    { had, own }: { had: TargetNode | undefined; own: TargetNode | undefined },
+    path: string,
+    siblings: Map<string, TargetNode>,
+  ): Promise<TargetNode> {
+    if (node.kind === 'link') return node
+    if (node.kind === 'unreadable') throw new Error(node.reason)
+    if (node.kind === 'directory') {
+      await using child = await held.directory(name)
+      const before = {
+        target: had?.kind === 'directory' ? had : undefined,
+        own: own?.kind === 'directory' ? own.entries : undefined,
+      }
+      return await this.directory(child, node, before, `${path}${name}/`)
+    }
+    // What another source has put there goes when that one has it no more.
+    const isOwn = had?.kind === 'file' && had === own
+    if (isOwn && sameKey(had.key, node.key)) return had
+    if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
+      this.#emptied.expectMore(path + name, node.key)
+    const isSame =
+      isOwn && had.key.size === node.key.size && (await digestFile(held, name, node.key)) === had.digest
+    const copy = isSame
+      ? { ...node, digest: had.digest }
+      : await this.#files.copy(held, name, node, `${path}${name}`)
+    this.#unsettled.push({ directory: path, name, siblings, copy, before: had })
+    return copy
+  }
+
+  /** As {@link #attemptExactly}; where that has nothing, what the target `had`. */
+  async #attempt(
+    path: string,
+    had: TargetNode | undefined,
+    make: () => Promise<TargetNode>,
+  ): Promise<TargetNode | undefined> {
+    try {
+      return (await this.#attemptExactly(path, make)) ?? had
+    } catch (error) {
+      if (!(error instanceof Torn)) throw error
+      this.skip(path, `has not held still yet: ${error.message}`, true)
+      return had
+    }
+  }
+
+  /** Runs `make`, reports its failure and returns undefined then; passes on what concerns more than the entry. */
+  async #attemptExactly<T>(path: string, make: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await make()
+    } catch (error) {
+      if (error instanceof Torn || losesSource(error)) throw error
+      if (error instanceof InotifyError) this.#failures.push(error)
+      else this.skip(path, reasonOf(error))
+      return undefined
+    }
+  }
+}
+
+/** The order is that of the names, whatever was ready first: it is also the one in which a watcher of the target hears of them. */
+function sortAs(order: ReadonlyMap<string, unknown>, entries: Map<string, TargetNode>): void {
+  const found = new Map(entries)
+  entries.clear()
+  for (const name of order.keys()) {
+    const node = found.get(name)
+    if (node !== undefined) entries.set(name, node)
+  }
+}
