@@ -37,7 +37,7 @@ const PARTS = {
   // What users see of what is loaded when it is first called: apart from the base, so that a bundle of the base has none of that.
   faces: inAnyOf(
     /^src\/publish\/(publish|arguments|directory\/keys)\.ts$/,
-    /^src\/mirror\/(mirror|options)\.ts$/,
+    /^src\/mirror\/(mirror|conditions|options)\.ts$/,
     /^src\/mounts\/diagnose\.ts$/,
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),

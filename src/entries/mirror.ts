@@ -1,4 +1,5 @@
 export { AddonLoadError, InotifyError } from '../errors.ts'
-export { Mirror, type MirrorEvents, type MirrorState, mirror } from '../mirror/mirror.ts'
+export type { MirrorEvents, MirrorState } from '../mirror/events.ts'
+export { Mirror, mirror } from '../mirror/mirror.ts'
 export { KATA_LIMITS, type MirrorOptions } from '../mirror/options.ts'
 export type { Skipped } from '../mirror/plan/tree.ts'

@@ -1,37 +1,15 @@
 import { EventEmitter } from 'node:events'
-import { join } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
-import { keysOf, textOf } from '../name_key.ts'
+import { keysOf } from '../name_key.ts'
+import { Conditions } from './conditions.ts'
 import type { Missing } from './copy/staged.ts'
+import type { MirrorEvents, MirrorState } from './events.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
 import type { Prepared } from './prepare.ts'
 import type { SyncLoop } from './sync_loop.ts'
-import type { Outcome } from './sync_pass.ts'
-
-export type MirrorState = 'mirroring' | 'over-limit' | 'source-lost' | 'closed'
-
-export interface MirrorEvents {
-  /** The target has changed; `changed` names what did as its readers know it: `app.yaml`. */
-  update: [update: { changed: string[]; generation: number }]
-  /** `reason` is '' where the state needs none. */
-  state: [state: MirrorState, reason: string]
-  /**
-   * An entry of the source is not in the target, or not in its present version: of a kind that is not mirrored, unreadable,
-   * being written. Once while that lasts; tried again at every pass. `path` is relative to the source, absolute where there are several.
-   */
-  skipped: [skipped: Skipped]
-  /**
-   * The target cannot be written, or two sources have an entry of one name (EEXIST). Once for each condition, until it has passed; what
-   * is there stays the last good version.
-   */
-  error: [error: Error]
-  close: []
-  /** @internal A look at a source is over, and all that it found has been told. */
-  pass: []
-}
 
 /**
  * Keeps a copy of `source`, which is on a mount that delivers no events, in `target`, where every change arrives as a
@@ -52,44 +30,13 @@ export async function mirror(
   return Mirror.start(readArguments(source, target, options, process.env))
 }
 
-/** What is known of one source. */
-interface Known {
-  state: 'mirroring' | 'over-limit' | 'source-lost'
-  reason: string
-  skipped: readonly Skipped[]
-  errors: readonly InotifyError[]
-  /** What was wanting of it at the last pass; undefined if all of it could be had. */
-  lacking: Missing | undefined
-  /** Whether a complete version of it has been in the target. */
-  wasComplete: boolean
-  /** Whether it is over the limits and the last version stays. */
-  isHeld: boolean
-}
-
-/** What there is of a source in a target of which it has not been heard yet. */
-const UNSEEN: Missing = { path: '', reason: 'has not been looked at yet', isPassing: true }
-
-/** Before its first pass. */
-const UNKNOWN: Known = {
-  state: 'mirroring',
-  reason: '',
-  skipped: [],
-  errors: [],
-  lacking: UNSEEN,
-  wasComplete: false,
-  isHeld: false,
-}
-
 /** A running mirror, see {@link mirror}. */
 export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposable {
   readonly #config: MirrorConfig
   readonly #prepared: Prepared
   readonly #followers: readonly SyncLoop[]
-  readonly #known: readonly Known[]
+  readonly #conditions: Conditions
   readonly #mounts: MountWatch
-  #state: MirrorState = 'mirroring'
-  #reason = ''
-  #generation = 0
   // From when on there may be listeners.
   #hasStarted = false
   #closing: Promise<void> | undefined
@@ -99,25 +46,27 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     super()
     this.#config = config
     this.#prepared = prepared
-    this.#known = prepared.passes.map(() => ({ ...UNKNOWN }))
+    this.#conditions = new Conditions(config.sources, prepared.publisher, (event, ...values) => {
+      this.emit(event, ...(values as never))
+    })
     this.#followers = prepared.passes.map((context) =>
       prepared.follow(context, {
         passed: (outcome) => {
-          this.#take(context.index, outcome)
+          this.#conditions.take(context.index, outcome)
           this.emit('pass')
         },
         failed: (error) => {
-          this.#fail(context.index, error)
+          this.#conditions.fail(context.index, error)
           this.emit('pass')
         },
-        stalled: (reason) => this.#lose(context.index, reason),
+        stalled: (reason) => this.#conditions.lose(context.index, reason),
         targetStalled: (ms) => this.#sayTargetStalled(context.index, ms),
       }),
     )
     prepared.publisher.lookAgain = (source) => void this.#followers[source]?.refresh().catch(rethrow)
     // Of no source, and over when it has been said: the very next thing is to mirror into what is there.
     prepared.publisher.moved = (error) => {
-      for (const known of this.#known) Object.assign(known, { wasComplete: false, lacking: UNSEEN })
+      this.#conditions.moved()
       this.emit('error', error)
     }
     // What is mounted over a source, or unmounted, is seen by nothing that is held.
@@ -158,36 +107,32 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
   }
 
   get state(): MirrorState {
-    return this.#state
+    return this.#conditions.state
   }
 
   /** @internal Why it is in this state. */
   get reason(): string {
-    return this.#reason
+    return this.#conditions.reason
   }
 
   /** What of the sources is not in the target, as of the last pass. */
   get skipped(): readonly Skipped[] {
-    return this.#known.flatMap(({ skipped }) => skipped)
+    return this.#conditions.skipped
   }
 
   /** @internal What keeps the target from being what the sources are, as of the last pass. */
   get errors(): readonly InotifyError[] {
-    return this.#known.flatMap(({ errors }) => errors)
+    return this.#conditions.errors
   }
 
-  /**
-   * @internal What was found wanting at the last pass, first of all what will not come by itself, of sources of which no complete version
-   * has ever been in the target.
-   */
+  /** @internal See {@link Conditions.lacking}. */
   get lacking(): Missing | undefined {
-    const all = this.#known.flatMap(({ lacking, wasComplete }) => (wasComplete || !lacking ? [] : [lacking]))
-    return all.find(({ isPassing }) => !isPassing) ?? all[0]
+    return this.#conditions.lacking
   }
 
   /** @internal Whether a source is over the limits and the last version of it stays. */
   get isHeld(): boolean {
-    return this.#known.some(({ isHeld }) => isHeld)
+    return this.#conditions.isHeld
   }
 
   /** Runs a pass now. If one is running, that one may have looked too early: resolves after the next. */
@@ -207,96 +152,11 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.close()
   }
 
-  #take(source: number, outcome: Outcome): void {
-    const known = this.#known[source] as Known
-    this.#complete(source, outcome)
-    if (outcome.found === 'lost') {
-      this.#lose(source, outcome.reason)
-    } else if (outcome.found === 'torn') {
-      const torn = { path: this.#shown(source, outcome.path), reason: outcome.reason }
-      // The others are as they were when a pass last came through.
-      this.#skip(known, [...known.skipped.filter((other) => other.path !== torn.path), torn])
-    } else {
-      const { over, changed, failures, isHeld } = outcome
-      known.isHeld = isHeld
-      this.#enter(source, over === undefined ? 'mirroring' : 'over-limit', over ?? '')
-      if (changed !== undefined) this.emit('update', { changed, generation: ++this.#generation })
-      this.#skip(
-        known,
-        outcome.skipped.map(({ path, reason }) => ({ path: this.#shown(source, path), reason })),
-      )
-      this.#report(known, failures)
-    }
-  }
-
-  /** Notes what is wanting of a source, and which sources are complete in the target: one may have waited for this one to be. */
-  #complete(source: number, outcome: Outcome): void {
-    const known = this.#known[source] as Known
-    const lacking = lackingIn(outcome)
-    known.lacking = lacking && { ...lacking, path: this.#shown(source, lacking.path) }
-    if (!this.#prepared.publisher.isUp) return
-    for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
-  }
-
-  #fail(source: number, error: unknown): void {
-    if (!(error instanceof InotifyError)) throw error
-    this.#report(this.#known[source] as Known, [error])
-  }
-
   #sayTargetStalled(source: number, ms: number): void {
     if (!this.#hasStarted) return
     const hint = `it has not answered for ${Math.round(ms / 1000)} s, and nothing is mirrored until it does: best is a target on a tmpfs`
     const path = this.#prepared.target.shown
-    this.#fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path, hint }))
-  }
-
-  /** @param path of keys, beneath the source */
-  #shown(source: number, path: string): string {
-    const text = textOf(path)
-    return this.#known.length === 1 ? text : join(this.#config.sources[source] ?? '', text)
-  }
-
-  #lose(source: number, reason: string): void {
-    this.#enter(source, 'source-lost', reason)
-    this.#prepared.publisher.goOnWithout(source, this.#config.sources[source] ?? '')
-  }
-
-  /** The state of the whole is that of the source that is worst off. */
-  #enter(source: number, state: Known['state'], reason: string): void {
-    Object.assign(this.#known[source] as Known, { state, reason })
-    const worst = (['source-lost', 'over-limit', 'mirroring'] as const).find((each) =>
-      this.#known.some((known) => known.state === each),
-    )
-    if (worst === undefined) return
-    const index = this.#known.findIndex((known) => known.state === worst)
-    const why = this.#known[index]?.reason ?? ''
-    const isNamed = this.#known.length > 1 && why !== ''
-    this.#enterWhole(worst, isNamed ? `${this.#config.sources[index]}: ${why}` : why)
-  }
-
-  #enterWhole(state: MirrorState, reason: string): void {
-    this.#reason = reason
-    if (state === this.#state) return
-    this.#state = state
-    this.emit('state', state, reason)
-  }
-
-  #skip(known: Known, skipped: readonly Skipped[]): void {
-    const before = new Set(known.skipped.map(({ path, reason }) => `${path}\n${reason}`))
-    known.skipped = skipped
-    for (const entry of skipped)
-      if (!before.has(`${entry.path}\n${entry.reason}`)) this.emit('skipped', entry)
-  }
-
-  #report(known: Known, errors: readonly InotifyError[]): void {
-    // Of any: two sources have an error in common where both have an entry.
-    const told = new Set(this.errors.map(conditionOf))
-    known.errors = errors
-    for (const error of errors) {
-      const condition = conditionOf(error)
-      if (!told.has(condition)) this.emit('error', error)
-      told.add(condition)
-    }
+    this.#conditions.fail(source, new InotifyError({ errno: 'ETIMEDOUT', syscall: 'mirror', path, hint }))
   }
 
   async #shutDown(content: 'remove' | 'keep'): Promise<void> {
@@ -313,28 +173,10 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       if (failures[0] !== undefined) throw failures[0]
     } finally {
       await this.#prepared.close()
-      this.#enterWhole('closed', '')
+      this.#conditions.close()
       this.emit('close')
     }
   }
-}
-
-/** What a pass has found wanting. */
-function lackingIn(outcome: Outcome): Missing | undefined {
-  if (outcome.found === 'source') return outcome.lacking
-  if (outcome.found === 'lost') return { path: '', reason: outcome.reason, isPassing: false }
-  return { path: outcome.path, reason: outcome.reason, isPassing: true }
-}
-
-/** What errors speak of that are to be told once: of a full target each of the entries that do not fit says the same, and they are others at each pass. */
-function conditionOf({ code, path }: InotifyError): string {
-  const isOfTarget = ['ENOSPC', 'EDQUOT', 'EROFS'].includes(code)
-  return isOfTarget ? code : `${code} ${path && withoutVersions(path)}`
-}
-
-/** A path in which a generation is called as its readers call it: its own name is another in each version, and what fails does not end with it. */
-function withoutVersions(path: string): string {
-  return path.replaceAll(/(?<=^|\/)\.\.[^/]+/g, '..data')
 }
 
 /** Whether a path leads through the mount point, or to where it is. */

@@ -1,4 +1,5 @@
-import type { Mirror, MirrorState } from '../../mirror/mirror.ts'
+import type { MirrorState } from '../../mirror/events.ts'
+import type { Mirror } from '../../mirror/mirror.ts'
 import { Status } from '../service/status.ts'
 import { lackingIn } from './complete.ts'
 

@@ -1,0 +1,205 @@
+import { join } from 'node:path'
+import { InotifyError } from '../errors.ts'
+import { textOf } from '../name_key.ts'
+import type { Missing } from './copy/staged.ts'
+import type { MirrorEvents, MirrorState } from './events.ts'
+import type { Skipped } from './plan/tree.ts'
+import type { Outcome } from './sync_pass.ts'
+import type { Publisher } from './target/publisher.ts'
+
+/** What is known of one source. */
+interface Known {
+  state: 'mirroring' | 'over-limit' | 'source-lost'
+  reason: string
+  skipped: readonly Skipped[]
+  errors: readonly InotifyError[]
+  /** What was wanting of it at the last pass; undefined if all of it could be had. */
+  lacking: Missing | undefined
+  /** Whether a complete version of it has been in the target. */
+  wasComplete: boolean
+  /** Whether it is over the limits and the last version stays. */
+  isHeld: boolean
+}
+
+/** What there is of a source in a target of which it has not been heard yet. */
+const UNSEEN: Missing = { path: '', reason: 'has not been looked at yet', isPassing: true }
+
+/** Before its first pass. */
+const UNKNOWN: Known = {
+  state: 'mirroring',
+  reason: '',
+  skipped: [],
+  errors: [],
+  lacking: UNSEEN,
+  wasComplete: false,
+  isHeld: false,
+}
+
+type Emit = <K extends keyof MirrorEvents>(event: K, ...values: MirrorEvents[K]) => void
+
+/** What is known of each source, and so of the whole: its state, and what keeps the target from being what the sources are. Tells of each once while it lasts. */
+export class Conditions {
+  readonly #sources: readonly string[]
+  readonly #publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>
+  readonly #emit: Emit
+  readonly #known: readonly Known[]
+  #state: MirrorState = 'mirroring'
+  #reason = ''
+  #generation = 0
+
+  constructor(sources: readonly string[], publisher: Pick<Publisher, 'isUp' | 'goOnWithout'>, emit: Emit) {
+    this.#sources = sources
+    this.#publisher = publisher
+    this.#emit = emit
+    this.#known = sources.map(() => ({ ...UNKNOWN }))
+  }
+
+  get state(): MirrorState {
+    return this.#state
+  }
+
+  /** Why it is in this state; '' where that needs none. */
+  get reason(): string {
+    return this.#reason
+  }
+
+  /** What of the sources is not in the target, as of the last pass. */
+  get skipped(): readonly Skipped[] {
+    return this.#known.flatMap(({ skipped }) => skipped)
+  }
+
+  /** What keeps the target from being what the sources are, as of the last pass. */
+  get errors(): readonly InotifyError[] {
+    return this.#known.flatMap(({ errors }) => errors)
+  }
+
+  /**
+   * What was found wanting at the last pass, first of all what will not come by itself, of sources of which no complete version
+   * has ever been in the target.
+   */
+  get lacking(): Missing | undefined {
+    const all = this.#known.flatMap(({ lacking, wasComplete }) => (wasComplete || !lacking ? [] : [lacking]))
+    return all.find(({ isPassing }) => !isPassing) ?? all[0]
+  }
+
+  /** Whether a source is over the limits and the last version of it stays. */
+  get isHeld(): boolean {
+    return this.#known.some(({ isHeld }) => isHeld)
+  }
+
+  /** A pass over a source is over. */
+  take(source: number, outcome: Outcome): void {
+    const known = this.#known[source] as Known
+    this.#complete(source, outcome)
+    if (outcome.found === 'lost') {
+      this.lose(source, outcome.reason)
+    } else if (outcome.found === 'torn') {
+      const torn = { path: this.#shown(source, outcome.path), reason: outcome.reason }
+      // The others are as they were when a pass last came through.
+      this.#skip(known, [...known.skipped.filter((other) => other.path !== torn.path), torn])
+    } else {
+      const { over, changed, failures, isHeld } = outcome
+      known.isHeld = isHeld
+      this.#enter(source, over === undefined ? 'mirroring' : 'over-limit', over ?? '')
+      if (changed !== undefined) this.#emit('update', { changed, generation: ++this.#generation })
+      this.#skip(
+        known,
+        outcome.skipped.map(({ path, reason }) => ({ path: this.#shown(source, path), reason })),
+      )
+      this.#report(known, failures)
+    }
+  }
+
+  /** A pass over a source has failed. */
+  fail(source: number, error: unknown): void {
+    if (!(error instanceof InotifyError)) throw error
+    this.#report(this.#known[source] as Known, [error])
+  }
+
+  /** A source cannot be had. */
+  lose(source: number, reason: string): void {
+    this.#enter(source, 'source-lost', reason)
+    this.#publisher.goOnWithout(source, this.#sources[source] ?? '')
+  }
+
+  /** The target is another, in which nothing has been seen. */
+  moved(): void {
+    for (const known of this.#known) Object.assign(known, { wasComplete: false, lacking: UNSEEN })
+  }
+
+  /** The mirror has ended. */
+  close(): void {
+    this.#enterWhole('closed', '')
+  }
+
+  /** Notes what is wanting of a source, and which sources are complete in the target: one may have waited for this one to be. */
+  #complete(source: number, outcome: Outcome): void {
+    const known = this.#known[source] as Known
+    const lacking = lackingIn(outcome)
+    known.lacking = lacking && { ...lacking, path: this.#shown(source, lacking.path) }
+    if (!this.#publisher.isUp) return
+    for (const each of this.#known) each.wasComplete ||= each.lacking === undefined
+  }
+
+  /** @param path of keys, beneath the source */
+  #shown(source: number, path: string): string {
+    const text = textOf(path)
+    return this.#known.length === 1 ? text : join(this.#sources[source] ?? '', text)
+  }
+
+  /** The state of the whole is that of the source that is worst off. */
+  #enter(source: number, state: Known['state'], reason: string): void {
+    Object.assign(this.#known[source] as Known, { state, reason })
+    const worst = (['source-lost', 'over-limit', 'mirroring'] as const).find((each) =>
+      this.#known.some((known) => known.state === each),
+    )
+    if (worst === undefined) return
+    const index = this.#known.findIndex((known) => known.state === worst)
+    const why = this.#known[index]?.reason ?? ''
+    const isNamed = this.#known.length > 1 && why !== ''
+    this.#enterWhole(worst, isNamed ? `${this.#sources[index]}: ${why}` : why)
+  }
+
+  #enterWhole(state: MirrorState, reason: string): void {
+    this.#reason = reason
+    if (state === this.#state) return
+    this.#state = state
+    this.#emit('state', state, reason)
+  }
+
+  #skip(known: Known, skipped: readonly Skipped[]): void {
+    const before = new Set(known.skipped.map(({ path, reason }) => `${path}\n${reason}`))
+    known.skipped = skipped
+    for (const entry of skipped)
+      if (!before.has(`${entry.path}\n${entry.reason}`)) this.#emit('skipped', entry)
+  }
+
+  #report(known: Known, errors: readonly InotifyError[]): void {
+    // Of any: two sources have an error in common where both have an entry.
+    const told = new Set(this.errors.map(conditionOf))
+    known.errors = errors
+    for (const error of errors) {
+      const condition = conditionOf(error)
+      if (!told.has(condition)) this.#emit('error', error)
+      told.add(condition)
+    }
+  }
+}
+
+/** What a pass has found wanting. */
+function lackingIn(outcome: Outcome): Missing | undefined {
+  if (outcome.found === 'source') return outcome.lacking
+  if (outcome.found === 'lost') return { path: '', reason: outcome.reason, isPassing: false }
+  return { path: outcome.path, reason: outcome.reason, isPassing: true }
+}
+
+/** What errors speak of that are to be told once: of a full target each of the entries that do not fit says the same, and they are others at each pass. */
+function conditionOf({ code, path }: InotifyError): string {
+  const isOfTarget = ['ENOSPC', 'EDQUOT', 'EROFS'].includes(code)
+  return isOfTarget ? code : `${code} ${path && withoutVersions(path)}`
+}
+
+/** A path in which a generation is called as its readers call it: its own name is another in each version, and what fails does not end with it. */
+function withoutVersions(path: string): string {
+  return path.replaceAll(/(?<=^|\/)\.\.[^/]+/g, '..data')
+}
