@@ -1,4 +1,4 @@
-import { describe } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { changes, remembered, swaps } from './promised.ts'
 import { type Run, withGuest } from './suite.ts'
 
@@ -11,6 +11,9 @@ withGuest('NFS 4.2', { cache: 'auto', nfs: true, program: 'mkfs.ext4' }, (run) =
   const mount = { type: 'nfs4', options: 'vers=4.2' }
   const onNfs: Run = (scenario, parameters, deadline) => run(scenario, { ...parameters, mount }, deadline)
   remembered('nfs', onNfs, 2500)
+  test('a second mirror of a target there is refused: its locks are POSIX locks, of descriptors that may write', async () => {
+    expect(await onNfs('locks', {})).toEqual({ second: 'EBUSY' })
+  })
   describe("the kubelet's swap behind it", () => swaps('nfs', onNfs, pace))
   describe('watch()', () => changes('nfs', onNfs, 'inotify+poll', pace))
 })
