@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { isLaidByAnother, mayOthersRename } from '../mounts/syscalls/ownership.ts'
@@ -10,6 +11,9 @@ import { VersionMark } from './directory/version_mark.ts'
 import { syncDirectory } from './draft/durable.ts'
 import { followToDirectoryPlace, openDirectory, type Place } from './draft/place.ts'
 import { about, failure, withCalls } from './failure.ts'
+
+/** ms: openat(2) follows `..data` and looks up what it names in two steps, between which a reader may have to wait for a processor. */
+const PARTING = 10
 
 /** publishDirectory() (publish.ts), with a mode for each key. */
 export async function publishKeys(path: string, keys: Keys): Promise<{ changed: boolean }> {
@@ -41,6 +45,7 @@ async function publish(directory: DirectoryHandle, keys: Keys, shown: string): P
   if (same && !linked) return false
   // The version before must not be gone where the swap is not known to last.
   await syncDirectory(directory)
+  if (!same && before.hasData) await sleep(PARTING)
   await removeVersions(directory, before, current, mark)
   return true
 }
