@@ -67,7 +67,7 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                     of what was changed before a moment, by its ctime, no stat block is sent: the entry is what it is without STAT. Not with
  *                     COMPARE, HASH or LOOK: EINVAL)
  *     u32 rootBytes, u32 relBytes, u32 namesBytes
- *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ESTALE
+ *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ENOENT
  *     f64 since       with flag 512: ms since the epoch, compared with the ctime in ms of the stat block
  *     root            an absolute path; symlinks are followed
  *     rel             names separated by '/', from the root to the directory; '' for the root itself. No symlink is followed
@@ -79,8 +79,9 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *      4 u32 id           the request's index for its own directory; those found are numbered from there on, as they come
  *      8 u32 parent       its id, which has come before; 0xffffffff for a request's own directory
  *     12 i32 wd           > 0; 0 where no watch was asked for, or it did not come to it; -errno of inotify_add_watch
- *     16 i32 error        0, or -errno of what ended it: of opening or reading it, -ESTALE (the way to it leads elsewhere by
- *                         now), -ECANCELED, -ENOMEM (without entries). What was listed before is there
+ *     16 i32 error        0, or -errno of what ended it: of opening or reading it, -ENOENT (also where the way to it leads elsewhere
+ *                         by now), -ECANCELED, -ENOMEM (without entries). What was listed before is there; what could not be opened has no
+ *                         inode number
  *     20 u32 flags        1 BOUNDARY (another mount begins here: not watched, not listed), 2 LOOK, 4 the name is ASCII,
  *                         8 VANISHED (an entry went before its stat was taken: the listing may be of no one moment),
  *                         16 on another device than the request's root, 32 UNCHANGED (COMPARE: it is as it was, its entries are not

@@ -49,10 +49,6 @@ Kind KindOfType(unsigned char type) {
   }
 }
 
-bool IsGone(int error) {
-  return error == -ENOENT || error == -ESTALE;
-}
-
 // The number of bytes, 0 at the end, -errno.
 ssize_t ReadEntries(int directory, char* into, size_t room) {
   ssize_t bytes;
@@ -117,6 +113,8 @@ Node* DirReader::Explore(const Job& job, Origin* origin) {
   UniqueFd directory(opener_.OpenJob(job, origin, &record_.facts));
   if (!directory.is_open()) {
     record_.error = directory.get();
+    // They may be those of what it lies in.
+    record_.facts = Statx();
     return nullptr;
   }
   if (record_.facts.device != origin->root_device) record_.flags |= Record::kOtherDevice;
@@ -167,7 +165,7 @@ void DirReader::Look(int directory, const Request& request, const Origin& origin
       record_.Add(KindOfMode(facts.mode), facts.ino, name, nullptr);
     } else if (error == 0) {
       AddWhole(directory, name, request, origin, facts);
-    } else if (!IsGone(error) && error != -ENAMETOOLONG) {
+    } else if (error != -ENOENT && error != -ENAMETOOLONG) {
       record_.error = error;
     }
   }
@@ -188,7 +186,7 @@ void DirReader::AddWhole(int directory, const char* name, const Request& request
   if (request.has(Request::kHash) && facts.is_file()) {
     int error = content_.Read(directory, name, facts, origin.may_be_stale(), &content);
     // Another has its name by now. What cannot be read is known by its stat alone.
-    if (IsGone(error)) record_.flags |= Record::kVanished;
+    if (error == -ENOENT) record_.flags |= Record::kVanished;
     if (error == -ECANCELED) record_.error = error;
   }
   record_.Add(kind, facts.ino, name, &facts, content.is_none() ? nullptr : &content);
@@ -257,7 +255,7 @@ void DirReader::AddListed(int directory, const ListedEntry& entry, const Request
   }
   Statx facts;
   int error = Ask(directory, entry.name, origin, &facts);
-  if (IsGone(error)) {
+  if (error == -ENOENT) {
     record_.flags |= Record::kVanished;
     return;
   }

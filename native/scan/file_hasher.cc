@@ -26,7 +26,7 @@ int FileHasher::Read(int directory, const char* name, const Statx& facts, bool m
   Statx found;
   int error = StatAt(held.get(), "", &found);
   if (error < 0) return error;
-  if (found.ino != facts.ino || found.device != facts.device || !found.is_file()) return -ESTALE;
+  if (found.ino != facts.ino || found.device != facts.device || !found.is_file()) return -ENOENT;
   UniqueFd file(Open(held.get()));
   if (!file.is_open()) return file.get();
   // virtiofs with cache=always keeps pages that the host has overwritten, even when their file is opened

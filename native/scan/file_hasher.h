@@ -15,7 +15,7 @@ class FileHasher {
   FileHasher(const FileHasher&) = delete;
   FileHasher& operator=(const FileHasher&) = delete;
 
-  // Of what has this name and is `facts`. 0; -ESTALE if it is something else by now; -errno where it cannot
+  // Of what has this name and is `facts`. 0; -ENOENT if it is something else by now; -errno where it cannot
   // be read.
   int Read(int directory, const char* name, const Statx& facts, bool may_be_stale, Digest* digest);
 

@@ -84,9 +84,10 @@ int Opener::OpenRequest(const Request& request, Origin* origin, Statx* facts) {
     int error;
     bool last = ++level == request.way_names;
     if (last && request.has(Request::kInParent)) {
-      // Another directory may have its path by now, and in it another with this name.
+      // Another directory may have its path by now, and in it another with this name. Not ESTALE, which is a
+      // server's word.
       if ((error = StatAt(parent, "", facts)) < 0) return error;
-      if (Fold(facts->ino) != request.parent_ino) return -ESTALE;
+      if (Fold(facts->ino) != request.parent_ino) return -ENOENT;
     }
     UniqueFd next(last ? OpenChild(parent, name, *origin, facts)
                        : Open(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
@@ -189,7 +190,7 @@ int Opener::KeepForTheirTurn(Descent* descent, UniqueFd* own) {
       fd.reset();
   }
   UniqueFd& wanted = descent->fd(last);
-  if (!wanted.is_open()) return -ESTALE;
+  if (!wanted.is_open()) return -ENOENT;
   int fd = wanted.get();
   Locked locked(lock_);
   // From the root down: the last kept is the last to be given back.

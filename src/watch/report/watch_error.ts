@@ -52,7 +52,7 @@ export function isShortageErrno(errno: number): boolean {
 }
 
 const PASSING = new Set<number>(
-  (['EIO', 'ENOTCONN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNABORTED'] as const).map(
+  (['EIO', 'ESTALE', 'ENOTCONN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNABORTED'] as const).map(
     (code) => constants.errno[code],
   ),
 )

@@ -27,8 +27,9 @@ import {
 import type { Entries, Entry, LookedAt, Stat } from './entry.ts'
 import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
-const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP, ESTALE } = constants.errno
-const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP, -ESTALE])
+const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP } = constants.errno
+// Not ESTALE: a server may know a directory no more, or not just now, whose name is still there.
+const GONE = new Set([-ENOENT, -ENOTDIR, -ELOOP])
 
 /** What the walk has found at one directory. */
 export class Listing {

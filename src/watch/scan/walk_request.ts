@@ -18,7 +18,7 @@ export interface WalkRequest {
   root: string
   /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
   rel: string
-  /** Inode number, folded, of the directory that the last name of `rel` is in; ESTALE if it is another by now. */
+  /** Inode number, folded, of the directory that the last name of `rel` is in; ENOENT if it is another by now. */
   parentIno?: number
   /** Everything below it as well. */
   recursive?: boolean

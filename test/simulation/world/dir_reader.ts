@@ -9,7 +9,7 @@ import type { InotifyGroup } from '../kernel/inotify_group.ts'
 import type { OpenFailures } from './failing_opens.ts'
 
 const LOOK = 2
-const { ENOENT, ENOTDIR, ESTALE } = constants.errno
+const { ENOENT, ENOTDIR } = constants.errno
 
 /** What a walk does, one thing at a time; what is yielded says what was done, for people. */
 export type Steps<T> = Generator<string, T>
@@ -171,7 +171,7 @@ export class DirReader {
     const last = names.pop()
     const above = this.#openWay(root, names)
     if (last === undefined) return above
-    if (parentIno !== undefined && above.ino !== parentIno) throw new Refused(ESTALE, rel)
+    if (parentIno !== undefined && above.ino !== parentIno) throw new Refused(ENOENT, rel)
     return this.#openChild(above, last)
   }
 

@@ -1,7 +1,7 @@
 // Runs in a mount namespace: watches what a FUSE server shows that cannot give its directories at first, and prints as JSON what is told before and
 // behind the moment from which it can.
 //
-//   unshare -rm node failing_server.mjs DIRECTORY BACKEND
+//   unshare -rm node failing_server.mjs DIRECTORY BACKEND ERRNO
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { watch } from '../../../dist/index.js'
 import { serveFuse } from '../../mirror/fuse_mount.mjs'
 
-const [, , base = '', backend] = process.argv
+const [, , base = '', backend, errno] = process.argv
 const at = (/** @type {string} */ name) => join(base, name)
 const names = Array.from({ length: 20 }, (_, i) => `d${i}`)
 
@@ -18,10 +18,7 @@ for (const name of ['front', ...names.map((name) => `back/${name}`)])
   fs.mkdirSync(at(name), { recursive: true })
 for (const name of names) fs.writeFileSync(at(`back/${name}/file`), '')
 const server = await serveFuse(at('back'), at('front'), at('control'))
-fs.writeFileSync(
-  at('control'),
-  JSON.stringify(names.map((name) => ({ name, operation: 'any', errno: 'EIO' }))),
-)
+fs.writeFileSync(at('control'), JSON.stringify(names.map((name) => ({ name, operation: 'any', errno }))))
 
 const options = { recursive: true, initial: true, ...(backend === 'auto' ? {} : { backend }) }
 const watcher = watch(at('front'), /** @type {import('../../../dist/index.js').WatchOptions} */ (options))

@@ -1,104 +1,76 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { constants } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Listing } from '../../../src/watch/scan/listing.ts'
-import { Walker } from '../../../src/watch/scan/walker.ts'
+import { describe, expect, test } from 'vitest'
 import { mayUnshare } from '../../mounts/namespace.ts'
 import { scratch } from '../../support/scratch.ts'
 import { story, watching } from '../support.ts'
+import { failingWalks } from './failing_walks.ts'
 
-/** As if reading it had ended at once. */
-function failed(listing: Listing, error: number): Listing {
-  const none = () => new Map()
-  const instead: Partial<Record<string | symbol, unknown>> = { error, entries: none, subdirectories: none }
-  return new Proxy(listing, {
-    get: (whole, key) => {
-      const value = instead[key] ?? Reflect.get(whole, key, whole)
-      return typeof value === 'function' ? value.bind(whole) : value
-    },
-  })
-}
-
-test.each(['EIO', 'ENOTCONN', 'ETIMEDOUT'] as const)(
+test.each(['EIO', 'ESTALE', 'ENOTCONN', 'ETIMEDOUT'] as const)(
   '%s of a directory is told once, and what lies in it when it can be read again, of which no event tells',
   async (code) => {
     const root = scratch()
     const { watcher, changes } = await watching(root, { recursive: true, backend: 'inotify' })
     const errors: unknown[] = []
     watcher.on('error', (error) => errors.push(error))
-    let failures = 0
-    let isBroken = true
-    const walk = Walker.prototype.walk
-    const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(function (
-      this: Walker,
-      requests,
-      take,
-      ...rest
-    ) {
-      const unread = new Set<number>()
-      return walk.call(
-        this,
-        requests,
-        (listing) => {
-          // Nothing is found below what cannot be read.
-          if (unread.has(listing.parent ?? -1)) return void unread.add(listing.id)
-          const isIt = isBroken && (listing.name === 'b' || requests[listing.id]?.rel === 'a/b')
-          if (isIt) {
-            failures++
-            unread.add(listing.id)
-          }
-          take(isIt ? failed(listing, -constants.errno[code]) : listing)
-        },
-        ...rest,
-      )
-    })
-    onTestFinished(() => spy.mockRestore())
+    const { faults, tries } = failingWalks()
+    faults.set('b', { code })
     mkdirSync(join(root, 'a/b/c'), { recursive: true })
     writeFileSync(join(root, 'a/b/c/file'), '')
-    await expect.poll(() => failures).toBeGreaterThan(2)
+    await expect.poll(() => tries.length).toBeGreaterThan(2)
     const path = join(root, 'a/b')
     expect(errors).toMatchObject([{ code, path }])
     expect(watcher.coverage()[0]?.uncovered).toMatchObject([{ path, error: { code } }])
-    isBroken = false
+    faults.clear()
     await expect.poll(() => story(changes, root)).toContain('create file a/b/c/file')
     expect(watcher.coverage()[0]?.uncovered).toEqual([])
     expect(errors).toHaveLength(1)
   },
 )
 
+test('what a server knows no more (ESTALE) is tried until its name is gone', async () => {
+  const root = scratch()
+  const { watcher, changes, told } = await watching(root, { recursive: true, backend: 'inotify' })
+  watcher.on('error', () => {})
+  const { faults, tries } = failingWalks()
+  faults.set('b', { code: 'ESTALE', of: 'open' })
+  mkdirSync(join(root, 'a/b'), { recursive: true })
+  await expect.poll(() => tries.length).toBeGreaterThan(2)
+  expect(story(changes, root)).toEqual(['create directory a', 'create directory a/b'])
+  rmSync(join(root, 'a/b'), { recursive: true })
+  expect(story(await told(), root).at(-1)).toBe('delete directory a/b')
+  const had = tries.length
+  await sleep(1500)
+  expect(tries).toHaveLength(had)
+})
+
+test('what cannot be opened by itself, though it was listed before, is not told to be another', async () => {
+  const root = scratch()
+  const { watcher, changes } = await watching(root, { recursive: true, backend: 'inotify' })
+  watcher.on('error', () => {})
+  const { faults, tries } = failingWalks()
+  faults.set('a', { code: 'EIO', of: 'watch' })
+  mkdirSync(join(root, 'a'))
+  writeFileSync(join(root, 'a/file'), '')
+  await expect.poll(() => story(changes, root)).toEqual(['create directory a', 'create file a/file'])
+  faults.set('a', { code: 'EIO', of: 'open' })
+  const had = tries.length
+  await expect.poll(() => tries.length).toBeGreaterThan(had + 1)
+  faults.clear()
+  await expect.poll(() => watcher.coverage()[0]?.uncovered).toEqual([])
+  expect(story(changes, root)).toEqual(['create directory a', 'create file a/file'])
+})
+
 test('what a server takes long to refuse is asked for rarely: others are not to wait for it', async () => {
   const root = scratch()
   const { watcher } = await watching(root, { recursive: true, backend: 'inotify' })
   watcher.on('error', () => {})
   const SLOW_MS = 200
-  const tries: number[] = []
-  const walk = Walker.prototype.walk
-  const spy = vi.spyOn(Walker.prototype, 'walk').mockImplementation(async function (
-    this: Walker,
-    requests,
-    take,
-    ...rest
-  ) {
-    let isAsked = false
-    await walk.call(
-      this,
-      requests,
-      (listing) => {
-        const isIt = listing.name === 'slow' || requests[listing.id]?.rel === 'slow'
-        isAsked ||= isIt
-        take(isIt ? failed(listing, -constants.errno.ETIMEDOUT) : listing)
-      },
-      ...rest,
-    )
-    if (!isAsked) return
-    await sleep(SLOW_MS)
-    tries.push(performance.now())
-  })
-  onTestFinished(() => spy.mockRestore())
+  const { faults, tries } = failingWalks()
+  faults.set('slow', { code: 'ETIMEDOUT', ms: SLOW_MS })
   mkdirSync(join(root, 'slow'))
   // The first comes as soon as ever.
   const rests = () => tries.slice(1).map((at, index) => at - (tries[index] ?? 0))
@@ -109,8 +81,13 @@ test('what a server takes long to refuse is asked for rarely: others are not to 
 describe.skipIf(!mayUnshare)(
   'a FUSE server that cannot give its directories (needs unshare -rm and dist)',
   () => {
-    test.each(['inotify', 'auto', 'poll'])('by %s: all is told and covered when it can', async (backend) => {
-      const program = [process.execPath, join(import.meta.dirname, 'failing_server.mjs'), scratch(), backend]
+    test.each([
+      ['inotify', 'EIO'],
+      ['inotify', 'ESTALE'],
+      ['auto', 'EIO'],
+      ['poll', 'EIO'],
+    ])('by %s, %s: all is told and covered when it can', async (...how) => {
+      const program = [process.execPath, join(import.meta.dirname, 'failing_server.mjs'), scratch(), ...how]
       const { stdout } = await promisify(execFile)('unshare', ['-rm', ...program], { timeout: 120_000 })
       expect(JSON.parse(stdout)).toEqual({ broken: { told: 20, uncovered: 20 }, told: 40 })
     })
