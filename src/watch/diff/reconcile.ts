@@ -1,3 +1,4 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
@@ -79,7 +80,7 @@ class Reconciliation {
       identified,
     })
     this.#script = new EditScript(tree, this.#editor, matching, snapshot)
-    this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt, pending.failed)
+    this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt)
   }
 
   run(): Reconciled {
@@ -180,7 +181,8 @@ class Reconciliation {
     const isListing = found.target?.names === undefined
     if (isListing) {
       const stale = this.#otherWith(listing.wd, match)
-      this.#status.cover(match, listing)
+      const untoldSince = this.#untoldSince(match, listing.error === 0)
+      if (this.#status.cover(match, listing)) this.#pending.failed.note(match, untoldSince)
       // There will be more of what was short in a moment.
       if (listing.isShort) this.#pending.work.list(match)
       if (stale !== undefined) this.#displace(stale, match)
@@ -201,6 +203,13 @@ class Reconciliation {
     const { baseline, isToldLater } = this.#options
     const since = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
     for (const name of found.links ?? []) this.#pending.work.follow(match, name, since)
+  }
+
+  /** ms since the epoch: what was written from then on in a directory that could not be listed, or has no watch, events may not have told, nor a listing. */
+  #untoldSince({ isListed }: Directory, isRead: boolean): number {
+    const { statAll, since } = this.#options
+    if (isRead && (statAll || !isListed)) return this.#snapshot.startedAt - CLOCK_SLACK_MS
+    return statAll ? since : this.#pending.consistentUntil - CLOCK_SLACK_MS
   }
 
   /** An event may be older than what was listed: with its base, all that is new in a mount. */

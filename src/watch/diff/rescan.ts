@@ -138,10 +138,15 @@ export class Rescan {
     }
   }
 
-  /** Lists directories with all that is below them, and looks at names. */
+  /**
+   * Lists directories with all that is below them, and looks at names.
+   *
+   * @param since see {@link WorkList.list}
+   */
   async list(
     directories: readonly Directory[],
     names: ReadonlyMap<Directory, ReadonlySet<string>>,
+    since: number,
   ): Promise<void> {
     const { rules } = this.#parts
     const snapshot = this.#scanner.begin()
@@ -152,8 +157,9 @@ export class Rescan {
       targets.push(this.#scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
-    await this.#scanner.extend(snapshot, targets, RESCAN)
-    const { roots } = this.#take(snapshot, RESCAN)
+    const options = { ...RESCAN, since, statAll: since !== Number.POSITIVE_INFINITY }
+    await this.#scanner.extend(snapshot, targets, options)
+    const { roots } = this.#take(snapshot, options)
     // Of what lies in one of these the diff asks again by itself.
     for (const [top, { isShort }] of roots) if (isShort) this.#askAgain(top, names.get(top))
   }

@@ -53,10 +53,9 @@ export class Retry {
     let [began, tried] = [0, 0]
     await queue.run(async () => {
       began = system.clock.elapsed()
-      const failed = [...pending.failed]
-      tried = failed.length
-      pending.failed.clear()
-      for (const directory of failed) if (tree.isAttached(directory)) pending.work.list(directory)
+      tried = pending.failed.size
+      for (const [directory, since] of pending.failed.take())
+        if (tree.isAttached(directory)) pending.work.list(directory, since)
     })
     // While it works again for some, it goes on.
     this.#tookMs = pending.failed.size < tried ? 0 : system.clock.elapsed() - began

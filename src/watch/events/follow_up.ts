@@ -1,7 +1,9 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Look, Rescan } from '../diff/rescan.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
+import type { NamesOf } from '../pending/work_list.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
 import { mayPass } from '../report/watch_error.ts'
@@ -98,7 +100,8 @@ export class FollowUp {
           found.push({ directory, names, listing, spoken: spokenIn(directory) })
           // What may not be read is not covered, and is listed when its mode changes.
         } else if (listing.isShort) rechecks.renew(directory, names)
-        else if (mayPass(-listing.error) && directory.mount.usesInotify) pending.failed.add(directory)
+        else if (mayPass(-listing.error) && directory.mount.usesInotify)
+          pending.failed.note(directory, pending.consistentUntil - CLOCK_SLACK_MS)
       }
       for (const look of found) this.#keepWhatIsBack(look)
       const isTaken = await shortage.unless(pending, async () => {
@@ -149,21 +152,39 @@ export class FollowUp {
 
   /** Lists what is new, and what may be another now. */
   async list(): Promise<void> {
-    const { tree, pending, rescan, shortage, translator, reporter } = this.#parts
+    const { tree, pending, shortage, translator, reporter } = this.#parts
     const { work, moves } = pending
     if (work.isEmpty) return
     // What is on its way is listed where it arrives.
     const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
-    for (const directory of directories) if (!tree.isPresent(directory)) directories.delete(directory)
+    for (const directory of directories.keys()) if (!tree.isPresent(directory)) directories.delete(directory)
     for (const directory of names.keys()) if (!tree.isPresent(directory)) names.delete(directory)
     if (directories.size === 0 && names.size === 0) return
     const done = await shortage.unless(pending, async () => {
-      await rescan.list([...directories], names)
+      await this.#list(directories, names)
       return true
     })
     reporter.report(translator.goOnWhereFound())
     if (done) return
-    for (const directory of directories) work.list(directory)
+    for (const [directory, since] of directories) work.list(directory, since)
     for (const [directory, some] of names) for (const name of some) work.look(directory, name)
+  }
+
+  /** What may not have been told since some moment has a scan of its own, and comes first: what another finds that is new is not told as written besides. */
+  async #list(directories: ReadonlyMap<Directory, number>, names: NamesOf): Promise<void> {
+    const { tree, rescan } = this.#parts
+    const isPresent = ([directory]: [Directory, unknown]) => tree.isPresent(directory)
+    const moments = new Set(directories.values())
+    if (names.size > 0) moments.add(Number.POSITIVE_INFINITY)
+    for (const since of [...moments].sort((a, b) => a - b)) {
+      // The scan before may have found that some are gone.
+      const due = [...directories].filter((each) => each[1] === since).filter(isPresent)
+      const looks = since === Number.POSITIVE_INFINITY ? [...names].filter(isPresent) : []
+      await rescan.list(
+        due.map(([directory]) => directory),
+        new Map(looks),
+        since,
+      )
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import { Failures } from './failures.ts'
 import { PendingMoves } from './pending_moves.ts'
 import { RecentScans } from './recent_scans.ts'
 import { RecheckQueue } from './recheck_queue.ts'
@@ -15,8 +16,7 @@ export class Pending {
   readonly unconfirmed: UnconfirmedLooks
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
-  /** What could not be listed, or watched, for a reason that may pass without an event that tells so. */
-  readonly failed = new Set<Directory>()
+  readonly failed = new Failures()
   /** ms since the epoch: all that was done before has been told. */
   consistentUntil: number
 

@@ -5,7 +5,7 @@ export type NamesOf = Map<Directory, Set<string>>
 
 /** What is to be listed and looked at when the events at hand have been told. */
 export class WorkList {
-  #directories = new Set<Directory>()
+  #directories = new Map<Directory, number>()
   #names: NamesOf = new Map()
   #links: NamesOf = new Map()
   #since = Number.POSITIVE_INFINITY
@@ -14,9 +14,14 @@ export class WorkList {
     return this.#directories.size === 0 && this.#names.size === 0 && this.#links.size === 0
   }
 
-  /** A directory, for the first time or again, with all that is to be gone into. */
-  list(directory: Directory): void {
-    this.#directories.add(directory)
+  /**
+   * A directory, for the first time or again, with all that is to be gone into.
+   *
+   * @param since ms since the epoch: what was written from then on to files in it may have been told by nobody; left out, events have told of it
+   */
+  list(directory: Directory, since = Number.POSITIVE_INFINITY): void {
+    const known = this.#directories.get(directory) ?? Number.POSITIVE_INFINITY
+    this.#directories.set(directory, Math.min(known, since))
   }
 
   /** What is at a name is to be looked at by itself, and told then: a symlink, which may lead to a directory. */
@@ -44,16 +49,17 @@ export class WorkList {
 
   /** What there is to be done now; what has to wait stays. */
   take(waits: (directory: Directory) => boolean): {
-    directories: Set<Directory>
+    /** Each with its `since`. */
+    directories: Map<Directory, number>
     names: NamesOf
   } {
     const taken = { directories: this.#directories, names: this.#names }
-    this.#directories = new Set()
+    this.#directories = new Map()
     this.#names = new Map()
-    for (const directory of taken.directories) {
+    for (const [directory, since] of taken.directories) {
       if (!waits(directory)) continue
       taken.directories.delete(directory)
-      this.list(directory)
+      this.list(directory, since)
     }
     for (const [directory, names] of taken.names) {
       if (!waits(directory)) continue

@@ -1,6 +1,7 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -44,10 +45,13 @@ export class RootMonitor {
     const { tree, translator, pending, reporter, forest } = this.#parts
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
-    root.vanish(pending.consistentUntil)
+    const isInIt = (directory: Directory) => tree.topOf(directory) === root.top
+    // When it is restored, all in it is compared.
+    const untoldSince = pending.failed.forget(isInIt) + CLOCK_SLACK_MS
+    root.vanish(Math.min(pending.consistentUntil, untoldSince))
     reporter.report([aboutRoot('lost', root, source)])
     for (const each of forest.coveredBy(root)) forest.lose(each, source)
-    pending.rechecks.forget((directory) => tree.topOf(directory) === root.top)
+    pending.rechecks.forget(isInIt)
     if (root.top !== undefined) tree.setLost(root.top, true)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
     root.outdate()

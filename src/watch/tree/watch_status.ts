@@ -14,7 +14,6 @@ export class WatchStatus {
   readonly #tree: Tree
   readonly #pollInstead: boolean
   readonly #startedAt: number
-  readonly #failed: Set<Directory>
   /** The first error that was not known yet, and is no affair of the directory's own. */
   trouble: InotifyError | undefined
   /** The first error for want of a watch. */
@@ -27,16 +26,15 @@ export class WatchStatus {
   /**
    * @param pollInstead where no watch is to be had, a poll does
    * @param startedAt ms since the epoch: when the scan began
-   * @param failed gets those that may be listed, or watched, by themselves again
    */
-  constructor(tree: Tree, pollInstead: boolean, startedAt: number, failed: Set<Directory>) {
+  constructor(tree: Tree, pollInstead: boolean, startedAt: number) {
     this.#tree = tree
-    this.#failed = failed
     this.#startedAt = startedAt
     this.#pollInstead = pollInstead
   }
 
-  cover(directory: Directory, listing: Listing): void {
+  /** The answer: whether it has failed, and may be listed, or watched, by itself again. */
+  cover(directory: Directory, listing: Listing): boolean {
     const { wd } = listing
     const { mount } = directory
     if (wd > 0 && directory.wd === 0) this.hasAdded = true
@@ -49,7 +47,7 @@ export class WatchStatus {
       if (wd > 0) mount.leftover.delete(directory)
       // Found by a poll, which adds no watch: until it has one, or if there is none to be had, polls tell what is written in there.
       else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory)
-      return
+      return false
     }
     const path = textOf(this.#tree.pathOf(directory))
     const notListed = () => {
@@ -66,12 +64,12 @@ export class WatchStatus {
     const isPolled = isOutOfWatches && this.#pollInstead
     // A poll tries again by itself, but adds no watch.
     const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled && mount.usesInotify
-    if (hasFailed) this.#failed.add(directory)
     if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
     if (isOutOfWatches) this.#poll(directory)
     // There may be no watch left either, which is another error.
     if (listing.isShort) this.unlisted ??= notListed()
+    return hasFailed
   }
 
   #poll(directory: Directory): void {

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import type { Change } from '../../../src/index.ts'
 import { mayUnshare } from '../../mounts/namespace.ts'
 import { scratch } from '../../support/scratch.ts'
+import { losing, untilPast } from '../finds/losing.ts'
 import { story, watching } from '../support.ts'
 import { failingWalks } from './failing_walks.ts'
 
@@ -62,6 +64,83 @@ test('what cannot be opened by itself, though it was listed before, is not told 
   faults.clear()
   await expect.poll(() => watcher.coverage()[0]?.uncovered).toEqual([])
   expect(story(changes, root)).toEqual(['create directory a', 'create file a/file'])
+})
+
+describe('what was written meanwhile to files that are known is told when it works again', () => {
+  const OPTIONS = { recursive: true, backend: 'inotify' } as const
+  const named = (changes: Change[], name: string) =>
+    changes.flatMap(({ type, path }) => (path.endsWith(name) ? [type] : []))
+
+  test('where events were lost, and the directory could not be looked through then', async () => {
+    const root = scratch()
+    mkdirSync(join(root, 'a/below'), { recursive: true })
+    const [kept, written, below] = ['a/kept', 'a/written', 'a/below/written'].map((name) => join(root, name))
+    for (const path of [kept, written, below]) writeFileSync(path as string, '')
+    await untilPast(below as string)
+    const { system, lose } = losing()
+    const { watcher, changes } = await watching(root, OPTIONS, system)
+    watcher.on('error', () => {})
+    const { faults, tries } = failingWalks()
+    faults.set('a', { code: 'EIO', of: 'open' })
+    lose()
+    writeFileSync(written as string, 'longer')
+    writeFileSync(below as string, 'longer')
+    await expect.poll(() => named(changes, root)).toEqual(['overflow', 'recovered'])
+    await expect.poll(() => tries.length).toBeGreaterThan(2)
+    expect(changes.map(({ type }) => type)).toEqual(['overflow', 'recovered'])
+    faults.clear()
+    await expect
+      .poll(() => story(changes, root).slice(2).toSorted())
+      .toEqual(['modify file a/below/written', 'modify file a/written'])
+    expect(watcher.coverage()[0]?.uncovered).toEqual([])
+  })
+
+  test('where it has no watch: once, however often that fails', async () => {
+    const root = scratch()
+    const { watcher, changes } = await watching(root, OPTIONS)
+    watcher.on('error', () => {})
+    const { faults, tries } = failingWalks()
+    faults.set('a', { code: 'EIO', of: 'watch' })
+    mkdirSync(join(root, 'a'))
+    const file = join(root, 'a/file')
+    writeFileSync(file, '')
+    await expect.poll(() => named(changes, file)).toEqual(['create'])
+    await untilPast(file)
+    for (const wanted of [['modify'], ['modify', 'modify']]) {
+      const had = tries.length
+      writeFileSync(file, 'longer')
+      await expect.poll(() => named(changes, file).slice(1)).toEqual(wanted)
+      await expect.poll(() => tries.length).toBeGreaterThan(had + 2)
+      expect(named(changes, file).slice(1)).toEqual(wanted)
+    }
+  })
+
+  test('where its root is lost and restored before that', async () => {
+    const root = join(scratch(), 'root')
+    mkdirSync(root)
+    const { watcher, changes, told } = await watching(root, OPTIONS)
+    watcher.on('error', () => {})
+    const { faults, tries } = failingWalks()
+    faults.set('a', { code: 'EIO', of: 'watch' })
+    mkdirSync(join(root, 'a'))
+    const file = join(root, 'a/file')
+    writeFileSync(file, '')
+    await expect.poll(() => named(changes, file)).toEqual(['create'])
+    await untilPast(file)
+    faults.set('a', { code: 'EIO', of: 'open' })
+    const had = tries.length
+    await expect.poll(() => tries.length).toBeGreaterThan(had)
+    writeFileSync(file, 'longer')
+    await untilPast(file)
+    await told()
+    renameSync(root, `${root}-other`)
+    faults.clear()
+    await told()
+    renameSync(`${root}-other`, root)
+    const changed = [...(await told()), ...(await told())]
+    expect(changed.some(({ type }) => type === 'restored')).toBe(true)
+    expect(named(changed, file)).toEqual(['modify'])
+  })
 })
 
 test('what a server takes long to refuse is asked for rarely: others are not to wait for it', async () => {

@@ -128,7 +128,7 @@ export class World {
     const pathsOf = ([directory, some]: [Directory, Set<string>]) =>
       [...some].map((name) => relative(this.tree.pathOf(directory, name)))
     return {
-      listed: [...directories].map((directory) => relative(this.tree.pathOf(directory))),
+      listed: [...directories.keys()].map((directory) => relative(this.tree.pathOf(directory))),
       looked: [...names].flatMap(pathsOf),
     }
   }
