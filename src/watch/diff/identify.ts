@@ -1,5 +1,7 @@
 import type { Pending } from '../pending/pending.ts'
+import { mayPass } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
+import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -115,12 +117,21 @@ export class Identification {
     const { listing } = found
     if (listing === undefined) return false
     this.#result.roots.set(top, findingOf(listing))
-    if (listing.error !== 0) return false
+    if (listing.error !== 0) return this.#failedRoot(found, top, listing)
     // Another by now: whoever notices that compares all of it, and not the names that were looked at.
     if (found.target?.isLook && top.ino !== 0 && top.ino !== listing.ino) return false
     found.parent = undefined
     top.ino = listing.ino
     top.mount.mountId = listing.mountId
+    this.#claim(top, found)
+    return true
+  }
+
+  /** What was being watched, and cannot be read just now, is what it was, as far as anybody can tell. A root that is lost, or is still to come, is whoever looks for it's to try again. */
+  #failedRoot(found: SnapshotDir, top: Directory, { error, ino }: Listing): boolean {
+    if (!mayPass(-error) || !top.isListed || !this.#tree.isPresent(top)) return false
+    if (ino !== 0 && ino !== top.ino) return false
+    found.parent = undefined
     this.#claim(top, found)
     return true
   }

@@ -108,10 +108,11 @@ export class OverflowRecovery {
       const finding = found.get(root.top as Directory)
       if (finding?.isShort) throw openError(finding.error, root.path)
     }
-    // What was at its path when it was listed was another directory, or nothing, or was removed under the walk: then it has not been looked through.
+    // What was at its path when it was listed was another directory, or nothing, or was removed under the walk, or a server or a disk could not give it:
+    // then it has not been looked through.
     for (const root of present) {
       const finding = found.get(root.top as Directory)
-      if (finding?.isGone !== false || finding.identity !== root.identity)
+      if (finding?.error !== 0 || finding.identity !== root.identity)
         await rootMonitor.reattach(root, 'rescan')
     }
     // What was written in there would be told by nobody.

@@ -200,26 +200,34 @@ test('what nobody could look at is no recovery: whether roots are there, what is
   expect(third.types()).toEqual(['overflow', 'recovered'])
 })
 
-test('a root that was removed while it was listed is no recovered one; one whose watch has gone since is lost afterwards', async () => {
+test.each([
+  ['was removed while it was listed', { error: -2, isGone: true }],
+  ['a disk could not give', { error: -5, isGone: false }],
+])('a root that %s is no recovered one', async (_, finding) => {
   const reattached: string[][] = []
   const rootMonitor = {
     review: async () => undefined,
     recoverFiles: async () => {},
     reattach: async () => void reattached.push(types()),
   }
-  const gone = { error: -2, isShort: false, isGone: true, identity: '', ino: 0 }
   const reconcile = async ([top]: readonly Directory[]) => ({
-    roots: new Map([[top as Directory, gone]]),
+    roots: new Map([[top as Directory, { ...finding, isShort: false, identity: '', ino: 0 }]]),
     unlisted: undefined,
   })
-  const first = overflown([], { rootMonitor, rescan: { reconcile } })
-  let { types } = first
-  await done(first.overflowRecovery.recover())
-  expect(reattached.splice(0)).toEqual([['overflow']])
+  const { overflowRecovery, types } = overflown([], { rootMonitor, rescan: { reconcile } })
+  await done(overflowRecovery.recover())
+  expect(reattached).toEqual([['overflow']])
+})
 
+test('a root whose watch has gone since is lost afterwards', async () => {
+  const reattached: string[][] = []
+  const rootMonitor = {
+    review: async () => undefined,
+    recoverFiles: async () => {},
+    reattach: async () => void reattached.push(types()),
+  }
   const kernelWatches = async () => new Set<number>()
-  const second = overflown([], { rootMonitor, inotify: { kernelWatches } })
-  types = second.types
-  await done(second.overflowRecovery.recover())
+  const { overflowRecovery, types } = overflown([], { rootMonitor, inotify: { kernelWatches } })
+  await done(overflowRecovery.recover())
   expect(reattached).toEqual([['overflow', 'recovered']])
 })

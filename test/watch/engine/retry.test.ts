@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -141,6 +141,46 @@ describe('what was written meanwhile to files that are known is told when it wor
     expect(changed.some(({ type }) => type === 'restored')).toBe(true)
     expect(named(changed, file)).toEqual(['modify'])
   })
+})
+
+test('a root that cannot be read is tried again as what lies in it is', async () => {
+  const root = scratch()
+  const { watcher, changes } = await watching(root, { recursive: true, backend: 'inotify' })
+  const errors: unknown[] = []
+  watcher.on('error', (error) => errors.push(error))
+  const { faults, tries } = failingWalks()
+  // What is said to be gone, and was seen a moment ago, is looked for in what it lies in.
+  faults.set('a', { code: 'ENOENT' })
+  faults.set(basename(root), { code: 'EIO' })
+  mkdirSync(join(root, 'a'))
+  writeFileSync(join(root, 'a/file'), '')
+  await expect.poll(() => tries.length).toBeGreaterThan(3)
+  expect(errors).toMatchObject([{ code: 'EIO', path: root }])
+  expect(watcher.coverage()[0]?.uncovered).toMatchObject([{ path: root, error: { code: 'EIO' } }])
+  faults.clear()
+  await expect.poll(() => story(changes, root)).toEqual(['create directory a', 'create file a/file'])
+  expect(watcher.coverage()[0]?.uncovered).toEqual([])
+})
+
+test('a root that cannot be read after an overflow is lost, and not recovered', async () => {
+  const root = scratch()
+  const written = join(root, 'written')
+  writeFileSync(written, '')
+  await untilPast(written)
+  const { system, lose } = losing()
+  const options = { recursive: true, backend: 'inotify', interval: 100 } as const
+  const { watcher, changes } = await watching(root, options, system)
+  const errors: unknown[] = []
+  watcher.on('error', (error) => errors.push(error))
+  const { faults, tries } = failingWalks()
+  faults.set(basename(root), { code: 'EIO' })
+  lose()
+  writeFileSync(written, 'longer')
+  await expect.poll(() => tries.length).toBeGreaterThan(3)
+  expect(story(changes, root)).toEqual(['overflow .', 'lost .'])
+  expect(errors).toMatchObject([{ code: 'EIO', path: root }])
+  faults.clear()
+  await expect.poll(() => story(changes, root).slice(2)).toEqual(['restored .', 'modify file written'])
 })
 
 test('what a server takes long to refuse is asked for rarely: others are not to wait for it', async () => {
