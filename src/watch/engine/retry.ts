@@ -44,12 +44,18 @@ export class Retry {
     this.#schedule.arm()
   }
 
+  /** One try that begins after this call, whether it fails again or not. */
+  now(): Promise<void> {
+    return this.#schedule.now()
+  }
+
   stop(): Promise<void> {
     return this.#schedule.stop()
   }
 
   async #retry(): Promise<void> {
     const { system, queue, tree, pending } = this.#parts
+    if (pending.failed.size === 0) return
     let [began, tried] = [0, 0]
     await queue.run(async () => {
       began = system.clock.elapsed()

@@ -9,6 +9,7 @@ import type { Reporter } from '../report/reporter.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import { RepeatingTask } from './repeating_task.ts'
+import type { Retry } from './retry.ts'
 
 export interface SettleParts {
   system: Pick<WatchSystem, 'clock'>
@@ -20,6 +21,7 @@ export interface SettleParts {
   inotify: InotifySource
   mountWatch: Pick<MountWatch, 'settled'>
   polls: RepeatingTask
+  retry: Pick<Retry, 'now'>
   reporter: Reporter
 }
 
@@ -73,11 +75,13 @@ export class Settle {
   }
 
   async #catchUp(): Promise<void> {
-    const { system, followUp, inotify, mountWatch, pending, polls, queue, rootMonitor } = this.#parts
+    const { system, followUp, inotify, mountWatch, pending, polls, queue, retry, rootMonitor } = this.#parts
     const startedAt = system.clock.now()
     const overflows = inotify.overflows
     await inotify.barrier()
     if (!followUp.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
+    // What works again by now, nothing else tells before the next try.
+    await retry.now()
     // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && !pending.rechecks.isEmpty); i++) await this.#schedule.now()
     await polls.now()

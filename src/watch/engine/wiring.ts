@@ -206,6 +206,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     pollIdle: () => poller.pollIdle(),
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
+  const retry = new Retry({ system, settings, queue, tree, pending, reporter })
   const settle = new Settle({
     system,
     settings,
@@ -216,9 +217,9 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     inotify,
     mountWatch,
     polls,
+    retry,
     reporter,
   })
-  const retry = new Retry({ system, settings, queue, tree, pending, reporter })
   return {
     tree,
     pending,

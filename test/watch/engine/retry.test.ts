@@ -197,6 +197,30 @@ test('what a server takes long to refuse is asked for rarely: others are not to 
   expect(tries.length).toBeLessThan(5)
 })
 
+test('sync() tries at once, and once: it waits for nothing that fails still', async () => {
+  const root = scratch()
+  const { watcher, told } = await watching(root, { recursive: true, backend: 'inotify' })
+  watcher.on('error', () => {})
+  const { faults, tries } = failingWalks()
+  faults.set('a', { code: 'EIO', of: 'open', ms: 200 })
+  mkdirSync(join(root, 'a'))
+  writeFileSync(join(root, 'a/file'), '')
+  // Behind one that was made by itself, the next is so two seconds later.
+  await expect
+    .poll(() => (tries.at(-1) ?? 0) - (tries.at(-2) ?? Number.POSITIVE_INFINITY))
+    .toBeGreaterThan(500)
+  const had = tries.length
+  expect(story(await told(), root)).toEqual(['create directory a'])
+  expect(tries).toHaveLength(had + 1)
+  // One that is under way may have begun before it worked again.
+  const syncing = watcher.sync()
+  await sleep(50)
+  faults.clear()
+  expect(story(await told(), root)).toEqual(['create file a/file'])
+  await syncing
+  expect(watcher.coverage()[0]?.uncovered).toEqual([])
+})
+
 describe.skipIf(!mayUnshare)(
   'a FUSE server that cannot give its directories (needs unshare -rm and dist)',
   () => {
