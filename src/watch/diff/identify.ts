@@ -173,8 +173,10 @@ export class Identification {
       else if (found.target !== undefined) this.#doubt(parent, name)
       return false
     }
+    // What could not be opened just now has no number, and is what it was, as far as anybody can tell.
+    const isUnseen = known !== undefined && listing.ino === 0 && mayPass(-listing.error)
     const isSeen = !found.isOnOtherMount && listing.ino === (found.target?.leadsTo ?? known?.ino)
-    if (isLinkEnd(found) && !isSeen) {
+    if (isLinkEnd(found) && !isSeen && !isUnseen) {
       this.#leadsElsewhere(parent, name, known)
       return false
     }

@@ -203,6 +203,7 @@ class Reconciliation {
     const { baseline, isToldLater } = this.#options
     const since = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
     for (const name of found.links ?? []) this.#pending.work.follow(match, name, since)
+    for (const name of found.unanswered ?? []) this.#pending.failed.noteLink(match, name, since)
   }
 
   /** ms since the epoch: what was written from then on in a directory that could not be listed, or has no watch, events may not have told, nor a listing. */

@@ -1,11 +1,12 @@
 import type { Directory } from '../tree/directory.ts'
 
-/** What could not be listed, or watched, for a reason that may pass without an event that tells so: a server or a disk that is in trouble, say. */
+/** What could not be listed, watched or followed, for a reason that may pass without an event that tells so: a server or a disk that is in trouble, say. */
 export class Failures {
   #directories = new Map<Directory, number>()
+  #links = new Map<Directory, Map<string, number>>()
 
   get size(): number {
-    return this.#directories.size
+    return this.#directories.size + this.#links.size
   }
 
   /**
@@ -18,10 +19,25 @@ export class Failures {
     this.#directories.set(directory, Math.min(known, since))
   }
 
+  /**
+   * A symlink of which nobody could say where it leads, or what is there.
+   *
+   * @param since ms since the epoch: what is done to a file at its end from then on is to be told
+   */
+  noteLink(directory: Directory, name: string, since: number): void {
+    const links = this.#links.get(directory) ?? new Map<string, number>()
+    links.set(name, Math.min(links.get(name) ?? Number.POSITIVE_INFINITY, since))
+    this.#links.set(directory, links)
+  }
+
   /** All of it, to be tried again. */
-  take(): ReadonlyMap<Directory, number> {
-    const taken = this.#directories
+  take(): {
+    directories: ReadonlyMap<Directory, number>
+    links: ReadonlyMap<Directory, ReadonlyMap<string, number>>
+  } {
+    const taken = { directories: this.#directories, links: this.#links }
     this.#directories = new Map()
+    this.#links = new Map()
     return taken
   }
 
@@ -33,6 +49,7 @@ export class Failures {
       this.#directories.delete(directory)
       earliest = Math.min(earliest, since)
     }
+    for (const directory of this.#links.keys()) if (isForgotten(directory)) this.#links.delete(directory)
     return earliest
   }
 }

@@ -11,6 +11,8 @@ export interface FollowedLink {
   target: Entry | null | undefined
   /** A directory was found in place of what had been at its end: a look shows whether it is followed there, or is a link still that leads elsewhere. */
   isReplaced: boolean
+  /** A server or a disk could not say what was there when it was looked at last, and that was told. */
+  isUnanswered: boolean
   /** It led to a directory, and was told as a link all the same: to where it lies, say. */
   isLinkToDirectory: boolean
   /** ms since the epoch: when it was looked at last behind an event that was told, and nothing else was told of what had changed by then. */
@@ -25,6 +27,7 @@ export function followedLink(parent: Directory, name: string): FollowedLink {
     name,
     target: undefined,
     isReplaced: false,
+    isUnanswered: false,
     isLinkToDirectory: false,
     seenUntoldAt: 0,
     doubtedSince: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-import type { InotifyError } from '../../errors.ts'
+import { InotifyError } from '../../errors.ts'
 import type { EventBatch } from '../../inotify/batch.ts'
 import {
   IN_ATTRIB,
@@ -8,6 +8,7 @@ import {
   IN_MODIFY,
   IN_MOVE_SELF,
 } from '../../inotify/constants.ts'
+import { textOf } from '../../name_key.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import { ABOUT_NAME } from '../events/watch_mask.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -15,6 +16,7 @@ import type { NamesOf } from '../pending/work_list.ts'
 import type { Change, Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
+import { openError } from '../report/watch_error.ts'
 import type { Rules } from '../rules.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
@@ -29,9 +31,9 @@ export interface FollowedLinksParts extends LinkWatchesParts {
   system: Pick<WatchSystem, 'followSymlinks' | 'clock'>
   rules: Pick<Rules, 'followsLinks'>
   tree: Tree
-  pending: Pick<Pending, 'work' | 'consistentUntil'>
+  pending: Pick<Pending, 'work' | 'failed' | 'consistentUntil'>
   looker: Pick<Looker, 'stat'>
-  reporter: Pick<Reporter, 'report'>
+  reporter: Pick<Reporter, 'report' | 'trouble'>
   shortage: Shortage
 }
 
@@ -195,7 +197,8 @@ export class FollowedLinks {
     const targets = await this.#endsOf(ways)
     for (const [i, link] of links.entries()) {
       const target = targets[i] ?? null
-      if (sourceOf !== undefined) this.#compare(link, target, since, sourceOf(link.parent))
+      if (target instanceof InotifyError) this.#askAgain(link, target, since)
+      else if (sourceOf !== undefined) this.#compare(link, target, since, sourceOf(link.parent))
       else if (isSameEnd(link, target)) {
         link.target = target
         link.seenUntoldAt = startedAt
@@ -204,20 +207,36 @@ export class FollowedLinks {
   }
 
   /** What is at the end of each. What a '..' leaves has to be a directory, or the path leads nowhere. */
-  async #endsOf(ways: readonly Way[]): Promise<Array<Entry | null>> {
+  async #endsOf(ways: readonly Way[]): Promise<Array<Entry | null | InotifyError>> {
     const { looker } = this.#parts
     const ends = await looker.stat(ways.map(({ realPath }) => realPath))
     const left = [...new Set(ways.flatMap((way) => way.left))]
     if (left.length === 0) return ends
     const found = await looker.stat(left)
-    const isThere = new Set(left.filter((_, i) => found[i]?.kind === 'directory'))
-    return ends.map((end, i) => (ways[i]?.left.every((each) => isThere.has(each)) ? end : null))
+    const at = new Map(left.map((path, i) => [path, found[i] ?? null]))
+    return ends.map((end, i) => {
+      const turns = (ways[i]?.left ?? []).map((path) => at.get(path) ?? null)
+      const failed = turns.find((each) => each instanceof InotifyError)
+      const isThere = turns.every((each) => each !== null && 'kind' in each && each.kind === 'directory')
+      return failed ?? (isThere ? end : null)
+    })
+  }
+
+  /** A server or a disk cannot say what is at its end: what was seen there is so still, as far as anybody can tell. Of a directory its own listing says why. */
+  #askAgain(link: FollowedLink, error: InotifyError, since: number): void {
+    const { pending, reporter, tree } = this.#parts
+    const { parent, name } = link
+    pending.failed.noteLink(parent, name, since)
+    if (!link.isUnanswered && !(this.#believed(link) instanceof Directory))
+      reporter.trouble(openError(error.errno, textOf(tree.pathOf(parent, name))))
+    link.isUnanswered = true
   }
 
   #compare(link: FollowedLink, after: Entry | null, since: number, source: Source): void {
     const { parent, name, target: before } = link
     const altered = alterationOfEnd(link, after, since)
     link.target = after
+    link.isUnanswered = false
     link.doubtedSince = Number.POSITIVE_INFINITY
     const believed = this.#believed(link)
     if (believed === undefined) return

@@ -1,8 +1,9 @@
 import { basename, dirname } from 'node:path'
+import type { InotifyError } from '../../../errors.ts'
 import { textOf } from '../../../name_key.ts'
 import type { WatchingSource } from '../../inotify_instance.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
-import { openError } from '../../report/watch_error.ts'
+import { mayPass, openError } from '../../report/watch_error.ts'
 import type { Entries, Entry, LookedAt } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import { findingOf, type RootFinding } from '../../scan/root_finding.ts'
@@ -80,9 +81,12 @@ export class Looker {
     return found
   }
 
-  /** What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen. Rejects if something is short. */
-  async stat(realPaths: readonly string[]): Promise<Array<Entry | null>> {
-    const found: Array<Entry | null> = realPaths.map(() => null)
+  /**
+   * What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen; an error: a server or a disk is in trouble, which
+   * says nothing of it. Rejects if something is short.
+   */
+  async stat(realPaths: readonly string[]): Promise<Array<Entry | null | InotifyError>> {
+    const found: Array<Entry | null | InotifyError> = realPaths.map(() => null)
     // The root has no name in what it lies in.
     const nameIn = (path: string) => (path === '/' ? [] : [basename(path)])
     const requests = realPaths.map((path) => ({
@@ -96,6 +100,7 @@ export class Looker {
       const path = realPaths[id] as string
       const [name] = nameIn(path)
       if (isShort) throw openError(error, textOf(path))
+      if (mayPass(-error)) found[id] = openError(error, textOf(path))
       if (error !== 0) return
       found[id] = name === undefined ? { kind: 'directory', ino } : (listing.entries().get(name) ?? null)
     })

@@ -1,6 +1,6 @@
 import { debuglog } from 'node:util'
 import { textOf } from '../../../name_key.ts'
-import { openError } from '../../report/watch_error.ts'
+import { mayPass, openError } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
 import { type Entry, mayBeSame } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
@@ -128,20 +128,23 @@ export class ScanFrontier {
     const targets: ScanTarget[] = []
     for (const [i, [at, name]] of links.entries()) {
       const end = ends[i]
-      if (end === undefined || isCycle(at, end)) continue
+      if (end === undefined) continue
       const place = { root: at.pathTo(name), rel: '' }
       const target = { place, name, parent: at, isBase: true }
-      const known = this.#believedIn(at, name)
-      const isKnown = known !== undefined && isLinkBase(known) && known.ino === end.ino
-      if (isKnown && known.mount.mountId === end.mountId) {
+      const believed = this.#believedIn(at, name)
+      const known = believed !== undefined && isLinkBase(believed) ? believed : undefined
+      if (end === 'unanswered') at.askAgain(name)
+      // What it has led to it leads to still, as far as anybody can tell.
+      if (known !== undefined && (end === 'unanswered' || isSame(identityOf(known), end))) {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
+      if (end === 'unanswered' || isCycle(at, end)) continue
       const root = this.#rootOf(at)
       const aboveRoot = above.get(root) ?? (await this.#above(root))
       above.set(root, aboveRoot)
       if (aboveRoot.some((each) => isSame(each, end))) continue
-      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
+      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => at.askAgain(name))
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,
@@ -152,14 +155,15 @@ export class ScanFrontier {
     return targets
   }
 
-  /** Which directories paths lead to; undefined: none that can be opened. */
-  async #identify(paths: readonly string[]): Promise<Array<Identity | undefined>> {
-    const found: Array<Identity | undefined> = []
+  /** Which directories paths lead to; undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of it. */
+  async #identify(paths: readonly string[]): Promise<Array<Identity | 'unanswered' | undefined>> {
+    const found: Array<Identity | 'unanswered' | undefined> = []
     const requests = paths.map((path) => ({ root: path, rel: '', names: [] }))
     await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
       // That says nothing of where it leads.
       if (isShort) throw openError(error, textOf(paths[id] ?? ''))
       if (error === 0) found[id] = { ino, mountId }
+      else if (mayPass(-error)) found[id] = 'unanswered'
     })
     return found
   }
@@ -170,7 +174,8 @@ export class ScanFrontier {
     for (let path = `${root}/..`; ; path += '/..') {
       const [next] = await this.#identify([path])
       const last = above.at(-1)
-      if (next === undefined || (last !== undefined && isSame(last, next))) return above
+      if (next === undefined || next === 'unanswered' || (last !== undefined && isSame(last, next)))
+        return above
       above.push(next)
     }
   }
@@ -190,11 +195,15 @@ function isSame(a: Identity, b: Identity): boolean {
   return a.ino === b.ino && a.mountId === b.mountId
 }
 
+function identityOf({ ino, mount: { mountId } }: Directory): Identity {
+  return { ino, mountId }
+}
+
 function isCycle(at: SnapshotDir, end: Identity): boolean {
   let found: SnapshotDir | undefined = at
   for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
   for (let each = found?.match; each !== undefined; each = each.parent) {
-    if (isSame({ ino: each.ino, mountId: each.mount.mountId }, end)) return true
+    if (isSame(identityOf(each), end)) return true
   }
   return false
 }

@@ -60,6 +60,8 @@ export class SnapshotDir {
   toLookAt: Set<string> | undefined
   /** Symlinks in it of which the scan has seen where they lead. */
   links: readonly string[] | undefined
+  /** Those of them of which nobody could say just now. */
+  unanswered: Set<string> | undefined
   /** Directories in it that are not gone into. */
   refused: Set<string> | undefined
   readonly #rules: Rules
@@ -103,6 +105,12 @@ export class SnapshotDir {
   lookAt(name: string): void {
     this.toLookAt ??= new Set()
     this.toLookAt.add(name)
+  }
+
+  /** A server or a disk could not say where a symlink leads. */
+  askAgain(name: string): void {
+    this.unanswered ??= new Set()
+    this.unanswered.add(name)
   }
 
   /** Whether another mount has begun here, or the one that did is gone. */
