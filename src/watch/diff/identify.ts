@@ -127,7 +127,7 @@ export class Identification {
     return true
   }
 
-  /** What was being watched, and cannot be read just now, is what it was, as far as anybody can tell. A root that is lost, or is still to come, is whoever looks for it's to try again. */
+  /** What was being watched, and cannot be read just now, is what it was, as far as anybody can tell. (Whoever looks for a root that is lost, or still to come, tries again.) */
   #failedRoot(found: SnapshotDir, top: Directory, { error, ino }: Listing): boolean {
     if (!mayPass(-error) || !top.isListed || !this.#tree.isPresent(top)) return false
     if (ino !== 0 && ino !== top.ino) return false

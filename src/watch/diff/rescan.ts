@@ -148,7 +148,7 @@ export class Rescan {
     names: ReadonlyMap<Directory, ReadonlySet<string>>,
     since: number,
   ): Promise<void> {
-    const { rules } = this.#parts
+    const { rules, pending } = this.#parts
     const snapshot = this.#scanner.begin()
     const whole = rules.recursive ? topmost(directories) : directories
     const targets = whole.map((directory) => this.#scanner.target(snapshot, directory))
@@ -157,17 +157,20 @@ export class Rescan {
       targets.push(this.#scanner.target(snapshot, directory, { isLook: true, names: some }))
     }
     bump(targets.flatMap(({ requested }) => requested ?? []))
-    const options = { ...RESCAN, since, statAll: since !== Number.POSITIVE_INFINITY }
+    const statAll = since !== Number.POSITIVE_INFINITY
+    const options = { ...RESCAN, since, statAll }
     await this.#scanner.extend(snapshot, targets, options)
-    const { roots } = this.#take(snapshot, options)
+    const { roots, isIncomplete } = this.#take(snapshot, options)
+    // In what had moved nothing was compared: see reconcile().
+    if (statAll && isIncomplete) for (const directory of directories) pending.failed.note(directory, since)
     // Of what lies in one of these the diff asks again by itself.
-    for (const [top, { isShort }] of roots) if (isShort) this.#askAgain(top, names.get(top))
+    for (const [top, { isShort }] of roots) if (isShort) this.#askAgain(top, names.get(top), since)
   }
 
   /** What was short says nothing of a root. `names`: undefined for all of it. */
-  #askAgain(top: Directory, names: ReadonlySet<string> | undefined): void {
+  #askAgain(top: Directory, names: ReadonlySet<string> | undefined, since: number): void {
     const { work } = this.#parts.pending
-    if (names === undefined) work.list(top)
+    if (names === undefined) work.list(top, since)
     else for (const name of names) work.look(top, name)
   }
 

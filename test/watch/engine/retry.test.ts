@@ -95,6 +95,30 @@ describe('what was written meanwhile to files that are known is told when it wor
     expect(watcher.coverage()[0]?.uncovered).toEqual([])
   })
 
+  test('where something had moved away when it was tried, and is back', async () => {
+    const root = scratch()
+    mkdirSync(join(root, 'a/below'), { recursive: true })
+    const file = join(root, 'a/below/file')
+    writeFileSync(file, '')
+    await untilPast(file)
+    const { system, lose } = losing()
+    const { watcher, changes } = await watching(root, OPTIONS, system)
+    watcher.on('error', () => {})
+    const { faults, tries } = failingWalks()
+    faults.set('a', { code: 'EIO' })
+    lose()
+    writeFileSync(file, 'longer')
+    await expect.poll(() => tries.length).toBeGreaterThan(2)
+    faults.clear()
+    faults.set('below', { code: 'ENOENT' })
+    const had = tries.length
+    await expect.poll(() => tries.length).toBeGreaterThan(had)
+    faults.clear()
+    await expect
+      .poll(() => story(changes, root))
+      .toEqual(['overflow .', 'recovered .', 'modify file a/below/file'])
+  })
+
   test('where it has no watch: once, however often that fails', async () => {
     const root = scratch()
     const { watcher, changes } = await watching(root, OPTIONS)
