@@ -131,6 +131,7 @@ export class Identification {
   #failedRoot(found: SnapshotDir, top: Directory, { error, ino }: Listing): boolean {
     if (!mayPass(-error) || !top.isListed || !this.#tree.isPresent(top)) return false
     if (ino !== 0 && ino !== top.ino) return false
+    for (const name of found.target?.names ?? []) this.#pending.rechecks.add(top, name)
     found.parent = undefined
     this.#claim(top, found)
     return true

@@ -160,18 +160,9 @@ export class Rescan {
     const statAll = since !== Number.POSITIVE_INFINITY
     const options = { ...RESCAN, since, statAll }
     await this.#scanner.extend(snapshot, targets, options)
-    const { roots, isIncomplete } = this.#take(snapshot, options)
+    const { isIncomplete } = this.#take(snapshot, options)
     // In what had moved nothing was compared: see reconcile().
     if (statAll && isIncomplete) for (const directory of directories) pending.failed.note(directory, since)
-    // Of what lies in one of these the diff asks again by itself.
-    for (const [top, { isShort }] of roots) if (isShort) this.#askAgain(top, names.get(top), since)
-  }
-
-  /** What was short says nothing of a root. `names`: undefined for all of it. */
-  #askAgain(top: Directory, names: ReadonlySet<string> | undefined, since: number): void {
-    const { work } = this.#parts.pending
-    if (names === undefined) work.list(top, since)
-    else for (const name of names) work.look(top, name)
   }
 
   /** Takes in what a poll has found, and says what it has told. */

@@ -98,9 +98,11 @@ export class Player {
         if (start === 'settled') this.#until(watcher.sync(), 'the first sync()', false)
         this.#untilQuiet(false)
       }
+      // A server that fails cannot say whether a root is there.
+      const isServers = settings.fails > 0 && (settings.failsBy === 'EIO' || settings.failsBy === 'ESTALE')
       const moves = (operation: Operation) =>
         operation.path === ROOT || ('other' in operation && operation.other === ROOT)
-      this.#judge = new Judge(this.#world.tree, settings, !operations.some(moves))
+      this.#judge = new Judge(this.#world.tree, settings, !isServers && !operations.some(moves))
       this.#world.failures.begin()
       this.#last = 'writer'
       this.#writers = this.#writersOf(operations)

@@ -56,6 +56,8 @@ export const SUBJECTS = [
   'links and few watches',
   'few descriptors',
   'links and few descriptors',
+  'failing server',
+  'links and failing server',
   'two writers',
   'two roots',
   'nested roots',
@@ -103,7 +105,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     watches:
       subject.endsWith('few watches') ||
       (hasNestedRoots(subject) && random(8) === 0) ||
-      (subject.endsWith('few descriptors') && random(2) === 0)
+      ((subject.endsWith('few descriptors') || subject.endsWith('failing server')) && random(2) === 0)
         ? 3 + random(5)
         : 0,
     ...failuresFrom(random, subject),
@@ -136,10 +138,11 @@ function failuresFrom(
   subject: Subject,
 ): Pick<Settings, 'fails' | 'failsBy' | 'failsAfter' | 'failsOneIn'> {
   const { fails, failsBy, failsAfter, failsOneIn } = ORDINARY
-  if (!subject.endsWith('few descriptors')) return { fails, failsBy, failsAfter, failsOneIn }
+  const isServers = subject.endsWith('failing server')
+  if (!isServers && !subject.endsWith('few descriptors')) return { fails, failsBy, failsAfter, failsOneIn }
   return {
     fails: 1 + random(6),
-    failsBy: pick(random, ['EMFILE', 'ENOMEM']),
+    failsBy: pick(random, isServers ? (['EIO', 'ESTALE'] as const) : (['EMFILE', 'ENOMEM'] as const)),
     failsAfter: random(12),
     failsOneIn: pick(random, [1, 1, 2, 3]),
   }
@@ -150,7 +153,8 @@ function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'events and polls') return 'inotify+poll'
   if (subject === 'ignored names' || subject === 'starts')
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
-  if (subject === 'few descriptors' && random(6) === 0) return pick(random, ['poll', 'inotify+poll'])
+  if ((subject === 'few descriptors' || subject === 'failing server') && random(6) === 0)
+    return pick(random, ['poll', 'inotify+poll'])
   return hasLinks(subject) && random(4) === 0 ? 'poll' : 'inotify'
 }
 

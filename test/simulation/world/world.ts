@@ -99,7 +99,7 @@ export class World implements WatchSystem {
   }
 
   kernelWatches(): Promise<Set<number> | undefined> {
-    return this.#call('', () => this.inotify?.group.wds)
+    return this.#call('', () => this.inotify?.group.wds, false)
   }
 
   openWalker(): TreeWalker {
@@ -108,11 +108,12 @@ export class World implements WatchSystem {
     return walker
   }
 
-  #call<T>(path: string, call: () => T): Promise<T> {
+  /** @param mayFail it opens something of the tree's */
+  #call<T>(path: string, call: () => T, mayFail = true): Promise<T> {
     return new Promise((resolve, reject) => {
       this.calls.push(() => {
         try {
-          const failure = this.failures.next()
+          const failure = mayFail ? this.failures.next() : 0
           if (failure !== 0) throw new Refused(-failure, path)
           resolve(call())
         } catch (error) {

@@ -128,7 +128,7 @@ export class ScanFrontier {
     const targets: ScanTarget[] = []
     for (const [i, [at, name]] of links.entries()) {
       const end = ends[i]
-      if (end === undefined) continue
+      if (end === undefined || (end !== 'unanswered' && isCycle(at, end))) continue
       const place = { root: at.pathTo(name), rel: '' }
       const target = { place, name, parent: at, isBase: true }
       const believed = this.#believedIn(at, name)
@@ -139,7 +139,7 @@ export class ScanFrontier {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
-      if (end === 'unanswered' || isCycle(at, end)) continue
+      if (end === 'unanswered') continue
       const root = this.#rootOf(at)
       const aboveRoot = above.get(root) ?? (await this.#above(root))
       above.set(root, aboveRoot)

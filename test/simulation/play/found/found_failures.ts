@@ -48,4 +48,13 @@ export const FOUND_FAILURES: readonly Found[] = [
       'small',
     ),
   },
+  {
+    what: 'a look at a name in the root, which a server did not answer, is made again',
+    scenario: scenario(
+      { fails: 4, failsBy: 'EIO', followSymlinks: true, start: 'settled' },
+      [{ type: 'rename', path: '/out/o', other: '/t/b/m' }],
+      {},
+      'links',
+    ),
+  },
 ]
