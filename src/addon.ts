@@ -64,7 +64,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *                     committed is not sent: see below), 128 HASH (with the stat block of a regular file, what stands for what it holds: all of it is read),
  *                     256 STAT_ONLY (with COMPARE, in a walk that is repeated: for as long as the request's own directory has the
  *                     same stat, that is asked for in most passes, and nothing else), 512 SINCE (with STAT: each entry is asked for, and
- *                     of what was changed before a moment, by its ctime, no stat block is sent: the entry is what it is without STAT. Not with
+ *                     of what was changed before a moment, by its ctime, no stat block is sent: the entry is what it is without STAT. What is no
+ *                     directory, and whose stat failed, but not with EACCES, has one that says it was changed later than any moment, and nothing else. Not with
  *                     COMPARE, HASH or LOOK: EINVAL)
  *     u32 rootBytes, u32 relBytes, u32 namesBytes
  *     u64 parentIno   with flag 32: folded; the last name of rel is looked up in no other directory, or the error is -ENOENT

@@ -49,6 +49,9 @@ Kind KindOfType(unsigned char type) {
   }
 }
 
+// Later than any moment that a time is compared with.
+constexpr uint64_t kEndOfTime = UINT64_MAX;
+
 // The number of bytes, 0 at the end, -errno.
 ssize_t ReadEntries(int directory, char* into, size_t room) {
   ssize_t bytes;
@@ -263,6 +266,11 @@ void DirReader::AddListed(int directory, const ListedEntry& entry, const Request
     AddWhole(directory, entry.name, request, origin, facts);
   } else if (error == 0 && entry.type == DT_UNKNOWN) {
     record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, nullptr);
+  } else if (error != 0 && error != -EACCES && request.has(Request::kSince) && kind != Kind::kDirectory) {
+    // When it was changed nobody can say just now: it may have been since.
+    facts = Statx();
+    facts.ctime = kEndOfTime;
+    record_.Add(kind, ino, entry.name, &facts);
   } else {
     // As if it had not been asked for. What cannot be (a directory that may be read but not searched) is
     // listed all the same.

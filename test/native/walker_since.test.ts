@@ -1,12 +1,15 @@
 // What was changed from a moment on, in one walk.
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,7 +18,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Listing } from '../../src/watch/scan/listing.ts'
 import type { WalkRequest } from '../../src/watch/scan/walk_request.ts'
 import { Walker } from '../../src/watch/scan/walker.ts'
+import { CONTROL_BYTES } from '../faults/control.mjs'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
+import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
 
 function openWalker(): Walker {
@@ -171,3 +176,32 @@ test.skipIf(!mayUnshare)(
     expect(await inoWith({ stat: true, since: 0 })).not.toBe(await inoWith({}))
   },
 )
+
+describe('what nobody can say the times of', () => {
+  const isBuilt = existsSync(join(import.meta.dirname, '../../out/watch/scan/walker.js'))
+
+  /** The stat of a file, or of what else is made, that fails. */
+  function statOf(make: (path: string) => void, errno: string): unknown {
+    const [root, control] = [scratch(), join(scratch(), 'control')]
+    make(join(root, 'entry'))
+    writeFileSync(control, '')
+    truncateSync(control, CONTROL_BYTES)
+    const program = [join(import.meta.dirname, 'failing_stat.mjs'), control, root, errno]
+    const env = { ...process.env, FAULTS: control, LD_PRELOAD: compile('faults', ['-shared', '-fPIC']) }
+    const said: unknown = JSON.parse(execFileSync(process.execPath, program, { env, encoding: 'utf8' }))
+    const [[name, entry]] = said as [[string, { stat?: { ctimeMs: number } }]]
+    expect(name).toBe('entry')
+    return entry.stat
+  }
+
+  test.skipIf(!isBuilt).each([
+    ['EIO', true],
+    ['ESTALE', true],
+    ['EACCES', false],
+  ])('%s: it may have been changed since (needs out)', (errno, isChanged) => {
+    const stat = statOf((path) => writeFileSync(path, ''), errno)
+    if (isChanged) expect(stat).toMatchObject({ ctimeMs: expect.closeTo(2 ** 64 / 1e6, -6) })
+    else expect(stat).toBeUndefined()
+    expect(statOf(mkdirSync, errno)).toBeUndefined()
+  })
+})
