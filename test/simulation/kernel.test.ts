@@ -123,13 +123,14 @@ async function recordsOf({ events, paths }: Kernel): Promise<string[]> {
   return records
 }
 
+/** By its own walk: readdir's recursive form follows symlinks in Node 22. */
 function watchedIn(top: string): Array<readonly [path: string, mask: number]> {
-  const found = readdirSync(top, { recursive: true, withFileTypes: true })
-    .filter((each) => each.isDirectory() || each.isFile())
-    .map(
-      (each) => [join(each.parentPath, each.name), each.isDirectory() ? DIRECTORY_MASK : FILE_MASK] as const,
-    )
-  return [[top, DIRECTORY_MASK], ...found.sort(([a], [b]) => byPath(a, b))]
+  const below = readdirSync(top, { withFileTypes: true }).flatMap((each) => {
+    const path = join(top, each.name)
+    if (each.isDirectory()) return watchedIn(path)
+    return each.isFile() ? [[path, FILE_MASK] as const] : []
+  })
+  return [[top, DIRECTORY_MASK], ...below.sort(([a], [b]) => byPath(a, b))]
 }
 
 const byPath = (a: string, b: string) => (a < b ? -1 : 1)
