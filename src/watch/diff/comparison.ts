@@ -62,8 +62,10 @@ export class Comparison {
   /** ms since the epoch: what was done in a directory before has been told. */
   since(directory: Directory): number {
     const { source, since, comparedSince } = this.#options
-    // What is polled lies above it: of what is written in there, its events tell.
-    if (source === 'poll' && !directory.mount.usesPolling && directory.wd > 0) return Number.POSITIVE_INFINITY
+    const { mount, wd } = directory
+    // What is polled lies above it: of what is written in there, its events tell. But one that got its watch when it could not be read is polled until it is.
+    if (source === 'poll' && !mount.usesPolling && wd > 0 && !mount.leftover.has(directory))
+      return Number.POSITIVE_INFINITY
     return this.#sinces.get(directory) ?? comparedSince?.get(directory) ?? since
   }
 

@@ -80,7 +80,7 @@ class Reconciliation {
       identified,
     })
     this.#script = new EditScript(tree, this.#editor, matching, snapshot)
-    this.#status = new WatchStatus(tree, fallsBackToPolling, snapshot.startedAt)
+    this.#status = new WatchStatus(tree, fallsBackToPolling)
   }
 
   run(): Reconciled {
@@ -182,7 +182,8 @@ class Reconciliation {
     if (isListing) {
       const stale = this.#otherWith(listing.wd, match)
       const untoldSince = this.#untoldSince(match, listing.error === 0)
-      if (this.#status.cover(match, listing)) this.#pending.failed.note(match, untoldSince)
+      if (this.#status.cover(match, listing, untoldSince + CLOCK_SLACK_MS))
+        this.#pending.failed.note(match, untoldSince)
       // There will be more of what was short in a moment.
       if (listing.isShort) this.#pending.work.list(match)
       if (stale !== undefined) this.#displace(stale, match)

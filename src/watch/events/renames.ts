@@ -186,7 +186,7 @@ export class Renames {
       reading.done(wayBack.arriving)
       const back = this.#asSeen(known, pendingMove.directory, pendingMove.name, undefined, false)
       editor.exchange(pendingMove, { directory, name, entry: known }, [placed, back], both | wayBack.mask)
-      this.#hasMoved(back, pendingMove.directory, pendingMove.name)
+      this.#hasMoved(back, directory, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
       // The events may be older than what a listing has shown, which is not where they say then.
@@ -215,7 +215,7 @@ export class Renames {
       const { directory: from, name: left } = pendingMove
       this.#cameOver.set(directory, { name, from: { directory: from, name: left } })
     }
-    this.#hasMoved(placed, directory, name)
+    this.#hasMoved(placed, pendingMove.directory, directory, name)
     this.#release(pendingMove)
   }
 
@@ -280,11 +280,12 @@ export class Renames {
   }
 
   /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
-  #hasMoved(entry: Entry, directory: Directory, name: string): void {
+  #hasMoved(entry: Entry, from: Directory, directory: Directory, name: string): void {
     const { tree, rules, pending } = this.#parts
     // A relative link may lead elsewhere from here.
     if (isSymlink(entry) && rules.followsLinks) pending.work.look(directory, name)
     if (!(entry instanceof Directory)) return
+    pending.failed.carry(entry, from)
     if (rules.hidesSome) for (const each of tree.within(entry)) pending.work.list(each)
     else if (!entry.isListed || isUnwatched(entry)) pending.work.list(entry)
   }

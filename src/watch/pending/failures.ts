@@ -30,6 +30,15 @@ export class Failures {
     this.#links.set(directory, links)
   }
 
+  /** A directory has moved out of another: if that is to be tried again with all that lies below it, so is this one. */
+  carry(moved: Directory, from: Directory): void {
+    if (this.#directories.size === 0) return
+    for (let each: Directory | undefined = from; each !== undefined; each = each.parent) {
+      const since = this.#directories.get(each)
+      if (since !== undefined) this.note(moved, since)
+    }
+  }
+
   /** All of it, to be tried again. */
   take(): {
     directories: ReadonlyMap<Directory, number>

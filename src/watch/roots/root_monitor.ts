@@ -46,9 +46,11 @@ export class RootMonitor {
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
     const isInIt = (directory: Directory) => tree.topOf(directory) === root.top
-    // When it is restored, all in it is compared.
-    const untoldSince = pending.failed.forget(isInIt) + CLOCK_SLACK_MS
-    root.vanish(Math.min(pending.consistentUntil, untoldSince))
+    // When it is restored, all in it is compared: from when on something may be untold, events have told until then, or the polls of what had no watch.
+    let toldUntil = Math.min(pending.consistentUntil, pending.failed.forget(isInIt) + CLOCK_SLACK_MS)
+    for (const { leftover } of root.mounts)
+      for (const polledUntil of leftover.values()) toldUntil = Math.min(toldUntil, polledUntil)
+    root.vanish(toldUntil)
     reporter.report([aboutRoot('lost', root, source)])
     for (const each of forest.coveredBy(root)) forest.lose(each, source)
     pending.rechecks.forget(isInIt)

@@ -13,7 +13,6 @@ const { EACCES, ENOSPC, ENOMEM } = constants.errno
 export class WatchStatus {
   readonly #tree: Tree
   readonly #pollInstead: boolean
-  readonly #startedAt: number
   /** The first error that was not known yet, and is no affair of the directory's own. */
   trouble: InotifyError | undefined
   /** The first error for want of a watch. */
@@ -23,18 +22,18 @@ export class WatchStatus {
   /** Why a directory could not be listed though nothing is wrong with it: want of descriptors or memory. */
   unlisted: InotifyError | undefined
 
-  /**
-   * @param pollInstead where no watch is to be had, a poll does
-   * @param startedAt ms since the epoch: when the scan began
-   */
-  constructor(tree: Tree, pollInstead: boolean, startedAt: number) {
+  /** @param pollInstead where no watch is to be had, a poll does */
+  constructor(tree: Tree, pollInstead: boolean) {
     this.#tree = tree
-    this.#startedAt = startedAt
     this.#pollInstead = pollInstead
   }
 
-  /** The answer: whether it has failed, and may be listed, or watched, by itself again. */
-  cover(directory: Directory, listing: Listing): boolean {
+  /**
+   * The answer: whether it has failed, and may be listed, or watched, by itself again.
+   *
+   * @param toldUntil ms since the epoch: what was written in it before has been told
+   */
+  cover(directory: Directory, listing: Listing, toldUntil: number): boolean {
     const { wd } = listing
     const { mount } = directory
     if (wd > 0 && directory.wd === 0) this.hasAdded = true
@@ -46,7 +45,7 @@ export class WatchStatus {
       if (wd > 0 || !mount.usesInotify) mount.cover(directory)
       if (wd > 0) mount.leftover.delete(directory)
       // Found by a poll, which adds no watch: until it has one, or if there is none to be had, polls tell what is written in there.
-      else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory)
+      else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory, toldUntil)
       return false
     }
     const path = textOf(this.#tree.pathOf(directory))
@@ -66,15 +65,15 @@ export class WatchStatus {
     const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled && mount.usesInotify
     if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
-    if (isOutOfWatches) this.#poll(directory)
+    if (isOutOfWatches) this.#poll(directory, toldUntil)
     // There may be no watch left either, which is another error.
     if (listing.isShort) this.unlisted ??= notListed()
     return hasFailed
   }
 
-  #poll(directory: Directory): void {
+  #poll(directory: Directory, toldUntil: number): void {
     const { leftover } = directory.mount
-    if (this.#pollInstead && !leftover.has(directory)) leftover.set(directory, this.#startedAt)
+    if (this.#pollInstead && !leftover.has(directory)) leftover.set(directory, toldUntil)
   }
 }
 

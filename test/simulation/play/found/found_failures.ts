@@ -57,4 +57,42 @@ export const FOUND_FAILURES: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'what had no watch was polled until some moment before its root was lost, and is compared from then on when that is restored',
+    scenario: scenario(
+      { watches: 3, fails: 4, failsBy: 'ESTALE', msPerStep: 5, isPatient: true },
+      [
+        { type: 'write', path: '/t/b/d/h' },
+        { type: 'rename', path: '/t/b/d', other: '/t/b/n' },
+      ],
+      {},
+      'small',
+    ),
+  },
+  {
+    what: 'a directory that could neither be read nor watched in a recovery is polled from the moment on at which events were lost',
+    scenario: scenario(
+      { lost: 3, watches: 3, fails: 5, failsBy: 'EIO', failsAfter: 11, followSymlinks: true },
+      [
+        { type: 'remove', path: '/t/a' },
+        { type: 'append', path: '/t/b/d/h' },
+      ],
+      {},
+      'links',
+    ),
+  },
+  {
+    what: 'a directory that moves out of one that could not be read in a recovery is to be read as well',
+    scenario: scenario(
+      { lost: 1, fails: 3, failsBy: 'ESTALE', failsAfter: 7, isAtomic: false, isPatient: true },
+      [
+        { type: 'exchange', path: '/t/b/d/h', other: '/out/o/p' },
+        { type: 'rename', path: '/t/a', other: '/t/b/d/n' },
+        { type: 'rename', path: '/t/b/g', other: '/t/b/d/n/m' },
+        { type: 'rename', path: '/t/b/d', other: '/t/f' },
+      ],
+      { 9: 1, 11: 1 },
+      'small',
+    ),
+  },
 ]
