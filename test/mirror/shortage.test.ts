@@ -1,9 +1,11 @@
 // For want of descriptors nobody can look into a directory of the target: that is no sign that somebody has removed it.
 import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { InotifyError } from '../../src/errors.ts'
+import { Target } from '../../src/mirror/target/target.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../src/mounts/syscalls/directory_handle.ts'
 import { fixture } from './fixture.ts'
@@ -28,3 +30,24 @@ test.each(['EMFILE', 'ENFILE', 'ENOMEM'] as const)(
     expect(errors).toMatchObject([{ code }])
   },
 )
+
+test('nor can it be seen that what was put in place is there: it is the mirror’s all the same, and goes with its source', async () => {
+  const { source, target, start } = fixture()
+  const mirror = await start()
+  const { errors } = said(mirror)
+  for (const name of ['d/f', 'f']) {
+    await mkdir(join(source, name, '..'), { recursive: true })
+    await writeFile(join(source, name), '')
+  }
+  await symlink('f', join(source, 'link'))
+  const spy = vi.spyOn(Target.prototype, 'confirm')
+  onTestFinished(() => spy.mockRestore())
+  spy.mockRejectedValue(new InotifyError({ errno: 'EMFILE', syscall: 'open', path: target }))
+  await mirror.refresh()
+  spy.mockRestore()
+  expect(await readdir(target)).toEqual(expect.arrayContaining(['d', 'f', 'link']))
+  for (const name of await readdir(source)) await rm(join(source, name), { recursive: true })
+  await mirror.refresh()
+  expect(await readdir(target)).toEqual([expect.stringMatching(/^\.inotify-bridge-/)])
+  expect(errors).toMatchObject([{ code: 'EMFILE' }])
+})

@@ -67,9 +67,16 @@ export async function apply(
   }
   // What changed places with something goes with the work directory.
   await part()
-  for (const step of done)
-    if (step.do === 'place' || step.do === 'attributes')
+  for (const step of done) {
+    if (step.do !== 'place' && step.do !== 'attributes') continue
+    try {
       isDisplaced = !(await target.confirm(step.path)) || isDisplaced
+    } catch (error) {
+      // What nobody can look at for want of descriptors is there, as far as anybody knows: the next pass confirms it.
+      if (!(error instanceof InotifyError)) throw error
+      failures.push(error)
+    }
+  }
   return { visible: done.some((step) => step.do !== 'remember'), isDisplaced, failures }
 }
 

@@ -62,10 +62,14 @@ export class Inventory {
     return stat.isDirectory() || (known.size === stat.size && known.mtimeNs === stat.mtimeNs)
   }
 
-  /** Whether it is as it was put there; in a directory others may have made and removed entries since. */
+  /**
+   * Whether it is as it was put there; in a directory others may have made and removed entries since. What has been put there, and nobody could look at
+   * then, is confirmed by this.
+   */
   isUntouched(path: string, stat: FileStat): boolean {
     const known = this.#known.get(path)
-    if (known?.isPlaced !== true || !this.isSame(path, stat)) return false
+    if (known?.isPlaced === false) return this.confirm(path, stat)
+    if (known === undefined || !this.isSame(path, stat)) return false
     return stat.isDirectory() ? sameAttributes(known.stat, stat) : sameKey(known.stat, stat)
   }
 
