@@ -19,12 +19,12 @@ test('a directory that was made later is another one, whatever its number', () =
   const made = directoryMadeAt(1_000n)
   inventory.note('d', made)
   expect(inventory.confirm('d', made)).toBe(true)
-  expect(inventory.isUntouched('d', made)).toBe(true)
+  expect(inventory.verify('d', made)).toBe(true)
   const later = directoryMadeAt(2_000n)
   expect([inventory.isSame('d', later), inventory.holds('d', later)]).toEqual([false, false])
-  expect([inventory.isUntouched('d', later), inventory.confirm('d', later)]).toEqual([false, false])
+  expect([inventory.verify('d', later), inventory.confirm('d', later)]).toEqual([false, false])
   // Of a file system that does not say when there is only the number.
-  expect(inventory.isUntouched('d', directoryMadeAt(0n))).toBe(true)
+  expect(inventory.verify('d', directoryMadeAt(0n))).toBe(true)
 })
 
 test('a directory of the number that the removed one had goes with all in it', async ({ skip }) => {

@@ -51,3 +51,32 @@ test('nor can it be seen that what was put in place is there: it is the mirrorâ€
   expect(await readdir(target)).toEqual([expect.stringMatching(/^\.inotify-bridge-/)])
   expect(errors).toMatchObject([{ code: 'EMFILE' }])
 })
+
+test('a mirror that cannot read what one before it has noted down does not start, and what it was to know is known to the next', async () => {
+  const { source, target, start } = fixture()
+  await writeFile(join(source, 'f'), '')
+  await (await start()).close({ keep: true })
+  await rm(join(source, 'f'))
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'file')
+  onTestFinished(() => spy.mockRestore())
+  spy.mockRejectedValue(new CallError(constants.errno.EMFILE, 'open'))
+  await expect(start()).rejects.toMatchObject({ code: 'EMFILE' })
+  spy.mockRestore()
+  await start()
+  expect(existsSync(join(target, 'f'))).toBe(false)
+})
+
+test('nor does one that cannot see whether another is running', async () => {
+  const { start } = fixture()
+  await start()
+  const { hold } = DirectoryHandle.prototype
+  const spy = vi.spyOn(DirectoryHandle.prototype, 'hold')
+  onTestFinished(() => spy.mockRestore())
+  spy.mockImplementation(function (this: DirectoryHandle, name, ...rest) {
+    if (name === 'lock') return Promise.reject(new CallError(constants.errno.EMFILE, 'open'))
+    return hold.call(this, name, ...rest)
+  })
+  await expect(start()).rejects.toMatchObject({ code: 'EMFILE' })
+  spy.mockRestore()
+  await expect(start()).rejects.toMatchObject({ code: 'EBUSY' })
+})

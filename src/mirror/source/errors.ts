@@ -54,6 +54,14 @@ export function orDisplaced(path: string): (error: unknown) => never {
   }
 }
 
+/** Of the process or the system, and no entry: what nobody could look at for want of these is not gone, nor somebody else's. */
+const SHORTAGES = ['ECANCELED', 'EMFILE', 'ENFILE', 'ENOMEM']
+
+/** For `catch`: what cannot be looked at, a neighbour's mount for one, counts as not there; but not for want of descriptors or memory. */
+export function orAbsent(error: unknown): undefined {
+  if (SHORTAGES.includes(codeOf(error))) throw error
+}
+
 /** The sentence of an error without the call and the path in it: 'EACCES: permission denied'. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

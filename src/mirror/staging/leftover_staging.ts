@@ -4,7 +4,7 @@ import { openToLock, tryLock } from '../../mounts/syscalls/file_lock.ts'
 import { isOwn, isPrivate } from '../../mounts/syscalls/ownership.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
 import { AT_REMOVEDIR } from '../../mounts/syscalls/syscall_thread.ts'
-import { codeOf } from '../source/errors.ts'
+import { codeOf, orAbsent } from '../source/errors.ts'
 import { isNote } from './own.ts'
 import { readStateFile, STATE_FILES, type StagingState } from './state_file.ts'
 
@@ -60,7 +60,7 @@ export async function openLeftover(
   only: string,
   shown: string,
 ): Promise<Leftover | undefined> {
-  const held = await target.directory(name).catch(() => undefined)
+  const held = await target.directory(name).catch(orAbsent)
   if (held === undefined) return undefined
   let lock: HeldFile | undefined
   const close = async () => {
@@ -114,9 +114,9 @@ export async function removeStaging(
 
 /** The lock file of a staging directory of this user's, opened; undefined where there is none. What somebody else has put there is not opened to be written. */
 async function openLock(staging: DirectoryHandle): Promise<HeldFile | undefined> {
-  await using file = await staging.hold(LOCK_FILE).catch(() => undefined)
+  await using file = await staging.hold(LOCK_FILE).catch(orAbsent)
   if (file === undefined || !isNote(file.opened)) return undefined
-  return await openToLock(file).catch(() => undefined)
+  return await openToLock(file).catch(orAbsent)
 }
 
 /** Takes the lock that says "I mirror to this target". Where there are no locks nobody can tell. */
@@ -128,7 +128,7 @@ export async function isTaken({ calls, fd }: HeldFile): Promise<boolean> {
 export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
   const [stateFile, draft] = STATE_FILES
   for (const name of await stagingsIn(target, true)) {
-    await using held = await target.directory(name).catch(() => undefined)
+    await using held = await target.directory(name).catch(orAbsent)
     if (held === undefined || !(await hasOnlyNotes(held, [LOCK_FILE, stateFile, draft]))) continue
     await using lock = await openLock(held)
     // Whoever makes it has not come to the lock, and begins again where this is gone by then. Not removed if it has by now.
@@ -138,7 +138,7 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
   }
   // One that is made has its state file until it goes.
   for (const name of await stagingsIn(target)) {
-    await using held = await target.directory(name).catch(() => undefined)
+    await using held = await target.directory(name).catch(orAbsent)
     if (held !== undefined && (await hasOnlyNotes(held, [LOCK_FILE, draft])))
       await removeStaging(target, name, held)
   }

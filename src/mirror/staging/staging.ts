@@ -63,7 +63,7 @@ export class Staging {
     try {
       const found = await stagingsIn(target)
       for (const name of found) {
-        const leftover = await openLeftover(target, name, only, shown)
+        const leftover = await onTarget('open', shown, openLeftover(target, name, only, shown))
         if (leftover !== undefined) leftovers.push(leftover)
       }
       const states = leftovers.map(({ state }) => state)
@@ -79,7 +79,8 @@ export class Staging {
         // Of two that start at one time, the one that comes here last sees the other.
         for (const other of await stagingsIn(target)) {
           if (other === made.name || found.includes(other)) continue
-          await (await openLeftover(target, other, only, shown))?.[Symbol.asyncDispose]()
+          const running = await onTarget('open', shown, openLeftover(target, other, only, shown))
+          await running?.[Symbol.asyncDispose]()
         }
         await onTarget('rmdir', shown, removeUnfinished(target))
         // Only now: being killed before this line leaves what was inherited for the next.

@@ -1,5 +1,6 @@
 import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
+import { orAbsent } from '../source/errors.ts'
 import { isNote, NOTE_MODE } from './own.ts'
 
 /**
@@ -31,8 +32,8 @@ export async function readStateFile(staging: DirectoryHandle): Promise<StagingSt
     await using file = await staging.file(NAME)
     if (!isNote(file.opened) || file.opened.size > MOST) return undefined
     return parseLedger((await file.calls.read(file.fd, MOST)).toString())
-  } catch {
-    return undefined
+  } catch (error) {
+    return orAbsent(error)
   }
 }
 

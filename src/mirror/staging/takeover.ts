@@ -5,6 +5,7 @@ import { keyOf } from '../../name_key.ts'
 import { digestFile } from '../copy/safe_copy.ts'
 import { DATA_DRAFT } from '../plan/generation.ts'
 import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
+import { orAbsent } from '../source/errors.ts'
 import { MAX_DEPTH, MAX_ENTRIES } from '../source/snapshot.ts'
 import { Inventory, identityOf } from '../target/inventory.ts'
 
@@ -85,7 +86,7 @@ class Reader {
     { ino }: FileStat,
     depth: number,
   ): Promise<TargetNode | undefined> {
-    await using held = await parent.directory(name).catch(() => undefined)
+    await using held = await parent.directory(name).catch(orAbsent)
     if (held === undefined || held.opened.ino !== ino) return undefined
     this.#note(path, held.opened)
     const entries = new Map<string, TargetNode>()

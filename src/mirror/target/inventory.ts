@@ -66,7 +66,7 @@ export class Inventory {
    * Whether it is as it was put there; in a directory others may have made and removed entries since. What has been put there, and nobody could look at
    * then, is confirmed by this.
    */
-  isUntouched(path: string, stat: FileStat): boolean {
+  verify(path: string, stat: FileStat): boolean {
     const known = this.#known.get(path)
     if (known?.isPlaced === false) return this.confirm(path, stat)
     if (known === undefined || !this.isSame(path, stat)) return false

@@ -98,7 +98,7 @@ async function openBelow(
 async function isEmptyOrOurs(held: DirectoryHandle, path: string): Promise<boolean> {
   if ((await onTarget('getdents64', path, held.names(1))).length === 0) return true
   for (const name of await onTarget('getdents64', path, stagingsIn(held))) {
-    await using leftover = await openLeftover(held, name, '', path)
+    await using leftover = await onTarget('open', path, openLeftover(held, name, '', path))
     if (leftover !== undefined) return true
   }
   return false

@@ -4,7 +4,7 @@ import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { onTarget } from '../copy/safe_copy.ts'
 import { nodeAt, replaceEntries, type TargetTree, without } from '../plan/tree.ts'
-import { Displaced, orDisplaced } from '../source/errors.ts'
+import { Displaced, orAbsent, orDisplaced } from '../source/errors.ts'
 import { Staging } from '../staging/staging.ts'
 import type { Inode, Inventory } from './inventory.ts'
 import { removeIfEmpty } from './open_target.ts'
@@ -94,7 +94,7 @@ export class Target {
    */
   async locate(): Promise<InotifyError | undefined> {
     const { held } = this.#opened
-    const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(() => undefined)
+    const there = await this.#calls.open(this.shown, O_PATH | O_DIRECTORY).catch(orAbsent)
     if (there !== undefined) this.#calls.close(there.fd)
     const isSame = there?.stat.dev === held.opened.dev && there.stat.ino === held.opened.ino
     // By another mount of it, too: what is written to the one that is held is in both.

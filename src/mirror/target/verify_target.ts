@@ -1,8 +1,7 @@
-import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { leavesAtOnce } from '../../mounts/syscalls/concurrency.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { statKey, type TargetNode, type TargetTree } from '../plan/tree.ts'
-import { Displaced } from '../source/errors.ts'
+import { Displaced, orAbsent } from '../source/errors.ts'
 import type { Inventory } from './inventory.ts'
 
 /** Names that are looked at at once. */
@@ -33,7 +32,7 @@ export async function untouched(
     const stats = await Promise.all(some.map(([name]) => held.lstat(name).catch(orAbsent)))
     for (const [index, [name, node]] of some.entries()) {
       const stat = stats[index]
-      set(name, node, stat && inventory.isUntouched(prefix + name, stat) ? node : undefined)
+      set(name, node, stat && inventory.verify(prefix + name, stat) ? node : undefined)
     }
   }
   for (const [name, node] of entries)
@@ -55,7 +54,7 @@ async function untouchedDirectory(
     if (!inventory.isSame(path, child.opened)) return undefined
     const entries = await untouched(child, node, `${path}/`, inventory)
     // Another mode or owner is mended in place.
-    const key = inventory.isUntouched(path, child.opened) ? node.key : statKey(child.opened)
+    const key = inventory.verify(path, child.opened) ? node.key : statKey(child.opened)
     return entries === node.entries && key === node.key ? node : { ...node, key, entries }
   } finally {
     await child.close()
@@ -79,12 +78,4 @@ export async function confirm(
   await using held = await parent.directory(name).catch(orAbsent)
   if (held === undefined || !inventory.confirm(path, held.opened)) throw new Displaced(path)
   await leavesAtOnce(node.entries, (child, of) => confirm(held, `${path}/${child}`, of, inventory))
-}
-
-/** Of the process or the system, and no entry: what nobody could look at for want of these is not gone. */
-const SHORTAGES = ['ECANCELED', 'EMFILE', 'ENFILE', 'ENOMEM']
-
-/** What cannot be looked at, a neighbour's mount for one, is not what was put there, and must not keep the rest from being mirrored. */
-function orAbsent(error: unknown): undefined {
-  if (SHORTAGES.includes(codeOf(error))) throw error
 }

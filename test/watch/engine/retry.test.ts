@@ -238,7 +238,7 @@ test('sync() tries at once, and once: it waits for nothing that fails still', as
   expect(tries).toHaveLength(had + 1)
   // One that is under way may have begun before it worked again.
   const syncing = watcher.sync()
-  await sleep(50)
+  await expect.poll(() => tries.length).toBe(had + 2)
   faults.clear()
   expect(story(await told(), root)).toEqual(['create file a/file'])
   await syncing
