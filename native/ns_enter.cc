@@ -211,7 +211,8 @@ int main(int argc, char** argv) {
   UniqueFd root;
   if (!Cover(argv[1], argv[2], ids, &root)) return 1;
   // Left alone, the command would go on with a directory that nobody keeps up to date. prctl(2): execve keeps
-  // it. Before the read, which finds out if that has happened by now.
+  // it, and it may come more than once, for each thread of the parent that the command is handed on to.
+  // Before the read, which finds out if that has happened by now.
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return Failed("prctl"), 1;
 
   Tell(Line().Add("ready ").Add(static_cast<unsigned>(root.get())).Add("\n"));

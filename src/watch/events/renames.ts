@@ -145,7 +145,7 @@ export class Renames {
 
   #pair(pendingMove: PendingMove, directory: Directory, i: number, mask: number, name: string): void {
     const { tree, pending, reading, editor } = this.#parts
-    const { moves, rechecks, scans, unconfirmed } = pending
+    const { moves, rechecks, scans, unconfirmed, failed } = pending
     const { entry } = pendingMove
     let known = tree.entriesOf(directory).get(name)
     moves.delete(pendingMove)
@@ -177,7 +177,10 @@ export class Renames {
       (isInDoubt && moved.ino === 0) ||
       rechecks.wasWritten(directory, name) ||
       rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
-      this.#mayBeShown(pendingMove, directory, name, known)
+      this.#mayBeShown(pendingMove, directory, name, known) ||
+      // Or one of the two comes out of what is still to be read, where it may have been written.
+      failed.covers(pendingMove.directory) ||
+      failed.covers(directory)
     // What a look has shown ahead of the exchange, which moved something else from here.
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)

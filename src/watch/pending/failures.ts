@@ -32,11 +32,22 @@ export class Failures {
 
   /** A directory has moved out of another: if that is to be tried again with all that lies below it, so is this one. */
   carry(moved: Directory, from: Directory): void {
-    if (this.#directories.size === 0) return
-    for (let each: Directory | undefined = from; each !== undefined; each = each.parent) {
-      const since = this.#directories.get(each)
-      if (since !== undefined) this.note(moved, since)
-    }
+    const since = this.#untoldSince(from)
+    if (since !== Number.POSITIVE_INFINITY) this.note(moved, since)
+  }
+
+  /** Whether what was written to files in a directory may have been told by nobody. */
+  covers(directory: Directory): boolean {
+    return this.#untoldSince(directory) !== Number.POSITIVE_INFINITY
+  }
+
+  /** ms since the epoch; Infinity: all was told. */
+  #untoldSince(directory: Directory): number {
+    let earliest = Number.POSITIVE_INFINITY
+    if (this.#directories.size === 0) return earliest
+    for (let each: Directory | undefined = directory; each !== undefined; each = each.parent)
+      earliest = Math.min(earliest, this.#directories.get(each) ?? Number.POSITIVE_INFINITY)
+    return earliest
   }
 
   /** All of it, to be tried again. */

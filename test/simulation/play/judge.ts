@@ -141,7 +141,7 @@ export class Judge {
         // An overflow is over with the root that it is of.
         this.#overflown.delete(path)
         // What a nested root covers, the other does as well.
-        if (this.#hasSibling || (this.#rootStays && path === ROOT)) this.#refuse(change, 'never went')
+        if (this.#rootStays && (this.#hasSibling || path === ROOT)) this.#refuse(change, 'never went')
         else if (path === ROOT) this.#isLost = change.type === 'lost'
         else this.#isNestedLost = change.type === 'lost'
         return

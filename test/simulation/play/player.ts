@@ -7,6 +7,10 @@ import { ERRORS, NESTED, ROOT, type Scenario, type Settings, SIBLING, TREES } fr
 import { runAll, Writer } from './writer.ts'
 
 const MOST_STEPS = 20_000
+const READY = 'ready'
+
+/** What is watched could not be opened at the beginning, which ends it. */
+class NotBegun extends Error {}
 
 /** What became of a scenario. */
 export interface Outcome {
@@ -94,7 +98,7 @@ export class Player {
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
       if (start !== 'amid') {
-        this.#until(watcher.ready, 'ready', false)
+        this.#until(watcher.ready, READY, false)
         if (start === 'settled') this.#until(watcher.sync(), 'the first sync()', false)
         this.#untilQuiet(false)
       }
@@ -106,7 +110,7 @@ export class Player {
       this.#world.failures.begin()
       this.#last = 'writer'
       this.#writers = this.#writersOf(operations)
-      this.#until(watcher.ready, 'ready', true)
+      this.#until(watcher.ready, READY, true)
       if (isPatient) this.#untilQuiet(true)
       else while (this.#writers.some(({ isDone }) => !isDone)) this.#step(true)
       for (const { what, done } of this.#asked) this.#until(done, what, true)
@@ -119,7 +123,7 @@ export class Player {
       this.#until(watcher.sync(), 'the second sync()', false)
       this.#outcome.wrong.push(...this.#judge.judge().map((each) => `after the second sync(): ${each}`))
     } catch (error) {
-      this.#outcome.wrong.push(String(error))
+      if (!(error instanceof NotBegun)) this.#outcome.wrong.push(String(error))
     }
     this.#writers = []
     let isClosed = false
@@ -148,8 +152,10 @@ export class Player {
       if (i > MOST_STEPS) throw new Error(`${what} does not end`)
       if (!this.#step(isChosen)) throw new Error(`${what} waits for nothing`)
     }
-    if ('error' in result && !this.#isProvoked(result.error))
-      throw new Error(`${what} rejects: ${result.error}`)
+    if (!('error' in result)) return
+    const isProvoked = this.#isProvoked(result.error)
+    if (isProvoked && what === READY) throw new NotBegun()
+    if (!isProvoked) throw new Error(`${what} rejects: ${result.error}`)
   }
 
   /** Until there is nothing to do but to wait for a time to come. */

@@ -95,4 +95,17 @@ export const FOUND_FAILURES: readonly Found[] = [
       'small',
     ),
   },
+  {
+    what: 'a file that moves out of a directory that could not be read in a recovery may have been written there',
+    scenario: scenario(
+      { lost: 1, fails: 1, failsBy: 'EIO', failsAfter: 8, isAtomic: false },
+      [
+        { type: 'write', path: '/t/a/f' },
+        { type: 'write', path: '/t/b/f' },
+        { type: 'rename', path: '/t/b/g', other: '/out/f' },
+        { type: 'exchange', path: '/t/b', other: '/t/a/f' },
+      ],
+      { 9: 1 },
+    ),
+  },
 ]
