@@ -1,4 +1,4 @@
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isLong } from '../support/long.ts'
 import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found/found.ts'
@@ -8,7 +8,9 @@ import { FOUND_FAILURES } from './play/found/found_failures.ts'
 import { FOUND_FILE_LINKS } from './play/found/found_file_links.ts'
 import { FOUND_LINKS } from './play/found/found_links.ts'
 import { FOUND_NESTED_ROOTS } from './play/found/found_nested_roots.ts'
-import { play } from './play/player.ts'
+import { scenario } from './play/found/found_scenario.ts'
+import { inWords } from './play/in_words.ts'
+import { inTask, play } from './play/player.ts'
 import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
 
@@ -25,6 +27,13 @@ test.each([
   ...FOUND_FAILURES,
 ])('$what', async ({ scenario }) => {
   await campaign(roundAbout(scenario), MOST_PLAYS)
+})
+
+test('what a root has told stays told when one is added around it that cannot read it at once', async () => {
+  const words = await inTask(() => inWords(scenario({ fails: 2, failsAfter: 7, nesting: 'outer added' }, [])))
+  expect(words).toMatch(/fails to open \/t\/b[: ]/)
+  expect(words).toMatch(/told: create \/t\/a \(rescan\)/)
+  expect(words).not.toMatch(/delete|lost/)
 })
 
 /** The schedule, and others of the same operations: when the engine takes a step more, its choices are about something else. */

@@ -1,6 +1,6 @@
 // node child.mjs PATHS OPTIONS [UID]: a watcher in a process of its own, which can be stopped, have another user's rights or another
-// mount namespace. Says a line of JSON for each array of changes, and answers each line that it is given: sync, coverage, or [PATHS, OPTIONS],
-// which are watched from then on, and nothing else.
+// mount namespace. Says a line of JSON for each array of changes, and answers each line that it is given: sync, coverage, a path, which is
+// added, or [PATHS, OPTIONS], which are watched from then on, and nothing else.
 import { createInterface } from 'node:readline'
 import { watch } from '../../dist/index.js'
 
@@ -24,6 +24,7 @@ say({ answer: 'ready' })
 
 for await (const request of createInterface(process.stdin)) {
   if (request === 'sync') await watcher.sync()
+  else if (request.startsWith('/')) await watcher.add(request)
   else if (request.startsWith('[')) {
     await watcher.close()
     const [others, theirs] = JSON.parse(request)

@@ -79,6 +79,11 @@ export class WatchingChild {
     return this.changes.splice(0)
   }
 
+  /** Watches this, too. */
+  async add(path: string): Promise<void> {
+    await this.#ask(path)
+  }
+
   /** Watches something else from now on, by a watcher of its own: to start a process takes longer than most of what one is asked. */
   async turnTo(path: string, options: WatchOptions): Promise<void> {
     await this.#ask(JSON.stringify([path, options]))

@@ -16,6 +16,7 @@ import { CLOCK_SLACK_MS } from '../../src/watch/clock.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { eventsUntil } from '../support/events.ts'
 import { scratch } from '../support/scratch.ts'
+import { AppliedAlone } from './applied_alone.ts'
 import { isBuilt, WatchingChild } from './child.ts'
 import { mayLimitQueue, narrowInotify } from './model/watching/observer.ts'
 import { inWords, story, watching } from './support.ts'
@@ -52,6 +53,29 @@ describe('traps', () => {
       expect(await uncovered()).toEqual([])
       put(join(root, 'closed/d/b'))
       expect(story(await child.told(), root)).toEqual(['create file closed/d/b'])
+    },
+  )
+
+  test.skipIf(!isBuilt)(
+    'a root that may not be read any more when one is added around it: told once when it may be (needs dist)',
+    async () => {
+      const root = scratch()
+      chmodSync(root, 0o755)
+      const inner = join(root, 'inner')
+      mkdirSync(inner, { mode: 0o755 })
+      put(join(inner, 'a'))
+      const uid = process.getuid?.() === 0 ? { uid: 65534 } : {}
+      const child = await WatchingChild.start(inner, { ...options, initial: true, ...uid })
+      const applied = new AppliedAlone(root, inner).apply(await child.told())
+      chmodSync(inner, 0)
+      await child.add(root)
+      applied.apply(await child.told())
+      chmodSync(inner, 0o755)
+      put(join(inner, 'b'))
+      const names = [...applied.apply(await child.told()).names.keys()]
+      expect(names.toSorted()).toEqual([inner, join(inner, 'a'), join(inner, 'b')].toSorted())
+      put(join(inner, 'c'))
+      expect(story(await child.told(), root)).toEqual(['create file inner/c'])
     },
   )
 

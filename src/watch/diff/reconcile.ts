@@ -86,6 +86,8 @@ class Reconciliation {
   run(): Reconciled {
     const { found: all, roots, unclaimed } = this.#identified
     const refusals = this.#snapshot.takeRefusals()
+    // One that could not be read until now: while it could not, a root in it told of itself.
+    for (const { match, isRead } of all) if (isRead && match?.isListed === false) this.#editor.enter(match)
     this.#compare(refusals)
     this.#placeAll()
     this.#deleteRest()

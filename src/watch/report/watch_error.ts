@@ -62,6 +62,11 @@ export function mayPass(errno: number): boolean {
   return PASSING.has(errno) || isShortageErrno(errno)
 }
 
+/** {@link mayPass}, of an error. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof InotifyError && mayPass(-error.errno)
+}
+
 const STALE_MOUNT =
   "a stale single-file mount (Kubernetes' subPath, docker -v file): its source was replaced or deleted, and nothing will change here any more; " +
   "restart the container, and mount the directory instead ('inotify-bridge diagnose' has the lines)"

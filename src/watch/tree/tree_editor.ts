@@ -83,6 +83,12 @@ export class TreeEditor {
     return this.#tree.add(parent, name, 0, mount)
   }
 
+  /** What is in a directory is to be told from now on, which it was not before. */
+  enter(directory: Directory): void {
+    const { parent, name } = directory
+    if (parent !== undefined) this.#makeWay(parent, name)
+  }
+
   delete({ directory, name, entry }: Located, mask = 0): void {
     // Or a root lies behind a link of this name.
     if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)

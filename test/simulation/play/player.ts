@@ -89,7 +89,7 @@ export class Player {
     const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle, initial } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
     this.#regroup = () => {
-      if (nesting === 'outer added') return watcher.add(ROOT)
+      if (nesting === 'outer added') return this.#untilAdded(watcher)
       if (nesting === 'outer removed') return watcher.remove(ROOT)
       return nesting === 'inner removed' ? watcher.remove(NESTED) : undefined
     }
@@ -135,6 +135,16 @@ export class Player {
       if (!isClosed) this.#step(false, 'timer')
     }
     return this.#outcome
+  }
+
+  /** As a user does who is told that it cannot be opened now. */
+  async #untilAdded(watcher: Watcher): Promise<void> {
+    try {
+      await watcher.add(ROOT)
+    } catch (error) {
+      if (!this.#isProvoked(error)) throw error
+      await this.#untilAdded(watcher)
+    }
   }
 
   #until(done: Promise<void>, what: string, isChosen: boolean): void {

@@ -141,9 +141,7 @@ function failuresFrom(
   const isDescriptors = subject.endsWith('few descriptors')
   const isServers = subject.endsWith('failing server') || (!isDescriptors && random(2) === 0)
   const isAbout = isDescriptors || subject.endsWith('failing server')
-  // A root that is added around another while that cannot be read is not told right.
-  if (!isAbout && (hasNestedRoots(subject) || random(8) > 0))
-    return { fails, failsBy, failsAfter, failsOneIn }
+  if (!isAbout && random(8) > 0) return { fails, failsBy, failsAfter, failsOneIn }
   return {
     fails: 1 + random(6),
     failsBy: pick(random, isServers ? (['EIO', 'ESTALE'] as const) : (['EMFILE', 'ENOMEM'] as const)),

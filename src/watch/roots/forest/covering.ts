@@ -1,6 +1,7 @@
 import { dirname, join, relative } from 'node:path'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { Kind } from '../../report/change.ts'
+import { isPassing } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
 import { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
@@ -100,6 +101,12 @@ export class Coverings {
     return this.#at(path, coverer)
   }
 
+  /** The directory that a root has at the path of another and could not read, which is tried again: nobody has told yet what is in it, but for the other. */
+  unreadAt({ path }: Root, { path: above, top }: Root): Directory | undefined {
+    const found = top && this.#parts.tree.find(top, namesBelow(above, path))
+    return found?.isListed === false && isPassing(found.mount.uncovered.get(found)) ? found : undefined
+  }
+
   /** The root that tells of what is at the path of another, and what it has there. undefined: the other is to be watched by itself. */
   whoCovers(root: Root): { coverer: Root; covering: Covering } | undefined {
     const coverer = this.covererOf(root.path)
@@ -121,8 +128,7 @@ export class Coverings {
 
   #at(path: string, { path: above, top }: Root): Covering {
     if (top === undefined) return 'nothing'
-    const names = path.slice(above === '/' ? 1 : above.length + 1).split('/')
-    return coveringAt(this.#parts.tree, this.#parts.rules, top, names)
+    return coveringAt(this.#parts.tree, this.#parts.rules, top, namesBelow(above, path))
   }
 
   /** Those of these paths below which roots lie. */
@@ -145,6 +151,10 @@ export class Coverings {
     }
     return undefined
   }
+}
+
+function namesBelow(above: string, path: string): string[] {
+  return path.slice(above === '/' ? 1 : above.length + 1).split('/')
 }
 
 /** @param names of the path, from the root's on */
@@ -174,11 +184,13 @@ function coveringAt(
   return whatIsSeenOf(directory)
 }
 
-/** Of a directory that cannot be read, or has no watch and is not polled for want of one, nobody tells. */
+/** Of a directory that cannot be read, or has no watch and is not polled for want of one, nobody tells; but one that could not be read now is tried again. */
 function whatIsSeenOf(directory: Directory): Covering {
-  const { uncovered, leftover } = directory.mount
-  if (uncovered.has(directory) && !leftover.has(directory)) return 'elsewhere'
-  return directory.isListed ? directory : 'nothing'
+  const { mount, isListed } = directory
+  const error = mount.uncovered.get(directory)
+  const isTold = error === undefined || mount.leftover.has(directory) || isPassing(error)
+  if (!isTold) return 'elsewhere'
+  return isListed ? directory : 'nothing'
 }
 
 /** Whether something on the way, of whatever kind, is ignored. */

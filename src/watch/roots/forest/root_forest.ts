@@ -139,7 +139,7 @@ export class RootForest {
     for (const each of below) {
       if (each.file !== undefined || each.coverer !== undefined) continue
       const covering = coverings.of(each, root)
-      if (each.isPresent) this.#takeIn(each, root, covering)
+      if (each.isPresent) this.#takeIn(each, root, coverings.unreadAt(each, root) ?? covering)
       // That it is there again has not been told: what is in it is new.
       else if (covering instanceof Directory && !isTold && !isNew) this.#tellAll(covering)
     }

@@ -108,4 +108,56 @@ export const FOUND_FAILURES: readonly Found[] = [
       { 9: 1 },
     ),
   },
+  {
+    what: 'an outer root is added while the inner one, which was exchanged, cannot be read',
+    scenario: scenario(
+      { fails: 2, failsAfter: 10, nesting: 'outer added' },
+      [{ type: 'exchange', path: '/t/b', other: '/t/a' }],
+      {},
+      'small',
+    ),
+  },
+  {
+    what: 'an outer root is added which can watch the inner one, and not read it: its events are told once',
+    scenario: scenario(
+      { fails: 2, failsBy: 'ESTALE', failsAfter: 11, followSymlinks: true, nesting: 'outer added' },
+      [{ type: 'write', path: '/t/b/m' }],
+      {},
+      'links',
+    ),
+  },
+  {
+    what: 'an inner root, which a server does not read during a recovery, goes on being told by the outer one alone',
+    scenario: scenario(
+      { lost: 2, fails: 6, failsBy: 'EIO', failsAfter: 7, nesting: 'outer first' },
+      [
+        { type: 'rename', path: '/t/b/g', other: '/t/n' },
+        { type: 'exchange', path: '/t/b/d', other: '/t/n' },
+      ],
+      {},
+      'small',
+    ),
+  },
+  {
+    what: 'an inner root that comes anew, and can be watched and not read, is told by the outer one alone',
+    scenario: scenario(
+      {
+        queue: 64,
+        fails: 6,
+        failsBy: 'ESTALE',
+        failsOneIn: 3,
+        followSymlinks: true,
+        nesting: 'outer first',
+      },
+      [
+        { type: 'rename', path: '/t/l', other: '/t/d' },
+        { type: 'exchange', path: '/t/b', other: '/out' },
+        { type: 'create', path: '/t/b/o/n' },
+        { type: 'swap', path: '/t/e', target: '/t/b/o/n' },
+        { type: 'rename', path: '/out/d/h', other: '/t/b/f' },
+      ],
+      {},
+      'links to files',
+    ),
+  },
 ]
