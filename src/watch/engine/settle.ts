@@ -80,16 +80,22 @@ export class Settle {
     const overflows = inotify.overflows
     await inotify.barrier()
     if (!followUp.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
-    // What works again by now, nothing else tells before the next try.
+    await this.#lookUntilSettled()
+    // What works again by now, nothing else tells before the next try: a look that was under way may have failed, too.
     await retry.now()
-    // A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one.
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && !pending.rechecks.isEmpty); i++) await this.#schedule.now()
+    await this.#lookUntilSettled()
     await polls.now()
     // What was heard of the mount table in the meantime is looked at before what comes next.
     await mountWatch.settled()
     // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
     await queue.run(() => rootMonitor.checkIdentity())
     await inotify.barrier()
+  }
+
+  /** A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one. */
+  async #lookUntilSettled(): Promise<void> {
+    const { rechecks } = this.#parts.pending
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#schedule.now()
   }
 
   async #settle(): Promise<void> {

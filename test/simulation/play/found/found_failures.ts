@@ -160,4 +160,41 @@ export const FOUND_FAILURES: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'a look that is under way when sync() begins, and fails, is made again by it',
+    scenario: scenario(
+      {
+        fails: 3,
+        failsBy: 'ESTALE',
+        failsAfter: 1,
+        followSymlinks: true,
+        start: 'settled',
+      },
+      [
+        { type: 'write', path: '/t/b/n' },
+        { type: 'touch', path: '/out/o' },
+        { type: 'write', path: '/t/a/f' },
+        { type: 'exchange', path: '/t/b', other: '/out' },
+        { type: 'mkdir', path: '/t/b/n' },
+        { type: 'write', path: '/out/d/h' },
+      ],
+      { 1: 1, 3: 1, 7: 1, 17: 1, 20: 1 },
+      'links',
+    ),
+  },
+  {
+    what: 'and one of a symlink, which nobody could look at before',
+    scenario: scenario(
+      { fails: 6, failsBy: 'EIO', followSymlinks: true, isAtomic: false },
+      [
+        { type: 'rename', path: '/t/b/d', other: '/t/f' },
+        { type: 'symlink', path: '/t/a/d', target: '/t/e' },
+        { type: 'write', path: '/t/b/d' },
+        { type: 'write', path: '/t/m' },
+        { type: 'append', path: '/t/b/g' },
+      ],
+      { 4: 1, 20: 2, 35: 5 },
+      'links to files',
+    ),
+  },
 ]
