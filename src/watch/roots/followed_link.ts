@@ -17,7 +17,10 @@ export interface FollowedLink {
   isLinkToDirectory: boolean
   /** ms since the epoch: when it was looked at last behind an event that was told, and nothing else was told of what had changed by then. */
   seenUntoldAt: number
-  /** ms since the epoch: what was done to its file from then on may have been seen like that, and the event of it was lost. */
+  /**
+   * ms since the epoch: what was done to its file from then on is to be told by the look that comes next. It may have been seen like that, and the event of it
+   * was lost; or nobody could look when it was to be told.
+   */
   doubtedSince: number
 }
 
@@ -41,20 +44,26 @@ export function followedLink(parent: Directory, name: string): FollowedLink {
  *   anybody looked: by its ctime, and rather once too often
  */
 export function alterationOfEnd(
-  { target: before, isLinkToDirectory, doubtedSince }: FollowedLink,
+  link: FollowedLink,
   after: Entry | null,
   since: number,
 ): 'modify' | 'attrib' | undefined {
-  const isFile = before != null && before.kind !== 'directory'
+  const { target: before, isLinkToDirectory, doubtedSince } = link
   // What a directory holds has names of its own.
-  if (!isFile && after?.kind === 'directory') return undefined
+  if (!ledToFile(link) && after?.kind === 'directory') return undefined
   if (isLinkToDirectory && after !== null) return 'modify'
-  if (before === undefined || before?.kind === 'directory') return changedSince(after, since)
+  if (before === undefined || before?.kind === 'directory')
+    return changedSince(after, Math.min(since, doubtedSince))
   if (before === null || after === null) return before === after ? undefined : 'modify'
   const altered = alteration(before, after, 0)
   if (altered === 'replace' || altered === 'modify') return 'modify'
   // One whose mode is another may have been written as well.
   return changedSince(after, doubtedSince) ?? altered
+}
+
+/** Whether a file was at its end when that was looked at last. */
+export function ledToFile({ target }: FollowedLink): boolean {
+  return target != null && target.kind !== 'directory'
 }
 
 /** Whether it is the file that was seen before. Another may have its inode number. */

@@ -22,7 +22,7 @@ import type { Entry } from '../scan/entry.ts'
 import type { WatchSystem } from '../system.ts'
 import { Directory, isSymlink } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { alterationOfEnd, type FollowedLink, isSameEnd } from './followed_link.ts'
+import { alterationOfEnd, type FollowedLink, isSameEnd, ledToFile } from './followed_link.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
 import { type Way, wayOf } from './ways.ts'
@@ -227,6 +227,8 @@ export class FollowedLinks {
     const { pending, reporter, tree } = this.#parts
     const { parent, name } = link
     pending.failed.noteLink(parent, name, since)
+    // Another reason to look at it may come sooner, and is of something later.
+    if (!ledToFile(link)) link.doubtedSince = Math.min(link.doubtedSince, since)
     if (!link.isUnanswered && !(this.#believed(link) instanceof Directory))
       reporter.trouble(openError(error.errno, textOf(tree.pathOf(parent, name))))
     link.isUnanswered = true
