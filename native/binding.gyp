@@ -42,6 +42,7 @@
         'syscalls/syscall_result.cc',
         'walker/delivery.cc',
         'walker/walk.cc',
+        'walker/walk_threads.cc',
         'walker/walker.cc',
       ],
       'include_dirs': ['.', "<!(node -p \"require('node-addon-api').include_dir\")"],

@@ -9,7 +9,6 @@
 #include <cstdlib>
 
 #include "base/locked.h"
-#include "base/thread.h"
 
 namespace {
 
@@ -46,15 +45,9 @@ int Walk::Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask,
 
 int Walk::StartOne() {
   references_.fetch_add(1);
-  uv_thread_t thread;
-  int error = StartThread(&thread, Main, this);
-  if (error < 0) {
-    Release();
-    return error;
-  }
-  // Where it cannot be, the thread's stack stays until the process ends.
-  DetachThread(thread);
-  return 0;
+  int error = threads_->Run(Main, this);
+  if (error < 0) Release();
+  return error;
 }
 
 void Walk::Main(void* self) {
@@ -270,5 +263,6 @@ Walk::~Walk() {
   pthread_mutex_destroy(&lock_);
   memory_->Release();
   ways_->Drop();
+  threads_->Drop();
   free(stat_only_);
 }

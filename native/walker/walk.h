@@ -11,6 +11,7 @@
 #include "scan/dir_reader.h"
 #include "scan/requests.h"
 #include "scan/walk_queue.h"
+#include "walker/walk_threads.h"
 
 // One walk, and its threads: two at the most. What they do is nearly all the kernel's work, much of it under
 // locks that they share (the inotify instance's, the process's table of descriptors), and the programs that
@@ -29,9 +30,10 @@ class Walk {
   };
 
   // With the reference of the loop, which is to be released by Abandon. `wake` is sent when there is
-  // something to be taken. `memory`: of the walks with kCompare. It and the ways are the caller's as well.
-  Walk(uv_async_t* wake, DigestCache* memory, WayCache* ways)
-      : ways_(ways->Share()), memory_(memory->Share()), wake_(wake) {
+  // something to be taken. `memory`: of the walks with kCompare. It, the ways and the threads are the
+  // caller's as well.
+  Walk(uv_async_t* wake, DigestCache* memory, WayCache* ways, WalkThreads* threads)
+      : ways_(ways->Share()), threads_(threads->Share()), memory_(memory->Share()), wake_(wake) {
     pthread_mutex_init(&lock_, nullptr);
     // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
     // a newer system.
@@ -79,6 +81,7 @@ class Walk {
   UniqueFd queue_;
   StatOnly* stat_only_ = nullptr;
   WayCache* ways_;
+  WalkThreads* threads_;
   DirReader::Plan plan_ = {};
   std::atomic<bool> cancelled_{false};
   std::atomic<int> references_{1};

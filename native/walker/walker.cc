@@ -24,6 +24,8 @@ Walker::~Walker() {
   if (walk_ != nullptr) walk_->Disown();
   memory_->Release();
   ways_->Drop();
+  threads_->Close();
+  threads_->Drop();
 }
 
 Napi::Value Walker::Walk(const Napi::CallbackInfo& info) {
@@ -48,8 +50,8 @@ int Walker::Start(const Napi::CallbackInfo& info) {
     repeat.most = info[5].As<Napi::Number>().Uint32Value();
     persistent = info[6].As<Napi::Boolean>().Value();
   }
-  int error =
-      walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, ways_, repeat, persistent);
+  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, ways_, threads_, repeat,
+                           persistent);
   if (error == 0) return 0;
   walk_->Close();
   return error;
@@ -88,6 +90,7 @@ void Walker::Release(const Napi::CallbackInfo&) {
 
 void Walker::Close(const Napi::CallbackInfo&) {
   closed_ = true;
+  threads_->Close();
   ways_->Release();
   if (walk_ != nullptr) walk_->Close();
 }

@@ -22,7 +22,17 @@ const { EBADF, ECANCELED } = constants.errno
 const isBuilt = existsSync(join(import.meta.dirname, '../../out/addon.js'))
 const PATIENCE = { timeout: 60_000, interval: 5 }
 
-const threads = () => readdirSync('/proc/self/task').length
+const threadIds = () => readdirSync('/proc/self/task')
+const threads = () => threadIds().length
+
+function timesWaited(thread: string): number {
+  try {
+    const status = readFileSync(`/proc/self/task/${thread}/status`, 'utf8')
+    return Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(status)?.[1])
+  } catch {
+    return 0 // it has ended
+  }
+}
 
 /** Blocks this thread, loop and all. */
 function block(ms: number): void {
@@ -69,6 +79,40 @@ function leavesNothing(): () => Promise<void> {
       expect(openDescriptors()).toBeLessThanOrEqual(before.descriptors)
     }, PATIENCE)
 }
+
+describe('the threads of a walk', () => {
+  const small = [{ flags: RECURSIVE | STAT, root: `${tree}/0/below` }]
+
+  test('wait for the next one: a hundred walks, one after another, have those of the first', async () => {
+    const before = new Set(threadIds())
+    const walker = openWalker()
+    for (let i = 0; i < 100; i++) await walk(walker, small)
+    // As proc(5) counts it: one that is not used again has waited a few times.
+    const times = threadIds().map((id) => (before.has(id) ? 0 : timesWaited(id)))
+    expect(times.length - before.size).toBeLessThan(10)
+    expect(Math.max(...times)).toBeGreaterThan(25)
+  })
+
+  test('do not wait for long, though the walker is open', async () => {
+    const nothingLeft = leavesNothing()
+    const walker = openWalker()
+    await walk(walker, small)
+    await nothingLeft()
+    await walk(walker, small)
+  })
+
+  test('do not wait where the walker is closed', async () => {
+    const before = threads()
+    let most = 0
+    for (let i = 0; i < 100; i++) {
+      const walker = openWalker()
+      await walk(walker, small)
+      walker.close()
+      most = Math.max(most, threads() - before)
+    }
+    expect(most).toBeLessThan(20)
+  })
+})
 
 test('a walk that nobody takes from waits, and then goes on', async () => {
   const nothingLeft = leavesNothing()
