@@ -219,6 +219,13 @@ bool DirReader::GoTo(int directory) {
   return unshared_ && fchdir(directory) == 0;
 }
 
+// The thread goes on, and where it has gone to would be busy (umount(2)) for as long. The root is that in any
+// case.
+DirReader::~DirReader() {
+  // Whoever cannot go there reaches no path at all.
+  [[maybe_unused]] int error = unshared_ ? chdir("/") : 0;
+}
+
 // Another descriptor, and only now that the watch has been added, because a listing may end with what was
 // there when its descriptor was opened (btrfs since 6.5, tmpfs since 6.11).
 int DirReader::OpenToRead(int directory) {

@@ -35,6 +35,9 @@ class DirReader {
       : plan_(plan),
         opener_(plan.requests, plan.ways, lock, walk_queue),
         content_(&opener_, plan.cancelled) {}
+  ~DirReader();
+  DirReader(const DirReader&) = delete;
+  DirReader& operator=(const DirReader&) = delete;
 
   // Returns the directory if there are subdirectories of it to be walked, to be pushed to the queue.
   Node* Visit(const Job& job);
