@@ -67,6 +67,7 @@ export const SUBJECTS = [
   'ignored names',
   'starts',
   'links and starts',
+  'directories',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -79,7 +80,8 @@ const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 export function scenarioFrom(seed: number, subject: Subject): Scenario {
   const random = randomFrom(seed)
   const tree = treeFrom(random, subject)
-  const count = 1 + random(pick(random, MOST_OPERATIONS))
+  const count =
+    1 + random(subject === 'directories' ? pick(random, [8, 30, 120]) : pick(random, MOST_OPERATIONS))
   const operations = operationsFrom(random, TREES[tree], count, subject)
   const settings = settingsFrom(random, subject, operations.length)
   // From a choice now and then to one at nearly each step.
@@ -201,6 +203,24 @@ function operationFrom(random: Random, tree: FileTree, subject: Subject): Operat
   const some = (paths: typeof all) => (paths.length === 0 ? '/none' : pick(random, paths).path)
   const seen = hasLinks(subject) ? all : inside
   const file = () => some(seen.filter(({ kind }) => kind === 'file'))
+  const directory = () => some(inside.filter(({ kind }) => kind === 'directory'))
+  if (subject === 'directories')
+    switch (random(12)) {
+      case 0:
+        return { type: 'write', path: somewhere() }
+      case 1:
+        return { type: 'remove', path: directory() }
+      case 2:
+      case 3:
+      case 4:
+        return { type: 'rename', path: directory(), other: somewhere() }
+      case 5:
+      case 6:
+      case 7:
+        return { type: 'exchange', path: directory(), other: some(inside) }
+      default:
+        return { type: 'mkdir', path: somewhere() }
+    }
   switch (random(hasLinks(subject) ? 16 : 14)) {
     case 0:
     case 1: {

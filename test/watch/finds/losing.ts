@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type EventBatch, IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
+import { type EventBatch, IN_CREATE, IN_Q_OVERFLOW, type InotifyOptions } from '../../../src/index.ts'
 import { barrier, nativeQueue } from '../../../src/inotify/inotify.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
 import { JoinedBatch } from '../../../src/watch/events/joined_batch.ts'
@@ -56,6 +56,21 @@ export function readingOne(): Pick<WatchSystem, 'openInotify'> {
     for await (const batch of inotify) {
       for (let i = 0; i < batch.length; i++)
         yield new JoinedBatch({ batch, start: i, end: i + 1 }, { batch, start: 0, end: 0 })
+    }
+  })
+}
+
+/** A system that is not told that something of this name was made: as where it was made behind a mount. */
+export function hiding(name: string): Pick<WatchSystem, 'openInotify'> {
+  return reading(async function* (inotify) {
+    for await (const batch of inotify) {
+      let start = 0
+      for (let i = 0; i <= batch.length; i++) {
+        const isHidden = i < batch.length && batch.name(i) === name && (batch.mask(i) & IN_CREATE) !== 0
+        if (i < batch.length && !isHidden) continue
+        yield new JoinedBatch({ batch, start, end: i }, { batch, start: 0, end: 0 })
+        start = i + 1
+      }
     }
   })
 }

@@ -9,8 +9,8 @@ import type { WatchSystem } from '../../../src/watch/system.ts'
 import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { AppliedAlone } from '../applied_alone.ts'
-import { inWords, watching } from '../support.ts'
-import { losing, untilPast } from './losing.ts'
+import { inWords, RENAME_EXCHANGE, renameWith, watching } from '../support.ts'
+import { hiding, losing, untilPast } from './losing.ts'
 import { namesIn } from './names.ts'
 import { stepping } from './stepping.ts'
 
@@ -167,4 +167,34 @@ test('what a new directory lies in is renamed before both are listed: what is in
   expect(move).toBeUndefined()
   const names = ['b', 'b/link', 'b/new', 'b/new/file']
   expect([...believed.names].map(([path]) => path).toSorted()).toEqual(names.map(at))
+})
+
+// What arrives where a directory is believed to be has that listed again, and the new one with it: by one request.
+test('a new directory is asked for with what it lies in, which moves before that is listed: what is in it is told', async () => {
+  const steps = stepping()
+  const root = scratch()
+  const at = (path: string) => join(root, path)
+  mkdirSync(at('x/y'), { recursive: true })
+  const options = { backend: 'inotify', recursive: true } as const
+  const { told } = await watching(root, options, { ...hiding('unseen'), ...steps.system })
+  mkdirSync(at('unseen'))
+  const believed = new AppliedAlone(root).adopt(namesIn(root).filter(([path]) => path !== at('unseen')))
+  // No event is ahead of the first listing any more.
+  expect(await told()).toEqual([])
+  let hasMoved = false
+  steps.between = (path) => {
+    if (path !== at('unseen') || hasMoved) return
+    renameSync(at('unseen'), at('z'))
+    hasMoved = true
+  }
+  mkdirSync(at('x/y/new'))
+  writeFileSync(at('x/y/new/file'), '')
+  renameWith(RENAME_EXCHANGE, at('unseen'), at('x'))
+  believed.apply(await told())
+  expect(hasMoved).toBe(true)
+  expect([...believed.names].map(([path]) => path).toSorted()).toEqual(
+    namesIn(root)
+      .map(([path]) => path)
+      .toSorted(),
+  )
 })
