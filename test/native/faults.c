@@ -49,6 +49,7 @@
   X(fstatfs)           \
   X(readlinkat)        \
   X(posix_fadvise)     \
+  X(chdir)             \
   X(fchdir)            \
   X(unshare)           \
   X(setpriority)       \
@@ -199,6 +200,7 @@ WRAP(int, munmap, munmap, -1, (void* at, size_t bytes), (at, bytes))
 WRAP(int, fstatfs, fstatfs64, -1, (int fd, struct statfs64* into), (fd, into))
 WRAP(ssize_t, readlinkat, readlinkat, -1, (int fd, const char* name, char* into, size_t bytes),
      (fd, name, into, bytes))
+WRAP(int, chdir, chdir, -1, (const char* path), (path))
 WRAP(int, fchdir, fchdir, -1, (int fd), (fd))
 WRAP(int, unshare, unshare, -1, (int flags), (flags))
 WRAP(int, setpriority, setpriority, -1, (int which, id_t who, int priority), (which, who, priority))

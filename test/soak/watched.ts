@@ -8,6 +8,9 @@ import type { Observe } from './observers.ts'
 // Of what is wrong, and of the changes told about one name of it: a line is to be read at a glance.
 const MOST_DIFFERENCES = 3
 const MOST_CHANGES = 12
+const MOST_ERRORS = 12
+/** Of each watcher, what was told before an audit: what it has to say may have begun there. */
+const MOST_EARLIER = 20_000
 
 /** What is watched, and how. */
 export interface Subject {
@@ -25,6 +28,8 @@ export class Watched {
   readonly #observer: Observer
   readonly #failures: Map<string, number>
   #taken: Array<{ change: Change; at: number }> = []
+  #earlier: Change[] = []
+  readonly #errors: string[] = []
   #believed: AppliedAlone
   // Roots that are not there: a file's loss is told without a delete.
   readonly #lost = new Set<string>()
@@ -43,7 +48,11 @@ export class Watched {
         told: (changes, at) => {
           for (const change of changes) this.#taken.push({ change, at })
         },
-        failed: (code) => void this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1),
+        failed: (code) => {
+          this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1)
+          this.#errors.push(`${new Date().toISOString()} ${code}`)
+          if (this.#errors.length > MOST_ERRORS) this.#errors.shift()
+        },
       },
     )
   }
@@ -83,14 +92,17 @@ export class Watched {
     this.#apply()
     this.#adopt(real)
     const first = wrong[0]
+    const earlier = this.#earlier
+    this.#earlier = [...earlier, ...changes].slice(-MOST_EARLIER)
     if (first === undefined) return []
     const { name } = this.#subject
     return [
       ...wrong.slice(0, MOST_DIFFERENCES).map(({ path, what }) => `${name}: ${path}: ${what}`),
-      `${name}: ${wrong.length} in all; what was told of the first:`,
-      ...historyOf(changes, first.path)
-        .slice(-MOST_CHANGES)
-        .map((index) => `  ${index} ${JSON.stringify(changes[index])}`),
+      `${name}: ${wrong.length} in all; what was told of the first before the audit that was as it should be:`,
+      ...told(earlier, first.path),
+      `${name}: and since:`,
+      ...told(changes, first.path),
+      `${name}: the last errors, and now ${new Date().toISOString()}: ${this.#errors.join(', ') || 'none'}`,
     ]
   }
 
@@ -111,6 +123,11 @@ export class Watched {
     const lost = [...this.#lost].map((path) => [path, 'file'] as const)
     this.#believed = new AppliedAlone(...this.#subject.roots).adopt(lost).adopt(contentsOf(real))
   }
+}
+
+function told(changes: readonly Change[], path: string): string[] {
+  const history = historyOf(changes, path).slice(-MOST_CHANGES)
+  return history.map((index) => `  ${index} ${JSON.stringify(changes[index])}`)
 }
 
 /** Inode numbers are those of one mount. */

@@ -103,7 +103,10 @@ export class FollowUp {
         else if (mayPass(-listing.error) && directory.mount.usesInotify)
           pending.failed.note(directory, pending.consistentUntil - CLOCK_SLACK_MS)
       }
-      for (const look of found) this.#keepWhatIsBack(look)
+      for (const look of found) {
+        this.#keepWhatIsBack(look)
+        this.#noteUnbelieved(look)
+      }
       const isTaken = await shortage.unless(pending, async () => {
         await rescan.takeIn(found)
         return true
@@ -130,6 +133,18 @@ export class FollowUp {
       const isLink = believed instanceof Directory && isLinkBase(believed)
       const isBack = found && (isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino)
       if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
+    }
+  }
+
+  #noteUnbelieved({ directory, names, listing, spoken }: Look): void {
+    const { tree, pending } = this.#parts
+    const swapped = [...pending.rechecks.swappedIn(directory)]
+    if (swapped.length === 0 || !tree.isAttached(directory)) return
+    const [seen, believed] = [listing.entries(), tree.entriesOf(directory)]
+    for (const name of swapped) {
+      const isAnswered = !spoken.has(name) && names?.includes(name) !== false
+      if (isAnswered && seen.has(name) && !believed.has(name))
+        pending.rechecks.noteUnbelieved(directory, name)
     }
   }
 

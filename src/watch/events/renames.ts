@@ -83,6 +83,7 @@ export class Renames {
       pending.moves.add({ cookie, directory, name, entry, mask, held: [], cameFrom: over?.from })
       return
     }
+    if (entry === undefined) pending.rechecks.noteUnbelieved(directory, name)
     pending.rechecks.noteLeft(directory, name, cookie)
     // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
     if (entry !== undefined) pending.rechecks.add(directory, name)

@@ -188,7 +188,10 @@ export class Translator {
 
   #delete(directory: Directory, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
-    if (entry === undefined) return
+    if (entry === undefined) {
+      this.#pending.rechecks.noteUnbelieved(directory, name)
+      return
+    }
     // Something else has taken the name since, as a listing has shown.
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
     else this.#remove(directory, mask, name, entry)

@@ -3,6 +3,8 @@ import type { Directory } from '../tree/directory.ts'
 /** What is asked of a directory: what is at these names; undefined: what is in it. */
 export type Questions = ReadonlyMap<Directory, readonly string[] | undefined>
 
+const NONE: readonly string[] = []
+
 /**
  * Names, and whole directories, of which something else may be there than is believed. What was seen of a name counts if nothing has
  * been said of it between the look and the answer: otherwise it is ahead of the events, and stays in doubt.
@@ -12,7 +14,7 @@ export class RecheckQueue {
   readonly #whole = new Set<Directory>()
   readonly #written = new Map<Directory, Set<string>>()
   readonly #swapped = new Map<Directory, Set<string>>()
-  // Whether what has a name that may be swapped was written, since there have been such names.
+  // Since there have been names that may be swapped: whether what has one was written, or an exchange is known to have been.
   #isSwappedWritten = false
   // By the cookie of what has left a name: what was said of the name.
   readonly #left = new Map<number, { wasWritten: boolean; wasSwapped: boolean }>()
@@ -65,6 +67,19 @@ export class RecheckQueue {
   /** Whether what had this name may be the other one of an exchange, and nobody has looked since. */
   wasSwapped(directory: Directory, name: string): boolean {
     return this.#swapped.get(directory)?.has(name) === true
+  }
+
+  /** Of a directory: see {@link wasSwapped}. */
+  swappedIn(directory: Directory): Iterable<string> {
+    return this.#swapped.get(directory) ?? NONE
+  }
+
+  /**
+   * An event or a look has told of something at this name, where nothing is believed to be. If it may be swapped, it was by an exchange that was told as a rename
+   * over a file and back. What is at the other name may be known by what a look has shown ahead of that, and a look cannot tell that it is another.
+   */
+  noteUnbelieved(directory: Directory, name: string): void {
+    if (this.wasSwapped(directory, name)) this.#isSwappedWritten = true
   }
 
   /**

@@ -294,4 +294,17 @@ export const FOUND_EXCHANGES: readonly Found[] = [
       { 95: 5, 102: 1, 109: 1, 114: 2 },
     ),
   },
+  {
+    what: 'an exchange that is told as a rename over and back, of one that a look ahead of it has shown to be the other',
+    scenario: scenario(
+      { start: 'settled' },
+      [
+        { type: 'create', path: '/t/a/m' },
+        { type: 'rename', path: '/t/a/m', other: '/t/a/n' },
+        { type: 'write', path: '/t/b/g' },
+        { type: 'exchange', path: '/t/a/n', other: '/t/b/g' },
+      ],
+      { 1: 1, 2: 1, 3: 1, 7: 1, 8: 1, 9: 1 },
+    ),
+  },
 ]
