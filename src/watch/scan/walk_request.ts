@@ -42,29 +42,29 @@ export interface WalkRequest {
   names?: readonly string[]
 }
 
-/** Requests as the addon takes them: see native/scan/requests.h. */
-export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
-  let block = Buffer.allocUnsafe(4096)
-  let end = 0
-  const reserve = (bytes: number) => {
-    if (end + bytes <= block.length) return
-    const larger = Buffer.allocUnsafe(Math.max(block.length * 2, end + bytes))
-    block.copy(larger, 0, 0, end)
-    block = larger
+// More than this is given back: there may be millions of names, once.
+const MOST_KEPT = 1024 * 1024
+
+/** Packs requests as the addon takes them: see native/scan/requests.h. A burst of events has hundreds of walks a second: so they share a block. */
+export class RequestEncoder {
+  #block = Buffer.alloc(0)
+  #end = 0
+
+  /** Good until the next call: the addon copies it. */
+  encode(requests: readonly WalkRequest[]): Buffer {
+    this.#end = 0
+    for (const request of requests) this.#add(request)
+    const encoded = this.#block.subarray(0, this.#end)
+    if (this.#block.length > MOST_KEPT) this.#block = Buffer.alloc(0)
+    return encoded
   }
-  const write = (key: string): number => {
-    const name = pathOf(key)
-    // A character of UTF-16 takes three bytes of UTF-8 at most.
-    reserve(name.length * 3)
-    const bytes = typeof name === 'string' ? block.write(name, end) : name.copy(block, end)
-    end += bytes
-    return bytes
-  }
-  for (const request of requests) {
+
+  #add(request: WalkRequest): void {
     const { root, rel, parentIno, recursive, watch, stat, since, compare, hash, statOnly, names } = request
-    reserve(HEAD)
-    const head = end
-    end += HEAD
+    // With what may follow it.
+    this.#reserve(HEAD + 8 + 8)
+    const head = this.#end
+    this.#end += HEAD
     const flags =
       (parentIno === undefined ? 0 : IN_PARENT) |
       (recursive ? RECURSIVE : 0) |
@@ -76,23 +76,36 @@ export function encodeRequests(requests: readonly WalkRequest[]): Buffer {
       (statOnly ? STAT_ONLY : 0) |
       (names === undefined ? 0 : LOOK)
     if (parentIno !== undefined) {
-      reserve(8)
-      block.writeUInt32LE(parentIno % 2 ** 32, end)
-      block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), end + 4)
-      end += 8
+      this.#block.writeUInt32LE(parentIno % 2 ** 32, this.#end)
+      this.#block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), this.#end + 4)
+      this.#end += 8
     }
-    if (since !== undefined) {
-      reserve(8)
-      end = block.writeDoubleLE(since, end)
-    }
-    const rootBytes = write(root)
-    const relBytes = write(rel)
+    if (since !== undefined) this.#end = this.#block.writeDoubleLE(since, this.#end)
+    const rootBytes = this.#write(root)
+    const relBytes = this.#write(rel)
     // At once: there may be thousands.
-    const namesBytes = names === undefined ? 0 : write(names.join('/'))
-    block.writeUInt32LE(flags, head)
-    block.writeUInt32LE(rootBytes, head + 4)
-    block.writeUInt32LE(relBytes, head + 8)
-    block.writeUInt32LE(namesBytes, head + 12)
+    const namesBytes = names === undefined ? 0 : this.#write(names.join('/'))
+    this.#block.writeUInt32LE(flags, head)
+    this.#block.writeUInt32LE(rootBytes, head + 4)
+    this.#block.writeUInt32LE(relBytes, head + 8)
+    this.#block.writeUInt32LE(namesBytes, head + 12)
   }
-  return block.subarray(0, end)
+
+  #write(key: string): number {
+    const name = pathOf(key)
+    // A character of UTF-16 takes three bytes of UTF-8 at most.
+    this.#reserve(name.length * 3)
+    const bytes =
+      typeof name === 'string' ? this.#block.write(name, this.#end) : name.copy(this.#block, this.#end)
+    this.#end += bytes
+    return bytes
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#end + bytes
+    if (needed <= this.#block.length) return
+    const larger = Buffer.allocUnsafe(Math.max(this.#block.length * 2, needed, 4096))
+    this.#block.copy(larger, 0, 0, this.#end)
+    this.#block = larger
+  }
 }

@@ -7,12 +7,13 @@ import { textOf } from '../../name_key.ts'
 import type { Watching } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
-import { encodeRequests, type WalkRequest } from './walk_request.ts'
+import { RequestEncoder, type WalkRequest } from './walk_request.ts'
 
 const PATIENCE_MS = 500
 
 /** Walks through directories on threads of its own: see {@link NativeWalker}. One walk at a time. */
 export class Walker {
+  readonly #encoder = new RequestEncoder()
   #native: NativeWalker | undefined
   #abandon: ((reason: Error) => void) | undefined
   // Settles when the native walk is over, which begins with this root.
@@ -117,7 +118,7 @@ export class Walker {
         if (failure === undefined) resolve()
         else reject(failure.error)
       }
-      const error = start(native, encodeRequests(requests), onRecords)
+      const error = start(native, this.#encoder.encode(requests), onRecords)
       this.#root = requests[0]?.root ?? ''
       if (error === 0) this.#ended = ended
       else reject(new InotifyError({ errno: -error, syscall: 'walk' }))
