@@ -5,18 +5,19 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import setUpPrograms from '../support/programs.ts'
 import { growth, type Resources, resources } from './resources.ts'
-import { Soak } from './soak.ts'
+import { Soak, WATCHERS } from './soak.ts'
 
-const HELP = `Usage: npm run soak -- [--minutes N] [--seed N]
+const HELP = `Usage: npm run soak -- [--minutes N] [--seed N] [--every SECONDS] [--only NAMES]
 
 Random operations on a tree that watchers follow, and on sources that mirrors do, while mounts, roots, limits, workers and
-this process itself come and go; all is compared every ten seconds. A line a minute, a summary at the end; Ctrl-C ends it sooner.
+this process itself come and go; all is compared now and then. A line a minute, a summary at the end; Ctrl-C ends it sooner.
 Exit code 1: something differed, or grows.
 
-  --minutes N   30
-  --seed N      of what is done; what happens at the same time is another each time`
+  --minutes N      30
+  --seed N         of what is done; what happens at the same time is another each time
+  --every SECONDS  from one comparison to the next: 10. 0: after each round, so that nothing is mended by what comes later
+  --only NAMES     of the watchers, without mirrors and workers: a hundred times as many rounds. ${WATCHERS.join(', ')}`
 
-const BETWEEN_AUDITS_MS = 10_000
 const MINUTE_MS = 60_000
 /** Whatever is done takes a few seconds: what has not ended by then is stuck. */
 const PATIENCE_MS = 60_000
@@ -25,6 +26,8 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '30' },
     seed: { type: 'string' },
+    every: { type: 'string', default: '10' },
+    only: { type: 'string' },
     help: { type: 'boolean' },
   },
 })
@@ -34,8 +37,13 @@ if (values.help) {
 }
 const minutes = Number(values.minutes)
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
-if (!(minutes > 0) || !Number.isInteger(seed)) {
-  console.error(`--minutes takes a number above 0, --seed a whole one\n\n${HELP}`)
+const betweenAudits = Number(values.every) * 1000
+const only = values.only?.split(',')
+const isKnown = only?.every((name) => WATCHERS.some((each) => each === name)) ?? true
+if (!(minutes > 0) || !Number.isInteger(seed) || !(betweenAudits >= 0) || !isKnown) {
+  console.error(
+    `--minutes takes a number above 0, --seed a whole one, --every one from 0 on, --only some of ${WATCHERS.join(',')}\n\n${HELP}`,
+  )
   process.exit(2)
 }
 
@@ -58,12 +66,12 @@ process.on('uncaughtException', fail)
 console.log(
   `soak: ${minutes} minutes, --seed ${seed}, ${isApart ? 'with' : 'without'} mounts and limits of watches`,
 )
-const soak = await Soak.begin(base, seed, isApart)
+const soak = await Soak.begin(base, seed, isApart, only)
 let [auditedAt, saidAt] = [began, began]
 try {
   while (!isInterrupted && wrong.length === 0 && Date.now() - began < minutes * MINUTE_MS) {
     await inTime('a round', soak.play())
-    if (Date.now() - auditedAt >= BETWEEN_AUDITS_MS) await audit()
+    if (Date.now() - auditedAt >= betweenAudits) await audit()
     if (Date.now() - saidAt >= MINUTE_MS) say()
   }
   if (wrong.length === 0) await audit()

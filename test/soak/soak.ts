@@ -13,8 +13,13 @@ import { here, inWorker } from './observers.ts'
 import { Shell } from './shell.ts'
 import { type Subject, Watched } from './watched.ts'
 
+/** What may be asked for by itself. */
+export const WATCHERS = ['events', 'polls', 'links', 'files', 'settle', 'ignore'] as const
+
 const WRITERS = 2
 const OPERATIONS = 150
+// A name that others write as well, of files and directories.
+const IGNORED = /\/-rf$/
 /** How often the same is done for the queue to overflow. */
 const STORM = 80
 
@@ -31,13 +36,14 @@ export class Soak {
   readonly #links: FollowedLinks
   readonly #lasting: Watched[]
   readonly #mirrors: Mirrored[]
+  readonly #hasWorkers: boolean
   #worker: Watched | undefined
   #told = 0
   // By inode number; see Writers.
   readonly #linked = new Set<bigint>()
   readonly #wrote = new Map<bigint, number>()
 
-  private constructor(base: string, seed: number, isApart: boolean) {
+  private constructor(base: string, seed: number, isApart: boolean, only: readonly string[] | undefined) {
     process.chdir(base)
     const tree = join(base, TREE)
     this.#outside = join(base, 'outside')
@@ -45,12 +51,16 @@ export class Soak {
     for (const path of [tree, this.#scene.aside, this.#outside]) mkdirSync(path)
     this.#files = new FileRoots(tree)
     this.#links = new FollowedLinks(base)
-    this.#lasting = this.#subjects().map((subject) => new Watched(subject, this.failures))
-    this.#mirrors = (['keys', 'flat'] as const).map((name) => new Mirrored(base, name, this.failures))
+    const subjects = this.#subjects().filter(({ name }) => only?.includes(name) ?? true)
+    this.#lasting = subjects.map((subject) => new Watched(subject, this.failures))
+    const mirrored = only === undefined ? (['keys', 'flat'] as const) : []
+    this.#mirrors = mirrored.map((name) => new Mirrored(base, name, this.failures))
+    this.#hasWorkers = only === undefined
   }
 
-  static async begin(base: string, seed: number, isApart: boolean): Promise<Soak> {
-    const soak = new Soak(base, seed, isApart)
+  /** @param only these watchers, and neither mirrors nor workers */
+  static async begin(base: string, seed: number, isApart: boolean, only?: readonly string[]): Promise<Soak> {
+    const soak = new Soak(base, seed, isApart, only)
     await soak.#scene.shell.run(`cd ${TREE}`)
     for (const each of soak.#lasting) await each.ready()
     for (const each of soak.#mirrors) await each.start()
@@ -120,7 +130,7 @@ export class Soak {
     await this.#scene.shell.end()
   }
 
-  #subjects(): Subject[] {
+  #subjects(): Array<Subject & { name: (typeof WATCHERS)[number] }> {
     const { tree } = this.#scene
     const all = { roots: [tree], options: { recursive: true }, observe: here, look: () => snapshot(tree) }
     const files = this.#files.paths
@@ -135,14 +145,21 @@ export class Soak {
         look: () => snapshot(this.#links.path, { followSymlinks: true }),
       },
       { ...all, name: 'files', roots: files, options: {}, look: () => snapshotOfFiles(files) },
+      { ...all, name: 'settle', options: { recursive: true, settle: 20 } },
+      {
+        ...all,
+        name: 'ignore',
+        options: { recursive: true, ignore: [IGNORED] },
+        look: () => snapshot(tree, { ignores: (path) => IGNORED.test(path) }),
+      },
     ]
   }
 
   /** A worker's watcher, and now and then a mirror's end and new beginning. */
   async #comeOrGo(): Promise<void> {
     const { choice, tree } = this.#scene
-    if (choice.isLikely(20)) await choice.of(this.#mirrors).restart(choice)
-    if (choice.isLikely(70)) return
+    if (this.#mirrors.length > 0 && choice.isLikely(20)) await choice.of(this.#mirrors).restart(choice)
+    if (!this.#hasWorkers || choice.isLikely(70)) return
     if (this.#worker !== undefined) {
       await this.#worker.close()
       this.#told += this.#worker.told
