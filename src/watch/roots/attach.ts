@@ -98,11 +98,12 @@ export class Attacher {
       finding = await this.#scan(root, options)
     }
     if (finding.error !== 0 || !mount.usesInotify) this.#leaveWay(root)
+    // It was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
+    const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
     // What was a directory is not restored by a file.
-    if (finding.error === -constants.errno.ENOTDIR && !isRestored) return await this.#attachFile(root, mount)
+    if (finding.error === -constants.errno.ENOTDIR && isUnseen) return await this.#attachFile(root, mount)
     if (finding.error !== 0) {
-      // It was gone before anybody had looked into it: what comes may be a file.
-      if (!isRestored && tree.entriesOf(top).size === 0) forest.drop(root)
+      if (isUnseen) forest.drop(root)
       throw openError(finding.error, root.path)
     }
     root.identity = finding.identity
