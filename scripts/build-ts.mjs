@@ -41,9 +41,14 @@ const PARTS = {
     /^src\/mounts\/diagnose\.ts$/,
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
+  // What users see of watch(), and of who uses it: the engine is loaded apart.
+  watcher: inAnyOf(
+    /^src\/watch\/(watcher|engine_part|options|surface)\.ts$/,
+    /^src\/watch\/report\/(path_encoding|subscribers|watch_error)\.ts$/,
+  ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   mounts: inAnyOf(/^src\/mounts\//),
-  watch: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
+  engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
   publish: inAnyOf(/^src\/publish\//),
   // What a reloader loads when it starts.

@@ -1,8 +1,11 @@
 import { InotifyError } from '../errors.ts'
+import { settingsOf, type WatchOptions } from '../watch/options.ts'
 import { type Watcher, watch } from '../watch/watcher.ts'
 
 /** Of the paths that cannot be watched, how many are told of one by one each time: whoever may write a directory lays links by the thousand. */
 const NAMED = 5
+
+const OPTIONS: WatchOptions = { recursive: true }
 
 export interface ChangeTriggerListener {
   /** Something may have changed. */
@@ -18,7 +21,7 @@ export interface ChangeTriggerListener {
 export class ChangeTrigger {
   readonly #paths: readonly string[]
   readonly #listener: ChangeTriggerListener
-  // undefined: it has closed of itself, as it does where events can no longer be read.
+  // undefined: nothing has been followed yet; or it has closed of itself, as it does where events can no longer be read.
   #watcher: Watcher | undefined
   readonly #watched = new Set<string>()
   // What could not be watched when it was last tried.
@@ -29,7 +32,7 @@ export class ChangeTrigger {
   constructor(paths: readonly string[], listener: ChangeTriggerListener) {
     this.#paths = paths
     this.#listener = listener
-    this.#watcher = this.#open()
+    settingsOf(OPTIONS)
   }
 
   /**
@@ -90,7 +93,7 @@ export class ChangeTrigger {
   }
 
   #open(): Watcher {
-    const watcher = watch([], { recursive: true })
+    const watcher = watch([], OPTIONS)
     watcher.ready.catch(() => {})
     watcher.on('changes', () => this.#listener.hint())
     watcher.on('error', (error) => this.#listener.trouble(error))

@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CoalescedTask } from '../coalesced_task.ts'
 import { InotifyError } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
-import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
-import { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { warn } from '../warning.ts'
 import type { Action } from './actions/action.ts'
 import { requireProcess } from './actions/process_stat.ts'
@@ -44,7 +42,6 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
   readonly #isWatched: boolean
-  readonly #calls = new SyscallThread()
   readonly #work: Promise<Work>
   readonly #hints: ChangeTrigger
   readonly #alarms: Timers
@@ -71,7 +68,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       trouble: (error) => this.#tellOf(error),
     })
     // Behind all that may throw: nobody would hear that it fails.
-    this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant, this.#calls))
+    this.#work = loadPart(() => import('./work.ts')).then(({ workOf }) => workOf(config, meant))
     if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})
@@ -202,7 +199,7 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 
   /** What the paths hold; undefined, and an 'error' that says why, if that cannot be known. */
   async #read(): Promise<Contents | undefined> {
-    const stalled = setInterval(() => this.#checkAnswers(), PATIENCE / 5)
+    const stalled = setInterval(() => void this.#checkAnswers(), PATIENCE / 5)
     try {
       const contents = await this.#readSettled()
       this.#trouble = undefined
@@ -233,8 +230,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  #checkAnswers(): void {
-    if (this.#calls.unanswered < PATIENCE) return
+  async #checkAnswers(): Promise<void> {
+    const { unanswered } = await this.#work
+    if (unanswered < PATIENCE) return
     const [path] = this.#config.paths
     const hint = `no answer for ${PATIENCE / 1000} s: the server of its mount may have stopped; nothing is done until it goes on`
     this.#enterTrouble(new InotifyError({ errno: 'ETIMEDOUT', syscall: 'read', path, hint }))
@@ -277,10 +275,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   async #close(): Promise<void> {
     this.#ending.abort()
     this.#alarms.close()
-    const { unanswered } = this.#calls
-    this.#calls.end()
-    if (unanswered > PATIENCE / 5) warnOfAbandonedThread(this.#config.paths.join(', '), unanswered)
-    await Promise.all([this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
+    const ended = this.#work.then(
+      (work) => work.end(PATIENCE / 5),
+      // It could not be loaded, which `ready` says.
+      () => {},
+    )
+    await Promise.all([ended, this.#hints.close(), this.#turns.idle(), this.ready.catch(() => {})])
     this.#tell('close')
   }
 }

@@ -1,4 +1,7 @@
-import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
+import { warnOfAbandonedThread } from '../mounts/syscalls/abandoned_thread.ts'
+import { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
+import { provideEngine } from '../watch/engine_part.ts'
+import { openEngine } from '../watch/open_engine.ts'
 import type { Action } from './actions/action.ts'
 import { actionOf } from './actions/action_of.ts'
 import type { Process } from './actions/process_stat.ts'
@@ -11,17 +14,27 @@ export interface Work {
   readonly reader: ContentReader
   readonly validation: Action | undefined
   readonly action: Action
+  /** ms for which the oldest system call of a reader has had no answer. */
+  readonly unanswered: number
+  /** Ends the thread of the calls; one that has had no answer for longer than `patience` is left behind, with a warning. */
+  end(patience: number): void
 }
 
 /** @param meant the process of an action that names a pid */
-export function workOf(
-  { paths, validate, action }: ReloadConfig,
-  meant: Process | undefined,
-  calls: SyscallThread,
-): Work {
+export function workOf({ paths, validate, action }: ReloadConfig, meant: Process | undefined): Work {
+  provideEngine(openEngine)
+  const calls = new SyscallThread()
   return {
     reader: new ContentReader(calls, paths),
     validation: validate && ((context) => runProgram(validate, context)),
     action: actionOf(action, meant, calls),
+    get unanswered() {
+      return calls.unanswered
+    },
+    end: (patience) => {
+      const { unanswered } = calls
+      calls.end()
+      if (unanswered > patience) warnOfAbandonedThread(paths.join(', '), unanswered)
+    },
   }
 }

@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import type { Coverage } from './engine/coverage.ts'
-import { Engine } from './engine/engine.ts'
-import { linux } from './linux.ts'
-import { rootPath, rootPaths, settingsOf, type WatchOptions } from './options.ts'
+import type { Engine } from './engine/engine.ts'
+import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
+import { rootPath, rootPaths, type Settings, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import { encoderOf } from './report/path_encoding.ts'
+import type { WatchListener } from './report/reporter.ts'
 import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { WatchSystem } from './system.ts'
@@ -35,7 +36,8 @@ export class Watcher<Path extends string | Buffer = string>
    * watcher is then closed), and if the watcher is closed before: with the signal's reason, or EBADF.
    */
   readonly ready: Promise<void>
-  readonly #engine: Engine
+  // Not there before it is loaded, which is before `ready`.
+  #engine: Engine | undefined
   readonly #subscribers = new Subscribers<Array<Change<Path>>>()
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => void this.close()
@@ -43,21 +45,18 @@ export class Watcher<Path extends string | Buffer = string>
   #closing: Promise<void> | undefined
 
   /** Use {@link watch}. */
-  constructor(paths: string | string[], options: WatchOptions, system: WatchSystem = linux) {
+  constructor(paths: string | string[], options: WatchOptions, system?: WatchSystem) {
     super()
     const roots = rootPaths(paths)
     const settings = settingsOf(options)
-    const encode = encoderOf<Path>(settings.encoding)
-    this.#engine = new Engine(settings, system, {
-      changes: (changes) => this.#report(encode(changes)),
-      trouble: (error) => {
-        if (this.listenerCount('error') > 0) this.#emit('error', error as Error)
-      },
-      broken: (error) => this.#break(error),
-      room: () => this.#subscribers.room(),
-    })
+    const listener = this.#listenerOf(settings)
+    const open = (openEngine: OpenEngine) => {
+      if (this.#open) this.#engine = openEngine(settings, system, listener)
+    }
+    const provided = providedEngine()
+    if (provided !== undefined) open(provided)
     this.#signal = settings.signal
-    this.ready = this.#start(roots)
+    this.ready = this.#start(roots, async () => open(await loadEngine()))
   }
 
   /**
@@ -67,7 +66,7 @@ export class Watcher<Path extends string | Buffer = string>
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
     await this.ready
-    await this.#engine.add(absolute)
+    await this.#running.add(absolute)
   }
 
   /**
@@ -78,7 +77,7 @@ export class Watcher<Path extends string | Buffer = string>
     const absolute = resolve(path)
     // As add() does: calls reach the engine in the order in which they were made.
     await this.ready
-    await this.#engine.remove(absolute)
+    await this.#running.remove(absolute)
   }
 
   /**
@@ -87,12 +86,12 @@ export class Watcher<Path extends string | Buffer = string>
    */
   async sync(): Promise<void> {
     await this.ready
-    await this.#subscribers.hurry(() => this.#engine.sync())
+    await this.#subscribers.hurry(() => this.#running.sync())
   }
 
   /** Per root, and per mount and followed symlink below it: the source, why, and what is not watched as it should be. */
   coverage(): Coverage[] {
-    return this.#engine.coverage()
+    return this.#engine?.coverage() ?? []
   }
 
   /** Ends all watching. Idempotent. No change is reported after the call. */
@@ -113,13 +112,31 @@ export class Watcher<Path extends string | Buffer = string>
     return this.#subscribers.iterate()
   }
 
-  async #start(roots: string[]): Promise<void> {
+  get #running(): Engine {
+    if (this.#engine === undefined) throw closedError()
+    return this.#engine
+  }
+
+  #listenerOf({ encoding }: Settings): WatchListener {
+    const encode = encoderOf<Path>(encoding)
+    return {
+      changes: (changes) => this.#report(encode(changes)),
+      trouble: (error) => {
+        if (this.listenerCount('error') > 0) this.#emit('error', error as Error)
+      },
+      broken: (error) => this.#break(error),
+      room: () => this.#subscribers.room(),
+    }
+  }
+
+  async #start(roots: string[], load: () => Promise<void>): Promise<void> {
     // A turn, so that `ready` is there for what follows.
     await undefined
     try {
       if (this.#signal?.aborted) this.#abort()
       else this.#signal?.addEventListener('abort', this.#abort, { once: true })
-      await this.#engine.addAll(roots)
+      if (this.#engine === undefined && this.#open) await load()
+      await this.#running.addAll(roots)
       if (!this.#open) throw closedError()
     } catch (error) {
       throw this.#notReady(error)
@@ -159,7 +176,7 @@ export class Watcher<Path extends string | Buffer = string>
     this.#open = false
     this.#signal?.removeEventListener('abort', this.#abort)
     this.#subscribers.end(failure)
-    await this.#engine.close()
+    await this.#engine?.close()
     this.#emit('close')
   }
 }

@@ -14,9 +14,10 @@ import { blocksOf, ROOT, textOf } from './pages.ts'
 const PAGE = 'docs/api.md'
 const page = textOf(PAGE)
 
-/** The names that the package gives, but for the constants: see src/entries/. */
-const exported = readdirSync(join(ROOT, 'src/entries')).flatMap((file) =>
-  [...textOf(`src/entries/${file}`).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+/** The names that the package gives, but for the constants. */
+const surfaces = readdirSync(join(ROOT, 'src/entries')).map((file) => `src/entries/${file}`)
+const exported = [...surfaces, 'src/watch/surface.ts'].flatMap((file) =>
+  [...textOf(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
     names.split(',').flatMap((name) => name.replace(/\btype /, '').trim() || []),
   ),
 )

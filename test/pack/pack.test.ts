@@ -133,8 +133,8 @@ const ENTRIES: Record<string, { names: string[]; parts: string[] }> = {
   diagnose: { names: ['diagnose'], parts: ['faces'] },
   publish: { names: ['moveFile', 'publishDirectory', 'replaceFile'], parts: ['faces'] },
   mirror: { names: ['KATA_LIMITS', 'Mirror', 'mirror'], parts: ['faces'] },
-  watch: { names: ['Watcher', 'watch'], parts: ['mounts', 'watch'] },
-  reload: { names: ['Reloader', 'reload'], parts: ['mounts', 'reload', 'watch'] },
+  watch: { names: ['Watcher', 'watch'], parts: ['engine', 'mounts', 'watcher'] },
+  reload: { names: ['Reloader', 'reload'], parts: ['reload', 'watcher'] },
 }
 
 test.each(Object.entries(ENTRIES))(
@@ -254,7 +254,7 @@ test('what is loaded when it is first called, and is gone by then, is an Inotify
   const copy = join(directory, 'node_modules/inotify-bridge')
   cpSync(installed, copy, { recursive: true })
   const script = `import { readdirSync, rmSync } from 'node:fs'
-    import { InotifyError, diagnose, mirror, moveFile, publishDirectory, reload, replaceFile } from 'inotify-bridge'
+    import { InotifyError, diagnose, mirror, moveFile, publishDirectory, reload, replaceFile, watch } from 'inotify-bridge'
     const dist = ${JSON.stringify(join(copy, 'dist'))}
     // An upgrade, under a process that runs: what comes has other names.
     for (const name of readdirSync(dist)) if (name.endsWith('.part.js')) rmSync(dist + '/' + name)
@@ -263,13 +263,13 @@ test('what is loaded when it is first called, and is gone by then, is an Inotify
       reloader.on('error', ({ code }) => console.log(code))
       await reloader.ready
     }
-    const calls = [() => replaceFile('x', ''), () => moveFile('x', 'y'), () => publishDirectory('x', {}), () => mirror('/', 'x'), () => diagnose('/'), reloading]
+    const calls = [() => replaceFile('x', ''), () => moveFile('x', 'y'), () => publishDirectory('x', {}), () => mirror('/', 'x'), () => diagnose('/'), () => watch('/').ready, reloading]
     for (const call of calls)
       await call().catch((error) => console.log(error instanceof InotifyError, error.code, error.syscall, error.hint.slice(-20)))`
   writeFileSync(join(directory, 'replaced.mjs'), script)
   const said = run(process.execPath, ['replaced.mjs'], directory)
   expect(said).toBe(
-    `${'true ENOENT import restart this process\n'.repeat(5)}ENOENT\ntrue ENOENT import restart this process\n`,
+    `${'true ENOENT import restart this process\n'.repeat(6)}ENOENT\ntrue ENOENT import restart this process\n`,
   )
 })
 

@@ -22,7 +22,7 @@ export const imports = {
   name: 'imports',
   asks: 'What does it take to import a watcher, in a fresh process?',
   note: `From before import() to after it; RSS is what the process has grown by. "an empty file": what Node takes for any
-module. "its text alone": the same files as of inotify-bridge, found, read and parsed, of which nothing runs. "/inotify" and "/watch" are parts of inotify-bridge. @parcel/watcher loads its addon, which inotify-bridge does when it is first needed.`,
+module. "its text alone": the same files as of inotify-bridge, found, read and parsed, of which nothing runs. "/inotify" and "/watch" are parts of inotify-bridge. The engine of watch() is loaded with "/watch", or else by the first call of watch(), which then takes what "/watch" takes more. @parcel/watcher loads its addon, which inotify-bridge does when it is first needed.`,
   rounds: 15,
   subjects: Object.keys(SPECIFIERS),
   figures: [

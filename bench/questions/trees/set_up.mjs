@@ -54,11 +54,11 @@ export const setUp = {
 
 /** @param {import('../../subject.mjs').Subject} subject */
 export async function answer({ directory, args: [times], say }) {
-  const { watch } = await import('../../../dist/index.js')
+  const { watch } = await import('../../../dist/watch.js')
   /**
    * A function of its own, so that nothing of a watch that is closed is kept.
    * @template T
-   * @param {(watcher: import('../../../dist/index.js').Watcher, took: { ready: number, cpu: number }) => T} use
+   * @param {(watcher: import('../../../dist/watch.js').Watcher, took: { ready: number, cpu: number }) => T} use
    */
   const once = async (use) => {
     const [before, start] = [process.cpuUsage(), performance.now()]

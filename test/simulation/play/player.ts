@@ -1,10 +1,15 @@
 import type { Change } from '../../../src/index.ts'
+import { provideEngine } from '../../../src/watch/engine_part.ts'
+import { openEngine } from '../../../src/watch/open_engine.ts'
 import { Watcher } from '../../../src/watch/watcher.ts'
 import { World } from '../world/world.ts'
 import { inWords, Judge } from './judge.ts'
 import { callsOf, type Operation } from './operation.ts'
 import { ERRORS, NESTED, ROOT, type Scenario, type Settings, SIBLING, TREES } from './scenario.ts'
 import { runAll, Writer } from './writer.ts'
+
+// A simulated world moves in microtasks alone, and an import takes more.
+provideEngine(openEngine)
 
 const MOST_STEPS = 20_000
 const READY = 'ready'

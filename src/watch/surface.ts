@@ -1,0 +1,14 @@
+export { AddonLoadError, InotifyError } from '../errors.ts'
+export type { Backend } from '../mounts/filesystems.ts'
+export type { Coverage } from './engine/coverage.ts'
+export type { WatchOptions } from './options.ts'
+export type {
+  Change,
+  EntryChange,
+  ExchangeChange,
+  Kind,
+  RenameChange,
+  RootChange,
+  Source,
+} from './report/change.ts'
+export { Watcher, watch } from './watcher.ts'
