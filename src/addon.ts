@@ -52,7 +52,7 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
 /**
  * Walks directory trees on threads of its own (two at the most): opens each directory, watches it, lists it. One walk at a time.
  *
- * A walk keeps the loop alive, a walker without one does not. A thread that a dead mount holds is left behind by close().
+ * A walk that is made once keeps the loop alive; a walker without one does not. A thread that a dead mount holds is left behind by close().
  *
  * **Requests**, packed one after another, numbers little-endian. They are walked by their paths, a directory before those in it, and each goes
  * on from where the ones before have come by, as a recursive walk does from the directories that it has open:
@@ -121,8 +121,8 @@ export interface NativeWalker {
    * @param onRecords called with whole records (about 128 KiB of them; the buffer is the callee's), at last with `done`, when there
    *   may be none. Another walk may be started from that call.
    * @param first with `most`: while there is nothing to tell (COMPARE), the walk is made again `first` ms after its end, then after twice as
-   *   many, up to `most`, and never sooner than it has taken: JavaScript sleeps meanwhile. It ends with one that takes longer than `most`.
-   * @param persistent false: it does not keep the loop alive
+   *   many, up to `most`, and never sooner than it has taken: JavaScript sleeps meanwhile, and the loop is not kept alive. It ends with one that
+   *   takes longer than `most`.
    */
   walk(
     queue: NativeQueue | null,
@@ -131,7 +131,6 @@ export interface NativeWalker {
     onRecords: RecordsCallback,
     first?: number,
     most?: number,
-    persistent?: boolean,
   ): number
   /**
    * Gives up between two system calls. What was found until then, and above all which directories are watched, still comes,

@@ -8,7 +8,7 @@
 #include "walker/walk.h"
 
 // The loop's side of one walk: hands its records to JavaScript on the loop of its own environment, and keeps
-// that loop alive until the last of them.
+// that loop alive until the last of them, if it is not repeated.
 class Delivery : public LoopHandle {
  public:
   // Told once that the walk is over or this object closed, before the last call of the callback.
@@ -18,7 +18,7 @@ class Delivery : public LoopHandle {
 
   // 0 or -errno. After a failure Close() is still to be called.
   int Start(const uint8_t* requests, size_t bytes, int queue, uint32_t mask, DigestCache* memory,
-            WayCache* ways, WalkThreads* threads, const Walk::Repeat& repeat, bool persistent);
+            WayCache* ways, WalkThreads* threads, const Walk::Repeat& repeat);
 
   void Cancel() { walk_->Cancel(); }
 

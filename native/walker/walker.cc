@@ -44,14 +44,11 @@ int Walker::Start(const Napi::CallbackInfo& info) {
       [](void* self) { static_cast<Walker*>(self)->walk_ = nullptr; }, this);
   uint32_t mask = info[1].As<Napi::Number>().Uint32Value();
   ::Walk::Repeat repeat;
-  bool persistent = true;
-  if (info[4].IsNumber() && info[5].IsNumber() && info[6].IsBoolean()) {
+  if (info[4].IsNumber() && info[5].IsNumber()) {
     repeat.first = info[4].As<Napi::Number>().Uint32Value();
     repeat.most = info[5].As<Napi::Number>().Uint32Value();
-    persistent = info[6].As<Napi::Boolean>().Value();
   }
-  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, ways_, threads_, repeat,
-                           persistent);
+  int error = walk_->Start(requests.Data(), requests.Length(), queue, mask, memory_, ways_, threads_, repeat);
   if (error == 0) return 0;
   walk_->Close();
   return error;

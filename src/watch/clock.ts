@@ -10,16 +10,15 @@ export interface Clock {
   now(): number
   /** ms since some moment; never goes back. */
   elapsed(): number
-  /** Runs a task in `ms`. `persistent`: the process stays for it. Returns what takes that back. */
-  after(ms: number, persistent: boolean, task: () => void): () => void
+  /** Runs a task in `ms`, for which the process does not stay. Returns what takes that back. */
+  after(ms: number, task: () => void): () => void
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  after: (ms, persistent, task) => {
-    const timer = setTimeout(task, ms)
-    if (!persistent) timer.unref()
+  after: (ms, task) => {
+    const timer = setTimeout(task, ms).unref()
     return () => clearTimeout(timer)
   },
 }

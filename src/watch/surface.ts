@@ -11,4 +11,5 @@ export type {
   RootChange,
   Source,
 } from './report/change.ts'
+export type { Entry } from './report/entry.ts'
 export { Watcher, watch } from './watcher.ts'

@@ -1,11 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
+import { LONGEST_TIMER } from '../interval.ts'
 import type { Coverage } from './engine/coverage.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
 import { rootPath, rootPaths, type Settings, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
-import { encoderOf } from './report/path_encoding.ts'
+import type { Entry } from './report/entry.ts'
+import { encoderOf, pathEncoderOf } from './report/path_encoding.ts'
 import type { WatchListener } from './report/reporter.ts'
 import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
@@ -40,6 +42,9 @@ export class Watcher<Path extends string | Buffer = string>
   #engine: Engine | undefined
   readonly #subscribers = new Subscribers<Array<Change<Path>>>()
   readonly #signal: AbortSignal | undefined
+  readonly #encodePath: (path: string) => Path
+  // All that keeps the process: nothing below does, but for a walk while it lasts.
+  readonly #stay: NodeJS.Timeout
   readonly #abort = () => void this.close()
   #open = true
   #closing: Promise<void> | undefined
@@ -56,6 +61,9 @@ export class Watcher<Path extends string | Buffer = string>
     const provided = providedEngine()
     if (provided !== undefined) open(provided)
     this.#signal = settings.signal
+    this.#encodePath = pathEncoderOf<Path>(settings.encoding)
+    this.#stay = setInterval(() => {}, LONGEST_TIMER)
+    if (!settings.persistent) this.unref()
     this.ready = this.#start(roots, async () => open(await loadEngine()))
   }
 
@@ -94,6 +102,39 @@ export class Watcher<Path extends string | Buffer = string>
     return this.#engine?.coverage() ?? []
   }
 
+  /**
+   * What is at the roots and below them, as far as has been told: what one has who has listed them at `ready` and applied each change since. With a path,
+   * what is there, and all that lies below it. Each path once, parents first; nothing of roots that are lost, or not looked at yet.
+   *
+   * Reads what is known, no file system. Changes may come while you iterate: what has gone by then is left out.
+   * @throws {TypeError} a path that is empty, or has a NUL byte
+   */
+  entries(path?: string): Iterable<Entry<Path>> {
+    const absolute = path === undefined ? undefined : rootPath(path)
+    return this.#entries(absolute)
+  }
+
+  /**
+   * Whether there is something at a path, as far as has been told: see {@link entries}.
+   * @throws {TypeError} a path that is empty, or has a NUL byte
+   */
+  has(path: string): boolean {
+    const absolute = rootPath(path)
+    return this.#open && (this.#engine?.believed.has(absolute) ?? false)
+  }
+
+  /** The process stays for the open watcher: undoes {@link unref}, and `persistent: false`. */
+  ref(): this {
+    this.#stay.ref()
+    return this
+  }
+
+  /** The process does not stay for the watcher. It does for its first look, until `ready`. */
+  unref(): this {
+    this.#stay.unref()
+    return this
+  }
+
   /** Ends all watching. Idempotent. No change is reported after the call. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -126,6 +167,15 @@ export class Watcher<Path extends string | Buffer = string>
       },
       broken: (error) => this.#break(error),
       room: () => this.#subscribers.room(),
+    }
+  }
+
+  *#entries(path: string | undefined): Generator<Entry<Path>> {
+    const believed = this.#engine?.believed
+    if (believed === undefined) return
+    for (const { path: key, kind } of path === undefined ? believed.all() : believed.at(path)) {
+      if (!this.#open) return
+      yield { path: this.#encodePath(key), kind }
     }
   }
 
@@ -174,6 +224,7 @@ export class Watcher<Path extends string | Buffer = string>
 
   async #close(failure?: { error: unknown }): Promise<void> {
     this.#open = false
+    clearInterval(this.#stay)
     this.#signal?.removeEventListener('abort', this.#abort)
     this.#subscribers.end(failure)
     await this.#engine?.close()

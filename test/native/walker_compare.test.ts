@@ -188,7 +188,7 @@ test('a walk that is repeated says nothing until there is something to tell', as
       if (done) resolve()
     }
     // A pass that takes longer than the last figure ends it all.
-    expect(walker.walk(null, 0, requests, onRecords, 1, 200, true)).toBe(0)
+    expect(walker.walk(null, 0, requests, onRecords, 1, 200)).toBe(0)
   })
   expect(walker.walk(null, 0, requests, () => {})).toBe(-constants.errno.EBUSY)
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -208,7 +208,7 @@ test('a walk that is repeated and glances looks at the directory itself, and at 
       found.push(...readRecords(records))
       if (done) resolve()
     }
-    walker.walk(null, 0, packRequests([{ flags: FLAGS | GLANCE, root }]), onRecords, 250, 250, true)
+    walker.walk(null, 0, packRequests([{ flags: FLAGS | GLANCE, root }]), onRecords, 250, 250)
   })
   await new Promise((resolve) => setTimeout(resolve, 3500))
   writeFileSync(join(root, 'e/f/4'), 'yy')
@@ -226,7 +226,7 @@ test.each([
   const { walker, root } = await known()
   const over = new Promise<number>((resolve) => {
     const onRecords = (records: Buffer, done: boolean) => done && resolve(records.length)
-    walker.walk(null, 0, packRequests([{ flags: FLAGS, root }]), onRecords, 1_000_000, 1_000_000, true)
+    walker.walk(null, 0, packRequests([{ flags: FLAGS, root }]), onRecords, 1_000_000, 1_000_000)
   })
   await new Promise((resolve) => setTimeout(resolve, 5))
   end(walker)
@@ -240,7 +240,7 @@ test('a walk that is repeated ends when it takes longer than it may', async () =
   walker.commit()
   const over = new Promise<number>((resolve) => {
     const onRecords = (records: Buffer, done: boolean) => done && resolve(records.length)
-    walker.walk(null, 0, packRequests(deep), onRecords, 1, 1, true)
+    walker.walk(null, 0, packRequests(deep), onRecords, 1, 1)
   })
   expect(await over).toBe(0)
   expect(walker.took()).toBeGreaterThan(1)

@@ -9,6 +9,7 @@ import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
 import type { SeenFiles } from '../roots/file_survey.ts'
 import { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
+import { Believed } from './believed.ts'
 import { type Coverage, coverageOf, UncoveredLinks } from './coverage.ts'
 import { type Wired, wire } from './wiring.ts'
 
@@ -22,6 +23,7 @@ export class Engine implements InotifyListener {
   readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
+  readonly #believed: Believed
   // One whose first listing is under way: how far it has come, coverage() tells.
   #beginning: Root | undefined
   #closed = false
@@ -38,6 +40,7 @@ export class Engine implements InotifyListener {
       listener,
       inotifyListener: this,
     })
+    this.#believed = new Believed(this.#rooms.tree, this.#roots)
   }
 
   /**
@@ -130,6 +133,11 @@ export class Engine implements InotifyListener {
       const isThere = root.isPresent || root === this.#beginning
       return coverageOf(root, isThere, parts)
     })
+  }
+
+  /** What is believed to be there. */
+  get believed(): Believed {
+    return this.#believed
   }
 
   /** Nothing is told after the call. */

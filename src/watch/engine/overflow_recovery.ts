@@ -7,7 +7,6 @@ import type { FollowUp } from '../events/follow_up.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
@@ -20,7 +19,6 @@ import type { Tree } from '../tree/tree.ts'
 
 export interface OverflowRecoveryParts {
   system: Pick<WatchSystem, 'clock'>
-  settings: Pick<Settings, 'persistent'>
   queue: TaskQueue
   tree: Tree
   translator: Translator
@@ -150,7 +148,7 @@ export class OverflowRecovery {
   async #wait(ms: number): Promise<void> {
     if (this.#stopped) return
     await new Promise<void>((resolve) => {
-      const cancel = this.#parts.system.clock.after(ms, this.#parts.settings.persistent, resolve)
+      const cancel = this.#parts.system.clock.after(ms, resolve)
       this.#wake = () => {
         cancel()
         resolve()

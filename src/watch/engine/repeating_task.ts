@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts'
 export interface RepeatedWork {
   /** ms from the end of one run to the start of the next. */
   every(): number
-  persistent: boolean
   readonly clock: Clock
   /** Whether there is something to do: without it no timer runs, and nothing wakes up when nothing happens. */
   needed(): boolean
@@ -74,8 +73,7 @@ export class RepeatingTask {
   }
 
   #wait(ms = this.#work.every()): void {
-    const { clock, persistent } = this.#work
-    this.#cancelTimer = clock.after(ms, persistent, () => void this.#tick())
+    this.#cancelTimer = this.#work.clock.after(ms, () => void this.#tick())
   }
 
   async #tick(): Promise<void> {

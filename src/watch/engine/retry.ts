@@ -1,5 +1,4 @@
 import type { TaskQueue } from '../../task_queue.ts'
-import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { WatchSystem } from '../system.ts'
@@ -9,7 +8,6 @@ import { RepeatingTask } from './repeating_task.ts'
 
 export interface RetryParts {
   system: Pick<WatchSystem, 'clock'>
-  settings: Pick<Settings, 'persistent'>
   queue: TaskQueue
   tree: Tree
   pending: Pending
@@ -29,10 +27,9 @@ export class Retry {
 
   constructor(parts: RetryParts) {
     this.#parts = parts
-    const { system, settings, pending, reporter } = parts
+    const { system, pending, reporter } = parts
     this.#schedule = new RepeatingTask({
       every: () => Math.max(RETRY_MS, REST * this.#tookMs),
-      persistent: settings.persistent,
       clock: system.clock,
       failed: (error) => reporter.trouble(error),
       needed: () => pending.failed.size > 0,

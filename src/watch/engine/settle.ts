@@ -3,7 +3,6 @@ import type { MountWatch } from '../../mounts/mount_watch.ts'
 import type { TaskQueue } from '../../task_queue.ts'
 import type { FollowUp } from '../events/follow_up.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
-import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
@@ -13,7 +12,6 @@ import type { Retry } from './retry.ts'
 
 export interface SettleParts {
   system: Pick<WatchSystem, 'clock'>
-  settings: Pick<Settings, 'persistent'>
   queue: TaskQueue
   pending: Pending
   followUp: FollowUp
@@ -39,10 +37,9 @@ export class Settle {
 
   constructor(parts: SettleParts) {
     this.#parts = parts
-    const { system, settings, reporter, followUp } = parts
+    const { system, reporter, followUp } = parts
     this.#schedule = new RepeatingTask({
       every: () => SETTLING_MS,
-      persistent: settings.persistent,
       clock: system.clock,
       failed: (error) => reporter.trouble(error),
       needed: () => followUp.isUnsettled,

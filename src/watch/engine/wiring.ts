@@ -60,7 +60,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   const tree = new Tree(new EntryCache(system.entryCacheSize))
   const pending = new Pending(tree, system.clock.now())
   const reporter = new Reporter(settings, system.clock, listener)
-  const inotify = new InotifySource(system, settings, inotifyListener)
+  const inotify = new InotifySource(system, inotifyListener)
 
   const rootWays = new PathWatches<Root>()
   const fileWays = new PathWatches<FileRoot>()
@@ -164,7 +164,6 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   const submounts = new Submounts({ tree, pending, followUp, rootMonitor, links, forest, byPath })
   const overflowRecovery = new OverflowRecovery({
     system,
-    settings,
     queue,
     tree,
     translator,
@@ -198,7 +197,6 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
   })
   const polls = new RepeatingTask({
     every: () => pollInterval.rest,
-    persistent: settings.persistent,
     clock: system.clock,
     failed: (error) => reporter.trouble(error),
     needed: () => pollScope.isNeeded(),
@@ -206,10 +204,9 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     pollIdle: () => poller.pollIdle(),
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
-  const retry = new Retry({ system, settings, queue, tree, pending, reporter })
+  const retry = new Retry({ system, queue, tree, pending, reporter })
   const settle = new Settle({
     system,
-    settings,
     queue,
     pending,
     followUp,

@@ -2,7 +2,6 @@ import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED, IN_Q_OVERFLOW } from '../../inotify/constants.ts'
 import { barrier } from '../../inotify/inotify.ts'
 import type { InotifyInstance, Watching } from '../inotify_instance.ts'
-import type { Settings } from '../options.ts'
 import { closedError } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 
@@ -23,7 +22,6 @@ export interface InotifyListener {
 /** The inotify instance, if one is needed: its events in order, its overflows, and the marks that are put between them. */
 export class InotifySource {
   readonly #system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>
-  readonly #persistent: boolean
   readonly #listener: InotifyListener
   #instance: InotifyInstance | undefined
   #watching: Watching | undefined
@@ -38,11 +36,9 @@ export class InotifySource {
 
   constructor(
     system: Pick<WatchSystem, 'openInotify' | 'directoryMask' | 'kernelWatches'>,
-    { persistent }: Pick<Settings, 'persistent'>,
     listener: InotifyListener,
   ) {
     this.#system = system
-    this.#persistent = persistent
     this.#listener = listener
   }
 
@@ -51,7 +47,7 @@ export class InotifySource {
     if (this.#instance !== undefined) return
     // Closing does not wait for what it cannot see.
     if (this.#closed) throw closedError()
-    const instance = this.#system.openInotify({ persistent: this.#persistent })
+    const instance = this.#system.openInotify({ persistent: false })
     this.#instance = instance
     this.#watching = { inotify: instance, mask: this.#system.directoryMask }
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))

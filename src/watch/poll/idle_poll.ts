@@ -12,7 +12,7 @@ export interface IdlePollParts {
   scanner: Scanner
   scope: PollScope
   pollInterval: PollInterval
-  settings: Pick<Settings, 'interval' | 'persistent'>
+  settings: Pick<Settings, 'interval'>
 }
 
 /**
@@ -68,14 +68,13 @@ export class IdlePoll {
 
   async #run(running: { isInterrupted: boolean }): Promise<boolean> {
     const { walker, scanner, scope, pollInterval, settings } = this.#parts
-    const { interval, persistent } = settings
     try {
       const directories = scope.directories().bases
       const requests = directories.map((base) => ({
         ...scanner.requestFor(base, POLL),
         statOnly: scope.statsOnly(base),
       }))
-      const listings = await walker.pollIdle(requests, pollInterval.rest, interval, persistent)
+      const listings = await walker.pollIdle(requests, pollInterval.rest, settings.interval)
       if (running.isInterrupted) return false
       pollInterval.settle()
       // It has become too slow for this.

@@ -40,7 +40,7 @@ export interface PollerParts {
   reporter: Reporter
   shortage: Shortage
   pollInterval: PollInterval
-  settings: Pick<Settings, 'interval' | 'persistent'>
+  settings: Pick<Settings, 'interval'>
 }
 
 // A listing during which names went, or in which a directory is gone, is made again: what was renamed meanwhile may be in it twice, or not at all.

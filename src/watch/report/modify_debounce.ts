@@ -16,7 +16,6 @@ interface Held {
  */
 export class ModifyDebounce {
   readonly #time: number
-  readonly #persistent: boolean
   readonly #clock: Clock
   readonly #report: (changes: Change[]) => void
   // In the order of their deadlines.
@@ -25,9 +24,8 @@ export class ModifyDebounce {
   #cancelTimer: (() => void) | undefined
 
   /** @param time ms */
-  constructor(time: number, persistent: boolean, clock: Clock, report: (changes: Change[]) => void) {
+  constructor(time: number, clock: Clock, report: (changes: Change[]) => void) {
     this.#time = time
-    this.#persistent = persistent
     this.#clock = clock
     this.#report = report
   }
@@ -105,7 +103,7 @@ export class ModifyDebounce {
     const [next] = this.#held
     if (next === undefined) return
     const wait = Math.max(1, next.until - this.#clock.elapsed())
-    this.#cancelTimer = this.#clock.after(wait, this.#persistent, () => {
+    this.#cancelTimer = this.#clock.after(wait, () => {
       this.#cancelTimer = undefined
       this.#release(this.#clock.elapsed())
     })

@@ -9,6 +9,13 @@ export function encoderOf<Path extends string | Buffer>(encoding: 'utf8' | 'buff
   return (encoding === 'buffer' ? asBytes : asText) as unknown as Encoder<Path>
 }
 
+/** A path as it is reported, from one that is a key. */
+export function pathEncoderOf<Path extends string | Buffer>(
+  encoding: 'utf8' | 'buffer',
+): (path: string) => Path {
+  return (encoding === 'buffer' ? bytesOf : textOf) as unknown as (path: string) => Path
+}
+
 /** What is no UTF-8 is U+FFFD. */
 const asText: Encoder<string> = (changes) => {
   for (const change of changes) {

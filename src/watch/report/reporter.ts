@@ -28,14 +28,10 @@ export class Reporter {
   #withheld: Change[] | undefined
   #stopped = false
 
-  constructor(
-    { settle, persistent }: Pick<Settings, 'settle' | 'persistent'>,
-    clock: Clock,
-    listener: WatchListener,
-  ) {
+  constructor({ settle }: Pick<Settings, 'settle'>, clock: Clock, listener: WatchListener) {
     this.#listener = listener
     const tell = (changes: Change[]) => listener.changes(changes)
-    if (settle > 0) this.#quiet = new ModifyDebounce(settle, persistent, clock, tell)
+    if (settle > 0) this.#quiet = new ModifyDebounce(settle, clock, tell)
   }
 
   report(changes: Change[]): void {

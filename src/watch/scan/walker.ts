@@ -40,21 +40,16 @@ export class Walker {
 
   /**
    * Walks again and again until there is something to tell, which it answers: nothing when the walks were cancelled, or one took longer than
-   * they may be apart. JavaScript sleeps meanwhile. Not all of the requests with `statOnly` need have been walked in the last of them.
+   * they may be apart. JavaScript sleeps meanwhile, and the process does not stay for it. Not all of the requests with `statOnly` need have been walked in the last of them.
    *
    * @param first ms from one to the next; then twice as many
    * @param most up to so many
    */
-  async pollIdle(
-    requests: readonly WalkRequest[],
-    first: number,
-    most: number,
-    persistent: boolean,
-  ): Promise<Listing[]> {
+  async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
     const found: Listing[] = []
     const take = (listing: Listing) => void found.push(listing)
     await this.#walk(requests, take, undefined, (native, packed, onRecords) =>
-      native.walk(null, 0, packed, onRecords, Math.ceil(first), Math.ceil(most), persistent),
+      native.walk(null, 0, packed, onRecords, Math.ceil(first), Math.ceil(most)),
     )
     return found
   }

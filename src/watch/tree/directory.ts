@@ -54,13 +54,24 @@ export class Directory implements Entry {
   unpacked(): Entries {
     this.unfold()
     if (this.#entries === undefined) {
-      this.#entries = new Map()
-      if (this.#packed !== '') unpackString(this.#packed, this.#entries)
-      for (const directory of this.#subdirectories ?? []) this.#entries.set(directory.name, directory)
+      this.#entries = this.#unpack()
       this.#packed = ''
       this.#subdirectories = undefined
     }
     return this.#entries
+  }
+
+  /** Its entries, to be read at once: they are unpacked for that and stay packed. */
+  peek(): ReadonlyMap<string, Entry> {
+    this.unfold()
+    return this.#entries ?? this.#unpack()
+  }
+
+  #unpack(): Entries {
+    const entries: Entries = new Map()
+    if (this.#packed !== '') unpackString(this.#packed, entries)
+    for (const directory of this.#subdirectories ?? []) entries.set(directory.name, directory)
+    return entries
   }
 
   compact(): void {

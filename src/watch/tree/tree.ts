@@ -39,6 +39,11 @@ export class Tree {
     return this.#cache.entriesOf(directory)
   }
 
+  /** See {@link Directory.peek}: for who reads all of a tree, and will not come back to it. */
+  peek(directory: Directory): ReadonlyMap<string, Entry> {
+    return directory.peek()
+  }
+
   /** For {@link TreeEditor} alone, which tells what it changes. */
   editableEntriesOf(directory: Directory): Entries {
     return this.#cache.entriesOf(directory)

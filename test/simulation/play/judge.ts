@@ -1,4 +1,4 @@
-import type { Change, Kind } from '../../../src/index.ts'
+import type { Change, Entry, Kind } from '../../../src/index.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
 import { Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
@@ -28,6 +28,7 @@ export class Judge {
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
   readonly #rootStays: boolean
+  readonly #entries: (() => Iterable<Entry>) | undefined
   #names: Names = new Map()
   // The roots of which an overflow has been told, and not yet that it is over.
   readonly #overflown = new Set<string>()
@@ -35,7 +36,10 @@ export class Judge {
   #isNestedLost = false
   #misfits: string[] = []
 
-  /** @param rootStays nobody moves the root or removes it */
+  /**
+   * @param rootStays nobody moves the root or removes it
+   * @param entries what the watcher says is there: what it has told, or that is wrong
+   */
   constructor(
     tree: FileTree,
     {
@@ -46,7 +50,9 @@ export class Judge {
       start,
     }: Pick<Settings, 'followSymlinks' | 'ignored' | 'nesting' | 'sibling' | 'start'>,
     rootStays = false,
+    entries?: () => Iterable<Entry>,
   ) {
+    this.#entries = entries
     this.#rootStays = rootStays
     this.#tree = tree
     this.#follow = followSymlinks
@@ -89,6 +95,7 @@ export class Judge {
     if (there === undefined || (this.#isLost && this.#nesting !== 'outer removed')) return wrong
     for (const [path, inode] of there) wrong.push(...this.#compare(path, inode))
     for (const path of this.#names.keys()) if (!there.has(path)) wrong.push(`${path} is gone: not told`)
+    if (this.#entries !== undefined) wrong.push(...compareEntries(this.#entries(), there))
     this.#learn()
     return wrong
   }
@@ -270,6 +277,21 @@ interface Seen {
   kind: Kind
   /** What it holds: a file. */
   file: Inode | undefined
+}
+
+/** What a watcher says is there, but for its roots, held against what is. */
+function compareEntries(entries: Iterable<Entry>, there: ReadonlyMap<string, Seen>): string[] {
+  const wrong: string[] = []
+  const listed = new Map<string, Kind>()
+  for (const { path, kind } of entries) {
+    if (listed.has(path)) wrong.push(`entries() has ${path} twice`)
+    listed.set(path, kind)
+    const isRoot = [ROOT, NESTED, SIBLING].includes(path)
+    if (!isRoot && !there.has(path)) wrong.push(`entries() has ${path}, which is gone`)
+  }
+  for (const [path, { kind }] of there)
+    if (listed.get(path) !== kind) wrong.push(`entries() has ${listed.get(path)} at ${path}: ${kind}`)
+  return wrong
 }
 
 /** 'rename /t/a /t/b replaced (rescan)'. */

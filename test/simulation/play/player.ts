@@ -111,7 +111,8 @@ export class Player {
       const isServers = settings.fails > 0 && (settings.failsBy === 'EIO' || settings.failsBy === 'ESTALE')
       const moves = (operation: Operation) =>
         operation.path === ROOT || ('other' in operation && operation.other === ROOT)
-      this.#judge = new Judge(this.#world.tree, settings, !isServers && !operations.some(moves))
+      const rootStays = !isServers && !operations.some(moves)
+      this.#judge = new Judge(this.#world.tree, settings, rootStays, () => watcher.entries())
       this.#world.failures.begin()
       this.#last = 'writer'
       this.#writers = this.#writersOf(operations)

@@ -25,7 +25,7 @@ export class SimulatedClock implements Clock {
     return Math.floor(this.#now / TICK_MS) * TICK_MS
   }
 
-  after(ms: number, _persistent: boolean, task: () => void): () => void {
+  after(ms: number, task: () => void): () => void {
     const timer = { due: this.#now + ms, task }
     this.#timers.push(timer)
     return () => {

@@ -171,7 +171,7 @@ export class SimulatedWalker implements TreeWalker {
       this.#stopResting = undefined
       this.#beginPass(job)
     }
-    const cancelTimer = this.#clock.after(job.rest, false, again)
+    const cancelTimer = this.#clock.after(job.rest, again)
     job.rest = Math.min(2 * job.rest, job.most)
     this.#digests.begin()
     this.#stopResting = () => {

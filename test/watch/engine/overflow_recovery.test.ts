@@ -31,7 +31,6 @@ function overflown(failures: Error[], parts: Partial<OverflowRecoveryParts> = {}
   ])
   const overflowRecovery = new OverflowRecovery({
     system: { clock: systemClock },
-    settings: { persistent: true },
     queue,
     tree,
     translator,

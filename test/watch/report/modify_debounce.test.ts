@@ -34,7 +34,7 @@ const rename = (from: string, path: string, replaced = false): RenameChange => (
 
 function quiet(time = 100) {
   const changes: Change[] = []
-  const it = new ModifyDebounce(time, true, systemClock, (batch) => changes.push(...batch))
+  const it = new ModifyDebounce(time, systemClock, (batch) => changes.push(...batch))
   /** What was told since the last call. */
   const told = () => changes.splice(0).map((each) => inWords(each, '/r'))
   return { it, changes, told }

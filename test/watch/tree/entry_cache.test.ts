@@ -139,3 +139,17 @@ test('what is taken packed is what is believed, packed or not', () => {
   expect([...directory.unpacked().keys()]).toEqual(['f'])
   expect(directory.isPackedAs(packed)).toBe(false)
 })
+
+test('who peeks at a directory that is packed leaves it so, and sees what is in it', () => {
+  const cache = new EntryCache(0)
+  const [directory] = directories(cache, 2, 6) as [Directory]
+  const below = new Directory('below', 77, mount)
+  directory.adopt(below)
+  pass(cache, 1)
+  cache.trim()
+  expect(directory.isUnpacked).toBe(false)
+  expect([...directory.peek().keys()]).toEqual(['f0', 'f1', 'f2', 'f3', 'f4', 'f5', 'below'])
+  expect(directory.peek().get('below')).toBe(below)
+  expect(directory.isUnpacked).toBe(false)
+  expect(directory.peek()).toEqual(cache.entriesOf(directory))
+})

@@ -1,0 +1,92 @@
+import { basename, dirname } from 'node:path'
+import type { Kind } from '../report/change.ts'
+import type { Entry } from '../report/entry.ts'
+import type { Root } from '../roots/root.ts'
+import { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+
+/** What is at a path: a directory whose entries are known, or the kind of what has none. */
+type Found = Directory | Kind
+
+/** What is believed to be at the roots and below them, as it has been told. It reads the trees, and changes nothing. */
+export class Believed {
+  readonly #tree: Tree
+  readonly #byPath: ReadonlyMap<string, Root>
+
+  constructor(tree: Tree, byPath: ReadonlyMap<string, Root>) {
+    this.#tree = tree
+    this.#byPath = byPath
+  }
+
+  /** @param path a key, as all paths here: see name_key.ts */
+  has(path: string): boolean {
+    return this.#find(path) !== undefined
+  }
+
+  /** What is at a path, and all below it; parents first. */
+  *at(path: string): Generator<Entry> {
+    const found = this.#find(path)
+    if (found instanceof Directory) yield* this.#within(path, found)
+    else if (found !== undefined) yield { path, kind: found }
+  }
+
+  /** All of it, each path once. */
+  *all(): Generator<Entry> {
+    for (const root of [...this.#byPath.values()]) {
+      const own = ownOf(root)
+      if (own === undefined) continue
+      // A root within another one's tree, as it lies behind a symlink or is a file.
+      const isKnown = this.#findBelow(root.path) !== undefined
+      if (own instanceof Directory) yield* this.#within(root.path, own, isKnown)
+      else if (!isKnown) yield { path: root.path, kind: own }
+    }
+  }
+
+  #find(path: string): Found | undefined {
+    const root = this.#byPath.get(path)
+    return (root && ownOf(root)) ?? this.#findBelow(path)
+  }
+
+  /** Of the nearest root above it in whose tree it is. */
+  #findBelow(path: string): Found | undefined {
+    const names: string[] = []
+    for (let each = path; each !== '/'; ) {
+      names.unshift(basename(each))
+      each = dirname(each)
+      const root = this.#byPath.get(each)
+      const top = root && ownOf(root)
+      const found = top instanceof Directory ? this.#lookUp(top, names) : undefined
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #lookUp(top: Directory, names: readonly string[]): Found | undefined {
+    let found: Found = top
+    for (const name of names) {
+      const entry: { kind: Kind } | undefined =
+        found instanceof Directory ? this.#tree.peek(found).get(name) : undefined
+      if (entry === undefined) return undefined
+      found = entry instanceof Directory ? entry : entry.kind
+    }
+    return found
+  }
+
+  /** Who takes them one by one may let things happen in between: what has gone by then is left out, and what has come may be. */
+  *#within(path: string, top: Directory, isKnown = false): Generator<Entry> {
+    if (!isKnown) yield { path, kind: 'directory' }
+    const pending = [top]
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (!this.#tree.isPresent(next)) continue
+      for (const [name, entry] of [...this.#tree.peek(next)]) {
+        if (entry instanceof Directory) pending.push(entry)
+        yield { path: this.#tree.pathOf(next, name), kind: entry.kind }
+      }
+    }
+  }
+}
+
+/** What a root tells of itself; undefined: it is lost, or lies in the tree of another. */
+function ownOf({ isPresent, coverer, file, top }: Root): Found | undefined {
+  return isPresent && coverer === undefined ? (file?.kind ?? top) : undefined
+}
