@@ -10,7 +10,7 @@ import { parseMountinfo } from './mountinfo.ts'
  * Nothing wakes up while the mount table stays as it is.
  */
 export class MountWatch {
-  readonly #changed: (points: Buffer[]) => void
+  readonly #changed: (points: Buffer[], vacant: Buffer[]) => void
   #closed = false
   #native: NativeMountTable | undefined
   #points: Map<number, string> | undefined
@@ -23,8 +23,8 @@ export class MountWatch {
   readonly #waiting: Array<() => void> = []
   readonly #waitingForNext: Array<() => void> = []
 
-  /** @param changed gets the mount points, as /proc/self/mountinfo has them: they may be no UTF-8 */
-  constructor(changed: (points: Buffer[]) => void) {
+  /** @param changed gets the mount points, as /proc/self/mountinfo has them: they may be no UTF-8; and those of them on which nothing is mounted any more */
+  constructor(changed: (points: Buffer[], vacant: Buffer[]) => void) {
     this.#changed = changed
   }
 
@@ -87,9 +87,16 @@ export class MountWatch {
     this.#points = after
     const came = [...after].filter(([id, point]) => before.get(id) !== point)
     const went = [...before].filter(([id, point]) => after.get(id) !== point)
-    const points = [...came, ...went].map(([, point]) => point)
-    if (points.length > 0) this.#changed([...new Set(points)].map((point) => Buffer.from(point, 'latin1')))
+    const points = new Set([...came, ...went].map(([, point]) => point))
+    if (points.size === 0) return
+    const mounted = new Set(after.values())
+    const vacant = [...points].filter((point) => !mounted.has(point))
+    this.#changed(bytesOf([...points]), bytesOf(vacant))
   }
+}
+
+function bytesOf(points: readonly string[]): Buffer[] {
+  return points.map((point) => Buffer.from(point, 'latin1'))
 }
 
 /** A byte each character. */

@@ -68,7 +68,8 @@ export const linux: WatchSystem = {
     }
     return await Promise.all(paths.map((path) => followUpToCircle(path, readOnce)))
   },
-  watchMounts: (changed) => new MountWatch((points) => changed(points.map(keysOf))),
+  watchMounts: (changed) =>
+    new MountWatch((points, vacant) => changed(points.map(keysOf), vacant.map(keysOf))),
   directoryMask: DIRECTORY_MASK,
   openInotify: (options) => new Inotify(options),
   kernelWatches: async (inotify) => {

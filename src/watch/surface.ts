@@ -7,6 +7,7 @@ export type {
   EntryChange,
   ExchangeChange,
   Kind,
+  LostReason,
   RenameChange,
   RootChange,
   Source,

@@ -41,8 +41,10 @@ export interface WatchSystem {
   followSymlinks(path: string): Promise<Resolved>
   /** The same of many paths, in their order: what they have in common is looked at once. */
   followTogether(paths: readonly string[]): Promise<Resolved[]>
-  /** Tells of mount points that come and go. */
-  watchMounts(changed: (points: string[]) => void): Pick<MountWatch, 'open' | 'settled' | 'close'>
+  /** Tells of mount points that come and go, and on which of them nothing is mounted any more. */
+  watchMounts(
+    changed: (points: string[], vacant: string[]) => void,
+  ): Pick<MountWatch, 'open' | 'settled' | 'close'>
   /** What the watches of directories ask for. */
   readonly directoryMask: number
   /** Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN. */

@@ -165,7 +165,7 @@ function compare(
 /** By polls where events are asked for, or the other way round. A rescan is anybody's. */
 function strangers(told: readonly Change[], asked: Source): string[] {
   const others = told.filter(
-    (change) => 'kind' in change && change.source !== asked && change.source !== 'rescan',
+    (change) => 'mask' in change && change.source !== asked && change.source !== 'rescan',
   )
   return others.map((change) => `${change.source}: ${inWords(change, '/')}`)
 }

@@ -21,7 +21,7 @@ export function inWords(change: Change, base: string): string {
     const ends = [`${kind} ${name(path)}`, `${otherKind} ${name(other)}`]
     return ['exchange', ...(path < other ? ends : ends.reverse())].join(' ')
   }
-  const words = [change.type, 'kind' in change ? change.kind : '', name(change.path)]
+  const words = [change.type, 'mask' in change ? change.kind : '', name(change.path)]
   if (change.type === 'rename') words.splice(2, 0, name(change.from))
   if (change.type === 'rename' && change.replaced) words.push('replaced')
   return words.filter((word) => word !== '').join(' ')

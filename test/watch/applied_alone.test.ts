@@ -81,7 +81,10 @@ describe('what fits', () => {
 
   test('what is told of a root puts no name in or out', () => {
     expect(
-      namesAfter({ type: 'overflow', path: '/t', source }, { type: 'lost', path: '/t', source }),
+      namesAfter(
+        { type: 'overflow', path: '/t', source },
+        { type: 'lost', path: '/t', kind: 'directory', reason: 'deleted', source },
+      ),
     ).toEqual(namesAfter())
   })
 

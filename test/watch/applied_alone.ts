@@ -77,7 +77,7 @@ export class AppliedAlone {
 
   /** What is wrong with it. */
   #apply(change: AnyChange, at: number): string | undefined {
-    if (!('kind' in change)) return undefined
+    if (!('mask' in change)) return undefined
     const path = keyOf(change.path)
     const known = this.#at(path)
     switch (change.type) {
@@ -163,7 +163,7 @@ export class AppliedAlone {
 /** A change in words, for whoever has to find out what is wrong with it. */
 function sentence(change: AnyChange): string {
   const words: string[] = [change.type]
-  if ('kind' in change) words.push(change.kind)
+  if ('mask' in change) words.push(change.kind)
   if (change.type === 'rename') words.push(keyOf(change.from), 'to')
   words.push(keyOf(change.path))
   if (change.type === 'rename' && change.replaced) words.push('(replaced)')

@@ -79,7 +79,7 @@ test.each([1, 5])(
     const unlike = again.filter(
       (change) =>
         change.type === 'delete' ||
-        !('kind' in change) ||
+        !('mask' in change) ||
         change.kind === 'directory' ||
         !moved.has(change.path),
     )

@@ -40,7 +40,7 @@ export function inWords(change: Change, base: string): string {
     const ends = [`${kind} ${relative(path)}`, `${otherKind} ${relative(other)}`]
     return ['exchange', ...(path < other ? ends : ends.reverse())].join(' ')
   }
-  return 'kind' in change
+  return 'mask' in change
     ? `${change.type} ${change.kind} ${relative(change.path)}`
     : `${change.type} ${relative(change.path)}`
 }
@@ -88,7 +88,7 @@ export class Replay {
         return fits
       }
       default:
-        return !('kind' in change) || names.has(change.path)
+        return !('mask' in change) || names.has(change.path)
     }
   }
 }

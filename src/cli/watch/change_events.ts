@@ -87,5 +87,5 @@ function either(usual: number, rename: number, asked: number): number {
 
 /** Of a root: 'overflow', 'recovered', 'lost', 'restored'. It has no event, and is told whatever was asked for. */
 export function isAboutRoot(change: Change): change is RootChange {
-  return !('kind' in change)
+  return !('mask' in change)
 }

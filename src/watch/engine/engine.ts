@@ -30,7 +30,7 @@ export class Engine implements InotifyListener {
 
   constructor(settings: Settings, system: WatchSystem, listener: WatchListener) {
     this.#settings = settings
-    this.#mountWatch = system.watchMounts((points) => void this.#lookAtMounts(points))
+    this.#mountWatch = system.watchMounts((points, vacant) => void this.#lookAtMounts(points, vacant))
     this.#rooms = wire({
       settings,
       system,
@@ -195,12 +195,13 @@ export class Engine implements InotifyListener {
   async #tell(first: GoneRoots | undefined): Promise<void> {
     const { events, rootMonitor } = this.#rooms
     for (let gone = first; gone !== undefined; gone = await events.goOn(gone)) {
-      for (const top of gone.tops) rootMonitor.onGone(top)
+      for (const top of gone.tops) rootMonitor.onGone(top, gone.mask)
     }
   }
 
-  async #lookAtMounts(points: readonly string[]): Promise<void> {
-    const { submounts, reporter } = this.#rooms
+  async #lookAtMounts(points: readonly string[], vacant: readonly string[]): Promise<void> {
+    const { rootMonitor, submounts, reporter } = this.#rooms
+    rootMonitor.noteUnmounted(vacant)
     await this.#queue.run(() => submounts.look(points)).catch((error) => reporter.trouble(error))
   }
 

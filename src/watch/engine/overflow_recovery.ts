@@ -11,7 +11,7 @@ import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isShortage, openError } from '../report/watch_error.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
-import { aboutRoot, type Root } from '../roots/root.ts'
+import { aboutRoot, type Root, reasonOfFinding } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import { type Directory, isLinkBase } from '../tree/directory.ts'
@@ -111,7 +111,7 @@ export class OverflowRecovery {
     for (const root of present) {
       const finding = found.get(root.top as Directory)
       if (finding?.error !== 0 || finding.identity !== root.identity)
-        await rootMonitor.reattach(root, 'rescan')
+        await rootMonitor.reattach(root, 'rescan', reasonOfFinding(finding))
     }
     // What was written in there would be told by nobody.
     if (unlisted !== undefined) throw unlisted
@@ -142,7 +142,8 @@ export class OverflowRecovery {
     // A root lies in nothing that tells of it either, and an event of its watch would be nobody's now. Nor would a look do: what is at its path may have
     // been given its inode number.
     for (const root of this.#parts.forest.standing().filter(isWatched))
-      if (root.top !== undefined && unwatched.has(root.top)) await rootMonitor.reattach(root, 'rescan')
+      if (root.top !== undefined && unwatched.has(root.top))
+        await rootMonitor.reattach(root, 'rescan', 'deleted')
   }
 
   async #wait(ms: number): Promise<void> {

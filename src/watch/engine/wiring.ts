@@ -156,6 +156,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     looker,
     files,
     attacher,
+    mountWatch,
     forest,
     reporter,
     byPath,

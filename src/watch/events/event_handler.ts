@@ -30,6 +30,8 @@ export interface EventHandlerParts {
 /** Events have told that roots are gone, moved or unmounted. */
 export interface GoneRoots {
   readonly tops: readonly Directory[]
+  /** Of the event that has told so. */
+  readonly mask: number
   /** The names of which those that have been told leave open what is there, and what was seen at them. */
   readonly told: OpenNames | undefined
   /** What is still to be told. */
@@ -107,7 +109,7 @@ export class EventHandler {
       const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
       if (tops.length === 0) continue
       const told = await this.#take(this.#viewOf(batch, start, i + 1), false)
-      return { tops, told, rest: { batch, start: i + 1, end }, mayWait }
+      return { tops, mask: batch.mask(i), told, rest: { batch, start: i + 1, end }, mayWait }
     }
     await this.#follow(await this.#take(this.#viewOf(batch, start, end), mayWait))
     return undefined

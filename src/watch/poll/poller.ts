@@ -9,12 +9,13 @@ import type { EventHandler } from '../events/event_handler.ts'
 import type { FollowUp } from '../events/follow_up.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
+import type { LostReason } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
 import { openError } from '../report/watch_error.ts'
 import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
-import type { Root } from '../roots/root.ts'
+import { type Root, reasonOfFinding } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
@@ -187,7 +188,7 @@ export class Poller {
       if (unwatched.some(isWatchedNow)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)
-      for (const root of replaced) await rootMonitor.reattach(root, 'poll')
+      for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
       if (replaced.length > 0) return false
       // What was left out is believed no more: all of it is needed.
       const isOvertaken = !begun.isCurrent(mounts)
@@ -222,11 +223,13 @@ export class Poller {
     return await this.#scanner.scan(directories, POLL)
   }
 
-  #replaced(roots: readonly Root[], { directories }: Snapshot): Root[] {
-    return roots.filter(({ top, identity }) => {
+  #replaced(roots: readonly Root[], { directories }: Snapshot): Array<{ root: Root; reason: LostReason }> {
+    return roots.flatMap((root) => {
+      const { top, identity } = root
       const found = directories.find(({ target }) => top !== undefined && target?.requested === top)
       const listing = found?.listing
-      return listing !== undefined && (listing.error !== 0 || listing.identity !== identity)
+      if (listing === undefined || (listing.error === 0 && listing.identity === identity)) return []
+      return [{ root, reason: reasonOfFinding(listing) }]
     })
   }
 }

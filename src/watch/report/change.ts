@@ -48,14 +48,20 @@ export interface ExchangeChange<Path extends string | Buffer = string> {
 }
 
 /**
- * About a root. 'overflow': events were lost, the differences follow with source 'rescan', then 'recovered'. 'lost': the root is
- * gone, moved or unmounted. 'restored': it is there (again), and what differs from before follows.
+ * Why a root is lost: it was deleted, or renamed (by anyone who has told of it so: a poll sees it go, and says 'deleted'), what it lies on was unmounted, something else
+ * is at its path, it is a single-file mount whose source has gone ('stale'), or nobody can look any more ('unreadable': no permission, a server or a disk that
+ * fails, no watch left).
  */
-export interface RootChange<Path extends string | Buffer = string> {
-  type: 'overflow' | 'recovered' | 'lost' | 'restored'
-  path: Path
-  source: Source
-}
+export type LostReason = 'deleted' | 'renamed' | 'unmounted' | 'replaced' | 'stale' | 'unreadable'
+
+/**
+ * About a root. 'overflow': events were lost, the differences follow with source 'rescan', then 'recovered'. 'lost': nothing is told of it, until it is 'restored': it
+ * is there (again), and what differs from before follows. `kind` is what the root was when it was lost, and what it is now.
+ */
+export type RootChange<Path extends string | Buffer = string> =
+  | { type: 'overflow' | 'recovered'; path: Path; source: Source }
+  | { type: 'lost'; path: Path; kind: Kind; reason: LostReason; source: Source }
+  | { type: 'restored'; path: Path; kind: Kind; source: Source }
 
 export type Change<Path extends string | Buffer = string> =
   | EntryChange<Path>

@@ -235,8 +235,12 @@ export class Attacher {
     forest.drop(root)
     root.file ??= new FileRoot(root.path, settings.hash)
     const news = await this.#watchFile(root, root.file, mount, !isNew)
-    if (news === 'lost') throw new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
-    if (news === 'stale') throw staleMountError(root.path)
+    if (news === 'lost') {
+      const isStale = root.file.reason === 'stale'
+      throw isStale
+        ? staleMountError(root.path)
+        : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
+    }
     const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))

@@ -6,14 +6,14 @@ import { parseMountinfo } from '../../mounts/mountinfo.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
-import type { Kind } from '../report/change.ts'
+import type { Kind, LostReason } from '../report/change.ts'
 import { codeOf, isShortage } from '../report/watch_error.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
 
 const CHUNK = 256 * 1024
 
-/** What has become of a file; undefined: nothing. 'stale': a single-file mount (a subPath) shows what has no name any more. */
-export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | 'stale' | undefined
+/** What has become of a file; undefined: nothing. */
+export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
 
 /**
  * A root that is no directory. It is a matter of state alone: whatever happens to the file or in a directory on the way to it (a
@@ -26,6 +26,8 @@ export class FileRoot {
   isPresent = false
   /** Whether it is mounted by itself. */
   isMountPoint = false
+  /** Why it is not there, as far as a look can tell. */
+  reason: LostReason = 'deleted'
   // Stays while it is lost, to compare with what comes back.
   #entry: Entry | undefined
 
@@ -54,7 +56,7 @@ export class FileRoot {
     const after = await this.#stat(calls)
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
-    if (await this.#isStale(after, calls)) return 'stale'
+    if (await this.#isStale(after, calls)) return 'lost'
     const before = this.#entry
     this.#entry = after
     return before === undefined ? 'create' : inFile(alteration(before, after, 0))
@@ -77,11 +79,12 @@ export class FileRoot {
     const after = await this.#stat(calls).catch((error) => {
       if (isShortage(error)) throw error
       // Nobody can tell what is there any more (EACCES on the way).
+      this.reason = 'unreadable'
       return undefined
     })
     this.isPresent = after !== undefined
     if (after === undefined) return 'lost'
-    if (await this.#isStale(after, calls)) return 'stale'
+    if (await this.#isStale(after, calls)) return 'lost'
     this.#entry = after
     const isInDoubt = after.stat !== undefined && after.stat.ctimeMs >= since
     if (mask & (IN_MODIFY | IN_CLOSE_WRITE) || isInDoubt) return 'modify'
@@ -91,16 +94,25 @@ export class FileRoot {
   async #isStale(entry: Entry, calls: SyscallThread | undefined): Promise<boolean> {
     // Whoever cannot say so is not to keep the news from being told.
     const isStale = await isLeftBehind(this.path, entry, calls).catch(() => false)
-    if (isStale) this.isPresent = false
+    if (isStale) {
+      this.isPresent = false
+      this.reason = 'stale'
+    }
     return isStale
   }
 
   async #stat(calls: SyscallThread | undefined): Promise<Entry | undefined> {
     try {
-      return calls === undefined ? await statHere(this.path) : await statThere(calls, this.path, this.#hashes)
+      const found = await (calls === undefined
+        ? statHere(this.path)
+        : statThere(calls, this.path, this.#hashes))
+      // A directory is another kind of root.
+      if (found === undefined) this.reason = 'replaced'
+      return found
     } catch (error) {
-      if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined
-      throw error
+      if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) throw error
+      this.reason = 'deleted'
+      return undefined
     }
   }
 }
@@ -163,7 +175,7 @@ async function contentOf({ parent, name, stat }: ResolvedPath): Promise<string |
   }
 }
 
-/** undefined: a directory is another kind of root. */
+/** undefined: it is a directory. */
 function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
   if (stats.isDirectory()) return undefined
   return {

@@ -1,11 +1,12 @@
 import type { EventBatch } from '../../inotify/batch.ts'
+import { IN_MOVE_SELF, IN_MOVED_FROM, IN_UNMOUNT } from '../../inotify/constants.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { Source } from '../report/change.ts'
+import type { LostReason, Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
@@ -46,7 +47,9 @@ export interface FileRootsParts {
 /** A root that is a file is gone; or, where it was, something has happened on the way to it. */
 export interface FileFinding {
   file: FileRoot
-  what: 'lost' | 'stale' | 'may be back'
+  what: 'lost' | 'may be back'
+  /** Why it is lost. */
+  reason: LostReason
 }
 
 /** The roots that are files, and their watches. */
@@ -93,7 +96,8 @@ export class FileRoots {
   async *take(hints: ReadonlyMap<FileRoot, Hint>): AsyncGenerator<FileFinding, void> {
     for (const [file, { own, all }] of hints) {
       const what = await this.#take(file, own, all)
-      if (what !== undefined) yield { file, what }
+      if (what === undefined) continue
+      yield { file, what, reason: reasonOf(file, own, all) }
     }
   }
 
@@ -118,7 +122,7 @@ export class FileRoots {
     for (const [file, { usesPolling }] of this.#mounts) {
       if (source === 'poll' && !usesPolling) continue
       const what = await this.#lookTwice(file, 0, 0, source)
-      if (what !== undefined) yield { file, what }
+      if (what !== undefined) yield { file, what, reason: file.reason }
     }
   }
 
@@ -130,7 +134,7 @@ export class FileRoots {
   async *reviewAll(lostSince: (file: FileRoot) => number | undefined): AsyncGenerator<FileFinding, void> {
     for (const [file, { usesPolling }] of this.#mounts) {
       const what = await this.#review(file, usesPolling, lostSince(file))
-      if (what !== undefined) yield { file, what }
+      if (what !== undefined) yield { file, what, reason: file.reason }
     }
   }
 
@@ -140,11 +144,17 @@ export class FileRoots {
    */
   async *onMounts(points: readonly string[]): AsyncGenerator<FileFinding, void> {
     for (const [file, { usesPolling }] of this.#mounts) {
-      const route = this.#routes.get(file) ?? []
-      if (usesPolling || !route.some((path) => points.some((point) => isWithin(path, point)))) continue
+      if (usesPolling || !this.isOnAny(file, points)) continue
       const what = await this.#review(file, false)
-      if (what !== undefined) yield { file, what }
+      if (what !== undefined) yield { file, what, reason: file.reason }
     }
+  }
+
+  /** Whether the way to it leads over one of these points. */
+  isOnAny(file: FileRoot, points: Iterable<string>): boolean {
+    const route = [file.path, ...(this.#routes.get(file) ?? [])]
+    for (const point of points) if (route.some((path) => isWithin(path, point))) return true
+    return false
   }
 
   /** One that is left waiting is left behind, which is said. */
@@ -162,7 +172,7 @@ export class FileRoots {
     return this.#calls
   }
 
-  async #review(file: FileRoot, usesPolling: boolean, since?: number): Promise<'lost' | 'stale' | undefined> {
+  async #review(file: FileRoot, usesPolling: boolean, since?: number): Promise<'lost' | undefined> {
     const isMountPoint = usesPolling ? file.isMountPoint : await this.#parts.system.isMountPoint(file.path)
     // What comes as a mount, and what is there again when that has gone, it tells itself.
     file.isMountPoint ||= isMountPoint
@@ -173,12 +183,7 @@ export class FileRoots {
   }
 
   /** Of another file than before, the watch is that of the one before, if no event of its name has told: then it is watched, and looked at once more. */
-  async #lookTwice(
-    file: FileRoot,
-    own: number,
-    mask: number,
-    source: Source,
-  ): Promise<'lost' | 'stale' | undefined> {
+  async #lookTwice(file: FileRoot, own: number, mask: number, source: Source): Promise<'lost' | undefined> {
     const { ino } = file
     const what = await this.#look(file, own, mask, source)
     if (what !== undefined || file.ino === ino || !this.#mounts.get(file)?.usesInotify) return what
@@ -192,13 +197,13 @@ export class FileRoots {
     mask: number,
     source: Source,
     since?: number,
-  ): Promise<'lost' | 'stale' | undefined> {
+  ): Promise<'lost' | undefined> {
     const { coverings, reporter } = this.#parts
     const calls = this.#callsFor(this.#mounts.get(file))
     // When that fails it is as it was, for all that could be seen.
     const news = await file.look(own, calls, since).catch((error) => reporter.trouble(error))
     const { path, kind } = file
-    if (news === 'lost' || news === 'stale') return news
+    if (news === 'lost') return news
     if (news && !coverings.tellsOf(file)) reporter.report([{ type: news, path, kind, mask, source }])
     return undefined
   }
@@ -249,4 +254,11 @@ export class FileRoots {
     if (refused !== undefined && isOutOfWatches(refused)) throw refused
     return own
   }
+}
+
+/** Why it is lost, by what a look has found, and by the events for which that was made: of the file itself, and of all on the way to it. */
+function reasonOf({ reason }: FileRoot, own: number, all: number): LostReason {
+  if (reason !== 'deleted') return reason
+  if (own & IN_UNMOUNT) return 'unmounted'
+  return own & IN_MOVE_SELF || all & IN_MOVED_FROM ? 'renamed' : 'deleted'
 }

@@ -1,4 +1,7 @@
-import type { RootChange, Source } from '../report/change.ts'
+import { constants } from 'node:os'
+import { IN_DELETE_SELF, IN_MOVE_SELF, IN_UNMOUNT } from '../../inotify/constants.ts'
+import type { Kind, LostReason, RootChange, Source } from '../report/change.ts'
+import type { RootFinding } from '../scan/root_finding.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { FileRoot } from './file_root.ts'
@@ -45,6 +48,11 @@ export class Root {
   /** ms since the epoch: what was changed from then on was not told, if it is lost. */
   get consistentUntil(): number {
     return this.#consistentUntil
+  }
+
+  /** What it is, or was when it was lost. */
+  get kind(): Kind {
+    return this.file?.kind ?? 'directory'
   }
 
   /** Why it is not there. */
@@ -105,6 +113,30 @@ export class Root {
   }
 }
 
-export function aboutRoot(type: RootChange['type'], root: Root, source: Source): RootChange {
-  return { type, path: root.path, source }
+export function aboutRoot(type: 'overflow' | 'recovered', { path }: Root, source: Source): RootChange {
+  return { type, path, source }
+}
+
+export function asLost({ path, kind }: Root, reason: LostReason, source: Source): RootChange {
+  return { type: 'lost', path, kind, reason, source }
+}
+
+export function asRestored({ path, kind }: Root, source: Source): RootChange {
+  return { type: 'restored', path, kind, source }
+}
+
+/** What an event says of the end of what is watched. IN_IGNORED alone: its watch was removed with it. */
+export function reasonOfEvent(mask: number): LostReason {
+  if (mask & IN_UNMOUNT) return 'unmounted'
+  return mask & IN_MOVE_SELF && !(mask & IN_DELETE_SELF) ? 'renamed' : 'deleted'
+}
+
+const { ENOENT, ENOTDIR, ELOOP } = constants.errno
+const ABSENT: readonly number[] = [ENOENT, ENOTDIR, ELOOP]
+
+/** Why what a look has found is not what a root was. undefined: it was removed while it was looked at. */
+export function reasonOfFinding(finding: Pick<RootFinding, 'error' | 'isGone'> | undefined): LostReason {
+  if (finding === undefined) return 'deleted'
+  if (finding.error === 0) return 'replaced'
+  return finding.isGone || ABSENT.includes(-finding.error) ? 'deleted' : 'unreadable'
 }

@@ -1,11 +1,12 @@
 import { debuglog } from 'node:util'
 import type { EventBatch } from '../../inotify/batch.ts'
+import type { MountWatch } from '../../mounts/mount_watch.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Pending } from '../pending/pending.ts'
-import type { Source } from '../report/change.ts'
+import type { LostReason, Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isShortage, openError, staleMountError } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
@@ -15,7 +16,7 @@ import type { Attacher } from './attach.ts'
 import type { FileRoot } from './file_root.ts'
 import type { FileFinding, FileRoots } from './file_roots.ts'
 import type { RootForest } from './forest/root_forest.ts'
-import { aboutRoot, type Root } from './root.ts'
+import { asLost, asRestored, type Root, reasonOfEvent, reasonOfFinding } from './root.ts'
 
 export interface RootMonitorParts {
   system: Pick<WatchSystem, 'clock'>
@@ -25,6 +26,7 @@ export interface RootMonitorParts {
   looker: Pick<Looker, 'identify'>
   files: FileRoots
   attacher: Attacher
+  mountWatch: Pick<MountWatch, 'settled'>
   forest: RootForest
   reporter: Reporter
   /** By their paths. */
@@ -36,12 +38,14 @@ const trace = debuglog('inotify-bridge')
 /** Whether roots are what they were: 'lost' and 'restored'. */
 export class RootMonitor {
   readonly #parts: RootMonitorParts
+  // Mount points on which nothing is mounted any more, until what that means has been looked at.
+  readonly #vacant = new Set<string>()
 
   constructor(parts: RootMonitorParts) {
     this.#parts = parts
   }
 
-  markLost(root: Root, source: Source): void {
+  markLost(root: Root, reason: LostReason, source: Source): void {
     const { tree, translator, pending, reporter, forest } = this.#parts
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
@@ -51,18 +55,18 @@ export class RootMonitor {
     for (const { leftover } of root.mounts)
       for (const polledUntil of leftover.values()) toldUntil = Math.min(toldUntil, polledUntil)
     root.vanish(toldUntil)
-    reporter.report([aboutRoot('lost', root, source)])
-    for (const each of forest.coveredBy(root)) forest.lose(each, source)
+    reporter.report([asLost(root, reason, source)])
+    for (const each of forest.coveredBy(root)) forest.lose(each, reason, source)
     pending.rechecks.forget(isInIt)
     if (root.top !== undefined) tree.setLost(root.top, true)
     for (const directory of root.top === undefined ? [] : tree.within(root.top)) tree.clearWatch(directory)
     root.outdate()
   }
 
-  /** The directory that was at its path is gone, moved or unmounted. */
-  onGone(top: Directory): void {
+  /** The directory that was at its path is gone, moved or unmounted, as the mask of an event says. */
+  onGone(top: Directory, mask: number): void {
     const root = this.#parts.forest.rootOf(top)
-    if (root !== undefined) this.markLost(root, 'inotify')
+    if (root !== undefined) this.markLost(root, reasonOfEvent(mask), 'inotify')
   }
 
   /** Events of roots that are files: see {@link FileRoots.take}. */
@@ -75,7 +79,10 @@ export class RootMonitor {
 
   /** Looks at each root that is a file. */
   async lookAtFiles(source: Source): Promise<void> {
+    const vacant = [...this.#vacant]
     for await (const found of this.#parts.files.lookAtAll(source)) await this.#onFile(found, source)
+    // Those that are polled were left to this look.
+    if (source === 'poll') this.#forgetVacant(vacant)
   }
 
   /** Looks at each root that is a file, of which events were lost that would have told what was done from `since` on: ms since the epoch. */
@@ -85,19 +92,30 @@ export class RootMonitor {
     for await (const found of files.reviewAll(lostSince)) await this.#onFile(found, 'rescan')
   }
 
-  async #onFile({ file, what }: FileFinding, source: Source): Promise<void> {
+  async #onFile({ file, what, reason }: FileFinding, source: Source): Promise<void> {
     const root = this.#parts.byPath.get(file.path)
     if (root?.file !== file) return
-    if (what === 'may be back') await this.reattach(root, source)
-    else this.markLost(root, source)
-    if (what === 'stale') root.explain(staleMountError(root.path))
+    if (what === 'may be back') await this.reattach(root, source, reason)
+    else await this.#lose(root, reason, source)
+    if (reason === 'stale') root.explain(staleMountError(root.path))
+  }
+
+  /** A look has found it so: whether something was unmounted, of which it knows nothing, the mount table tells. */
+  async #lose(root: Root, reason: LostReason, source: Source): Promise<void> {
+    if (root.isPresent && reason !== 'renamed' && reason !== 'stale') {
+      await this.#parts.mountWatch.settled()
+      const { file } = root
+      const wasOn = file === undefined ? isOnAny : () => this.#parts.files.isOnAny(file, this.#vacant)
+      if (wasOn(root, this.#vacant)) return this.markLost(root, 'unmounted', source)
+    }
+    this.markLost(root, reason, source)
   }
 
   /** The path is not what it was: says so, and watches what is there now, if something is. */
-  async reattach(root: Root, source: Source): Promise<void> {
+  async reattach(root: Root, source: Source, reason: LostReason = 'replaced'): Promise<void> {
     const { system, attacher, reporter, forest } = this.#parts
     forest.forsakeVacated()
-    this.markLost(root, source)
+    await this.#lose(root, reason, source)
     if (!forest.isStanding(root)) return
     forest.forsakeCovered(root)
     const startedAt = system.clock.now()
@@ -113,10 +131,10 @@ export class RootMonitor {
     )
     const found = reporter.takeWithheld()
     if (!isRestored && found.length === 0) return
-    reporter.report([aboutRoot('restored', root, 'rescan'), ...found])
+    reporter.report([asRestored(root, 'rescan'), ...found])
     if (isRestored) return
     // What is believed by now had to be told, though nobody can go on to watch it.
-    reporter.report([aboutRoot('lost', root, 'rescan')])
+    reporter.report([asLost(root, 'unreadable', 'rescan')])
     // No watch was left, and all had been looked through: or each try would find it again. What ends for another reason may not have seen all.
     if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
   }
@@ -127,12 +145,21 @@ export class RootMonitor {
     await this.review()
     for await (const found of files.onMounts(points)) await this.#onFile(found, 'rescan')
     for (const root of forest.standing()) {
-      const { isPresent, path, realPath } = root
-      const mayHaveOther = points.some((point) => isWithin(path, point) || isWithin(realPath, point))
+      const { isPresent } = root
       // Of what was unmounted, IN_UNMOUNT may have told before the mount table: what lies below is there by now.
-      if (!isPresent || (mayHaveOther && !(await attacher.hasItsSource(root))))
+      if (!isPresent || (isOnAny(root, points) && !(await attacher.hasItsSource(root))))
         await this.reattach(root, 'rescan')
     }
+    if (!files.arePolled) this.#forgetVacant(points)
+  }
+
+  #forgetVacant(points: Iterable<string>): void {
+    for (const point of points) this.#vacant.delete(point)
+  }
+
+  /** Nothing is mounted on these points any more: known at once, where {@link onMounts} is to be waited for. */
+  noteUnmounted(points: readonly string[]): void {
+    for (const point of points) this.#vacant.add(point)
   }
 
   /**
@@ -167,9 +194,15 @@ export class RootMonitor {
     for (const root of found === undefined ? [] : roots) {
       const finding = found?.get(root.top as Directory)
       if (finding?.isShort) shortage = openError(finding.error, root.path)
-      else if (finding?.identity !== root.identity) await this.reattach(root, 'rescan')
+      else if (finding?.identity !== root.identity)
+        await this.reattach(root, 'rescan', reasonOfFinding(finding))
     }
     if (only === undefined) await this.lookAtFiles('rescan')
     return shortage
   }
+}
+
+function isOnAny({ path, realPath }: Root, points: Iterable<string>): boolean {
+  for (const point of points) if (isWithin(path, point) || isWithin(realPath, point)) return true
+  return false
 }

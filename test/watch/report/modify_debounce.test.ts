@@ -99,7 +99,7 @@ describe('a modify', () => {
       change('create', 'a'),
       modify('a'),
       change('attrib', 'a'),
-      { type: 'lost', path: '/r', source: 'poll' },
+      { type: 'lost', path: '/r', kind: 'directory', reason: 'deleted', source: 'poll' },
     ])
     expect(told()).toEqual(['create file a', 'attrib file a', 'lost .'])
     vi.advanceTimersByTime(101)

@@ -11,7 +11,7 @@ const changes = (): Change[] => [
   { type: 'create', path: key, kind: 'file', mask: 1, source: 'inotify' },
   { type: 'rename', from: key, path: '/r/größe', replaced: true, kind: 'file', mask: 2, source: 'poll' },
   { type: 'rename', from: '/r/a', path: key, replaced: false, kind: 'symlink', mask: 3, source: 'rescan' },
-  { type: 'lost', path: '/r', source: 'inotify' },
+  { type: 'lost', path: '/r', kind: 'directory', reason: 'deleted', source: 'inotify' },
 ]
 
 test('utf8: what is no UTF-8 is U+FFFD', () => {
@@ -35,7 +35,7 @@ test('utf8: what is no UTF-8 is U+FFFD', () => {
       mask: 3,
       source: 'rescan',
     },
-    { type: 'lost', path: '/r', source: 'inotify' },
+    { type: 'lost', path: '/r', kind: 'directory', reason: 'deleted', source: 'inotify' },
   ])
 })
 
@@ -44,7 +44,13 @@ test('buffer: the exact bytes', () => {
   expect(created).toEqual({ type: 'create', path, kind: 'file', mask: 1, source: 'inotify' })
   expect(away).toMatchObject({ from: path, path: Buffer.from('/r/größe'), replaced: true })
   expect(back).toMatchObject({ from: Buffer.from('/r/a'), path, replaced: false })
-  expect(lost).toEqual({ type: 'lost', path: Buffer.from('/r'), source: 'inotify' })
+  expect(lost).toEqual({
+    type: 'lost',
+    path: Buffer.from('/r'),
+    kind: 'directory',
+    reason: 'deleted',
+    source: 'inotify',
+  })
 })
 
 test('characters beyond the basic plane are UTF-8, not bytes', () => {

@@ -38,16 +38,16 @@ test.each(['r', 'r/f'])(
     let choices = 0
     const choose: WatchSystem['choose'] = async (path) =>
       ++choices === 1 ? await linux.choose(path) : { backend: 'poll', why: 'so asked' }
-    let tell: (points: string[]) => void = () => {}
+    let tell: (points: string[], vacant: string[]) => void = () => {}
     const watchMounts: WatchSystem['watchMounts'] = (changed) => {
       tell = changed
       return linux.watchMounts(changed)
     }
     const { watcher } = await watching(join(base, name), { interval: NEVER }, { choose, watchMounts })
-    tell([join(base, 'elsewhere')])
+    tell([join(base, 'elsewhere')], [])
     await watcher.sync()
     expect(watcher.coverage()[0]?.backend).toBe('inotify')
-    tell([join(base, 'r')])
+    tell([join(base, 'r')], [])
     await expect.poll(() => watcher.coverage()[0]?.backend).toBe('poll')
   },
 )
@@ -75,7 +75,7 @@ test('a mount has only those files looked at whose way leads over it', async () 
   const base = scratch()
   mkdirSync(join(base, 'd'))
   for (const name of ['a', 'd/b']) writeFileSync(join(base, name), '')
-  let tell: (points: string[]) => void = () => {}
+  let tell: (points: string[], vacant: string[]) => void = () => {}
   const watchMounts: WatchSystem['watchMounts'] = (changed) => {
     tell = changed
     return linux.watchMounts(changed)
@@ -88,10 +88,10 @@ test('a mount has only those files looked at whose way leads over it', async () 
   const files = [join(base, 'a'), join(base, 'd/b')]
   const { watcher } = await watching(files, { interval: NEVER }, { watchMounts, followSymlinks })
   followed.length = 0
-  tell([join(base, 'elsewhere')])
+  tell([join(base, 'elsewhere')], [])
   await watcher.sync()
   expect(followed).toEqual([])
-  tell([join(base, 'd')])
+  tell([join(base, 'd')], [])
   await watcher.sync()
   expect(new Set(followed)).toEqual(new Set([join(base, 'd/b')]))
 })

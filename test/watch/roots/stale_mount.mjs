@@ -30,7 +30,12 @@ const watcher = watch(at('etc/key'), options)
 /** @type {string[]} */
 const told = []
 watcher.on('changes', (changes) =>
-  told.push(...changes.map(({ type, path }) => `${type} ${path.slice(base.length)}`)),
+  told.push(
+    ...changes.map((change) => {
+      const { type, path } = change
+      return `${type} ${path.slice(base.length)}${type === 'lost' ? ` ${change.reason}` : ''}`
+    }),
+  ),
 )
 await watcher.ready
 fs.appendFileSync(at('volume/key'), ' more')

@@ -24,7 +24,7 @@ describe.skipIf(!mayUnshare || !isBuilt)('a subPath that becomes stale (needs un
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
     expect(code, output).toBe(0)
     const { told, coverage, atFirst }: Seen = JSON.parse(output)
-    expect([...new Set(told)]).toEqual(['modify /etc/key', 'lost /etc/key'])
+    expect([...new Set(told)]).toEqual(['modify /etc/key', 'lost /etc/key stale'])
     const why = /a stale single-file mount \(Kubernetes' subPath.*inotify-bridge diagnose/
     expect(coverage).toEqual([
       {

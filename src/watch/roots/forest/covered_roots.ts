@@ -1,9 +1,9 @@
-import type { Source } from '../../report/change.ts'
+import type { LostReason, Source } from '../../report/change.ts'
 import type { Reporter } from '../../report/reporter.ts'
 import { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
-import { aboutRoot, type Root } from '../root.ts'
-import { type Coverings, isElsewhere } from './covering.ts'
+import { aboutRoot, asRestored, type Root } from '../root.ts'
+import { type Covering, type Coverings, isElsewhere } from './covering.ts'
 import type { RootForest } from './root_forest.ts'
 
 export interface CoveredRootsParts {
@@ -66,17 +66,24 @@ export class CoveredRoots {
     const { forest, coverings } = this.#parts
     const covering = coverings.of(root, coverer)
     const found = covering instanceof Directory && coverer.isPresent ? covering : undefined
-    if (found !== root.top) forest.lose(root, sourceOf(root))
+    if (found !== root.top) forest.lose(root, this.#reasonOf(root, covering), sourceOf(root))
     if (found !== undefined) this.#restore(root, found)
     // What was a directory is not restored by a file.
     else if (isElsewhere(covering) || (covering === 'file' && root.top === undefined)) forest.release(root)
+  }
+
+  /** Why its directory is not the one that its coverer has at its path now. */
+  #reasonOf({ top }: Root, covering: Covering): LostReason {
+    if (covering === 'elsewhere') return 'unreadable'
+    if (covering !== 'nothing') return 'replaced'
+    return top !== undefined && this.#parts.tree.isAttached(top) ? 'renamed' : 'deleted'
   }
 
   /** Something has come to be at its path of which another root tells all. */
   #absorb(root: Root, coverer: Root, directory: Directory): void {
     const { forest } = this.#parts
     const isAnother = root.top?.ino !== directory.ino
-    if (isAnother) forest.lose(root, sourceOf(root))
+    if (isAnother) forest.lose(root, 'replaced', sourceOf(root))
     forest.absorb(root, coverer)
     this.#restore(root, directory)
   }
@@ -85,7 +92,7 @@ export class CoveredRoots {
     root.top = top
     if (root.isPresent) return
     root.appear()
-    this.#parts.reporter.report([aboutRoot('restored', root, 'rescan')])
+    this.#parts.reporter.report([asRestored(root, 'rescan')])
   }
 }
 

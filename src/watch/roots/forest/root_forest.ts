@@ -1,14 +1,14 @@
 import { constants } from 'node:os'
 import type { WatchRelease } from '../../events/watch_release.ts'
 import type { Pending } from '../../pending/pending.ts'
-import type { Source } from '../../report/change.ts'
+import type { LostReason, Source } from '../../report/change.ts'
 import type { Reporter } from '../../report/reporter.ts'
 import { asWatchError, openError } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
 import { Directory, isUnwatched, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { PathWatches } from '../path_watches.ts'
-import { aboutRoot, type Root } from '../root.ts'
+import { asLost, type Root } from '../root.ts'
 import { type Covering, type Coverings, hasGone } from './covering.ts'
 import { cut, graft } from './graft.ts'
 import { asGone, asNew } from './retold.ts'
@@ -209,10 +209,10 @@ export class RootForest {
     return standing
   }
 
-  lose(root: Root, source: Source): void {
+  lose(root: Root, reason: LostReason, source: Source): void {
     if (!root.isPresent) return
     root.vanish()
-    this.#parts.reporter.report([aboutRoot('lost', root, source)])
+    this.#parts.reporter.report([asLost(root, reason, source)])
   }
 
   /** A root has no tree of its own from now on: all that it would tell, another does. */
@@ -254,7 +254,7 @@ export class RootForest {
     const { top } = root
     if (top === undefined) return
     if (tree.isAttached(top)) reporter.report(asGone(tree, top))
-    this.lose(root, 'rescan')
+    this.lose(root, 'deleted', 'rescan')
     this.drop(root)
     this.#plantAnew(root, top.mount)
   }

@@ -39,7 +39,7 @@ async function following(base: string, backend: 'inotify' | 'poll') {
       const path = Buffer.from(change.path)
         .toString('latin1')
         .slice(base.length + 1)
-      lines.push([change.type, 'kind' in change ? change.kind : '', path].join(' '))
+      lines.push([change.type, 'mask' in change ? change.kind : '', path].join(' '))
     }
   })
   return {

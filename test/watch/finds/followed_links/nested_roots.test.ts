@@ -21,7 +21,7 @@ class Table {
   }
 
   apply(change: Change): void {
-    if (!('kind' in change)) return
+    if (!('mask' in change)) return
     const { type, path, kind } = change
     if (type === 'create') {
       expect(this.names.has(path), `is taken: ${path}`).toBe(false)
