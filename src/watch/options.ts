@@ -7,6 +7,12 @@ import type { Kind } from './report/change.ts'
 export interface WatchOptions {
   /** What lies deeper than the entries of a root as well. @default false */
   recursive?: boolean
+  /**
+   * With `recursive`: how many levels of directories in a root are gone into. 0: none, as without `recursive`; 1: what lies in the directories of a root is told, and not
+   * what lies in theirs. Each root counts from itself.
+   * @default Infinity
+   */
+  depth?: number
   /** 'auto': by the mount, of each root and below it. The environment's INOTIFY_BRIDGE_BACKEND overrides it. @default 'auto' */
   backend?: 'auto' | 'inotify' | 'poll'
   /** ms between polls. The environment's INOTIFY_BRIDGE_INTERVAL overrides it. @default 250 */
@@ -38,6 +44,7 @@ export interface Settings {
   interval: number
   initial: boolean
   recursive: boolean
+  depth: number
   followSymlinks: boolean
   /** undefined: nothing is ignored. */
   ignores: ((path: string, kind: Kind) => boolean) | undefined
@@ -68,6 +75,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
   const { recursive = false, initial = false, followSymlinks = false, settle = 0 } = options
+  const { depth = Number.POSITIVE_INFINITY } = options
   const { hash = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
@@ -80,6 +88,10 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   for (const [name, value] of Object.entries({ recursive, initial, followSymlinks, hash, persistent })) {
     if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
   }
+  if (!(Number.isInteger(depth) && depth >= 0) && depth !== Number.POSITIVE_INFINITY)
+    throw invalidArgument('options.depth', depth, 'an integer, 0 or more, or Infinity')
+  if (!recursive && depth > 0 && options.depth !== undefined)
+    throw invalidArgument('options.depth', depth, '0 without `recursive: true`, which it is a bound of')
   if (encoding !== 'utf8' && encoding !== 'buffer') {
     throw invalidArgument('options.encoding', encoding, `'utf8' or 'buffer'`)
   }
@@ -90,7 +102,8 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   return {
     backend,
     interval,
-    recursive,
+    recursive: recursive && depth > 0,
+    depth,
     initial,
     followSymlinks,
     ignores,

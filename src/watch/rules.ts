@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
 import type { Kind } from './report/change.ts'
@@ -9,15 +10,29 @@ export interface Rules {
   /** Whether symlinks to directories are taken for them. */
   readonly followsLinks: boolean
   readonly hidesSome: boolean
+  /** Whether what lies deep is hidden: then a root within another one's tree shows more of that. */
+  readonly hidesDepths: boolean
   /** Whether what would have this path is not to be reported. Paths are keys: see name_key.ts. */
   hides(path: string, kind: Kind): boolean
 }
 
-export function rulesOf({ recursive, followSymlinks, ignores }: Settings): Rules {
+/** @param isRoot whether there is a root of this path */
+export function rulesOf(
+  { recursive, depth, followSymlinks, ignores }: Settings,
+  isRoot: (path: string) => boolean,
+): Rules {
+  const hidesDepths = recursive && depth !== Number.POSITIVE_INFINITY
+  // How many directories are between it and the nearest root that it lies below.
+  const isTooDeep = (path: string) => {
+    let between = 0
+    for (let each = dirname(path); !isRoot(each); each = dirname(each)) if (++between > depth) return true
+    return false
+  }
   return {
     recursive,
     followsLinks: followSymlinks,
-    hidesSome: ignores !== undefined,
-    hides: (path, kind) => ignores?.(textOf(path), kind) ?? false,
+    hidesSome: ignores !== undefined || hidesDepths,
+    hidesDepths,
+    hides: (path, kind) => (hidesDepths && isTooDeep(path)) || (ignores?.(textOf(path), kind) ?? false),
   }
 }

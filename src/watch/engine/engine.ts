@@ -20,6 +20,8 @@ const MOST_ROUNDS = 8
 export class Engine implements InotifyListener {
   readonly #settings: Settings
   readonly #roots = new Map<string, Root>()
+  // Their paths, and those of others that are to be.
+  readonly #asked = new Set<string>()
   readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
@@ -35,6 +37,7 @@ export class Engine implements InotifyListener {
       settings,
       system,
       byPath: this.#roots,
+      isRoot: (path) => this.#asked.has(path),
       queue: this.#queue,
       mountWatch: this.#mountWatch,
       listener,
@@ -51,6 +54,7 @@ export class Engine implements InotifyListener {
     return this.#queue.run(async () => {
       this.#assertOpen()
       if (this.#roots.has(path)) return
+      this.#asked.add(path)
       const { forest, attacher } = this.#rooms
       const root = new Root(path)
       forest.forsakeLost(root)
@@ -61,6 +65,7 @@ export class Engine implements InotifyListener {
         await attacher.attach(root, initial && !isTold)
       } catch (error) {
         if (!isAbsence(error)) {
+          this.#asked.delete(path)
           this.#forget(root)
           throw asWatchError(error, path)
         }
@@ -71,6 +76,7 @@ export class Engine implements InotifyListener {
       this.#assertOpen()
       this.#roots.set(path, root)
       forest.admit(root, isTold, initial)
+      this.#lookDeeper(root)
     })
   }
 
@@ -79,6 +85,7 @@ export class Engine implements InotifyListener {
     const { fileBatch } = this.#rooms
     const runs = await this.#queue.run(async () => {
       this.#assertOpen()
+      for (const path of paths) this.#asked.add(path)
       const seen = await fileBatch.look(paths)
       const [first, ...others] = runsOf(paths, (path) => seen.has(path))
       if (first?.isPicked) await this.#addFiles(first.run, seen)
@@ -110,6 +117,8 @@ export class Engine implements InotifyListener {
       reporter.report(translator.giveUp())
       coveredRoots.review()
       this.#roots.delete(path)
+      this.#asked.delete(path)
+      this.#lookDeeper(root)
       for (const each of forest.dismiss(root)) await attacher.stand(each)
       this.#forget(root)
     })
@@ -207,6 +216,13 @@ export class Engine implements InotifyListener {
 
   #assertOpen(): void {
     if (this.#closed) throw closedError()
+  }
+
+  /** It lies in the tree of another, and is watched now, or is not any more: of what lies deep in that more is told, or less. */
+  #lookDeeper({ coverer, top }: Root): void {
+    const { rules, tree, pending } = this.#rooms
+    if (!rules.hidesDepths || coverer === undefined || top === undefined) return
+    for (const each of tree.within(top)) pending.work.list(each)
   }
 
   #forget(root: Root): void {

@@ -44,6 +44,8 @@ export interface Given {
   system: WatchSystem
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
+  /** Whether a path is one of those, or is to be. */
+  isRoot(path: string): boolean
   /** What changes what is believed goes through here, one at a time. */
   queue: TaskQueue
   mountWatch: Pick<MountWatch, 'open' | 'settled'>
@@ -54,8 +56,17 @@ export interface Given {
 export type Wired = ReturnType<typeof wire>
 
 /** Puts the rooms together, from the bottom up: each is given those below it, and knows no other. */
-export function wire({ settings, system, byPath, queue, mountWatch, listener, inotifyListener }: Given) {
-  const rules = rulesOf(settings)
+export function wire({
+  settings,
+  system,
+  byPath,
+  isRoot,
+  queue,
+  mountWatch,
+  listener,
+  inotifyListener,
+}: Given) {
+  const rules = rulesOf(settings, isRoot)
   const sourceChoice = new SourceChoice(system, settings)
   const tree = new Tree(new EntryCache(system.entryCacheSize))
   const pending = new Pending(tree, system.clock.now())
@@ -219,6 +230,7 @@ export function wire({ settings, system, byPath, queue, mountWatch, listener, in
     reporter,
   })
   return {
+    rules,
     tree,
     pending,
     reporter,

@@ -25,6 +25,8 @@ export class Judge {
   readonly #tree: FileTree
   readonly #follow: boolean
   readonly #ignored: string
+  readonly #depth: number
+  #hasNestedRoot: boolean
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
   readonly #rootStays: boolean
@@ -45,10 +47,11 @@ export class Judge {
     {
       followSymlinks,
       ignored,
+      depth,
       nesting,
       sibling,
       start,
-    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'nesting' | 'sibling' | 'start'>,
+    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'depth' | 'nesting' | 'sibling' | 'start'>,
     rootStays = false,
     entries?: () => Iterable<Entry>,
   ) {
@@ -57,6 +60,8 @@ export class Judge {
     this.#tree = tree
     this.#follow = followSymlinks
     this.#ignored = ignored
+    this.#depth = depth
+    this.#hasNestedRoot = nesting !== ''
     this.#nesting = nesting
     this.#hasSibling = sibling
     // All that is there is told.
@@ -74,7 +79,10 @@ export class Judge {
     const wrong = this.#misfits
     this.#misfits = []
     // One that was removed meanwhile tells nothing any more.
-    if (this.#nesting === 'inner removed') this.#overflown.delete(NESTED)
+    if (this.#nesting === 'inner removed') {
+      this.#overflown.delete(NESTED)
+      this.#hasNestedRoot = false
+    }
     if (this.#nesting === 'outer removed') this.#overflown.delete(ROOT)
     for (const path of this.#overflown) wrong.push(`an overflow of ${path} is told, and not that it is over`)
     const there = this.#visible()
@@ -248,8 +256,8 @@ export class Judge {
 
   #descend(path: string, directory: Inode, above: readonly Inode[], found: Map<string, Seen>): void {
     for (const [name, inode] of directory.children) {
-      if (name === this.#ignored) continue
       const entry = `${path}/${name}`
+      if (name === this.#ignored || this.#isTooDeep(entry)) continue
       const target = this.#follow && inode.kind === 'symlink' ? this.#at(entry) : inode
       // A link to a directory that it lies in leads round in a circle, and is a link. What is a directory itself may lie in one by a link.
       const isCircle = inode.kind === 'symlink' && target !== undefined && above.includes(target)
@@ -261,6 +269,14 @@ export class Judge {
       })
       if (isEntered) this.#descend(entry, target, [...above, target], found)
     }
+  }
+
+  /** Each root counts from itself. */
+  #isTooDeep(path: string): boolean {
+    const isInNested = this.#hasNestedRoot && path.startsWith(`${NESTED}/`)
+    const root = [SIBLING, ROOT].find((each) => path.startsWith(`${each}/`)) as string
+    const between = path.slice((isInNested ? NESTED : root).length + 1).split('/').length - 1
+    return this.#depth > 0 && between > this.#depth
   }
 
   #at(path: string): Inode | undefined {

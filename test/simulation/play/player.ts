@@ -88,10 +88,12 @@ export class Player {
   play(): Outcome {
     const { settings, operations } = this.#scenario
     const { followSymlinks, ignored, settle, start, nesting, isPatient } = settings
+    const depth = settings.depth || Number.POSITIVE_INFINITY
     const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
     // What a root that is added brings with it is told.
     const initial = nesting === 'outer added' || start === 'amid'
-    const options = { recursive: true, backend: 'auto', followSymlinks, ignore, settle, initial } as const
+    const watched = { recursive: true, depth, followSymlinks, ignore, initial }
+    const options = { ...watched, backend: 'auto', settle } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
     this.#regroup = () => {
       if (nesting === 'outer added') return this.#untilAdded(watcher)

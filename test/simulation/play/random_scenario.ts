@@ -68,6 +68,9 @@ export const SUBJECTS = [
   'starts',
   'links and starts',
   'directories',
+  'depth',
+  'links and depth',
+  'depth in nested roots',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -132,6 +135,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     ]),
     isAtomic: writers === 1 && random(2) === 0,
     isPatient: random(3) === 0,
+    depth: subject.includes('depth') ? pick(random, [1, 1, 2]) : 0,
   }
 }
 
@@ -155,7 +159,7 @@ function failuresFrom(
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'polls' || (hasNestedRoots(subject) && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
-  if (subject === 'ignored names' || subject === 'starts')
+  if (subject === 'ignored names' || subject === 'starts' || subject === 'depth')
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
   if ((subject === 'few descriptors' || subject === 'failing server') && random(6) === 0)
     return pick(random, ['poll', 'inotify+poll'])

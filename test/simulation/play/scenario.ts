@@ -54,6 +54,8 @@ export interface Settings {
   failsOneIn: number
   /** What has this name is ignored; '': nothing is. */
   ignored: string
+  /** How many levels of directories are gone into; 0: all. */
+  depth: number
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
   /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing. */
@@ -89,6 +91,7 @@ export const ORDINARY: Settings = {
   failsOneIn: 1,
   followSymlinks: false,
   ignored: '',
+  depth: 0,
   settle: 0,
   start: 'before',
   syncAfter: 0,

@@ -15,6 +15,7 @@ export class FakeRules implements Rules {
   readonly hidden = new Set<string>()
   recursive = true
   followsLinks = false
+  readonly hidesDepths = false
 
   get hidesSome(): boolean {
     return this.hidden.size > 0
