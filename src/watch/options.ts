@@ -19,6 +19,8 @@ export interface WatchOptions {
   interval?: number
   /** Report what is there as 'create', parents first, before ready. @default false */
   initial?: boolean
+  /** Each `delete`, `rename` and `exchange` of a directory is followed by one for each entry below it, whose mask is 0. @default false */
+  expand?: boolean
   /**
    * A symlink to a directory is watched as the directory it leads to, unless it lies in that. A root that is a symlink is
    * followed in any case.
@@ -45,6 +47,7 @@ export interface Settings {
   initial: boolean
   recursive: boolean
   depth: number
+  expand: boolean
   followSymlinks: boolean
   /** undefined: nothing is ignored. */
   ignores: ((path: string, kind: Kind) => boolean) | undefined
@@ -75,7 +78,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
   const { recursive = false, initial = false, followSymlinks = false, settle = 0 } = options
-  const { depth = Number.POSITIVE_INFINITY } = options
+  const { depth = Number.POSITIVE_INFINITY, expand = false } = options
   const { hash = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
@@ -85,7 +88,14 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalidArgument('options.signal', signal, 'an AbortSignal')
   }
-  for (const [name, value] of Object.entries({ recursive, initial, followSymlinks, hash, persistent })) {
+  for (const [name, value] of Object.entries({
+    recursive,
+    expand,
+    initial,
+    followSymlinks,
+    hash,
+    persistent,
+  })) {
     if (typeof value !== 'boolean') throw invalidArgument(`options.${name}`, value, 'true or false')
   }
   if (!(Number.isInteger(depth) && depth >= 0) && depth !== Number.POSITIVE_INFINITY)
@@ -104,6 +114,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     interval,
     recursive: recursive && depth > 0,
     depth,
+    expand,
     initial,
     followSymlinks,
     ignores,

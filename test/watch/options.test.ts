@@ -32,6 +32,7 @@ test.each([
   { initial: 1 },
   { persistent: 'no' },
   { recursive: 'yes' },
+  { expand: 1 },
   { followSymlinks: 1 },
   { settle: -1 },
   { settle: Number.NaN },

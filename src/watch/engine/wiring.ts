@@ -12,6 +12,7 @@ import { Pending } from '../pending/pending.ts'
 import { PollInterval } from '../poll/poll_interval.ts'
 import { PollScope } from '../poll/poll_scope.ts'
 import { Poller } from '../poll/poller.ts'
+import { Expansions } from '../report/expansions.ts'
 import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
 import { WatchShortage } from '../report/watch_shortage.ts'
@@ -68,9 +69,10 @@ export function wire({
 }: Given) {
   const rules = rulesOf(settings, isRoot)
   const sourceChoice = new SourceChoice(system, settings)
-  const tree = new Tree(new EntryCache(system.entryCacheSize))
+  const expansions = settings.expand ? new Expansions() : undefined
+  const tree = new Tree(new EntryCache(system.entryCacheSize), expansions)
   const pending = new Pending(tree, system.clock.now())
-  const reporter = new Reporter(settings, system.clock, listener)
+  const reporter = new Reporter(settings, system.clock, listener, expansions)
   const inotify = new InotifySource(system, inotifyListener)
 
   const rootWays = new PathWatches<Root>()

@@ -2,6 +2,7 @@ import { debuglog } from 'node:util'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../options.ts'
 import type { Change } from './change.ts'
+import type { Expansions } from './expansions.ts'
 import { ModifyDebounce } from './modify_debounce.ts'
 
 /** Who is told what has changed, and what is wrong. */
@@ -25,12 +26,20 @@ const trace = debuglog('inotify-bridge')
 export class Reporter {
   readonly #listener: WatchListener
   readonly #quiet: ModifyDebounce | undefined
+  readonly #expansions: Expansions | undefined
   #withheld: Change[] | undefined
   #stopped = false
 
-  constructor({ settle }: Pick<Settings, 'settle'>, clock: Clock, listener: WatchListener) {
+  /** @param expansions of what is reported, if all of it is to be told one by one */
+  constructor(
+    { settle }: Pick<Settings, 'settle'>,
+    clock: Clock,
+    listener: WatchListener,
+    expansions?: Expansions,
+  ) {
     this.#listener = listener
-    const tell = (changes: Change[]) => listener.changes(changes)
+    this.#expansions = expansions
+    const tell = (changes: Change[]) => this.#tell(changes)
     if (settle > 0) this.#quiet = new ModifyDebounce(settle, clock, tell)
   }
 
@@ -38,7 +47,11 @@ export class Reporter {
     if (changes.length === 0 || this.#stopped) return
     if (this.#withheld !== undefined) for (const change of changes) this.#withheld.push(change)
     else if (this.#quiet !== undefined) this.#quiet.take(changes)
-    else this.#listener.changes(changes)
+    else this.#tell(changes)
+  }
+
+  #tell(changes: Change[]): void {
+    this.#listener.changes(this.#expansions === undefined ? changes : this.#expansions.expand(changes))
   }
 
   /** Something is not as it should be, and the watching goes on. */

@@ -1,3 +1,4 @@
+import type { Expansions } from '../report/expansions.ts'
 import type { Chunk } from '../scan/chunk.ts'
 import type { Entries, Entry } from '../scan/entry.ts'
 import { Directory, type WatchedMount } from './directory.ts'
@@ -29,10 +30,13 @@ export class Tree {
   readonly #tops = new Tops()
   /** Tops that have made way, until whoever looks after the roots takes them from here: see {@link TreeEditor}. */
   readonly vacated = new Set<Directory>()
+  /** Where editors note what a change of a directory speaks for; undefined: nobody asks for it. */
+  readonly expansions: Expansions | undefined
   #revision = 0
 
-  constructor(cache = new EntryCache()) {
+  constructor(cache = new EntryCache(), expansions?: Expansions) {
     this.#cache = cache
+    this.expansions = expansions
   }
 
   entriesOf(directory: Directory): ReadonlyMap<string, Entry> {

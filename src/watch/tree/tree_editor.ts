@@ -1,6 +1,8 @@
 import { append, type Change, exchangesOf, type Source } from '../report/change.ts'
+import type { Expansions } from '../report/expansions.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
+import { deletesBelow, exchangesBelow, renamesBelow } from './changes_below.ts'
 import { Directory, isSymlink, type WatchedMount } from './directory.ts'
 import type { Tree } from './tree.ts'
 
@@ -92,7 +94,7 @@ export class TreeEditor {
   delete({ directory, name, entry }: Located, mask = 0): void {
     // Or a root lies behind a link of this name.
     if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)
-    this.#tell('delete', directory, name, entry, mask)
+    this.#tellDelete(directory, name, entry, mask)
     this.#forget(directory, name, entry)
   }
 
@@ -122,13 +124,22 @@ export class TreeEditor {
     const [oldPath, path] = this.#isSilent
       ? ['', '']
       : [this.pathOf(from.directory, from.name), this.pathOf(directory, name)]
+    const { kind } = as
+    const change = {
+      type: 'rename',
+      from: oldPath,
+      path,
+      replaced: known !== undefined,
+      kind,
+      mask,
+      source: this.#source,
+    } as const
+    this.#expansions?.note(change, renamesBelow(from.entry, known, oldPath, path, this.#source))
     this.#takeOut(from)
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
     if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
-    const replaced = known !== undefined
-    const { kind } = as
-    this.#add({ type: 'rename', from: oldPath, path, replaced, kind, mask, source: this.#source })
+    this.#add(change)
   }
 
   /** Two change places, each with all below it. `as`: what they are from now on. */
@@ -138,6 +149,17 @@ export class TreeEditor {
     }
     const path = this.pathOf(other.directory, other.name)
     const otherPath = this.pathOf(one.directory, one.name)
+    const [{ kind }, { kind: otherKind }] = as
+    const change = {
+      type: 'exchange',
+      path,
+      other: otherPath,
+      kind,
+      otherKind,
+      mask,
+      source: this.#source,
+    } as const
+    this.#expansions?.note(change, exchangesBelow(other.entry, one.entry, path, otherPath, this.#source))
     this.#takeOut(one)
     this.#takeOut(other)
     this.#put(other.directory, other.name, as[0])
@@ -146,8 +168,7 @@ export class TreeEditor {
       { from: one, to: other, entry: as[0] },
       { from: other, to: one, entry: as[1] },
     ])
-    const [{ kind }, { kind: otherKind }] = as
-    this.#add({ type: 'exchange', path, other: otherPath, kind, otherKind, mask, source: this.#source })
+    this.#add(change)
   }
 
   /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
@@ -156,6 +177,15 @@ export class TreeEditor {
       for (const { directory, name } of circle) this.#makeWay(directory, name)
     }
     const paths = circle.map(({ directory, name }) => this.pathOf(directory, name))
+    const kinds = circle.map(({ as }) => as.kind)
+    const changes = exchangesOf(paths, kinds, this.#source)
+    const at = new Map(circle.map(({ entry }, i) => [paths[i] as string, entry]))
+    for (const change of changes) {
+      const { path, other } = change
+      const [here, there] = [at.get(path) as Entry, at.get(other) as Entry]
+      this.#expansions?.note(change, exchangesBelow(here, there, path, other, this.#source))
+      at.set(path, there).set(other, here)
+    }
     const placed = circle.map(({ as }, i): Located => {
       const { directory, name } = circle[(i + 1) % circle.length] as Located
       return { directory, name, entry: as }
@@ -163,8 +193,7 @@ export class TreeEditor {
     for (const each of circle) this.#takeOut(each)
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
-    const kinds = circle.map(({ as }) => as.kind)
-    for (const change of exchangesOf(paths, kinds, this.#source)) this.#add(change)
+    for (const change of changes) this.#add(change)
   }
 
   /** The paths of what is in it begin like this. */
@@ -185,7 +214,7 @@ export class TreeEditor {
   #makeWay(directory: Directory, name: string): void {
     if (this.#isSilent || !this.#tree.hasSeveralTops) return
     for (const top of this.#tree.topsAtOrBelow(this.pathOf(directory, name))) {
-      for (const [each, entry] of this.#tree.entriesOf(top)) this.#tell('delete', top, each, entry, 0)
+      for (const [each, entry] of this.#tree.entriesOf(top)) this.#tellDelete(top, each, entry, 0)
       this.#tree.vacate(top)
     }
   }
@@ -214,8 +243,17 @@ export class TreeEditor {
     this.#directory = undefined
   }
 
+  #tellDelete(directory: Directory, name: string, entry: Entry, mask: number): void {
+    if (this.#isSilent) return
+    const { kind } = entry
+    const path = this.pathOf(directory, name)
+    const change = { type: 'delete', path, kind, mask, source: this.#source } as const
+    this.#expansions?.note(change, deletesBelow(entry, path, this.#source))
+    this.#add(change)
+  }
+
   #tell(
-    type: 'create' | 'modify' | 'attrib' | 'delete',
+    type: 'create' | 'modify' | 'attrib',
     directory: Directory,
     name: string,
     { kind }: Entry,
@@ -223,6 +261,11 @@ export class TreeEditor {
   ): void {
     if (this.#isSilent) return
     this.#add({ type, path: this.pathOf(directory, name), kind, mask, source: this.#source })
+  }
+
+  /** To be told what a change speaks for, before that is otherwise. */
+  get #expansions(): Expansions | undefined {
+    return this.#isSilent ? undefined : this.#tree.expansions
   }
 
   #add(change: Change): void {

@@ -26,6 +26,7 @@ export class Judge {
   readonly #follow: boolean
   readonly #ignored: string
   readonly #depth: number
+  readonly #isExpanded: boolean
   #hasNestedRoot: boolean
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
@@ -48,10 +49,11 @@ export class Judge {
       followSymlinks,
       ignored,
       depth,
+      expand,
       nesting,
       sibling,
       start,
-    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'depth' | 'nesting' | 'sibling' | 'start'>,
+    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'depth' | 'expand' | 'nesting' | 'sibling' | 'start'>,
     rootStays = false,
     entries?: () => Iterable<Entry>,
   ) {
@@ -61,6 +63,7 @@ export class Judge {
     this.#follow = followSymlinks
     this.#ignored = ignored
     this.#depth = depth
+    this.#isExpanded = expand
     this.#hasNestedRoot = nesting !== ''
     this.#nesting = nesting
     this.#hasSibling = sibling
@@ -207,11 +210,11 @@ export class Judge {
     for (const [rest, known] of names) this.#names.set(path + rest, known)
   }
 
-  /** What is at a path and below it, relative to it; it goes. */
+  /** What is at a path, and below it unless that is told as well, relative to it; it goes. */
   #take(path: string): Names {
     const taken: Names = new Map()
     for (const [other, known] of this.#names) {
-      if (!isWithin(other, path)) continue
+      if (this.#isExpanded ? other !== path : !isWithin(other, path)) continue
       taken.set(other.slice(path.length), known)
       this.#names.delete(other)
     }

@@ -71,6 +71,9 @@ export const SUBJECTS = [
   'depth',
   'links and depth',
   'depth in nested roots',
+  'expand',
+  'links and expand',
+  'expand in nested roots',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -136,6 +139,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     isAtomic: writers === 1 && random(2) === 0,
     isPatient: random(3) === 0,
     depth: subject.includes('depth') ? pick(random, [1, 1, 2]) : 0,
+    expand: subject.includes('expand'),
   }
 }
 
@@ -159,7 +163,7 @@ function failuresFrom(
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'polls' || (hasNestedRoots(subject) && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
-  if (subject === 'ignored names' || subject === 'starts' || subject === 'depth')
+  if (subject === 'ignored names' || subject === 'starts' || subject === 'depth' || subject === 'expand')
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
   if ((subject === 'few descriptors' || subject === 'failing server') && random(6) === 0)
     return pick(random, ['poll', 'inotify+poll'])

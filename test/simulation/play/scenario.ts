@@ -56,6 +56,8 @@ export interface Settings {
   ignored: string
   /** How many levels of directories are gone into; 0: all. */
   depth: number
+  /** What a change of a directory speaks for is told as well. */
+  expand: boolean
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
   /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing. */
@@ -92,6 +94,7 @@ export const ORDINARY: Settings = {
   followSymlinks: false,
   ignored: '',
   depth: 0,
+  expand: false,
   settle: 0,
   start: 'before',
   syncAfter: 0,

@@ -1,12 +1,16 @@
 import type { Change } from '../../report/change.ts'
 import type { Entry } from '../../scan/entry.ts'
+import { deletesBelow } from '../../tree/changes_below.ts'
 import { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 
 /** All that is believed below a directory, told to be gone. */
 export function asGone(tree: Tree, directory: Directory): Change[] {
-  return [...tree.entriesOf(directory)].map(([name, { kind }]) => {
-    return { type: 'delete', path: tree.pathOf(directory, name), kind, mask: 0, source: 'rescan' }
+  return [...tree.entriesOf(directory)].map(([name, entry]) => {
+    const path = tree.pathOf(directory, name)
+    const change = { type: 'delete', path, kind: entry.kind, mask: 0, source: 'rescan' } as const
+    tree.expansions?.note(change, deletesBelow(entry, path, 'rescan'))
+    return change
   })
 }
 

@@ -1,0 +1,69 @@
+import type { Change, Kind, Source } from '../report/change.ts'
+import type { Entry } from '../scan/entry.ts'
+import { Directory } from './directory.ts'
+
+// What a change of a directory means to each entry that is believed to be below it: parents first.
+
+export function deletesBelow(entry: Entry, path: string, source: Source): Change[] {
+  return entriesBelow(entry).map(([rest, kind]) => {
+    return { type: 'delete', path: path + rest, kind, mask: 0, source }
+  })
+}
+
+/** @param displaced what was at the new path before */
+export function renamesBelow(
+  entry: Entry,
+  displaced: Entry | undefined,
+  from: string,
+  path: string,
+  source: Source,
+): Change[] {
+  const deletes = displaced === undefined ? [] : deletesBelow(displaced, path, source)
+  const renames = entriesBelow(entry).map(([rest, kind]): Change => {
+    return { type: 'rename', from: from + rest, path: path + rest, replaced: false, kind, mask: 0, source }
+  })
+  return [...deletes, ...renames]
+}
+
+/** What was at each of two paths is at the other. */
+export function exchangesBelow(
+  one: Entry,
+  other: Entry,
+  path: string,
+  otherPath: string,
+  source: Source,
+): Change[] {
+  const [ones, others] = [new Map(entriesBelow(one)), new Map(entriesBelow(other))]
+  const changes: Change[] = []
+  // What has the same name in both has changed places, and so has what lies below that.
+  for (const [rest, otherKind] of ones) {
+    const kind = others.get(rest)
+    const [from, to] = [path + rest, otherPath + rest]
+    const common = { mask: 0, source } as const
+    if (kind === undefined)
+      changes.push({ type: 'rename', from, path: to, replaced: false, kind: otherKind, ...common })
+    else changes.push({ type: 'exchange', path: from, other: to, kind, otherKind, ...common })
+  }
+  for (const [rest, kind] of others) {
+    if (ones.has(rest)) continue
+    const [from, to] = [otherPath + rest, path + rest]
+    changes.push({ type: 'rename', from, path: to, replaced: false, kind, mask: 0, source })
+  }
+  return changes
+}
+
+/** Their paths from the entry on: '/a', '/a/b'. Most are looked at once, and stay packed. */
+function entriesBelow(entry: Entry): Array<[rest: string, kind: Kind]> {
+  const found: Array<[string, Kind]> = []
+  const pending: Array<[string, Entry]> = [['', entry]]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [above, directory] = next
+    if (!(directory instanceof Directory)) continue
+    for (const [name, each] of directory.peek()) {
+      const rest = `${above}/${name}`
+      found.push([rest, each.kind])
+      if (each instanceof Directory) pending.push([rest, each])
+    }
+  }
+  return found
+}
