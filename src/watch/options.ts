@@ -108,7 +108,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (typeof settle !== 'number' || !(settle >= 0 && settle <= LONGEST_TIMER)) {
     throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
   }
-  const ignores = predicate(ignore)
+  const ignores = ignoresOf(ignore)
   return {
     backend,
     interval,
@@ -128,7 +128,8 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
 
 const IGNORE_FORMS = 'a function, or an array of strings and RegExps'
 
-function predicate(ignore: WatchOptions['ignore']): Settings['ignores'] {
+/** Throws TypeError. */
+export function ignoresOf(ignore: WatchOptions['ignore']): Settings['ignores'] {
   if (ignore === undefined || (Array.isArray(ignore) && ignore.length === 0)) return undefined
   if (typeof ignore === 'function') return guarded(ignore)
   if (!Array.isArray(ignore)) throw invalidArgument('options.ignore', ignore, IGNORE_FORMS)

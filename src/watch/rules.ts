@@ -3,7 +3,7 @@ import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
 import type { Kind } from './report/change.ts'
 
-/** What is watched of what is there: as the options have it, and never otherwise. */
+/** What is watched of what is there, as the options have it. What is ignored may be replaced: nobody keeps what they say for later. */
 export interface Rules {
   /** Whether directories within directories are watched. */
   readonly recursive: boolean
@@ -16,11 +16,17 @@ export interface Rules {
   hides(path: string, kind: Kind): boolean
 }
 
+/** For who replaces what is ignored, and has all looked through again. */
+export interface ReplaceableRules extends Rules {
+  replaceIgnores(ignores: Settings['ignores']): void
+}
+
 /** @param isRoot whether there is a root of this path */
 export function rulesOf(
   { recursive, depth, followSymlinks, ignores }: Settings,
   isRoot: (path: string) => boolean,
-): Rules {
+): ReplaceableRules {
+  let current = ignores
   const hidesDepths = recursive && depth !== Number.POSITIVE_INFINITY
   // How many directories are between it and the nearest root that it lies below.
   const isTooDeep = (path: string) => {
@@ -31,8 +37,13 @@ export function rulesOf(
   return {
     recursive,
     followsLinks: followSymlinks,
-    hidesSome: ignores !== undefined || hidesDepths,
+    get hidesSome() {
+      return current !== undefined || hidesDepths
+    },
     hidesDepths,
-    hides: (path, kind) => (hidesDepths && isTooDeep(path)) || (ignores?.(textOf(path), kind) ?? false),
+    hides: (path, kind) => (hidesDepths && isTooDeep(path)) || (current?.(textOf(path), kind) ?? false),
+    replaceIgnores: (others) => {
+      current = others
+    },
   }
 }

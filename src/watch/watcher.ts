@@ -4,7 +4,7 @@ import { LONGEST_TIMER } from '../interval.ts'
 import type { Coverage } from './engine/coverage.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
-import { rootPath, rootPaths, type Settings, settingsOf, type WatchOptions } from './options.ts'
+import { ignoresOf, rootPath, rootPaths, type Settings, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import type { Entry } from './report/entry.ts'
 import { encoderOf, pathEncoderOf } from './report/path_encoding.ts'
@@ -95,6 +95,18 @@ export class Watcher<Path extends string | Buffer = string>
   async sync(): Promise<void> {
     await this.ready
     await this.#subscribers.hurry(() => this.#running.sync())
+  }
+
+  /**
+   * Replaces `ignore`; undefined: nothing is ignored from now on. All is looked through when it resolves: what is ignored by now has been told as deleted and is not
+   * watched any more, what is not ignored any more has been told as created. Rejects as `ready` does.
+   * @throws {TypeError} what is no such thing
+   * @throws {InotifyError} EBADF: closed
+   */
+  async setIgnore(ignore: WatchOptions['ignore']): Promise<void> {
+    const ignores = ignoresOf(ignore)
+    await this.ready
+    await this.#running.setIgnores(ignores)
   }
 
   /** Per root, and per mount and followed symlink below it: the source, why, and what is not watched as it should be. */

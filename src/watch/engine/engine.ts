@@ -124,6 +124,20 @@ export class Engine implements InotifyListener {
     })
   }
 
+  /** What is ignored from now on. All is looked through: what is hidden by now is told to be gone, and what is shown is told as new. */
+  setIgnores(ignores: Settings['ignores']): Promise<void> {
+    return this.#queue.run(async () => {
+      this.#assertOpen()
+      const { rules, forest, pending } = this.#rooms
+      rules.replaceIgnores(ignores)
+      for (const root of forest.standing()) {
+        // What a poll that is under way has found, it has found as it was ignored before.
+        root.outdate()
+        if (root.isPresent && root.top !== undefined) pending.work.list(root.top)
+      }
+    })
+  }
+
   /** Every change made before this call has been told when it resolves. Rejects with EBADF if closed before that. */
   async sync(): Promise<void> {
     this.#assertOpen()

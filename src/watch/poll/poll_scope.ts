@@ -34,12 +34,15 @@ export interface PolledDirectories {
 /** What is polled, as it is believed to be at the moment: it changes nothing, and does not know when a poll is due. */
 export class PollScope {
   readonly #parts: PollScopeParts
-  /** Whether what a walk does not tell again is as it was: what is not ignored is surveyed level by level, each time. */
-  readonly compares: boolean
 
   constructor(parts: PollScopeParts) {
     this.#parts = parts
-    this.compares = !(parts.rules.recursive && parts.rules.hidesSome)
+  }
+
+  /** Whether what a walk does not tell again is as it was: what is not ignored is surveyed level by level, each time. */
+  get compares(): boolean {
+    const { rules } = this.#parts
+    return !(rules.recursive && rules.hidesSome)
   }
 
   /** Whether something has to be polled, if only to see whether it is there. */

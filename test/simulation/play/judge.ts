@@ -24,7 +24,8 @@ const isWithin = (path: string, above: string) => path === above || path.startsW
 export class Judge {
   readonly #tree: FileTree
   readonly #follow: boolean
-  readonly #ignored: string
+  readonly #ignoredLater: string
+  #ignored: string
   readonly #depth: number
   readonly #isExpanded: boolean
   #hasNestedRoot: boolean
@@ -48,12 +49,16 @@ export class Judge {
     {
       followSymlinks,
       ignored,
+      ignoredLater,
       depth,
       expand,
       nesting,
       sibling,
       start,
-    }: Pick<Settings, 'followSymlinks' | 'ignored' | 'depth' | 'expand' | 'nesting' | 'sibling' | 'start'>,
+    }: Pick<
+      Settings,
+      'followSymlinks' | 'ignored' | 'ignoredLater' | 'depth' | 'expand' | 'nesting' | 'sibling' | 'start'
+    >,
     rootStays = false,
     entries?: () => Iterable<Entry>,
   ) {
@@ -62,6 +67,7 @@ export class Judge {
     this.#tree = tree
     this.#follow = followSymlinks
     this.#ignored = ignored
+    this.#ignoredLater = ignoredLater
     this.#depth = depth
     this.#isExpanded = expand
     this.#hasNestedRoot = nesting !== ''
@@ -87,6 +93,7 @@ export class Judge {
       this.#hasNestedRoot = false
     }
     if (this.#nesting === 'outer removed') this.#overflown.delete(ROOT)
+    if (this.#ignoredLater !== '') this.#ignored = this.#ignoredLater
     for (const path of this.#overflown) wrong.push(`an overflow of ${path} is told, and not that it is over`)
     const there = this.#visible()
     const nested = there && this.#at(NESTED)

@@ -87,7 +87,7 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, ignored, expand, settle, start, nesting, isPatient } = settings
+    const { followSymlinks, ignored, ignoredLater, expand, settle, start, nesting, isPatient } = settings
     const depth = settings.depth || Number.POSITIVE_INFINITY
     const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
     // What a root that is added brings with it is told.
@@ -96,6 +96,7 @@ export class Player {
     const options = { ...watched, backend: 'auto', settle } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
     this.#regroup = () => {
+      if (ignoredLater !== '') return watcher.setIgnore([new RegExp(`/${ignoredLater}$`)])
       if (nesting === 'outer added') return this.#untilAdded(watcher)
       if (nesting === 'outer removed') return watcher.remove(ROOT)
       return nesting === 'inner removed' ? watcher.remove(NESTED) : undefined

@@ -74,6 +74,8 @@ export const SUBJECTS = [
   'expand',
   'links and expand',
   'expand in nested roots',
+  'ignore replaced',
+  'links and ignore replaced',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -140,7 +142,19 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     isPatient: random(3) === 0,
     depth: subject.includes('depth') ? pick(random, [1, 1, 2]) : 0,
     expand: subject.includes('expand'),
+    ...ignoresFrom(random, subject),
   }
+}
+
+function ignoresFrom(
+  random: Random,
+  subject: Subject,
+): Partial<Pick<Settings, 'ignored' | 'ignoredLater'>> & {
+  ignoredLater: string
+} {
+  if (!subject.endsWith('ignore replaced')) return { ignoredLater: '' }
+  const ignored = pick(random, ['', 'b', 'd', 'm'])
+  return { ignored, ignoredLater: pick(random, ['a', 'b', 'd', 'm', 'f', 'nothing']) }
 }
 
 function failuresFrom(
@@ -163,7 +177,13 @@ function failuresFrom(
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
   if (subject === 'polls' || (hasNestedRoots(subject) && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
-  if (subject === 'ignored names' || subject === 'starts' || subject === 'depth' || subject === 'expand')
+  if (
+    subject === 'ignored names' ||
+    subject === 'starts' ||
+    subject === 'depth' ||
+    subject === 'expand' ||
+    subject === 'ignore replaced'
+  )
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
   if ((subject === 'few descriptors' || subject === 'failing server') && random(6) === 0)
     return pick(random, ['poll', 'inotify+poll'])

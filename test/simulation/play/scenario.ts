@@ -54,6 +54,8 @@ export interface Settings {
   failsOneIn: number
   /** What has this name is ignored; '': nothing is. */
   ignored: string
+  /** When half of the operations have been done, what has this name is ignored instead; '': it stays as it is. */
+  ignoredLater: string
   /** How many levels of directories are gone into; 0: all. */
   depth: number
   /** What a change of a directory speaks for is told as well. */
@@ -93,6 +95,7 @@ export const ORDINARY: Settings = {
   failsOneIn: 1,
   followSymlinks: false,
   ignored: '',
+  ignoredLater: '',
   depth: 0,
   expand: false,
   settle: 0,
