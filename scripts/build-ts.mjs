@@ -41,6 +41,7 @@ const PARTS = {
     /^src\/mounts\/diagnose\.ts$/,
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
+  fs: inAnyOf(/^src\/fs\//, /^src\/entries\/fs\.ts$/),
   // What users see of watch(), and of who uses it: the engine is loaded apart.
   watcher: inAnyOf(
     /^src\/watch\/(watcher|engine_part|options|surface)\.ts$/,

@@ -14,8 +14,9 @@ import { blocksOf, ROOT, textOf } from './pages.ts'
 const PAGE = 'docs/api.md'
 const page = textOf(PAGE)
 
-/** The names that the package gives, but for the constants. */
-const surfaces = readdirSync(join(ROOT, 'src/entries')).map((file) => `src/entries/${file}`)
+/** The names that the package gives, but for the constants, and for those of node:fs, which docs/fs.md is about. */
+const files = readdirSync(join(ROOT, 'src/entries')).filter((file) => file !== 'fs.ts')
+const surfaces = files.map((file) => `src/entries/${file}`)
 const exported = [...surfaces, 'src/watch/surface.ts'].flatMap((file) =>
   [...textOf(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
     names.split(',').flatMap((name) => name.replace(/\btype /, '').trim() || []),

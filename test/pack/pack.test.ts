@@ -153,21 +153,38 @@ test.each(Object.entries(ENTRIES))(
   },
 )
 
-test.each(Object.entries(ENTRIES))('inotify-bridge/%s loads no more than it needs', (entry, { parts }) => {
-  const dist = join(installed, 'dist')
-  const loaded = new Set<string>()
-  const load = (file: string) => {
-    if (loaded.has(file)) return
-    loaded.add(file)
-    const text = readFileSync(join(dist, file), 'utf8')
-    for (const [, other] of text.matchAll(/(?:from |import )"\.\/([^"]+)"/g)) load(other as string)
-    // Of Node, what is loaded before any program, or at once.
-    expect(text).not.toMatch(/from "node:(?!module")/)
-  }
-  load(`${entry}.js`)
-  const ofOurs = [...loaded].filter((file) => file.endsWith('.part.js') && !file.startsWith('rolldown'))
-  expect(ofOurs.map((file) => file.replace(/-[\w-]{8}\.part\.js$/, '')).sort()).toEqual(['base', ...parts])
+const FS = { names: [], parts: ['fs', 'mounts', 'watcher'] }
+
+test('inotify-bridge/fs: by import and require what is named as in node:fs', () => {
+  const script = `const part = await import('inotify-bridge/fs')
+    const { createRequire } = await import('node:module')
+    const required = createRequire(import.meta.url)('inotify-bridge/fs')
+    console.log(Object.keys(part).sort().map((name) => name + (part[name] === required[name])).join(), typeof part.promises.watch)
+    part.watch('.').close()`
+  writeFileSync(join(folder, 'entry.mjs'), script)
+  expect(run(process.execPath, ['entry.mjs']).trim()).toBe(
+    'promisestrue,unwatchFiletrue,watchtrue,watchFiletrue function',
+  )
 })
+
+test.each([...Object.entries(ENTRIES), ['fs', FS] as const])(
+  'inotify-bridge/%s loads no more than it needs',
+  (entry, { parts }) => {
+    const dist = join(installed, 'dist')
+    const loaded = new Set<string>()
+    const load = (file: string) => {
+      if (loaded.has(file)) return
+      loaded.add(file)
+      const text = readFileSync(join(dist, file), 'utf8')
+      for (const [, other] of text.matchAll(/(?:from |import )"\.\/([^"]+)"/g)) load(other as string)
+      // Of Node, what is loaded before any program, or at once.
+      expect(text).not.toMatch(/from "node:(?!module")/)
+    }
+    load(`${entry}.js`)
+    const ofOurs = [...loaded].filter((file) => file.endsWith('.part.js') && !file.startsWith('rolldown'))
+    expect(ofOurs.map((file) => file.replace(/-[\w-]{8}\.part\.js$/, '')).sort()).toEqual(['base', ...parts])
+  },
+)
 
 // Each as its documentation has it for a program of Node, with nothing said of this package.
 test.each([

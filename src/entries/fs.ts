@@ -1,0 +1,5 @@
+export { unwatchFile, watchFile } from 'node:fs'
+export type { FSWatcher } from '../fs/fs_watcher.ts'
+export type { FSWatchIgnore } from '../fs/ignore.ts'
+export * as promises from '../fs/promises.ts'
+export { type FSWatchListener, type FSWatchOptions, watch } from '../fs/watch.ts'

@@ -1,0 +1,378 @@
+// inotify-bridge/fs beside node:fs: the same arguments are given to both, and what each says is compared.
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import * as bridge from '../../src/entries/fs.ts'
+import { scratch } from '../support/scratch.ts'
+
+const END = 'the end'
+
+type Watch = (
+  path: fs.PathLike,
+  options: object,
+  listener: (type: string, name: unknown) => void,
+) => {
+  close(): void
+}
+
+/** The kernel merges an event with an equal one before it, if nobody has read that yet. */
+function note(events: string[], event: string): void {
+  if (events.at(-1) !== event) events.push(event)
+}
+
+/** What a watcher says of what is done to a directory, up to the file that is made at last. */
+async function said(
+  watch: Watch,
+  path: string,
+  options: object,
+  act: () => void,
+  end: () => void,
+): Promise<string[]> {
+  const events: string[] = []
+  const over = new Promise<void>((resolve) => {
+    const watcher = watch(path, options, (type, name) => {
+      if (String(name) === END) resolve()
+      else note(events, `${type} ${Buffer.isBuffer(name) ? `<${name.toString('latin1')}>` : name}`)
+    })
+    onTestFinished(() => watcher.close())
+  })
+  act()
+  end()
+  await over
+  return events
+}
+
+const node: Watch = (path, options, listener) => fs.watch(path, options as fs.WatchOptions, listener)
+const ours: Watch = (path, options, listener) => bridge.watch(path, options, listener)
+
+const ACTS: ReadonlyArray<[what: string, act: (at: (name: string) => string) => void]> = [
+  ['a file is made and written', (at) => fs.writeFileSync(at('new'), 'x')],
+  [
+    'a file is written, and written by adding',
+    (at) => [fs.writeFileSync(at('f'), 'xy'), fs.appendFileSync(at('f'), 'z')],
+  ],
+  ['a file is renamed', (at) => fs.renameSync(at('f'), at('g'))],
+  [
+    'a file is renamed over another',
+    (at) => [fs.writeFileSync(at('g'), ''), fs.renameSync(at('f'), at('g'))],
+  ],
+  ['a file is removed', (at) => fs.rmSync(at('f'))],
+  [
+    'modes of a file and of a directory',
+    (at) => [fs.chmodSync(at('f'), 0o600), fs.chmodSync(at('d'), 0o700)],
+  ],
+  [
+    'a directory is made, renamed and removed',
+    (at) => [fs.mkdirSync(at('e')), fs.renameSync(at('e'), at('h')), fs.rmdirSync(at('h'))],
+  ],
+  ['what is in a directory below is none of its', (at) => fs.writeFileSync(at('d/f'), '')],
+  [
+    'a link, and a name that is not ASCII',
+    (at) => [fs.symlinkSync('f', at('l')), fs.writeFileSync(at('ä'), '')],
+  ],
+  ['many files', (at) => Array.from({ length: 3000 }, (_, i) => fs.writeFileSync(at(`file ${i}`), ''))],
+  ['the directory’s own mode', (at) => fs.chmodSync(at('.'), 0o750)],
+]
+
+describe.each([{}, { encoding: 'buffer' }, { encoding: 'hex' }, { encoding: 'latin1' }])('%o', (options) => {
+  test.each(ACTS)('%s: the events of fs.watch(), in their order', async (_, act) => {
+    const each = await Promise.all(
+      [node, ours].map(async (watch) => {
+        const directory = join(scratch(), 'watched')
+        fs.mkdirSync(join(directory, 'd'), { recursive: true })
+        fs.writeFileSync(join(directory, 'f'), '')
+        const at = (name: string) => join(directory, name)
+        const marked =
+          'encoding' in options && options.encoding === 'hex' ? Buffer.from(END).toString('hex') : END
+        const translated: Watch = (path, given, listener) =>
+          watch(path, given, (type, name) => listener(type, String(name) === marked ? END : name))
+        return await said(
+          translated,
+          directory,
+          options,
+          () => act(at),
+          () => fs.writeFileSync(at(END), ''),
+        )
+      }),
+    )
+    // Node leaves the last of a burst to the next read.
+    expect(each[1]).toEqual(each[0])
+    expect(each[0]?.length ?? 0).toBeGreaterThanOrEqual(_.includes('none of its') ? 0 : 1)
+  })
+})
+
+test.each<[string, (path: string) => void, string]>([
+  ['written', (path) => fs.writeFileSync(path, 'more'), 'change file'],
+  ['renamed', (path) => fs.renameSync(path, `${path}-away`), 'rename file'],
+  ['removed', (path) => fs.rmSync(path), 'rename file'],
+])('a file that is %s', async (_, act, last) => {
+  const [one, other] = [node, ours].map((watch) => {
+    const path = join(scratch(), 'file')
+    fs.writeFileSync(path, '')
+    const events: string[] = []
+    const watcher = watch(path, {}, (type, name) => note(events, `${type} ${name}`))
+    onTestFinished(() => watcher.close())
+    act(path)
+    return events
+  })
+  await expect.poll(() => one?.at(-1)).toBe(last)
+  await expect.poll(() => other).toEqual(one)
+})
+
+const BAD: ReadonlyArray<readonly unknown[]> = [
+  ['/there/is/nothing'],
+  [''],
+  [7],
+  [undefined],
+  [['/']],
+  ['a\0b'],
+  ['/', 7],
+  ['/', { encoding: 'x' }],
+  ['/', 'x'],
+  ['/', { recursive: 1 }],
+  ['/', { signal: 1 }],
+  ['/', {}, 7],
+  [new URL('http://host/')],
+  [`/${'a'.repeat(300)}`],
+  [`/${'a/'.repeat(3000)}`],
+]
+
+test.each(BAD)('watch(%o, %o, %o) throws what fs.watch() throws', (...args) => {
+  const thrown = [fs.watch, bridge.watch].map((watch) => {
+    try {
+      const watcher = (watch as (...args: unknown[]) => { close(): void })(...args)
+      watcher.close()
+      return 'nothing'
+    } catch (error) {
+      const { name, message, code } = error as NodeJS.ErrnoException
+      return { name, message, code, ...(error as object), cause: undefined, hint: undefined }
+    }
+  })
+  expect(thrown[1]).toEqual(thrown[0])
+})
+
+test('close() tells no more, and "close" once, in the next tick; ref() and unref() give the watcher', async () => {
+  const directory = scratch()
+  const watcher = bridge.watch(directory)
+  const told: string[] = []
+  watcher.on('close', () => told.push('close')).on('change', () => told.push('change'))
+  expect(watcher.ref().unref()).toBe(watcher)
+  fs.writeFileSync(join(directory, 'f'), '')
+  watcher.close()
+  watcher.close()
+  expect(told).toEqual([])
+  await sleep(50)
+  expect(told).toEqual(['close'])
+})
+
+test('a listener may close, and watch again what is watched; others go on', async () => {
+  const directory = scratch()
+  const events: string[] = []
+  const first = bridge.watch(directory, () => {
+    first.close()
+    events.push('first')
+  })
+  const second = bridge.watch(pathToFileURL(directory), (type, name) => events.push(`${type} ${name}`))
+  onTestFinished(() => second.close())
+  fs.writeFileSync(join(directory, 'f'), 'x')
+  await expect.poll(() => events).toEqual(['first', 'rename f', 'change f'])
+  const third = bridge.watch(Buffer.from(directory), { encoding: 'buffer' }, (_, name) =>
+    events.push(`third ${name}`),
+  )
+  onTestFinished(() => third.close())
+  fs.rmSync(join(directory, 'f'))
+  await expect.poll(() => events.slice(3).sort()).toEqual(['rename f', 'third f'])
+})
+
+test('a signal closes it, one that has aborted as well', async () => {
+  const controller = new AbortController()
+  const events: string[] = []
+  const watching = bridge
+    .watch(scratch(), { signal: controller.signal })
+    .on('close', () => events.push('one'))
+  controller.abort()
+  bridge.watch(scratch(), { signal: AbortSignal.abort() }).on('close', () => events.push('other'))
+  await expect.poll(() => events).toEqual(['one', 'other'])
+  expect(watching.listenerCount('close')).toBe(1)
+})
+
+describe('recursive', () => {
+  test('what is done right after watch() has returned is told, and what comes below directories that are made', async () => {
+    const root = scratch()
+    fs.mkdirSync(join(root, 'a'))
+    const names = new Set<unknown>()
+    const watcher = bridge.watch(root, { recursive: true }, (_, name) => names.add(name))
+    onTestFinished(() => watcher.close())
+    fs.writeFileSync(join(root, 'at once'), '')
+    await expect.poll(() => names.has('at once')).toBe(true)
+    // Once it is told of what lies below, all below is watched.
+    await expect
+      .poll(() => {
+        fs.writeFileSync(join(root, 'a/first'), `${Math.random()}`)
+        return names.has('a/first')
+      })
+      .toBe(true)
+    fs.mkdirSync(join(root, 'b/c/d'), { recursive: true })
+    fs.writeFileSync(join(root, 'b/c/d/f'), '')
+    await expect.poll(() => names.has('b/c/d/f')).toBe(true)
+    names.clear()
+    fs.renameSync(join(root, 'b/c'), join(root, 'a/c'))
+    await expect.poll(() => [...names].sort()).toEqual(['a/c', 'b/c'])
+    names.clear()
+    fs.writeFileSync(join(root, 'a/c/d/f'), 'more')
+    await expect.poll(() => [...names]).toEqual(['a/c/d/f'])
+  })
+
+  test('of what lies right in it each event is told once', async () => {
+    const root = scratch()
+    fs.mkdirSync(join(root, 'a'))
+    const events: string[] = []
+    const watcher = bridge.watch(root, { recursive: true }, (type, name) => events.push(`${type} ${name}`))
+    onTestFinished(() => watcher.close())
+    await expect
+      .poll(() => {
+        fs.writeFileSync(join(root, 'a/first'), `${Math.random()}`)
+        return events.some((event) => event.endsWith('a/first'))
+      })
+      .toBe(true)
+    events.length = 0
+    fs.writeFileSync(join(root, 'f'), 'x')
+    fs.mkdirSync(join(root, 'b'))
+    fs.writeFileSync(join(root, 'b/end'), '')
+    await expect.poll(() => events.includes('rename b/end')).toBe(true)
+    expect(events.filter((event) => / (f|b)$/.test(event))).toEqual(['rename f', 'change f', 'rename b'])
+  })
+})
+
+describe('promises.watch()', () => {
+  test('iterating gives events; leaving the loop closes the watcher', async () => {
+    const directory = scratch()
+    const events = bridge.promises.watch(directory)
+    const next = events.next()
+    fs.writeFileSync(join(directory, 'f'), 'x')
+    expect((await next).value).toEqual({ eventType: 'rename', filename: 'f' })
+    for await (const event of events) {
+      expect(event).toEqual({ eventType: 'change', filename: 'f' })
+      break
+    }
+    expect(await events.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('a signal ends it with an AbortError, one that has aborted before at once', async () => {
+    const controller = new AbortController()
+    const next = bridge.promises.watch(scratch(), { signal: controller.signal }).next()
+    controller.abort(new Error('enough'))
+    await expect(next).rejects.toMatchObject({
+      name: 'AbortError',
+      code: 'ABORT_ERR',
+      cause: { message: 'enough' },
+    })
+    await expect(bridge.promises.watch('/', { signal: AbortSignal.abort() }).next()).rejects.toMatchObject({
+      name: 'AbortError',
+    })
+    await expect(bridge.promises.watch('/there/is/nothing').next()).rejects.toMatchObject({
+      code: 'ENOENT',
+      syscall: 'watch',
+    })
+  })
+
+  test('more events than maxQueue are left out, with a warning, or are an error', async () => {
+    const directory = scratch()
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
+    const few = bridge.promises.watch(directory, { maxQueue: 3 })
+    const strict = bridge.promises.watch(directory, { maxQueue: 3, overflow: 'error' })
+    const names: unknown[] = []
+    const drained = (async () => {
+      for await (const { filename } of few) if (names.push(filename) === 3) break
+    })()
+    const failure = expect(
+      (async () => {
+        for await (const _ of strict);
+      })(),
+    ).rejects.toMatchObject({
+      code: 'ERR_FS_WATCH_QUEUE_OVERFLOW',
+      message: 'fs.watch() queued more than 3 events',
+    })
+    for (let i = 0; i < 50; i++) fs.mkdirSync(join(directory, `${i}`))
+    await Promise.all([drained, failure])
+    expect(names).toEqual(['0', '1', '2'])
+    await expect.poll(() => warnings.length).toBeGreaterThan(0)
+    expect(new Set(warnings)).toEqual(new Set(['fs.watch maxQueue exceeded']))
+    for (const wrong of [{ maxQueue: 1.5 }, { overflow: 'throw' }] as object[])
+      await expect(bridge.promises.watch(directory, wrong).next()).rejects.toThrow(TypeError)
+  })
+})
+
+describe('ignore', () => {
+  /** What is told of names in a directory, and in directories below it. */
+  async function told(
+    ignore: bridge.FSWatchIgnore,
+    recursive: boolean,
+    ...names: string[]
+  ): Promise<string[]> {
+    const directory = scratch()
+    fs.mkdirSync(join(directory, 'sub/deep'), { recursive: true })
+    const seen = new Set<string>()
+    const watcher = bridge.watch(directory, { recursive, ignore }, (_, name) => seen.add(String(name)))
+    onTestFinished(() => watcher.close())
+    await expect
+      .poll(() => {
+        fs.writeFileSync(join(directory, recursive ? 'sub/deep/ready' : 'ready'), `${Math.random()}`)
+        return seen.has(recursive ? 'sub/deep/ready' : 'ready')
+      })
+      .toBe(true)
+    for (const name of [...names, END]) fs.writeFileSync(join(directory, name), '')
+    await expect.poll(() => seen.has(END)).toBe(true)
+    // Of what lies below another instance tells.
+    fs.writeFileSync(join(directory, recursive ? 'sub/deep/over' : 'over'), '')
+    await expect.poll(() => seen.has(recursive ? 'sub/deep/over' : 'over')).toBe(true)
+    return names.filter((name) => seen.has(name))
+  }
+
+  test.each<[bridge.FSWatchIgnore, string[]]>([
+    ['*.log', ['b.txt']],
+    [/^a/, ['b.txt', 'b.log']],
+    [(name) => name.startsWith('b'), ['a.log']],
+    [['*.txt', /^a/], ['b.log']],
+  ])('%o', async (ignore, expected) => {
+    expect((await told(ignore, false, 'a.log', 'b.txt', 'b.log')).sort()).toEqual(expected.sort())
+  })
+
+  test.each<[bridge.FSWatchIgnore, string[]]>([
+    ['*.log', ['sub/b.txt']],
+    [/deep.a/, ['b.log', 'sub/b.txt']],
+  ])('recursive: %o', async (ignore, expected) => {
+    expect((await told(ignore, true, 'b.log', 'sub/b.txt', 'sub/deep/a.log')).sort()).toEqual(expected.sort())
+  })
+
+  test('what it is not is a TypeError', () => {
+    for (const [wrong, code] of [
+      [7, 'ERR_INVALID_ARG_TYPE'],
+      [[/x/, {}], 'ERR_INVALID_ARG_TYPE'],
+      ['', 'ERR_INVALID_ARG_VALUE'],
+    ] as const)
+      expect(() => bridge.watch('/', { ignore: wrong as unknown as string })).toThrow(
+        expect.objectContaining({
+          name: 'TypeError',
+          code,
+          message: expect.stringContaining('options.ignore'),
+        }),
+      )
+  })
+})
+
+test('with throwIfNoEntry: false a path at which there is nothing is watched in vain', async () => {
+  const path = join(scratch(), 'missing')
+  let events = 0
+  const watcher = bridge.watch(path, { throwIfNoEntry: false }, () => events++)
+  fs.writeFileSync(path, '')
+  await sleep(50)
+  watcher.close()
+  expect(events).toBe(0)
+  expect(() => bridge.watch('\0', { throwIfNoEntry: false })).toThrow(TypeError)
+})
