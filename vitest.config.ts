@@ -154,6 +154,7 @@ export default defineConfig({
   test: {
     projects,
     globalSetup: 'test/support/programs.ts',
+    setupFiles: ['test/support/engine.ts'],
     sequence: { sequencer: LongestFirst },
     // What hangs, hangs for longer; what is awaited may take ten times as long on a machine that does something else as well, and half a minute of
     // nothing but computing is of several that share it. A condition is awaited for less, so that it is named when it does not come about.

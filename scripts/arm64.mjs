@@ -102,7 +102,7 @@ try {
     fileParallelism: false,
     isolate: false,
     globalSetup: 'test/support/programs.ts',
-    setupFiles: './emulated.mjs',
+    setupFiles: ['./emulated.mjs', './test/support/engine.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },

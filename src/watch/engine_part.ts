@@ -4,10 +4,19 @@ import type { openEngine } from './open_engine.ts'
 export type OpenEngine = typeof openEngine
 
 let provided: OpenEngine | undefined
+let load: (() => Promise<{ openEngine: OpenEngine }>) | undefined
 
-/** `inotify-bridge/watch` comes with the engine; `inotify-bridge` has it loaded by the first watch(), since it is most of what there is to load. */
+/** The engine is there: `inotify-bridge/watch` comes with it. */
 export function provideEngine(open: OpenEngine): void {
   provided = open
+}
+
+/**
+ * The engine is loaded by the first watch(), since it is most of what there is to load. An entry point says so, and not this file: who has a bundle made of
+ * `inotify-bridge/watch` has one file made of it.
+ */
+export function loadEngineBy(loader: typeof load): void {
+  load = loader
 }
 
 /** undefined: it is to be loaded. */
@@ -17,6 +26,10 @@ export function providedEngine(): OpenEngine | undefined {
 
 /** Rejects as loadPart() does. */
 export async function loadEngine(): Promise<OpenEngine> {
-  provided ??= (await loadPart(() => import('./open_engine.ts'))).openEngine
+  if (provided === undefined) {
+    if (load === undefined)
+      throw new Error("watch() has been left out of this bundle: import it from 'inotify-bridge/watch'")
+    provided = (await loadPart(load)).openEngine
+  }
   return provided
 }

@@ -1,5 +1,7 @@
 import { InotifyError, printable } from '../../errors.ts'
 import type { Coverage } from '../../watch/engine/coverage.ts'
+import { provideEngine } from '../../watch/engine_part.ts'
+import { openEngine } from '../../watch/open_engine.ts'
 import type { WatchOptions } from '../../watch/options.ts'
 import type { Change, RootChange } from '../../watch/report/change.ts'
 import { watch } from '../../watch/watcher.ts'
@@ -32,6 +34,7 @@ export interface ChangesRequest {
 /** Prints changes until the signal aborts, the first has come, or none for too long. Returns the exit code. */
 export async function watchChanges(request: ChangesRequest, signal: AbortSignal): Promise<number> {
   const { monitor, quiet, timeout } = request
+  provideEngine(openEngine)
   await using watcher = watch(request.paths, { ...request.options, signal })
   // What ends the watcher is told to the listener, to the loop below, or to both.
   const told = new Set<unknown>()

@@ -12,6 +12,8 @@ const out = join(import.meta.dirname, '../../../out/watch')
 const { linux } = await import(join(out, 'linux.js'))
 /** @type {typeof import('../../../src/watch/watcher.ts')} */
 const { Watcher } = await import(join(out, 'watcher.js'))
+// It says how the engine is loaded.
+await import(join(out, '../index.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 const run = (/** @type {string} */ script) => void execFileSync('sh', ['-ec', script], { cwd: base })
 
