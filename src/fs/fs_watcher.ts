@@ -4,6 +4,9 @@ export type ChangeType = 'rename' | 'change'
 /** `name`: relative to what is watched; null: nobody knows, and anything may have changed. */
 export type OnChange = (type: ChangeType, name: Buffer | null) => void
 
+/** Something is wrong, and nothing more will be told. */
+export type OnError = (error: Error) => void
+
 /** Where changes come from. */
 export interface ChangeSource {
   ref(): void
@@ -26,15 +29,12 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   readonly #encoding: Encoding
 
   /** Use watch(). `open` gets what is to be told of changes, and of what goes wrong. Throws what it throws. */
-  constructor(
-    encoding: Encoding,
-    open: (onChange: OnChange, onError: (error: Error) => void) => ChangeSource,
-  ) {
+  constructor(encoding: Encoding, open: (onChange: OnChange, onError: OnError) => ChangeSource) {
     super()
     this.#encoding = encoding
     this.#source = open(
       (type, name) => {
-        if (this.#source !== undefined) this.emit('change', type, encoded(name, this.#encoding))
+        if (this.#source !== undefined) this.#tell(type, encoded(name, this.#encoding))
       },
       (error) => {
         if (this.#source === undefined) return
@@ -50,6 +50,17 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     this.#source.close()
     this.#source = undefined
     process.nextTick(() => this.emit('close'))
+  }
+
+  // A listener that throws is an uncaught exception, and not the end of what others, and it, are still to be told.
+  #tell(type: ChangeType, filename: Filename): void {
+    try {
+      this.emit('change', type, filename)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
+    }
   }
 
   ref(): this {

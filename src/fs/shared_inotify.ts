@@ -10,7 +10,7 @@ import {
   IN_Q_OVERFLOW,
 } from '../inotify/constants.ts'
 import { Inotify } from '../inotify/inotify.ts'
-import type { ChangeSource, OnChange } from './fs_watcher.ts'
+import type { ChangeSource, OnChange, OnError } from './fs_watcher.ts'
 
 // What libuv asks for (uv_fs_event_start in src/unix/linux.c), and so fs.watch().
 const MASK = IN_ATTRIB | IN_CREATE | IN_MODIFY | IN_DELETE | IN_DELETE_SELF | IN_MOVE | IN_MOVE_SELF
@@ -20,6 +20,7 @@ interface Sink {
   /** What an event without a name is about. */
   name: Buffer
   onChange: OnChange
+  onError: OnError
 }
 
 /**
@@ -32,9 +33,9 @@ export class SharedInotify {
   #refs = 0
 
   /** Throws InotifyError as the path cannot be watched. */
-  watch(path: string | Buffer, name: Buffer, onChange: OnChange): ChangeSource {
+  watch(path: string | Buffer, name: Buffer, onChange: OnChange, onError: OnError): ChangeSource {
     const wd = this.#add(path)
-    const sink = { name, onChange }
+    const sink = { name, onChange, onError }
     const others = this.#sinks.get(wd) ?? new Set()
     this.#sinks.set(wd, others.add(sink))
     let isPersistent = true
@@ -54,15 +55,23 @@ export class SharedInotify {
   }
 
   #add(path: string | Buffer): number {
-    const inotify = this.#inotify ?? new Inotify({ persistent: false })
+    if (this.#inotify !== undefined) return this.#inotify.add(path, MASK)
+    const inotify = new Inotify({ persistent: false })
     try {
       const wd = inotify.add(path, MASK)
-      if (this.#inotify === undefined) inotify.on('events', (batch) => this.#tell(batch))
+      inotify.on('events', (batch) => this.#tell(batch)).on('error', (error) => this.#fail(error))
       this.#inotify = inotify
       return wd
-    } finally {
-      if (this.#inotify === undefined) inotify.close()
+    } catch (error) {
+      inotify.close()
+      throw error
     }
+  }
+
+  /** It has closed of itself: events can no longer be read. */
+  #fail(error: Error): void {
+    const all = [...this.#sinks.values()].flatMap((sinks) => [...sinks])
+    for (const { onError } of all) onError(error)
   }
 
   #remove(wd: number, sink: Sink): void {

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path'
 import type { Change } from '../watch/report/change.ts'
 import { Watcher } from '../watch/watcher.ts'
-import type { ChangeSource, ChangeType, OnChange } from './fs_watcher.ts'
+import type { ChangeSource, ChangeType, OnChange, OnError } from './fs_watcher.ts'
 
 export interface TreeOptions {
   isRecursive: boolean
@@ -16,15 +16,13 @@ export interface TreeSource extends ChangeSource {
   noteMade(name: Buffer): void
 }
 
-/**
- * By watch(): a whole tree, or what lies on a mount that does not deliver all events, which is polled.
- */
+/** By watch(): a whole tree, or what lies on a mount that does not deliver all events, which is polled. */
 export function watchTree(
   path: string,
   name: Buffer,
   { isRecursive, isBelowOnly, isIgnored }: TreeOptions,
   onChange: OnChange,
-  onError: (error: Error) => void,
+  onError: OnError,
 ): TreeSource {
   const ignore = isIgnored && ((each: string) => isIgnored(relative(path, each)))
   const options = { recursive: isRecursive, encoding: 'buffer', ...(ignore && { ignore }) } as const
@@ -38,6 +36,12 @@ export function watchTree(
         if (isBelow || !isBelowOnly) onChange(type, at.length < prefix ? name : at.subarray(prefix))
       }
   })
+  // What cannot be watched is polled. But one that has closed of itself, as it does where events can no longer be read, says last why.
+  let last: Error | undefined
+  watcher.on('error', (error) => {
+    last = error
+  })
+  watcher.on('close', () => last && onError(last))
   watcher.ready.then(() => {
     // Those that were made since watch() has returned, all that is in them is new.
     for (const each of made ?? [])

@@ -62,25 +62,29 @@ export function watch(
       isIgnored === undefined
         ? onAny
         : (type, name) => (name !== null && isIgnored(name.toString())) || onAny(type, name)
+    const onFailure = (error: Error) => onError(asNodeError(error, path) as Error)
     const name = Buffer.from(basename(path.toString()))
     const isRecursive = recursive && isDirectory(path)
     const tree = (isBelowOnly: boolean) =>
-      watchTree(resolve(path.toString()), name, { isRecursive, isBelowOnly, isIgnored }, onEvent, (error) =>
-        onError(asNodeError(error, path) as Error),
-      )
+      watchTree(resolve(path.toString()), name, { isRecursive, isBelowOnly, isIgnored }, onEvent, onFailure)
     try {
       // What is silent is polled.
       if (chooseBackend(mountOf(path)).backend !== 'inotify') return tree(false)
-      if (!isRecursive) return shared.watch(path, name, onEvent)
+      if (!isRecursive) return shared.watch(path, name, onEvent, onFailure)
       // It takes a moment until a tree is watched: what happens meanwhile in the directory itself is told, as it is by Node.
       const below = tree(true)
       try {
         return both(
           below,
-          shared.watch(path, name, (type, each) => {
-            if (type === 'rename' && each !== null) below.noteMade(each)
-            onEvent(type, each)
-          }),
+          shared.watch(
+            path,
+            name,
+            (type, each) => {
+              if (type === 'rename' && each !== null) below.noteMade(each)
+              onEvent(type, each)
+            },
+            onFailure,
+          ),
         )
       } catch (error) {
         below.close()

@@ -5,7 +5,6 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 const [, , base = ''] = process.argv
 /** Not a literal: dist is there only once it has been built. @type {typeof import('../../src/entries/fs.ts')} */
@@ -18,24 +17,36 @@ const { status, stderr } = spawnSync('bindfs', [behind, mount], { encoding: 'utf
 if (status !== 0) throw new Error(stderr)
 /** @type {Record<string, Set<string>>} */
 const said = { node: new Set(), flat: new Set(), file: new Set(), tree: new Set() }
+const isOver = () =>
+  said.flat?.has('rename new') && said.file?.has('change f') && said.tree?.has('rename d/deep')
+/** @type {() => void} */
+let end = () => {}
+const over = new Promise((resolve) => {
+  end = () => resolve(undefined)
+})
 /** @param {string} who */
-const note = (who) => (/** @type {string} */ type, /** @type {unknown} */ name) =>
-  void said[who]?.add(`${type} ${name}`)
+const note = (who) => (/** @type {string} */ type, /** @type {unknown} */ name) => {
+  said[who]?.add(`${type} ${name}`)
+  if (isOver()) end()
+}
 const watchers = [
   fs.watch(mount, note('node')),
   bridge.watch(mount, note('flat')),
   bridge.watch(join(mount, 'f'), note('file')),
   bridge.watch(mount, { recursive: true }, note('tree')),
 ]
-// What is there when a poll is made for the first time is what there was.
-await sleep(1000)
-fs.writeFileSync(join(behind, 'f'), 'more')
-fs.writeFileSync(join(behind, 'new'), '')
-fs.writeFileSync(join(behind, 'd/deep'), '')
-const isOver = () =>
-  said.flat?.has('rename new') && said.file?.has('change f') && said.tree?.has('rename d/deep')
-for (const end = Date.now() + 30_000; !isOver() && Date.now() < end; ) await sleep(20)
+// What is there when a poll is made for the first time is what there was: so it is done until it is told.
+let count = 0
+const writing = setInterval(() => {
+  fs.writeFileSync(join(behind, 'f'), `${count++}`)
+  for (const name of ['new', 'd/deep']) {
+    if (count % 2 === 0) fs.rmSync(join(behind, name), { force: true })
+    else fs.writeFileSync(join(behind, name), '')
+  }
+}, 400)
+await over
+clearInterval(writing)
 for (const watcher of watchers) watcher.close()
 console.log(
-  JSON.stringify(Object.fromEntries(Object.entries(said).map(([who, events]) => [who, [...events].sort()]))),
+  JSON.stringify(Object.fromEntries(Object.entries(said).map(([who, events]) => [who, [...events]]))),
 )

@@ -1,10 +1,11 @@
 // inotify-bridge/fs beside node:fs: the same arguments are given to both, and what each says is compared.
 import * as fs from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as bridge from '../../src/entries/fs.ts'
+import { Inotify } from '../../src/inotify/inotify.ts'
+import { Watcher } from '../../src/watch/watcher.ts'
 import { scratch } from '../support/scratch.ts'
 
 const END = 'the end'
@@ -153,6 +154,20 @@ test.each(BAD)('watch(%o, %o, %o) throws what fs.watch() throws', (...args) => {
   expect(thrown[1]).toEqual(thrown[0])
 })
 
+/** Resolves when who watches a directory from now on has been told of what is done by this call: whoever has watched it before has been told as well. */
+async function untilTold(directory: string): Promise<void> {
+  const last = `${Math.random()}`
+  const told = new Promise<void>((resolve) => {
+    const watcher = bridge.watch(directory, (_, name) => {
+      if (name !== last) return
+      watcher.close()
+      resolve()
+    })
+  })
+  fs.writeFileSync(join(directory, last), '')
+  await told
+}
+
 test('close() tells no more, and "close" once, in the next tick; ref() and unref() give the watcher', async () => {
   const directory = scratch()
   const watcher = bridge.watch(directory)
@@ -163,8 +178,65 @@ test('close() tells no more, and "close" once, in the next tick; ref() and unref
   watcher.close()
   watcher.close()
   expect(told).toEqual([])
-  await sleep(50)
+  await untilTold(directory)
   expect(told).toEqual(['close'])
+})
+
+test('a listener that throws is an uncaught exception, and others, and it, are told of the rest', async () => {
+  const directory = scratch()
+  const thrown: unknown[] = []
+  const others = process.rawListeners('uncaughtException') as Array<(error: Error) => void>
+  process
+    .removeAllListeners('uncaughtException')
+    .on('uncaughtException', (error) => thrown.push(error.message))
+  onTestFinished(() => {
+    process.removeAllListeners('uncaughtException')
+    for (const other of others) process.on('uncaughtException', other)
+  })
+  const names: unknown[] = []
+  const throwing = bridge.watch(directory, (_, name) => {
+    throw new Error(String(name))
+  })
+  const watcher = bridge.watch(directory, (_, name) => names.push(name))
+  const tree = bridge.watch(directory, { recursive: true }, (_, name) => {
+    throw new Error(`tree ${name}`)
+  })
+  onTestFinished(() => {
+    for (const each of [throwing, watcher, tree]) each.close()
+  })
+  const made = Array.from({ length: 20 }, (_, i) => `${i}`)
+  for (const name of made) fs.mkdirSync(join(directory, name))
+  await expect.poll(() => names).toEqual(made)
+  await expect.poll(() => thrown.length).toBe(40)
+  expect([...thrown].sort()).toEqual([...made, ...made.map((name) => `tree ${name}`)].sort())
+})
+
+test('what can no longer be read is an error of each that watches, and who watches then is told', async () => {
+  const directory = scratch()
+  const added = vi.spyOn(Inotify.prototype, 'add')
+  const followed = vi.spyOn(Watcher.prototype, 'on')
+  onTestFinished(() => {
+    added.mockRestore()
+    followed.mockRestore()
+  })
+  const said: string[] = []
+  const flat = [bridge.watch(directory), bridge.watch(directory)]
+  const tree = bridge.watch(directory, { recursive: true })
+  for (const [i, each] of [...flat, tree].entries())
+    each
+      .on('error', ({ message }) => said.push(`${i}: ${message}`))
+      .on('close', () => said.push(`${i} is closed`))
+  const watcher = followed.mock.contexts[0] as Watcher
+  await watcher.ready
+  watcher.emit('error', new Error('a tree'))
+  expect(said).toEqual([])
+  await watcher.close()
+  await expect.poll(() => said).toEqual(['2: a tree', '2 is closed'])
+  const inotify = added.mock.contexts[0] as Inotify
+  inotify.emit('error', new Error('gone'))
+  inotify.close()
+  await expect.poll(() => said.slice(2).sort()).toEqual(['0 is closed', '0: gone', '1 is closed', '1: gone'])
+  await untilTold(directory)
 })
 
 test('a listener may close, and watch again what is watched; others go on', async () => {
@@ -371,7 +443,7 @@ test('with throwIfNoEntry: false a path at which there is nothing is watched in 
   let events = 0
   const watcher = bridge.watch(path, { throwIfNoEntry: false }, () => events++)
   fs.writeFileSync(path, '')
-  await sleep(50)
+  await untilTold(dirname(path))
   watcher.close()
   expect(events).toBe(0)
   expect(() => bridge.watch('\0', { throwIfNoEntry: false })).toThrow(TypeError)

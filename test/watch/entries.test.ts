@@ -1,7 +1,8 @@
 // What a watcher says is there: what one has who has listed it and applied each change. The simulation holds it against what was told in every schedule.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Directory } from '../../src/watch/tree/directory.ts'
 import { watch } from '../../src/watch/watcher.ts'
 import { scratch } from '../support/scratch.ts'
 import { watching } from './support.ts'
@@ -174,4 +175,26 @@ test('before ready and after close() there is nothing; a path that is none is a 
   expect(open.next().value).toEqual({ path: root, kind: 'directory' })
   await watcher.close()
   expect([open.next().done, [...watcher.entries()], watcher.has(root)]).toEqual([true, [], false])
+})
+
+test('what has() is asked of is unpacked once for all that is asked, and packed again though nothing happens', async () => {
+  const root = scratch()
+  const directories = ['one', 'two', 'three'].map((name) => join(root, name))
+  for (const directory of directories) {
+    mkdirSync(directory)
+    for (let i = 0; i < 50; i++) writeFileSync(join(directory, `${i}`), '')
+  }
+  const { watcher } = await watching(root, { backend: 'inotify', recursive: true }, { entryCacheSize: 20 })
+  const packed = vi.spyOn(Directory.prototype, 'compact')
+  const peeked = vi.spyOn(Directory.prototype, 'peek')
+  onTestFinished(() => {
+    packed.mockRestore()
+    peeked.mockRestore()
+  })
+  for (const directory of directories)
+    for (let i = 0; i < 50; i++) expect(watcher.has(join(directory, `${i}`))).toBe(true)
+  // Nothing waits for sync() or an event.
+  await expect.poll(() => packed.mock.calls.length).toBeGreaterThan(0)
+  expect(peeked).not.toHaveBeenCalled()
+  expect([...watcher.entries()]).toHaveLength(154)
 })

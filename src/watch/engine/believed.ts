@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path'
+import type { TaskQueue } from '../../task_queue.ts'
 import type { Kind } from '../report/change.ts'
 import type { Entry } from '../report/entry.ts'
 import type { Root } from '../roots/root.ts'
@@ -12,15 +13,34 @@ type Found = Directory | Kind
 export class Believed {
   readonly #tree: Tree
   readonly #byPath: ReadonlyMap<string, Root>
+  readonly #queue: TaskQueue
+  #isTidying = false
 
-  constructor(tree: Tree, byPath: ReadonlyMap<string, Root>) {
+  /** @param queue after each of whose tasks the tree is trimmed */
+  constructor(tree: Tree, byPath: ReadonlyMap<string, Root>, queue: TaskQueue) {
     this.#tree = tree
     this.#byPath = byPath
+    this.#queue = queue
   }
 
-  /** @param path a key, as all paths here: see name_key.ts */
+  /**
+   * Directories are used for it, as by whoever looks at a name: of one of 100,000 entries many may be asked for.
+   *
+   * @param path a key, as all paths here: see name_key.ts
+   */
   has(path: string): boolean {
-    return this.#find(path) !== undefined
+    const found = this.#find(path)
+    if (this.#tree.isCrowded) this.#tidy()
+    return found !== undefined
+  }
+
+  /** While nothing happens no other task has it packed again. */
+  #tidy(): void {
+    if (this.#isTidying) return
+    this.#isTidying = true
+    void this.#queue.run(async () => {
+      this.#isTidying = false
+    })
   }
 
   /** What is at a path, and all below it; parents first. */
@@ -65,7 +85,7 @@ export class Believed {
     let found: Found = top
     for (const name of names) {
       const entry: { kind: Kind } | undefined =
-        found instanceof Directory ? this.#tree.peek(found).get(name) : undefined
+        found instanceof Directory ? this.#tree.entriesOf(found).get(name) : undefined
       if (entry === undefined) return undefined
       found = entry instanceof Directory ? entry : entry.kind
     }

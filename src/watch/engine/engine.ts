@@ -43,7 +43,7 @@ export class Engine implements InotifyListener {
       listener,
       inotifyListener: this,
     })
-    this.#believed = new Believed(this.#rooms.tree, this.#roots)
+    this.#believed = new Believed(this.#rooms.tree, this.#roots, this.#queue)
   }
 
   /**

@@ -36,6 +36,11 @@ export class EntryCache {
     return entries
   }
 
+  /** Whether there is something for {@link trim} to do. */
+  get isFull(): boolean {
+    return this.#total > this.#most
+  }
+
   /**
    * Packs what has not been used for long, if there is too much. What was used since the last call stays. So does what is young: a large
    * directory that is used in turn with others would be unpacked each time.
@@ -44,7 +49,7 @@ export class EntryCache {
     // It may have grown since.
     if (this.#last !== undefined) this.#use(this.#last, this.#last.unpackedSize)
     let looks = 0
-    for (const [directory, { size, at }] of this.#total > this.#most ? this.#used : []) {
+    for (const [directory, { size, at }] of this.isFull ? this.#used : []) {
       if (at > this.#usesAtTrim || this.#total <= (this.#most * 3) / 4 || looks++ >= MOST_LOOKS) break
       const isYoung = this.#uses - at < size / ENTRIES_A_USE
       // One that is larger than that alone is not packed each time that another is used.

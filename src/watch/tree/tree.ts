@@ -53,6 +53,11 @@ export class Tree {
     return this.#cache.entriesOf(directory)
   }
 
+  /** Whether {@link trim} would pack something. */
+  get isCrowded(): boolean {
+    return this.#cache.isFull
+  }
+
   /** See {@link EntryCache.trim}: nobody may hold what {@link entriesOf} has given. */
   trim(): void {
     this.#cache.trim()

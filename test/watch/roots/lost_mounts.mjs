@@ -2,25 +2,15 @@
 // printed as JSON.
 //
 //   unshare -rm node lost_mounts.mjs inotify|poll DIRECTORY
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { run } from './mounting.mjs'
 
 const [, , backend = '', base = ''] = process.argv
 /** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
 const { watch } = await import(join(import.meta.dirname, '../../../dist/index.js'))
 const at = (/** @type {string} */ name) => join(base, name)
 
-/** What is looked into at this moment, by a thread, is busy (umount(2), EBUSY). */
-function run(/** @type {string} */ command, /** @type {string[]} */ ...args) {
-  let failed = ''
-  for (let attempt = 1; attempt <= 100; attempt++) {
-    const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-    if (status === 0) return
-    failed = stderr
-  }
-  throw new Error(failed)
-}
 const mount = (/** @type {string} */ name) => run('mount', '-t', 'tmpfs', 'none', at(name))
 
 for (const name of ['point', 'plain', 'outer']) fs.mkdirSync(at(name))

@@ -149,6 +149,16 @@ test.skipIf(!isBuilt || process.getuid?.() !== 0)(
   },
 )
 
+test('one that the other ignores from now on is told by it as deleted, and is there by itself', async () => {
+  const outer = scratch()
+  const inner = join(outer, 'in')
+  mkdirSync(inner)
+  const { watcher, changes } = await watching([outer, inner], { recursive: true })
+  await watcher.setIgnore([inner])
+  await watcher.sync()
+  expect(about(inner, changes)).toEqual(['lost directory deleted', 'restored directory'])
+})
+
 describe.skipIf(!mayUnshare || !isBuilt)('mounts (needs unshare -rm and dist)', () => {
   test.each(['inotify', 'poll'])('what was unmounted, and what was mounted over: %s', (backend) => {
     const program = [process.execPath, join(import.meta.dirname, 'lost_mounts.mjs'), backend, scratch()]

@@ -2,9 +2,9 @@
 // how many changes each of 40 such steps has told is printed as JSON.
 //
 //   unshare -rm node mounted_now.mjs DIRECTORY
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { run } from './mounting.mjs'
 
 const [, , base = ''] = process.argv
 /** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
@@ -13,17 +13,6 @@ const point = join(base, 'far/point')
 for (const path of [join(base, 'tree'), point]) fs.mkdirSync(path, { recursive: true })
 fs.symlinkSync('../far', join(base, 'tree/link'))
 const watcher = watch(join(base, 'tree'), { recursive: true, followSymlinks: true, interval: 1_000_000 })
-/** What is looked into at this moment, by a thread, is busy (umount(2), EBUSY). */
-function run(/** @type {string} */ command, /** @type {string[]} */ args) {
-  let failed = ''
-  for (let attempt = 1; attempt <= 100; attempt++) {
-    const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-    if (status === 0) return
-    failed = stderr
-  }
-  throw new Error(failed)
-}
-
 let told = 0
 watcher.on('changes', (changes) => {
   told += changes.length
@@ -37,7 +26,7 @@ for (let i = 0; i < 20; i++)
     ['umount', point],
   ]) {
     told = 0
-    run(command, args)
+    run(command, ...args)
     await watcher.sync()
     each.push(told)
   }

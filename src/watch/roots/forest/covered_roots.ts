@@ -73,10 +73,11 @@ export class CoveredRoots {
   }
 
   /** Why its directory is not the one that its coverer has at its path now. */
-  #reasonOf({ top }: Root, covering: Covering): LostReason {
-    if (covering === 'elsewhere') return 'unreadable'
-    if (covering !== 'nothing') return 'replaced'
-    return top !== undefined && this.#parts.tree.isAttached(top) ? 'renamed' : 'deleted'
+  #reasonOf({ top, path }: Root, covering: Covering): LostReason {
+    const { tree } = this.#parts
+    if (covering !== 'elsewhere' && covering !== 'nothing') return 'replaced'
+    if (top === undefined || !tree.isAttached(top)) return 'deleted'
+    return tree.pathOf(top) === path ? 'unreadable' : 'renamed'
   }
 
   /** Something has come to be at its path of which another root tells all. */
