@@ -185,9 +185,9 @@ export class Watcher<Path extends string | Buffer = string>
   *#entries(path: string | undefined): Generator<Entry<Path>> {
     const believed = this.#engine?.believed
     if (believed === undefined) return
-    for (const { path: key, kind } of path === undefined ? believed.all() : believed.at(path)) {
+    for (const entry of path === undefined ? believed.all() : believed.at(path)) {
       if (!this.#open) return
-      yield { path: this.#encodePath(key), kind }
+      yield { ...entry, path: this.#encodePath(entry.path) }
     }
   }
 
