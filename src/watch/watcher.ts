@@ -13,6 +13,9 @@ import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { WatchSystem } from './system.ts'
 
+/** What was below a root when it was lost, which `lost` does not tell one by one: for who has to tell it so. */
+export let entriesOfLost: (watcher: Watcher, path: string) => Iterable<Entry>
+
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []
   changes: [changes: Array<Change<Path>>]
@@ -163,6 +166,10 @@ export class Watcher<Path extends string | Buffer = string>
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<Array<Change<Path>>> {
     return this.#subscribers.iterate()
+  }
+
+  static {
+    entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
   }
 
   get #running(): Engine {
