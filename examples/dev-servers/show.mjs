@@ -4,10 +4,12 @@ import { parseArgs } from 'node:util'
 import { serveFuse } from '../../test/mirror/fuse_mount.mjs'
 import { MOUNTS, onStage, say } from '../stage.mjs'
 import { byTurns, whereSilent } from './edits.mjs'
+import { nodemon } from './nodemon.mjs'
 import { tsc } from './tsc.mjs'
+import { vite } from './vite.mjs'
 import { webpack } from './webpack.mjs'
 
-const ALL = [webpack, tsc]
+const ALL = [vite, nodemon, webpack, tsc]
 
 const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean' }, edits: { type: 'string', default: '20' } },

@@ -9,7 +9,7 @@ import { scratch } from '../support/scratch.ts'
 import { exampleText } from './manifests.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
-const PROGRAMS = ['webpack', 'tsc']
+const PROGRAMS = ['vite', 'nodemon', 'webpack', 'tsc']
 const EDITS = isLong ? 20 : 5
 
 /** What each line of show.mjs --json says; times in ms. */
