@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * @typedef {import('./rebuilds.mjs').Rebuilds} Rebuilds
  * @typedef {import('./rebuilds.mjs').Start} Start
  * @typedef {{ behind: string, shown: string, out: string }} Paths where it is edited, where the program sees it, where what is built goes
- * @typedef {{ rebuilds: Rebuilds, edit: (version: number) => Promise<void> }} Player
+ * @typedef {{ name: string, rebuilds: Rebuilds, edit: (version: number) => Promise<void> }} Player
  */
 
 /** The original is waited for so many times as long as ours has taken at most. */
@@ -73,24 +73,27 @@ async function players(program, { behind, shown, out }, start) {
   const [ours, own] = [true, false].map(async (isOurs) => {
     const name = isOurs ? 'ours' : 'own'
     const project = join(behind, name)
-    const edit = (/** @type {number} */ version) =>
-      writeFile(join(project, program.file), program.text(version))
+    const file = join(project, program.file)
+    // Each is longer than the last, so that it takes one write(2), and nobody sees the file empty: of that change chokidar would tell, and not of the next.
+    const edit = (/** @type {number} */ version) => writeFile(file, program.text(version), { flag: 'r+' })
     for (const path of [project, join(out, name)]) await mkdir(path, { recursive: true })
     for (const [file, text] of Object.entries(program.files)) await writeFile(join(project, file), text)
-    await edit(1)
+    await writeFile(file, program.text(1))
     const place = { project: join(shown, name), out: join(out, name), isOurs, start }
-    return { rebuilds: await program.run(place), edit }
+    return { name, rebuilds: await program.run(place), edit }
   })
   return /** @type {Promise<[Player, Player]>} */ (Promise.all([ours, own]))
 }
 
 /** ms until what is written now is built. @param {Player} player @param {number} version */
-async function timeOf({ rebuilds, edit }, version) {
+async function timeOf({ name, rebuilds, edit }, version) {
   // Of two changes of a file within 50 ms chokidar tells the first, and Vite builds that. Nor may edits keep step with polls.
   await sleep(100 + 100 * Math.random())
   const start = performance.now()
   await edit(version)
-  await rebuilds.reach(version)
+  await rebuilds.reach(version).catch((cause) => {
+    throw new Error(`${name} has not built an edit`, { cause })
+  })
   return performance.now() - start
 }
 

@@ -31,15 +31,10 @@ export const vite = {
     const url = `http://127.0.0.1:${port}`
     const rebuilds = new Rebuilds()
     const load = async (/** @type {string} */ path) => rebuilds.note(versionIn(await textOf(url + path)))
-    const loadPage = async () => {
-      for (const path of ['/', '/main.js', '/module.js']) await load(path)
-    }
-    await loadPage()
-    // As the client does that Vite puts into the page. It is told to load all of it where the module was empty for a moment, as it is before it is written.
+    // As a browser does, and the client that Vite puts into the page.
+    for (const path of ['/', '/main.js', '/module.js']) await load(path)
     await listen(port, ({ type, updates }) => {
-      if (type === 'full-reload') void loadPage()
-      else if (type === 'update')
-        for (const { path, timestamp } of updates) void load(`${path}?t=${timestamp}`)
+      if (type === 'update') for (const { path, timestamp } of updates) void load(`${path}?t=${timestamp}`)
     })
     return rebuilds
   },
