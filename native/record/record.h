@@ -21,7 +21,8 @@ enum class Kind : uint8_t { kFile, kSymlink, kOther, kDirectory };
 
 constexpr size_t kMaxNameBytes = 255;
 
-// The same of one that is shown, as fs.Stats has it: before 1970, too, and of the same parts, so that no bit differs.
+// The same of one that is shown, as fs.Stats has it: before 1970, too, and of the same parts, so that no bit
+// differs.
 inline double ShownMilliseconds(uint64_t nanoseconds) {
   constexpr int64_t kSecond = 1'000'000'000;
   auto time = static_cast<int64_t>(nanoseconds);
