@@ -14,7 +14,6 @@ import { codeOf, isLimit, isRefused, openError, staleMountError } from '../repor
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
-import type { WatchSystem } from '../system.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
@@ -23,16 +22,17 @@ import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
 import type { Root } from './root.ts'
-import { followWay, pollInstead, watchWays } from './ways.ts'
+import type { RootPaths } from './root_paths.ts'
+import { pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
-  system: WatchSystem
   tree: Pick<Tree, 'setLost' | 'entriesOf'>
   coverings: Coverings
   forest: RootForest
   /** What tells that a root may be another directory: see ways.ts. */
   ways: PathWatches<Root>
+  paths: RootPaths
   rescan: Rescan
   files: FileRoots
   mountWatch: Pick<MountWatch, 'open'>
@@ -61,11 +61,11 @@ export class Attacher {
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
-    const { settings, tree, forest, sourceChoice } = this.#parts
+    const { settings, tree, forest, paths, sourceChoice } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
-        await sourceChoice.choose(root.path)
+        await paths.choose(root.path)
         throw openError(-constants.errno.ENOENT, root.path)
       }
       trace('%s: covered by %s', root.path, root.coverer?.path)
@@ -74,7 +74,7 @@ export class Attacher {
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     // Before anybody looks, so that what is mounted behind that is told.
     await this.watchMounts()
-    const choice = await sourceChoice.choose(root.path)
+    const choice = await paths.choose(root.path)
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
@@ -123,7 +123,7 @@ export class Attacher {
   /** Whether its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
   async hasItsSource({ path, top, mount = top?.mount }: Root): Promise<boolean> {
     if (mount === undefined || mount.limit !== undefined) return true
-    const choice = await this.#parts.sourceChoice.choose(path).catch(() => undefined)
+    const choice = await this.#parts.paths.choose(path).catch(() => undefined)
     return choice === undefined || choice.backend === mount.backend
   }
 
@@ -144,10 +144,10 @@ export class Attacher {
    * @param isDirectory whether a directory was found at the path: that one tells of it, too, if it follows symlinks
    */
   async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
-    const { coverings, system, settings } = this.#parts
+    const { coverings, paths, settings } = this.#parts
     const coverer = coverings.covererOf(root.path)
     if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
-    const realPath = await system.realpath(root.path).catch(() => undefined)
+    const realPath = await paths.realpath(root.path).catch(() => undefined)
     // What was found behind it is not there any more.
     if (realPath === undefined) return isDirectory
     return leadsInto(coverer, root.path, realPath, isDirectory && settings.followSymlinks)
@@ -211,11 +211,11 @@ export class Attacher {
 
   /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
   async follow(root: Root): Promise<void> {
-    const { system } = this.#parts
-    root.realPath = await system.realpath(root.path).catch(() => root.path)
+    const { paths } = this.#parts
+    root.realPath = await paths.realpath(root.path).catch(() => root.path)
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    await followWay(root.path, system, (way) => {
+    await paths.follow(root.path, (way) => {
       const { watched, refused } = watchWays(way, false, inotify)
       this.#parts.watches.retire(this.#parts.ways.set(root, watched))
       if (refused !== undefined) trace('%s: %s', root.path, refused)
@@ -230,13 +230,18 @@ export class Attacher {
 
   /** A file, which is compared with what it was before it was lost. */
   async #attachFile(root: Root, mount: WatchedMount): Promise<void> {
-    const { settings, coverings, forest, reporter } = this.#parts
+    const { settings, coverings, forest, files, reporter } = this.#parts
     const isNew = root.file === undefined
     forest.drop(root)
-    root.file ??= new FileRoot(root.path, settings.hash)
+    root.file ??= new FileRoot(root.path, settings)
     const news = await this.#watchFile(root, root.file, mount, !isNew)
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
+      // What comes next may be a directory.
+      if (isNew && !isStale) {
+        files.remove(root.file)
+        root.file = undefined
+      }
       throw isStale
         ? staleMountError(root.path)
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })

@@ -3,6 +3,7 @@ import { InotifyError } from '../../errors.ts'
 import {
   IN_CREATE,
   IN_DELETE,
+  IN_DONT_FOLLOW,
   IN_MASK_ADD,
   IN_MOVE,
   IN_MOVE_SELF,
@@ -73,9 +74,13 @@ export function renamed({ watched, named, refused }: WatchedWayToName, name: str
   return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
 }
 
-/** Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays. */
-export function watchFile(path: string, inotify: Adding): number | InotifyError | undefined {
-  return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD)
+/**
+ * Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays.
+ *
+ * @param follows false: where there is a symlink, that one
+ */
+export function watchFile(path: string, inotify: Adding, follows = true): number | InotifyError | undefined {
+  return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD | (follows ? 0 : IN_DONT_FOLLOW))
 }
 
 /** Whether there are no more watches, or there is no memory for one. */
@@ -105,26 +110,6 @@ export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymli
 
 // Who replaces something once more is told of by the watch that has been added meanwhile.
 export const MOST_TIMES = 3
-
-/**
- * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
- * tells.
- */
-export async function followWay(
-  path: string,
-  system: Pick<WatchSystem, 'followSymlinks'>,
-  watch: (way: Way) => readonly WatchedName[],
-): Promise<void> {
-  let before: string | undefined
-  for (let i = 0; i < MOST_TIMES; i++) {
-    const way = await wayOf(path, system)
-    const watched = watch(way)
-    const route = [way.realPath, ...way.links.flatMap((link) => [link.path, link.to])].join('\0')
-    const now = `${route}\0${keyOf(watched)}`
-    if (now === before) return
-    before = now
-  }
-}
 
 /** The symlinks on a way, and what it leaves again: from each, it goes on elsewhere. */
 export function turnsOf({ links, left }: Way): string[] {
