@@ -17,6 +17,7 @@ import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
 import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
+import { AwaitedRoots } from '../roots/awaited_roots.ts'
 import { FileBatch } from '../roots/file_batch.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
@@ -137,7 +138,9 @@ export function wire({
     reporter,
     shortage,
   })
+  const awaited = new AwaitedRoots({ settings, system, paths, ways: rootWays, watches, inotify })
   const attacher = new Attacher({
+    awaited,
     settings,
     paths,
     tree,

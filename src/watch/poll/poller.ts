@@ -23,7 +23,7 @@ import type { Tree } from '../tree/tree.ts'
 import { IdlePoll } from './idle_poll.ts'
 import { keepsDirectories } from './partial.ts'
 import type { PollInterval } from './poll_interval.ts'
-import { POLL, type PollScope } from './poll_scope.ts'
+import { isSought, POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
 
 export interface PollerParts {
@@ -112,9 +112,9 @@ export class Poller {
     const { forest, tree, queue, rootMonitor, links, reporter } = this.#parts
     for (const root of forest.standing()) {
       root.dropMounts(tree)
-      if (root.isPresent) continue
+      if (!isSought(root)) continue
       await queue.run(async () => {
-        if (!root.isPresent) await rootMonitor.reattach(root, 'poll')
+        if (isSought(root)) await rootMonitor.reattach(root, 'poll')
       })
     }
     await this.#pollDirectories()

@@ -10,12 +10,13 @@ import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { codeOf, isLimit, isRefused, openError, staleMountError } from '../report/watch_error.ts'
+import { codeOf, isLimit, isMissing, isRefused, openError, staleMountError } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { AwaitedRoots } from './awaited_roots.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
 import { type Coverings, leadsInto } from './forest/covering.ts'
@@ -39,6 +40,7 @@ export interface AttacherParts {
   inotify: InotifySource
   sourceChoice: SourceChoice
   watches: WatchRelease
+  awaited: AwaitedRoots
   watchShortage: WatchShortage
   reporter: Reporter
 }
@@ -56,11 +58,37 @@ export class Attacher {
   }
 
   /**
-   * What the path leads to now. Rejects as it cannot be opened, listed or watched.
+   * What the path leads to now. Rejects as it cannot be opened, listed or watched. One at which there is nothing is awaited from then on, where events tell what
+   * comes.
    *
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
+    try {
+      return await this.#attach(root, isSilent)
+    } catch (error) {
+      if (!(await this.#await(root, error))) throw error
+    }
+    try {
+      await this.#attach(root, isSilent)
+    } catch (error) {
+      // Behind a link that is gone there is nothing for as long as another root has not told so; and nobody tells when it has.
+      if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
+      throw error
+    }
+  }
+
+  /** There was nothing: such was the error. Whether there may be something by now; what comes later, events tell, if they can. */
+  async #await(root: Root, error: unknown): Promise<boolean> {
+    const { awaited } = this.#parts
+    if (root.coverer !== undefined) return false
+    // Of mounts that come no event tells.
+    if (isMissing(error) && (await this.watchMounts())) return await awaited.watch(root)
+    awaited.forget(root)
+    return false
+  }
+
+  async #attach(root: Root, isSilent: boolean): Promise<void> {
     const { settings, tree, forest, paths, sourceChoice } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
@@ -97,7 +125,7 @@ export class Attacher {
       this.#pollFor(mount, root, refused)
       finding = await this.#scan(root, options)
     }
-    if (finding.error !== 0 || !mount.usesInotify) this.#leaveWay(root)
+    if (finding.error === 0 ? !mount.usesInotify : !root.isAwaited) this.#leaveWay(root)
     // It was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
     const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
     // What was a directory is not restored by a file.
@@ -170,13 +198,14 @@ export class Attacher {
     return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
   }
 
-  /** What the mount table would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
-  async watchMounts(): Promise<void> {
+  /** Whether the mount table tells. What it would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
+  async watchMounts(): Promise<boolean> {
     const { mountWatch, reporter } = this.#parts
     const trouble: unknown = await mountWatch.open().catch((error) => error)
-    const code = codeOf(trouble)
-    if (trouble !== undefined && code !== this.#mountTrouble) reporter.trouble(trouble)
+    const code = trouble === undefined ? undefined : (codeOf(trouble) ?? String(trouble))
+    if (code !== undefined && code !== this.#mountTrouble) reporter.trouble(trouble)
     this.#mountTrouble = code
+    return code === undefined
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */
@@ -216,7 +245,7 @@ export class Attacher {
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     await paths.follow(root.path, (way) => {
-      const { watched, refused } = watchWays(way, false, inotify)
+      const { watched, refused } = watchWays(way, root.isAwaited, inotify)
       this.#parts.watches.retire(this.#parts.ways.set(root, watched))
       if (refused !== undefined) trace('%s: %s', root.path, refused)
       return watched
@@ -250,6 +279,7 @@ export class Attacher {
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))
       reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+    this.#leaveWay(root)
     root.appear()
   }
 

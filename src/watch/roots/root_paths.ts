@@ -48,18 +48,19 @@ export class RootPaths {
 
   /**
    * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
-   * tells.
+   * tells. The answer: whether it was; else somebody replaces something again and again.
    */
-  async follow(path: string, watch: (way: Way) => readonly WatchedName[]): Promise<void> {
+  async follow(path: string, watch: (way: Way) => readonly WatchedName[]): Promise<boolean> {
     let before: string | undefined
     for (let i = 0; i < MOST_TIMES; i++) {
       const way = await this.wayOf(path)
       const watched = watch(way)
       const route = [way.realPath, ...way.links.flatMap((link) => [link.path, link.to])].join('\0')
       const now = `${route}\0${keyOf(watched)}`
-      if (now === before) return
+      if (now === before) return true
       before = now
     }
+    return false
   }
 }
 

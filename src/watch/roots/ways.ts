@@ -48,7 +48,7 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   const masks = new Map<string, number>()
   for (const entry of withName ? [path, realPath, ...turns] : turns) masks.set(entry, NAMES)
   for (const end of [realPath, ...turns]) {
-    for (let entry = end; dirname(entry) !== '/'; entry = dirname(entry)) {
+    for (let entry = end; entry !== '/'; entry = dirname(entry)) {
       if (!masks.has(entry)) masks.set(entry, ANCESTOR)
     }
   }
@@ -58,8 +58,11 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   let refused: InotifyError | undefined
   for (const [entry, mask] of masks) {
     const directory = dirname(entry)
+    const isMissing = missing.has(entry)
+    // It is renamed by nobody.
+    if (directory === '/' && mask === ANCESTOR && !isMissing) continue
     // What is missing on the way may come.
-    const added = tryToAdd(inotify, directory, missing.has(entry) ? NAMES : mask)
+    const added = tryToAdd(inotify, directory, isMissing ? NAMES : mask)
     if (added === undefined) missing.add(directory)
     else if (typeof added === 'number') {
       watched.push({ wd: added, name: basename(entry) })
