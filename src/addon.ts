@@ -103,8 +103,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u8 nameBytes
  *     inoBytes        the folded inode number
  *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
- *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
- *                     none). Missing where the stat failed, but not with ENOENT, and see SINCE
+ *                     same); f64 ctime, btime, mtime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
+ *                     none; mtime to be shown). Missing where the stat failed, but not with ENOENT, and see SINCE
  *     name
  *
  * **COMPARE**: of every directory the walker keeps a digest of 128 bits: of its place (the inode numbers and names from the request's root

@@ -12,7 +12,7 @@ constexpr size_t kAlignment = 8;
 
 constexpr size_t kEntryHeadBytes = 2;
 constexpr size_t kMaxInoBytes = 7;
-constexpr size_t kStatBytes = 56;
+constexpr size_t kStatBytes = 64;
 constexpr size_t kMaxEntryBytes =
     kEntryHeadBytes + kMaxInoBytes + kStatBytes + sizeof(Digest) + kMaxNameBytes;
 
@@ -44,7 +44,8 @@ uint8_t* PutStat(uint8_t* to, const Statx& stat) {
   to = PutDouble(to, static_cast<double>(Fold(stat.mtime)));
   to = PutDouble(to, static_cast<double>(Fold(stat.ctime)));
   to = PutDouble(to, Milliseconds(stat.ctime));
-  return PutDouble(to, Milliseconds(stat.btime));
+  to = PutDouble(to, Milliseconds(stat.btime));
+  return PutDouble(to, Milliseconds(stat.mtime));
 }
 
 uint8_t* PutBytes(uint8_t* to, const void* from, size_t bytes) {

@@ -13,4 +13,5 @@ export type {
   Source,
 } from './report/change.ts'
 export type { Entry } from './report/entry.ts'
+export type { Stat } from './report/stat.ts'
 export { Watcher, watch } from './watcher.ts'

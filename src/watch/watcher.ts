@@ -13,6 +13,9 @@ import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { WatchSystem } from './system.ts'
 
+/** What was below a root when it was lost, which `lost` does not tell one by one: for who has to tell it so. */
+export let entriesOfLost: (watcher: Watcher, path: string) => Iterable<Entry>
+
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []
   changes: [changes: Array<Change<Path>>]
@@ -165,6 +168,10 @@ export class Watcher<Path extends string | Buffer = string>
     return this.#subscribers.iterate()
   }
 
+  static {
+    entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
+  }
+
   get #running(): Engine {
     if (this.#engine === undefined) throw closedError()
     return this.#engine
@@ -185,9 +192,9 @@ export class Watcher<Path extends string | Buffer = string>
   *#entries(path: string | undefined): Generator<Entry<Path>> {
     const believed = this.#engine?.believed
     if (believed === undefined) return
-    for (const { path: key, kind } of path === undefined ? believed.all() : believed.at(path)) {
+    for (const entry of path === undefined ? believed.all() : believed.at(path)) {
       if (!this.#open) return
-      yield { path: this.#encodePath(key), kind }
+      yield { ...entry, path: this.#encodePath(entry.path) }
     }
   }
 

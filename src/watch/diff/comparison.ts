@@ -160,7 +160,7 @@ export class Comparison {
     const { baseline, statAll } = this.#options
     const { recursive, hidesSome, followsLinks } = this.#rules
     if (!baseline || !recursive || hidesSome || followsLinks || refused || bases) return false
-    return mount.usesPolling || !statAll
+    return mount.usesPolling || (!statAll && this.#tree.shown === undefined)
   }
 
   /**

@@ -72,6 +72,7 @@ export class EditScript {
     if (!isSameEntry(entries.get(name), before)) return
     const altered = alteration(before, after, since)
     this.#editor.update(directory, name, kept(directory, after))
+    this.#tree.shown?.doubt(directory, name, after)
     if (altered !== undefined)
       this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
   }
@@ -82,6 +83,7 @@ export class EditScript {
     // One that is kept beyond that is what it was, and never what it is.
     directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
     const { parent, name } = directory
+    if (parent !== undefined) this.#tree.shown?.doubt(parent, name, after)
     if (altered === 'attrib' && knowsOwner && parent !== undefined)
       this.#editor.alter('attrib', parent, name, directory)
   }
@@ -159,6 +161,7 @@ export class EditScript {
       this.#editor.update(parent, name, as)
       this.#editor.alter('modify', parent, name, entry)
     } else this.#editor.create(parent, name, as)
+    this.#editor.show(parent, name, entry)
     return true
   }
 
@@ -173,6 +176,7 @@ export class EditScript {
     const { listing, mount, isBase } = found
     const created = this.#editor.createDirectory(parent, name, listing?.ino ?? 0, mount)
     if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
+    if (found.asEntry !== undefined) this.#editor.show(parent, name, found.asEntry)
     if (isBase) this.#begin(found, parent, created)
     this.#matching.claim(created, found)
   }

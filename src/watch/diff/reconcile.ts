@@ -192,6 +192,9 @@ class Reconciliation {
     }
     if (found.isRead && isListing) {
       match.isListed = true
+      // Another in place of an empty one, of which no event tells.
+      if (match.ino !== listing.ino && match.parent !== undefined)
+        this.#tree.shown?.ask(match.parent, match.name)
       match.ino = listing.ino
       // Of what events speak nothing was compared.
       if (match.mount.leftover.has(match) && found.except.size === 0)

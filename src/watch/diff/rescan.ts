@@ -99,7 +99,13 @@ export class Rescan {
     }
     try {
       const target = this.#scanner.target(snapshot, top)
-      await this.#scanner.extend(snapshot, [target], { found, leftOut: lazy && untilNext(lazy), progress })
+      const leftOut = lazy && untilNext(lazy)
+      await this.#scanner.extend(snapshot, [target], {
+        found,
+        leftOut,
+        progress,
+        statAll: tree.shown !== undefined,
+      })
     } finally {
       lazy?.seal()
     }
@@ -221,7 +227,8 @@ export class Rescan {
   #mayBeLazy(top: Directory, { baseline, statAll }: DiffOptions): boolean {
     const { recursive, hidesSome, followsLinks } = this.#parts.rules
     const isPlain = recursive && !hidesSome && !followsLinks
-    return baseline && !statAll && isPlain && !top.mount.usesPolling && !top.isListed
+    const isShown = this.#parts.tree.shown !== undefined
+    return baseline && !statAll && !isShown && isPlain && !top.mount.usesPolling && !top.isListed
   }
 
   #takePiece(snapshot: Snapshot, options: DiffOptions): Reconciled {

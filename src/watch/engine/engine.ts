@@ -9,7 +9,7 @@ import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
 import type { SeenFiles } from '../roots/file_survey.ts'
 import { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
-import { Believed } from './believed.ts'
+import type { Believed } from './believed.ts'
 import { type Coverage, coverageOf, UncoveredLinks } from './coverage.ts'
 import { type Wired, wire } from './wiring.ts'
 
@@ -25,7 +25,6 @@ export class Engine implements InotifyListener {
   readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
-  readonly #believed: Believed
   // One whose first listing is under way: how far it has come, coverage() tells.
   #beginning: Root | undefined
   #closed = false
@@ -43,7 +42,6 @@ export class Engine implements InotifyListener {
       listener,
       inotifyListener: this,
     })
-    this.#believed = new Believed(this.#rooms.tree, this.#roots, this.#queue)
   }
 
   /**
@@ -160,7 +158,7 @@ export class Engine implements InotifyListener {
 
   /** What is believed to be there. */
   get believed(): Believed {
-    return this.#believed
+    return this.#rooms.believed
   }
 
   /** Nothing is told after the call. */
@@ -249,11 +247,14 @@ export class Engine implements InotifyListener {
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle, retry } =
       this.#rooms
+    const { toldStats, reporter } = this.#rooms
     links.takeMoves()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     forest.forsakeVacated()
     coveredRoots.review()
     for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
+    if (toldStats !== undefined)
+      await reporter.tellSeen((changes) => toldStats.addTo(changes)).catch((error) => reporter.trouble(error))
     tree.trim()
     if (this.#closed) return
     watches.releaseUnused()

@@ -34,12 +34,15 @@ import { rulesOf } from '../rules.ts'
 import { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
+import { ShownStats } from '../tree/shown_stats.ts'
 import { Tree } from '../tree/tree.ts'
+import { Believed } from './believed.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Retry } from './retry.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
+import { ToldStats } from './told_stats.ts'
 
 /** What an engine is made of, and what it brings along itself. */
 export interface Given {
@@ -72,7 +75,8 @@ export function wire({
   const rules = rulesOf(settings, isRoot)
   const sourceChoice = new SourceChoice(system, settings)
   const expansions = settings.expand ? new Expansions() : undefined
-  const tree = new Tree(new EntryCache(system.entryCacheSize), expansions)
+  const shown = settings.stat ? new ShownStats() : undefined
+  const tree = new Tree(new EntryCache(system.entryCacheSize), expansions, shown)
   const pending = new Pending(tree, system.clock.now())
   const reporter = new Reporter(settings, system.clock, listener, expansions)
   const inotify = new InotifySource(system, inotifyListener)
@@ -225,6 +229,8 @@ export function wire({
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
   const retry = new Retry({ system, queue, tree, pending, reporter })
+  const believed = new Believed(tree, byPath, links, queue)
+  const toldStats = shown && new ToldStats({ tree, shown, believed, looker, forest, expansions })
   const settle = new Settle({
     system,
     queue,
@@ -264,6 +270,8 @@ export function wire({
     polls,
     settle,
     retry,
+    believed,
+    toldStats,
   }
 }
 

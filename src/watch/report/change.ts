@@ -1,3 +1,5 @@
+import type { Stat } from './stat.ts'
+
 /** What a name stands for. Symlinks are not followed: a link is a 'symlink', whatever it points to. */
 export type Kind = 'file' | 'directory' | 'symlink' | 'other'
 
@@ -15,6 +17,8 @@ export interface EntryChange<Path extends string | Buffer = string> {
   /** The raw mask, joined by OR where neighbours were merged; 0 if not from inotify. */
   mask: number
   source: Source
+  /** With `stat: true`, but for a 'delete': of what is at `path`, as it was looked at behind the change. Absent where it was gone by then, or nobody could look. */
+  stat?: Stat
 }
 
 /**
@@ -29,6 +33,8 @@ export interface RenameChange<Path extends string | Buffer = string> {
   kind: Kind
   mask: number
   source: Source
+  /** As that of an {@link EntryChange}. */
+  stat?: Stat
 }
 
 /**
@@ -45,6 +51,10 @@ export interface ExchangeChange<Path extends string | Buffer = string> {
   otherKind: Kind
   mask: number
   source: Source
+  /** Of what is now at `path`; as that of an {@link EntryChange}. */
+  stat?: Stat
+  /** Of what is now at `other`. */
+  otherStat?: Stat
 }
 
 /**

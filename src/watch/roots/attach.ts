@@ -28,7 +28,7 @@ import { pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
-  tree: Pick<Tree, 'setLost' | 'entriesOf'>
+  tree: Pick<Tree, 'setLost' | 'entriesOf' | 'shown'>
   coverings: Coverings
   forest: RootForest
   /** What tells that a root may be another directory: see ways.ts. */
@@ -137,6 +137,7 @@ export class Attacher {
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)
+    tree.shown?.askForTop(top)
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
   }
 

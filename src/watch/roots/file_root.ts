@@ -7,8 +7,10 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { Kind, LostReason } from '../report/change.ts'
+import type { Stat } from '../report/stat.ts'
 import { codeOf, isShortage } from '../report/watch_error.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
+import { shownStat } from '../tree/shown_stats.ts'
 
 const CHUNK = 256 * 1024
 
@@ -49,6 +51,11 @@ export class FileRoot {
   /** Which file it is, or was before it was lost. */
   get ino(): number {
     return this.#entry?.ino ?? 0
+  }
+
+  /** What is shown of it with `stat: true`. */
+  get stat(): Stat | undefined {
+    return this.#entry?.stat && shownStat(this.#entry, this.#entry.stat)
   }
 
   /** For the first time: this is what the path leads to, as has been seen. */
@@ -201,6 +208,7 @@ function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefi
       ctime: fold(stats.ctimeNs),
       ctimeMs: Number(stats.ctimeNs / 1_000_000n),
       btimeMs: Number(btimeNs / 1_000_000n),
+      mtimeMs: Number(stats.mtimeNs) / 1e6,
     },
   }
 }

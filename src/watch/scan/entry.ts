@@ -14,6 +14,8 @@ export interface Stat {
   ctimeMs: number
   /** When the file was made; 0 where the filesystem does not say. */
   btimeMs: number
+  /** To be shown: see {@link mtime}. */
+  mtimeMs: number
   /** What stands for what a file holds, where that is asked for and could be read: 16 bytes as latin1, of a root a SHA-256. */
   content?: string
 }

@@ -113,6 +113,7 @@ export class Listing {
       ctime: 0,
       ctimeMs: 0,
       btimeMs: 0,
+      mtimeMs: 0,
     }
   }
 

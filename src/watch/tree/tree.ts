@@ -4,6 +4,7 @@ import type { Entries, Entry } from '../scan/entry.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
+import type { ShownStats } from './shown_stats.ts'
 import { Tops } from './tops.ts'
 
 /** A symlink, or the directory that it leads to, that has another place now. */
@@ -32,11 +33,14 @@ export class Tree {
   readonly vacated = new Set<Directory>()
   /** Where editors note what a change of a directory speaks for; undefined: nobody asks for it. */
   readonly expansions: Expansions | undefined
+  /** undefined: nobody asks for them. */
+  readonly shown: ShownStats | undefined
   #revision = 0
 
-  constructor(cache = new EntryCache(), expansions?: Expansions) {
+  constructor(cache = new EntryCache(), expansions?: Expansions, shown?: ShownStats) {
     this.#cache = cache
     this.expansions = expansions
+    this.shown = shown
   }
 
   entriesOf(directory: Directory): ReadonlyMap<string, Entry> {

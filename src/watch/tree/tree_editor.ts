@@ -103,6 +103,11 @@ export class TreeEditor {
     this.#tree.editableEntriesOf(directory).set(name, entry)
   }
 
+  /** What was seen at a name is what is shown of it, with `stat: true`. What a poll has seen may be older than what events have told since. */
+  show(directory: Directory, name: string, entry: Entry): void {
+    if (this.#source !== 'poll') this.#tree.shown?.note(directory, name, entry)
+  }
+
   /** What has this name was written, replaced by another of its kind, or is otherwise than it was. */
   alter(type: 'modify' | 'attrib', directory: Directory, name: string, entry: Entry, mask = 0): void {
     this.#tell(type, directory, name, entry, mask)
@@ -139,7 +144,7 @@ export class TreeEditor {
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
     if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
-    this.#add(change)
+    this.#add(change, { directory, name })
   }
 
   /** Two change places, each with all below it. `as`: what they are from now on. */
@@ -168,7 +173,7 @@ export class TreeEditor {
       { from: one, to: other, entry: as[0] },
       { from: other, to: one, entry: as[1] },
     ])
-    this.#add(change)
+    this.#add(change, other, one)
   }
 
   /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
@@ -193,7 +198,8 @@ export class TreeEditor {
     for (const each of circle) this.#takeOut(each)
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
-    for (const change of changes) this.#add(change)
+    const placeAt = (path: string) => circle[paths.indexOf(path)] as Located
+    for (const change of changes) this.#add(change, placeAt(change.path), placeAt(change.other))
   }
 
   /** The paths of what is in it begin like this. */
@@ -220,6 +226,7 @@ export class TreeEditor {
   }
 
   #takeOut({ directory, name, entry }: Located): void {
+    this.#tree.shown?.drop(directory, name)
     if (entry instanceof Directory) this.#tree.detach(entry)
     else this.#tree.editableEntriesOf(directory).delete(name)
   }
@@ -238,6 +245,7 @@ export class TreeEditor {
   }
 
   #forget(directory: Directory, name: string, entry: Entry): void {
+    this.#tree.shown?.drop(directory, name)
     if (entry instanceof Directory) this.#tree.drop(entry)
     else this.#tree.editableEntriesOf(directory).delete(name)
     this.#directory = undefined
@@ -260,7 +268,8 @@ export class TreeEditor {
     mask: number,
   ): void {
     if (this.#isSilent) return
-    this.#add({ type, path: this.pathOf(directory, name), kind, mask, source: this.#source })
+    const path = this.pathOf(directory, name)
+    this.#add({ type, path, kind, mask, source: this.#source }, { directory, name })
   }
 
   /** To be told what a change speaks for, before that is otherwise. */
@@ -268,7 +277,10 @@ export class TreeEditor {
     return this.#isSilent ? undefined : this.#tree.expansions
   }
 
-  #add(change: Change): void {
-    if (!this.#isSilent) append(this.#changes, change)
+  /** @param ends where it leads; of an exchange, its `path` and its `other` */
+  #add(change: Change, ...ends: Array<Pick<Located, 'directory' | 'name'>>): void {
+    if (this.#isSilent) return
+    append(this.#changes, change)
+    this.#tree.shown?.askFor(change, ...ends)
   }
 }

@@ -28,6 +28,8 @@ export class Judge {
   #ignored: string
   readonly #depth: number
   readonly #isExpanded: boolean
+  readonly #hasStat: boolean
+  readonly #mayFail: boolean
   #hasNestedRoot: boolean
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
@@ -52,12 +54,23 @@ export class Judge {
       ignoredLater,
       depth,
       expand,
+      stat,
+      fails,
       nesting,
       sibling,
       start,
     }: Pick<
       Settings,
-      'followSymlinks' | 'ignored' | 'ignoredLater' | 'depth' | 'expand' | 'nesting' | 'sibling' | 'start'
+      | 'followSymlinks'
+      | 'ignored'
+      | 'ignoredLater'
+      | 'depth'
+      | 'expand'
+      | 'stat'
+      | 'fails'
+      | 'nesting'
+      | 'sibling'
+      | 'start'
     >,
     rootStays = false,
     entries?: () => Iterable<Entry>,
@@ -70,6 +83,8 @@ export class Judge {
     this.#ignoredLater = ignoredLater
     this.#depth = depth
     this.#isExpanded = expand
+    this.#hasStat = stat
+    this.#mayFail = fails > 0
     this.#hasNestedRoot = nesting !== ''
     this.#nesting = nesting
     this.#hasSibling = sibling
@@ -114,6 +129,8 @@ export class Judge {
     for (const [path, inode] of there) wrong.push(...this.#compare(path, inode))
     for (const path of this.#names.keys()) if (!there.has(path)) wrong.push(`${path} is gone: not told`)
     if (this.#entries !== undefined) wrong.push(...compareEntries(this.#entries(), there))
+    if (this.#entries !== undefined && this.#hasStat)
+      wrong.push(...this.#compareStats(this.#entries(), there))
     this.#learn()
     return wrong
   }
@@ -125,6 +142,22 @@ export class Judge {
     if (known.file !== undefined && known.file !== file) return [`${path} is another file: not told`]
     const isWritten = file !== undefined && file.version > known.seen && !file.isSlowlyWritten
     return isWritten ? [`${path} was written: not told since`] : []
+  }
+
+  /** What is shown of each entry is what it is, but for a directory's size and times, of which nothing is told. */
+  #compareStats(entries: Iterable<Entry>, there: ReadonlyMap<string, Seen>): string[] {
+    const wrong: string[] = []
+    for (const { path, stat } of entries) {
+      const inode = there.get(path)?.inode
+      // When it could not be looked at.
+      if (inode === undefined || (stat === undefined && this.#mayFail)) continue
+      const is = [inode.mode, inode.ino, ...(inode.isDirectory ? [] : [inode.size, inode.mtime])]
+      const { mode, ino, size, mtimeMs } = stat ?? {}
+      const shown = [mode, ino, ...(inode.isDirectory ? [] : [size, mtimeMs])]
+      if (!inode.isSlowlyWritten && shown.some((each, i) => each !== is[i]))
+        wrong.push(`entries() has the stat ${shown} at ${path}: ${is}`)
+    }
+    return wrong
   }
 
   #apply(change: Change): void {
@@ -276,9 +309,15 @@ export class Judge {
       found.set(entry, {
         kind: isEntered ? 'directory' : inode.kind,
         file: target?.kind === 'file' ? target : undefined,
+        inode: this.#follow && inode.kind === 'symlink' ? this.#shownOf(target) : inode,
       })
       if (isEntered) this.#descend(entry, target, [...above, target], found)
     }
+  }
+
+  /** Of a link to a directory, or to nowhere, nothing is told when that has another mode, or it is another link. Where a server fails, a link may be shown itself. */
+  #shownOf(target: Inode | undefined): Inode | undefined {
+    return target?.kind === 'file' && !this.#mayFail ? target : undefined
   }
 
   /** Each root counts from itself. */
@@ -303,6 +342,8 @@ interface Seen {
   kind: Kind
   /** What it holds: a file. */
   file: Inode | undefined
+  /** What is shown: of a link that is followed, the file that it leads to. */
+  inode: Inode | undefined
 }
 
 /** What a watcher says is there, but for its roots, held against what is. */

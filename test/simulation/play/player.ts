@@ -87,12 +87,13 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, ignored, ignoredLater, expand, settle, start, nesting, isPatient } = settings
+    const { followSymlinks, ignored, ignoredLater, expand, stat, settle, start, nesting, isPatient } =
+      settings
     const depth = settings.depth || Number.POSITIVE_INFINITY
     const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
     // What a root that is added brings with it is told.
     const initial = nesting === 'outer added' || start === 'amid'
-    const watched = { recursive: true, depth, expand, followSymlinks, ignore, initial }
+    const watched = { recursive: true, depth, expand, stat, followSymlinks, ignore, initial }
     const options = { ...watched, backend: 'auto', settle } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
     this.#regroup = () => {

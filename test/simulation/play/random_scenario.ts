@@ -76,6 +76,9 @@ export const SUBJECTS = [
   'expand in nested roots',
   'ignore replaced',
   'links and ignore replaced',
+  'stat',
+  'links and stat',
+  'stat in nested roots',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -141,7 +144,8 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     isAtomic: writers === 1 && random(2) === 0,
     isPatient: random(3) === 0,
     depth: subject.includes('depth') ? pick(random, [1, 1, 2]) : 0,
-    expand: subject.includes('expand'),
+    expand: subject.includes('expand') || (subject.includes('stat') && random(3) === 0),
+    stat: subject.includes('stat'),
     ...ignoresFrom(random, subject),
   }
 }
@@ -182,7 +186,8 @@ function sourceFrom(random: Random, subject: Subject): Settings['source'] {
     subject === 'starts' ||
     subject === 'depth' ||
     subject === 'expand' ||
-    subject === 'ignore replaced'
+    subject === 'ignore replaced' ||
+    subject === 'stat'
   )
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
   if ((subject === 'few descriptors' || subject === 'failing server') && random(6) === 0)

@@ -60,6 +60,8 @@ export interface Settings {
   depth: number
   /** What a change of a directory speaks for is told as well. */
   expand: boolean
+  /** Changes and entries carry what stat(2) says. */
+  stat: boolean
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
   /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing. */
@@ -98,6 +100,7 @@ export const ORDINARY: Settings = {
   ignoredLater: '',
   depth: 0,
   expand: false,
+  stat: false,
   settle: 0,
   start: 'before',
   syncAfter: 0,

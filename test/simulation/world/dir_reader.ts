@@ -200,7 +200,7 @@ export class DirReader {
 function entryOf({ kind, ino, mode, isRemoved, size, mtime, ctime, btime }: Inode, stat: boolean): Entry {
   if (!stat) return { kind, ino }
   const nlink = isRemoved ? 0 : 1
-  const times = { mtime: mtime * 1e6, ctime: ctime * 1e6, ctimeMs: ctime, btimeMs: btime }
+  const times = { mtime: mtime * 1e6, ctime: ctime * 1e6, ctimeMs: ctime, btimeMs: btime, mtimeMs: mtime }
   return { kind, ino, stat: { mode, uid: 0, gid: 0, nlink, size, ...times } }
 }
 

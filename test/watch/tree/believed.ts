@@ -17,6 +17,7 @@ export function stat(more: Partial<Stat> = {}): Stat {
     ctime: 100,
     ctimeMs: 100,
     btimeMs: 100,
+    mtimeMs: 100,
     ...more,
   }
 }

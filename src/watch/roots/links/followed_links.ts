@@ -129,6 +129,11 @@ export class FollowedLinks {
     }
   }
 
+  /** What was seen at the end of the link of this name, if it is one that is followed and leads anywhere. */
+  endAt(parent: Directory, name: string): Entry | undefined {
+    return this.#places.find(parent, name)?.target ?? undefined
+  }
+
   /** The directories to which links lead, and where mounts show them: without symlinks. */
   *ends(): Generator<{ base: Directory; realPath: string }> {
     for (const [link, realPath] of this.#watches.ends()) {

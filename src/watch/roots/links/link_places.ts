@@ -15,9 +15,13 @@ export class LinkPlaces implements Iterable<FollowedLink> {
     for (const links of this.#links.values()) yield* links.values()
   }
 
+  find(parent: Directory, name: string): FollowedLink | undefined {
+    return this.#links.get(parent)?.get(name)
+  }
+
   /** The one at a name; one that nobody has looked at yet, if there was none. */
   at(parent: Directory, name: string): FollowedLink {
-    return this.#find(parent, name) ?? this.#put(followedLink(parent, name))
+    return this.find(parent, name) ?? this.#put(followedLink(parent, name))
   }
 
   /** Whether it was there. */
@@ -50,12 +54,8 @@ export class LinkPlaces implements Iterable<FollowedLink> {
     return { displaced, unknown }
   }
 
-  #find(parent: Directory, name: string): FollowedLink | undefined {
-    return this.#links.get(parent)?.get(name)
-  }
-
   #take({ directory, name }: MovedLink['to']): FollowedLink | undefined {
-    const link = this.#find(directory, name)
+    const link = this.find(directory, name)
     if (link !== undefined) this.remove(link)
     return link
   }
