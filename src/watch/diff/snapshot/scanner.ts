@@ -172,7 +172,9 @@ export class Scanner {
     for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) names.push(base.name)
     const rel = names.reverse().join('/')
     const root = this.#parts.tree.pathOf(base)
+    const place: Place =
+      base.isRoot && !this.#parts.rules.followsRoots ? { root, noFollow: true, rel } : { root, rel }
     const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
-    return parentIno === 0 ? { root, rel } : { root, rel, parentIno }
+    return parentIno === 0 ? place : { ...place, parentIno }
   }
 }
