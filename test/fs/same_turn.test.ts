@@ -97,20 +97,31 @@ test.each([{}, { ignore: /nothing is called so/ }])(
   },
 )
 
-test('another tree takes the place of the one that was looked at: what differs is told, and then what happens', async () => {
-  const { root, at } = tree()
-  const [watched, other] = [at('a'), at('other')]
-  fs.cpSync(watched, other, { recursive: true })
-  fs.writeFileSync(join(other, 'b/new'), '')
-  const names = new Set<unknown>()
-  const watcher = bridge.watch(watched, { recursive: true }, (_, name) => names.add(name))
-  onTestFinished(() => watcher.close())
-  fs.renameSync(watched, join(root, 'away'))
-  fs.renameSync(other, watched)
-  await expect.poll(() => names.has('b/new')).toBe(true)
-  fs.appendFileSync(join(watched, 'b/c/f'), 'x')
-  await expect.poll(() => names.has('b/c/f')).toBe(true)
-})
+// Of what lies above it there is no event before its way is watched.
+test.each([
+  ['it', ''],
+  ['the directory that it lies in', '/up'],
+])(
+  'another takes the place of %s after that was looked at: what differs is told, and then what happens',
+  async (_, up) => {
+    const root = scratch()
+    const [here, other] = [join(root, 'here'), join(root, 'other')]
+    const watched = `${here}${up}`
+    fs.mkdirSync(join(watched, 'b/c'), { recursive: true })
+    fs.writeFileSync(join(watched, 'b/c/f'), '')
+    fs.cpSync(here, other, { recursive: true })
+    fs.writeFileSync(join(`${other}${up}`, 'b/new'), '')
+    const names = new Set<unknown>()
+    const watcher = bridge.watch(watched, { recursive: true }, (_, name) => names.add(name))
+    onTestFinished(() => watcher.close())
+    fs.renameSync(here, join(root, 'away'))
+    fs.renameSync(other, here)
+    await expect.poll(() => names.has('b/new')).toBe(true)
+    names.clear()
+    fs.appendFileSync(join(watched, 'b/c/f'), 'x')
+    await expect.poll(() => names.has('b/c/f')).toBe(true)
+  },
+)
 
 test('the directories are walked through once', async () => {
   const { root, at } = tree()
