@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as bridge from '../../src/entries/fs.ts'
 import { Walker } from '../../src/watch/scan/walker.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
@@ -167,5 +167,25 @@ test.skipIf(!mayUnshare || !isBuilt)(
     const program = [process.execPath, join(import.meta.dirname, 'mounted_over.mjs'), scratch()]
     const said = execFileSync('unshare', ['-rm', ...program], { encoding: 'utf8', timeout: 30_000 })
     expect(JSON.parse(said)).toEqual(expect.arrayContaining(['rename a/b', 'rename a/b/file']))
+  },
+)
+
+describe.skipIf(!mayUnshare || !isBuilt)(
+  'where there are few watches (needs user namespaces and dist)',
+  () => {
+    const said = (root: string, watches: number) => {
+      const program = [process.execPath, join(import.meta.dirname, 'few_watches.mjs'), root, `${watches}`]
+      return JSON.parse(execFileSync('unshare', ['-r', ...program], { encoding: 'utf8', timeout: 30_000 }))
+    }
+
+    test('and none for the directory itself, that is an error of the call, which says what to do', () => {
+      const root = scratch()
+      const hint = expect.stringContaining('max_user_watches')
+      expect(said(root, 0)).toEqual({ code: 'ENOSPC', syscall: 'watch', filename: root, hint })
+    })
+
+    test('what has none is polled', () => {
+      expect(said(scratch(), 2).names).toContain('a/b/file')
+    })
   },
 )
