@@ -41,7 +41,7 @@ export interface WatchSystem {
   realpath(path: string): Promise<string>
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Where links go round, it leads to one of them. */
   followSymlinks(path: string): Promise<Resolved>
-  /** The same of many paths, in their order: what they have in common is looked at once. */
+  /** The same of many paths, in their order: what they have in common is looked at once. What cannot be looked at is taken by the letter. */
   followTogether(paths: readonly string[]): Promise<Resolved[]>
   /** Tells of mount points that come and go, and on which of them nothing is mounted any more. */
   watchMounts(

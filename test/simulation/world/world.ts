@@ -89,7 +89,8 @@ export class World implements WatchSystem {
   }
 
   followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
-    return Promise.all(paths.map((path) => this.followSymlinks(path)))
+    const byTheLetter = (path: string) => ({ realPath: path, linkDirectories: [], links: [], left: [] })
+    return Promise.all(paths.map((path) => this.followSymlinks(path).catch(() => byTheLetter(path))))
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {
