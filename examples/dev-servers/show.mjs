@@ -23,7 +23,7 @@ const chosen = positionals.length === 0 ? ALL : ALL.filter(({ name }) => positio
 
 const needs = {
   programs: ['setpriv'],
-  packages: ['webpack-cli'],
+  packages: ['nodemon-overridden'],
   devices: ['/dev/fuse'],
   namespace: MOUNTS,
 }
@@ -69,7 +69,7 @@ await onStage(needs, async ({ directory, start }) => {
       say(JSON.stringify({ program: name, edits, silent, ordinary: { ...ordinary, ratio } }))
       continue
     }
-    const own = silent.isOwnRebuilt ? 'rebuilt, too' : `nothing in ${ms(silent.bound)} after the last`
+    const own = silent.isOwnRebuilt ? 'rebuilt, too' : `not in ${ms(silent.bound)}`
     say(`${name}: ${how}`)
     say(`  where no events are delivered: rebuilt ${ms(silent.p50)} after an edit; its own watcher: ${own}`)
     say(
