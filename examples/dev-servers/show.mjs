@@ -39,8 +39,9 @@ await onStage(needs, async ({ directory, start }) => {
     /** @type {ReturnType<typeof start>[]} */
     const started = []
     try {
-      return await play((...args) => {
-        const program = start(...args)
+      return await play((file, args, environment) => {
+        // What they cache among temporary files goes with the rest.
+        const program = start(file, args, { TMPDIR: directory, ...environment })
         started.push(program)
         return program
       })
