@@ -33,6 +33,8 @@ export interface WatchSystem {
   survey(directories: readonly string[]): Promise<ReadonlyMap<string, SurveyedDirectory>>
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
+  /** Whether the last name of a path is a symlink, wherever it leads. Rejects as lstat(2) fails. */
+  isSymlink(path: string): Promise<boolean>
   /** Whether a file is mounted by itself: of what is written to it the directory that it lies in has no event. */
   isMountPoint(path: string): Promise<boolean>
   /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */

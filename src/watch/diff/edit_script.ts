@@ -72,7 +72,7 @@ export class EditScript {
     if (!isSameEntry(entries.get(name), before)) return
     const altered = alteration(before, after, since)
     this.#editor.update(directory, name, kept(directory, after))
-    this.#tree.shown?.doubt(directory, name, after)
+    this.#tree.shown?.doubt(directory, name, after, keepsStat(directory))
     if (altered !== undefined)
       this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
   }
@@ -83,7 +83,7 @@ export class EditScript {
     // One that is kept beyond that is what it was, and never what it is.
     directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
     const { parent, name } = directory
-    if (parent !== undefined) this.#tree.shown?.doubt(parent, name, after)
+    if (parent !== undefined) this.#tree.shown?.doubt(parent, name, after, keepsStat(parent))
     if (altered === 'attrib' && knowsOwner && parent !== undefined)
       this.#editor.alter('attrib', parent, name, directory)
   }
@@ -176,7 +176,9 @@ export class EditScript {
     const { listing, mount, isBase } = found
     const created = this.#editor.createDirectory(parent, name, listing?.ino ?? 0, mount)
     if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
+    // Where a mount begins, its parent's listing does not say what it is.
     if (found.asEntry !== undefined) this.#editor.show(parent, name, found.asEntry)
+    else this.#tree.shown?.ask(parent, name)
     if (isBase) this.#begin(found, parent, created)
     this.#matching.claim(created, found)
   }

@@ -64,6 +64,10 @@ export class World implements WatchSystem {
     return undefined
   }
 
+  isSymlink(path: string): Promise<boolean> {
+    return this.#call(path, () => this.tree.at(path, false).kind === 'symlink')
+  }
+
   async isMountPoint(): Promise<boolean> {
     return false
   }
