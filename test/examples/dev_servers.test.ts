@@ -29,7 +29,7 @@ function show(...args: string[]) {
 }
 
 const needs = 'dist, npm ci --prefix examples'
-const hasAll = existsSync(MAIN) && existsSync(join(EXAMPLES, 'node_modules'))
+const hasAll = existsSync(MAIN) && existsSync(join(EXAMPLES, 'node_modules/nodemon-overridden'))
 
 describe.skipIf(!hasAll)(`run (needs ${needs})`, () => {
   test.for(PROGRAMS)(
