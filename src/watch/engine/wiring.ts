@@ -29,6 +29,7 @@ import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { rulesOf } from '../rules.ts'
+import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
@@ -38,6 +39,7 @@ import { Believed } from './believed.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Retry } from './retry.ts'
+import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 import { ToldStats } from './told_stats.ts'
@@ -138,7 +140,12 @@ export function wire({
     reporter,
     shortage,
   })
+  const since =
+    settings.since === undefined
+      ? undefined
+      : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
   const attacher = new Attacher({
+    since,
     settings,
     system,
     tree,
@@ -224,6 +231,7 @@ export function wire({
   })
   const retry = new Retry({ system, queue, tree, pending, reporter })
   const believed = new Believed(tree, byPath, links, queue)
+  const saver = new Saver({ system, rules, tree, pending, forest, looker })
   const toldStats = shown && new ToldStats({ tree, shown, believed, looker, forest, expansions })
   const settle = new Settle({
     system,
@@ -266,6 +274,8 @@ export function wire({
     retry,
     believed,
     toldStats,
+    since,
+    saver,
   }
 }
 
