@@ -129,9 +129,10 @@ export class ByteReader {
   /** See {@link ByteWriter.from}. */
   from(base: number): number {
     const coded = this.varint()
-    const half = Math.floor(coded / 2)
-    const value = base + (coded % 2 === 0 ? half : -half - 1)
-    if (value >= FOLD) return value - FOLD
+    const distance = Math.floor(coded / 2)
+    // Beyond 2^53 a sum would be rounded.
+    if (coded % 2 === 0) return base >= FOLD - distance ? base - (FOLD - distance) : base + distance
+    const value = base - distance - 1
     return value < 0 ? value + FOLD : value
   }
 
