@@ -31,8 +31,8 @@ const PAIRED = [
   'test/faults/faults.test.ts',
   'test/mirror/{scenarios,stopped}.test.ts',
   'test/native/walker_circumstances.test.ts',
-  // Its programs are given a port that was free a moment ago: the others here take none.
-  'test/examples/shown.test.ts',
+  // Their programs are given ports that were free a moment ago: the kernel gives each another, and the others here take none.
+  'test/examples/{dev_servers,shown}.test.ts',
 ]
 
 /**

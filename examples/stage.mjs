@@ -124,7 +124,7 @@ function missing({ programs = [], packages = [], devices = [], namespace }) {
   const program = programs.find((each) => !isThere(each))
   if (program !== undefined) return `${program} is not installed`
   const name = packages.find((each) => !isResolved(each))
-  if (name !== undefined) return `${name} is not installed (npm ci)`
+  if (name !== undefined) return `${name} is not installed (npm ci; npm ci --prefix examples)`
   const device = devices.find((each) => !mayUse(each))
   if (device !== undefined) return `${device} may not be opened by this user`
   if (namespace !== undefined && !mayUnshare(namespace))
@@ -177,7 +177,7 @@ export async function onStage(needs, play) {
     await play({ directory, start, command })
     process.exit()
   }
-  const child = spawn('unshare', [...needs.namespace, process.execPath, process.argv[1] ?? ''], {
+  const child = spawn('unshare', [...needs.namespace, process.execPath, ...process.argv.slice(1)], {
     env: { ...process.env, EXAMPLE_DIRECTORY: directory },
     stdio: 'inherit',
   })

@@ -72,7 +72,10 @@ try {
     'test',
     'tsconfig.json',
   ])
-    cpSync(join(root, part), join(copy, part), { recursive: true })
+    cpSync(join(root, part), join(copy, part), {
+      recursive: true,
+      filter: (path) => !path.endsWith('examples/node_modules'),
+    })
   // Whatever has no binary in it, and vitest with its own for arm64.
   cpSync(dirname(vitest), join(copy, 'node_modules'), { recursive: true, verbatimSymlinks: true })
   for (const name of [

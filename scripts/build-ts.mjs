@@ -42,6 +42,8 @@ const PARTS = {
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
   fs: inAnyOf(/^src\/fs\//, /^src\/entries\/fs\.ts$/),
+  parcel: inAnyOf(/^src\/parcel\//, /^src\/entries\/parcel\.ts$/),
+  chokidar: inAnyOf(/^src\/chokidar\//, /^src\/entries\/chokidar\.ts$/),
   // What users see of watch(), and of who uses it: the engine is loaded apart.
   watcher: inAnyOf(
     /^src\/watch\/(watcher|engine_part|options|surface)\.ts$/,
@@ -96,8 +98,11 @@ for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
   if (ascii !== text) writeFileSync(join(dist, file), ascii)
 }
 // Beside its JavaScript, where each is looked for.
-for (const name of entryPoints)
-  writeFileSync(join(dist, `${name}.d.ts`), `export * from './entries/${name}.js'\n`)
+for (const name of entryPoints) {
+  const hasDefault = readFileSync(join(out, `entries/${name}.d.ts`), 'utf8').includes('export default')
+  const others = hasDefault ? `export { default } from './entries/${name}.js'\n` : ''
+  writeFileSync(join(dist, `${name}.d.ts`), `export * from './entries/${name}.js'\n${others}`)
+}
 for (const file of declarations(['index.d.ts', ...entryPoints.map((name) => `entries/${name}.d.ts`)]))
   cpSync(join(out, file), join(dist, file))
 

@@ -94,7 +94,7 @@ function testUnder({ sanitize, libraries, options, ours, theirs, tests }) {
     ]) {
       cpSync(join(root, part), join(copy, part), {
         recursive: true,
-        filter: (path) => !path.endsWith('native/build'),
+        filter: (path) => !/native\/build$|examples\/node_modules$/.test(path),
       })
     }
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))

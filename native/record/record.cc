@@ -45,7 +45,7 @@ uint8_t* PutStat(uint8_t* to, const Statx& stat) {
   to = PutDouble(to, static_cast<double>(Fold(stat.ctime)));
   to = PutDouble(to, Milliseconds(stat.ctime));
   to = PutDouble(to, Milliseconds(stat.btime));
-  return PutDouble(to, Milliseconds(stat.mtime));
+  return PutDouble(to, ShownMilliseconds(stat.mtime));
 }
 
 uint8_t* PutBytes(uint8_t* to, const void* from, size_t bytes) {

@@ -6,30 +6,22 @@ export interface Event {
   path: string
 }
 
-/** Changes, of which those of directories speak for all below them one by one, as one event a path: what has come and gone is none, what has gone and come was updated. */
+/** One event a path: what has come and gone is none, what has gone and come is an update. */
 export function eventsOf(changes: Iterable<Change>): Event[] {
   const types = new Map<string, Event['type']>()
   const create = (path: string) => types.set(path, types.get(path) === 'delete' ? 'update' : 'create')
-  const update = (path: string) => {
-    if (types.get(path) !== 'create') types.set(path, 'update')
-  }
+  const update = (path: string) => types.set(path, types.get(path) === 'create' ? 'create' : 'update')
   const remove = (path: string) => {
     if (types.get(path) === 'create') types.delete(path)
     else types.set(path, 'delete')
   }
   for (const change of changes) {
     if (!('mask' in change)) continue
-    const { type, path } = change
-    if (type === 'create') create(path)
-    else if (type === 'delete') remove(path)
-    else if (type === 'rename') {
-      remove(change.from)
-      if (change.replaced) update(path)
-      else create(path)
-    } else if (type === 'exchange') {
-      update(path)
-      update(change.other)
-    } else if (change.kind !== 'directory') update(path)
+    if (change.type === 'rename') remove(change.from)
+    if (change.type === 'exchange') update(change.other)
+    if (change.type === 'delete') remove(change.path)
+    else if (change.type === 'create' || (change.type === 'rename' && !change.replaced)) create(change.path)
+    else update(change.path)
   }
   return [...types].map(([path, type]) => ({ path, type }))
 }

@@ -3,23 +3,18 @@ import * as path from 'node:path'
 // Node has it from 20.17 on; the types of 20 do not.
 const { matchesGlob } = path as unknown as { matchesGlob(name: string, pattern: string): boolean }
 
-const GLOB = /[*?[\]{}!()]/
-
-/** For watch(): paths with all that lies below them, glob patterns of what follows the directory, regular expressions of the same. Throws TypeError. */
+/** For watch(): paths with all below them; glob patterns and regular expressions of what follows the directory. */
 export function ignoreOf(
   directory: string,
-  ignore: ReadonlyArray<string | RegExp> = [],
-): ((name: string) => boolean) | undefined {
-  if (!Array.isArray(ignore) || !ignore.every((rule) => typeof rule === 'string' || rule instanceof RegExp))
-    throw new TypeError('options.ignore must be an array of paths, glob patterns and RegExps')
-  const rules = ignore.map((rule: string | RegExp) => ruleOf(directory, rule))
-  return rules.length === 0 ? undefined : (name) => rules.some((ignores) => ignores(name))
+  rules: ReadonlyArray<string | RegExp>,
+): (name: string) => boolean {
+  const ignored = rules.map((rule) => matcherOf(directory, rule))
+  return (name) => ignored.some((matches) => matches(name))
 }
 
-function ruleOf(directory: string, rule: string | RegExp): (name: string) => boolean {
-  const relative = (name: string) => path.relative(directory, name)
-  if (rule instanceof RegExp) return (name) => relative(name).search(rule) >= 0
-  if (GLOB.test(rule)) return (name) => matchesGlob(relative(name), rule)
+function matcherOf(directory: string, rule: string | RegExp): (name: string) => boolean {
+  if (rule instanceof RegExp) return (name) => path.relative(directory, name).search(rule) >= 0
+  if (/[*?[\]{}!()]/.test(rule)) return (name) => matchesGlob(path.relative(directory, name), rule)
   const ignored = path.resolve(directory, rule)
   return (name) => name === ignored || name.startsWith(`${ignored}/`)
 }

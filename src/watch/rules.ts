@@ -27,7 +27,8 @@ export function rulesOf(
   isRoot: (path: string) => boolean,
 ): ReplaceableRules {
   let current = ignores
-  const hidesDepths = recursive && depth !== Number.POSITIVE_INFINITY
+  // Without `recursive` what links lead to is gone into, unless a depth of 0 is asked for.
+  const hidesDepths = (recursive || followSymlinks) && depth !== Number.POSITIVE_INFINITY
   // How many directories are between it and the nearest root that it lies below.
   const isTooDeep = (path: string) => {
     let between = 0

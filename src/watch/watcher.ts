@@ -21,6 +21,9 @@ import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { WatchSystem } from './system.ts'
 
+/** What was below a root when it was lost, which `lost` does not tell one by one: for who has to tell it so. */
+export let entriesOfLost: (watcher: Watcher, path: string) => Iterable<Entry>
+
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []
   changes: [changes: Array<Change<Path>>]
@@ -118,7 +121,7 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Writes what has been told so far to a file, for the `since` of a watcher to come: names, inode numbers, sizes and times, some 15 bytes an entry besides its name. Atomically and durably:
+   * Writes what has been told so far to a file, for the `since` of a watcher to come: names, inode numbers, sizes and times, some 10 to 20 bytes an entry besides its name. Atomically and durably:
    * whoever is killed meanwhile, or finds the disk full, leaves the file that was there. What is changed while this is under way may be told again then; nothing is left out.
    *
    * All that was changed before the call has been told when it resolves, as with {@link sync}.
@@ -185,6 +188,10 @@ export class Watcher<Path extends string | Buffer = string>
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<Array<Change<Path>>> {
     return this.#subscribers.iterate()
+  }
+
+  static {
+    entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
   }
 
   get #running(): Engine {

@@ -14,8 +14,10 @@ import { blocksOf, ROOT, textOf } from './pages.ts'
 const PAGE = 'docs/api.md'
 const page = textOf(PAGE)
 
-/** The names that the package gives, but for the constants, and for those of node:fs, which docs/fs.md is about. */
-const files = readdirSync(join(ROOT, 'src/entries')).filter((file) => file !== 'fs.ts')
+/** The names that the package gives, but for the constants, and for those of others' interfaces, which have pages of their own. */
+const files = readdirSync(join(ROOT, 'src/entries')).filter(
+  (file) => !['fs.ts', 'chokidar.ts', 'parcel.ts'].includes(file),
+)
 const surfaces = files.map((file) => `src/entries/${file}`)
 const exported = [...surfaces, 'src/watch/surface.ts'].flatMap((file) =>
   [...textOf(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>

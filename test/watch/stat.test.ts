@@ -1,5 +1,7 @@
 // What stat(2) says, with each change and each entry: `stat`. What is told is held against what lstat() says when all is quiet.
+import { execFileSync } from 'node:child_process'
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   lstatSync,
@@ -16,6 +18,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Change, Stat } from '../../src/index.ts'
+import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 import { RENAME_EXCHANGE, renameWith, watching } from './support.ts'
 
@@ -24,8 +27,7 @@ function shownAt(path: string, look: typeof lstatSync = lstatSync): Partial<Stat
   const stats = look(path)
   const { size, mode, ino } = stats
   if (stats.isDirectory()) return { mode, ino }
-  const mtimeMs = Number(look(path, { bigint: true }).mtimeNs) / 1e6
-  return { size, mode, mtimeMs, ino }
+  return { size, mode, mtimeMs: stats.mtimeMs, ino }
 }
 
 function withStats(changes: readonly Change[]): Array<Change & { stat?: Stat; otherStat?: Stat }> {
@@ -185,6 +187,51 @@ test('of roots that are files, of a root that comes later, and of one within ano
     ].sort(),
   )
   for (const { path, stat } of all) expect(stat, path).toMatchObject(shownAt(path))
+})
+
+test('of times before 1970, and of any nanosecond, as fs.Stats has them', async () => {
+  const root = scratch()
+  const alone = join(scratch(), 'alone')
+  for (const [name, seconds] of Object.entries({
+    a: -1000.5,
+    b: -0.123456789,
+    c: 1.000000001,
+    d: 1795743458.411687,
+  })) {
+    writeFileSync(join(root, name), '')
+    utimesSync(join(root, name), seconds, seconds)
+  }
+  writeFileSync(alone, '')
+  utimesSync(alone, -2.25, -2.25)
+  const { watcher } = await watching([root, alone], { stat: true })
+  for (const { path, stat } of watcher.entries()) if (path !== root) expect(stat, path).toEqual(shownAt(path))
+})
+
+test('a modify that is held back is not told with an older stat than what was told before it', async () => {
+  const root = scratch()
+  writeFileSync(join(root, 'f'), '')
+  const { watcher, told } = await watching(root, { stat: true, settle: 60_000 })
+  const attrib = new Promise((resolve) => watcher.on('changes', (changes) => resolve(changes)))
+  appendFileSync(join(root, 'f'), 'text')
+  chmodSync(join(root, 'f'), 0o600)
+  utimesSync(join(root, 'f'), 1000, 1000)
+  await attrib
+  const all = withStats(await told())
+  expect(all.at(-1)).toMatchObject({ type: 'modify', stat: shownAt(join(root, 'f')) })
+})
+
+test.skipIf(!mayUnshare)('of a directory on which something is mounted (needs a mount namespace)', () => {
+  const root = scratch()
+  mkdirSync(join(root, 'd/m'), { recursive: true })
+  const script = `mount -t tmpfs none ${root}/d/m && chmod 751 ${root}/d/m && exec ${process.execPath} -e '
+    import("${join(import.meta.dirname, '../../dist/index.js')}").then(async ({ watch }) => {
+      const watcher = watch("${root}", { recursive: true, stat: true })
+      await watcher.ready
+      const [{ stat }] = watcher.entries("${root}/d/m")
+      console.log((stat.mode & 0o777).toString(8))
+      await watcher.close()
+    })'`
+  expect(execFileSync('unshare', ['-rm', 'sh', '-c', script], { encoding: 'utf8' }).trim()).toBe('751')
 })
 
 test('none without it; and it is true or false', async () => {

@@ -79,6 +79,12 @@ export class Believed {
     }
   }
 
+  /** What was believed to be below a root when it was lost; parents first. */
+  *belowLost(path: string): Generator<ShownEntry> {
+    const root = this.#byPath.get(path)
+    if (root?.isPresent === false && root.top !== undefined) yield* this.#below(root.top, true)
+  }
+
   /** What is at a path, in the tree that tells of it. */
   locate(path: string): Place | undefined {
     const root = this.#byPath.get(path)
@@ -130,10 +136,10 @@ export class Believed {
   }
 
   /** Who takes them one by one may let things happen in between: what has gone by then is left out, and what has come may be. */
-  *#below(top: Directory): Generator<ShownEntry> {
+  *#below(top: Directory, isLost = false): Generator<ShownEntry> {
     const pending = [top]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      if (!this.#tree.isPresent(next)) continue
+      if (!isLost && !this.#tree.isPresent(next)) continue
       for (const [name, entry] of [...this.#tree.peek(next)]) {
         if (entry instanceof Directory) pending.push(entry)
         const { shown } = this.#tree

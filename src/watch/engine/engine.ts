@@ -273,20 +273,28 @@ export class Engine implements InotifyListener {
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle, retry } =
       this.#rooms
-    const { toldStats, reporter } = this.#rooms
-    links.takeMoves()
-    if (!this.#closed && !pending.work.isEmpty) await this.#drain()
-    forest.forsakeVacated()
-    coveredRoots.review()
-    for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
-    if (toldStats !== undefined)
-      await reporter.tellSeen((changes) => toldStats.addTo(changes)).catch((error) => reporter.trouble(error))
+    try {
+      links.takeMoves()
+      if (!this.#closed && !pending.work.isEmpty) await this.#drain()
+      forest.forsakeVacated()
+      coveredRoots.review()
+      for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
+    } finally {
+      await this.#tellSeen()
+    }
     tree.trim()
     if (this.#closed) return
     watches.releaseUnused()
     polls.arm()
     settle.arm()
     retry.arm()
+  }
+
+  /** With `stat`, nothing has been told until now. */
+  async #tellSeen(): Promise<void> {
+    const { toldStats, reporter } = this.#rooms
+    if (toldStats === undefined) return
+    await reporter.tellSeen((changes) => toldStats.addTo(changes)).catch((error) => reporter.trouble(error))
   }
 
   /** What a command has brought up to be listed, looked at or followed. */

@@ -84,7 +84,7 @@ export class ToldStats {
       // While its root is lost nobody can look.
       if (tree.isAttached(directory) && !tree.isPresent(directory)) continue
       const entries = tree.isAttached(directory) ? tree.entriesOf(directory) : undefined
-      for (const name of names) {
+      for (const name of names.keys()) {
         const entry = entries?.get(name)
         const isLink = entry instanceof Directory && isLinkBase(entry)
         // Where a link leads, whoever follows it has looked.
@@ -102,9 +102,11 @@ export class ToldStats {
     for (const [directory, names] of looks) {
       const entries = tree.entriesOf(directory)
       for (const { name, seen } of names) {
-        if (!seen || seen.kind !== entries.get(name)?.kind) continue
-        shown.note(directory, name, seen)
-        shown.answer(directory, name)
+        if (seen?.stat === undefined || seen.kind !== entries.get(name)?.kind) shown.miss(directory, name)
+        else {
+          shown.note(directory, name, seen)
+          shown.answer(directory, name)
+        }
       }
     }
   }

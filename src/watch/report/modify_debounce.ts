@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { append, type Change, type EntryChange, type Kind } from './change.ts'
+import { append, type Change, type EntryChange } from './change.ts'
 import { type IndexedPath, PathIndex } from './path_index.ts'
 
 /** A modify that is told when its path has been quiet until then. */
@@ -68,19 +68,19 @@ export class ModifyDebounce {
   #follow(change: Change): void {
     if (this.#held.size === 0) return
     if (change.type === 'delete') this.#drop(change.path)
-    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, change.kind)
+    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, change)
     else if (change.type === 'rename') {
       const taken = this.#byPath.take(change.from)
       this.#drop(change.path)
       this.#put(taken, change.path)
-      this.#correct(change.path, change.kind)
+      this.#correct(change.path, change)
     } else if (change.type === 'exchange') {
-      const { path, other, kind, otherKind } = change
+      const { path, other, otherKind, otherStat } = change
       const [there, here] = [this.#byPath.take(path), this.#byPath.take(other)]
       this.#put(there, other)
       this.#put(here, path)
-      this.#correct(path, kind)
-      this.#correct(other, otherKind)
+      this.#correct(path, change)
+      this.#correct(other, { kind: otherKind, ...(otherStat && { stat: otherStat }) })
     }
   }
 
@@ -93,9 +93,11 @@ export class ModifyDebounce {
   }
 
   /** What was written may have been looked at since: of a link that came over a file, its event does not say that it is one. */
-  #correct(path: string, kind: Kind): void {
+  #correct(path: string, { kind, stat }: Pick<EntryChange, 'kind' | 'stat'>): void {
     const held = this.#byPath.at(path)?.value
-    if (held !== undefined) held.change.kind = kind
+    if (held === undefined) return
+    held.change.kind = kind
+    if (stat !== undefined) held.change.stat = stat
   }
 
   #arm(): void {

@@ -145,8 +145,9 @@ export class Attacher {
 
   /** A root that is present has a tree of its own now, which was another's until now: what is watched besides it. */
   async stand(root: Root): Promise<void> {
-    const { rescan } = this.#parts
+    const { rescan, tree } = this.#parts
     const top = root.top as Directory
+    tree.shown?.askForTop(top)
     const found = await rescan.looker.identify([top]).catch(() => undefined)
     const finding = found?.get(top)
     // Of what cannot be opened now, or is another by now, the next look finds that it is not what it was.

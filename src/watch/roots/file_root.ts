@@ -13,6 +13,7 @@ import { alteration, type Entry } from '../scan/entry.ts'
 import { shownStat } from '../tree/shown_stats.ts'
 
 const CHUNK = 256 * 1024
+const SECOND = 1_000_000_000n
 
 /** What has become of a file; undefined: nothing. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
@@ -203,9 +204,15 @@ function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefi
       ctime: fold(stats.ctimeNs),
       ctimeMs: Number(stats.ctimeNs / 1_000_000n),
       btimeMs: Number(btimeNs / 1_000_000n),
-      mtimeMs: Number(stats.mtimeNs) / 1e6,
+      mtimeMs: shownMilliseconds(stats.mtimeNs),
     },
   }
+}
+
+/** As fs.Stats has it: of the same parts, so that no bit differs. */
+function shownMilliseconds(ns: bigint): number {
+  const rest = BigInt.asUintN(64, ((ns % SECOND) + SECOND) % SECOND)
+  return Number((ns - rest) / SECOND) * 1e3 + Number(rest) / 1e6
 }
 
 function fold(value: bigint): number {

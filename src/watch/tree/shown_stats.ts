@@ -6,6 +6,9 @@ import type { Directory } from './directory.ts'
 // The name by which a directory's own is kept.
 const ITSELF = ''
 
+// A rename that has led a look astray is told within a few commands.
+const MOST_MISSES = 8
+
 interface Named {
   readonly directory: Directory
   readonly name: string
@@ -28,8 +31,10 @@ export function shownStat({ ino }: Pick<Entry, 'ino'>, { size, mode, mtimeMs }: 
 export class ShownStats {
   // With a directory that is dropped, those in it go.
   readonly #shown = new WeakMap<Directory, Map<string, Shown>>()
-  readonly #places = new WeakMap<Change, readonly Named[]>()
-  readonly #asked = new Map<Directory, Set<string>>()
+  // Of the command at hand: who keeps a change does not keep what is in its directory.
+  readonly #places = new Map<Change, readonly Named[]>()
+  // How often nobody has seen it.
+  readonly #asked = new Map<Directory, Map<string, number>>()
   #tops = new Set<Directory>()
   #command = 0
 
@@ -47,12 +52,16 @@ export class ShownStats {
     this.#shown.get(directory)?.delete(name)
   }
 
-  /** It was seen otherwise than it is shown, which may be older: then it is looked at again. */
-  doubt(directory: Directory, name: string, { stat }: Entry): void {
+  /**
+   * It was seen otherwise than it is shown, which may be older: then it is looked at again.
+   *
+   * @param isKept whether the entry has what was seen
+   */
+  doubt(directory: Directory, name: string, { stat }: Entry, isKept: boolean): void {
     const shown = this.#shown.get(directory)?.get(name)
-    if (stat === undefined || shown === undefined) return
+    if (stat === undefined || (shown === undefined && isKept)) return
     const { size, mode, mtimeMs } = stat
-    if (size !== shown.size || mode !== shown.mode || mtimeMs !== shown.mtimeMs) this.ask(directory, name)
+    if (size !== shown?.size || mode !== shown.mode || mtimeMs !== shown.mtimeMs) this.ask(directory, name)
   }
 
   get(directory: Directory, name: string, entry?: Entry): Stat | undefined {
@@ -72,6 +81,7 @@ export class ShownStats {
   /** The next command begins. */
   advance(): void {
     this.#command++
+    this.#places.clear()
   }
 
   /** A change leads to these names: they are looked at before it is told. What an event tells has been seen by no scan before. */
@@ -91,12 +101,20 @@ export class ShownStats {
   /** What has this name is to be looked at when the command at hand is done; and again behind the next ones, until it has been seen. */
   ask(directory: Directory, name: string): void {
     const names = this.#asked.get(directory)
-    if (names === undefined) this.#asked.set(directory, new Set([name]))
-    else names.add(name)
+    if (names === undefined) this.#asked.set(directory, new Map([[name, 0]]))
+    else names.set(name, 0)
   }
 
-  get asked(): ReadonlyMap<Directory, ReadonlySet<string>> {
+  get asked(): ReadonlyMap<Directory, ReadonlyMap<string, number>> {
     return this.#asked
+  }
+
+  /** Nobody has seen it. What may not be looked at is given up: it is asked for again when it is told of, or its directory is listed. */
+  miss(directory: Directory, name: string): void {
+    const names = this.#asked.get(directory)
+    const misses = 1 + (names?.get(name) ?? 0)
+    if (misses < MOST_MISSES) names?.set(name, misses)
+    else this.answer(directory, name)
   }
 
   /** Takes {@link ask} back: it has been seen, or is not there any more. */

@@ -144,7 +144,8 @@ export class TreeEditor {
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
     if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
-    this.#add(change, { directory, name })
+    this.#add(change)
+    this.#tree.shown?.askFor(change, { directory, name })
   }
 
   /** Two change places, each with all below it. `as`: what they are from now on. */
@@ -173,7 +174,8 @@ export class TreeEditor {
       { from: one, to: other, entry: as[0] },
       { from: other, to: one, entry: as[1] },
     ])
-    this.#add(change, other, one)
+    this.#add(change)
+    this.#tree.shown?.askFor(change, other, one)
   }
 
   /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
@@ -199,7 +201,10 @@ export class TreeEditor {
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
     const placeAt = (path: string) => circle[paths.indexOf(path)] as Located
-    for (const change of changes) this.#add(change, placeAt(change.path), placeAt(change.other))
+    for (const change of changes) {
+      this.#add(change)
+      this.#tree.shown?.askFor(change, placeAt(change.path), placeAt(change.other))
+    }
   }
 
   /** The paths of what is in it begin like this. */
@@ -269,7 +274,9 @@ export class TreeEditor {
   ): void {
     if (this.#isSilent) return
     const path = this.pathOf(directory, name)
-    this.#add({ type, path, kind, mask, source: this.#source }, { directory, name })
+    const change = { type, path, kind, mask, source: this.#source }
+    this.#add(change)
+    this.#tree.shown?.askFor(change, { directory, name })
   }
 
   /** To be told what a change speaks for, before that is otherwise. */
@@ -277,10 +284,7 @@ export class TreeEditor {
     return this.#isSilent ? undefined : this.#tree.expansions
   }
 
-  /** @param ends where it leads; of an exchange, its `path` and its `other` */
-  #add(change: Change, ...ends: Array<Pick<Located, 'directory' | 'name'>>): void {
-    if (this.#isSilent) return
-    append(this.#changes, change)
-    this.#tree.shown?.askFor(change, ...ends)
+  #add(change: Change): void {
+    if (!this.#isSilent) append(this.#changes, change)
   }
 }

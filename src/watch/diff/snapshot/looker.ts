@@ -25,6 +25,8 @@ interface NameLook {
   directory: Directory
   names: readonly LookedAt[]
   stat: boolean
+  /** It is shown, and not compared. */
+  isShown?: boolean
 }
 
 /** Looks at names and directories, and says what was seen. What becomes of that, others decide. */
@@ -49,14 +51,14 @@ export class Looker {
 
   /** Has each of these names be told what is there now, with its stat. */
   async lookWithStat(names: ReadonlyMap<Directory, readonly LookedAt[]>): Promise<void> {
-    await this.#ask([...names].map(([directory, names]) => ({ directory, names, stat: true })))
+    await this.#ask([...names].map(([directory, names]) => ({ directory, names, stat: true, isShown: true })))
   }
 
   async #ask(asked: readonly NameLook[]): Promise<void> {
     const { walker, scanner } = this.#parts
-    const requests = asked.map(({ directory, names, stat }) => {
+    const requests = asked.map(({ directory, names, stat, isShown }) => {
       const all = names.map(({ name }) => name)
-      return scanner.requestForNames(directory, all, stat)
+      return scanner.requestForNames(directory, all, stat, isShown)
     })
     await walker.walk(requests, (listing) => {
       const { directory, names } = asked[listing.id] as NameLook

@@ -133,9 +133,14 @@ export class Scanner {
     await this.extend(snapshot, await this.#frontier.beyond(snapshot, fresh), options)
   }
 
-  /** How what is at some names in a directory is asked for. */
-  requestForNames(directory: Directory, names: readonly string[], stat: boolean): WalkRequest {
-    const hash = stat && this.#parts.hash && directory.mount.usesPolling
+  /** How what is at some names in a directory is asked for. What is only shown is not read. */
+  requestForNames(
+    directory: Directory,
+    names: readonly string[],
+    stat: boolean,
+    isShown = false,
+  ): WalkRequest {
+    const hash = stat && !isShown && this.#parts.hash && directory.mount.usesPolling
     return { ...this.placeOf(directory), stat, hash, names }
   }
 

@@ -1,0 +1,2 @@
+export * from 'inotify-bridge/chokidar'
+export { default } from 'inotify-bridge/chokidar'

@@ -1,0 +1,1 @@
+export { default, FSWatcher, watch } from 'inotify-bridge/chokidar'

@@ -1,0 +1,77 @@
+import type { Stats } from 'node:fs'
+import { resolve } from 'node:path'
+import { invalidArgument } from '../errors.ts'
+import type { WatchOptions } from '../watch/options.ts'
+import type { Matcher } from './ignored.ts'
+
+/** ms that a file must not have been written to. What is written is told, and is not polled for: `pollInterval` has no effect. */
+export type AWF = { stabilityThreshold: number; pollInterval: number }
+
+/** As chokidar has them. */
+export type ChokidarOptions = Partial<{
+  persistent: boolean
+  /** What is not told, nor what lies below it. */
+  ignored: Matcher | Matcher[]
+  ignoreInitial: boolean
+  followSymlinks: boolean
+  /** Paths are relative to it, those that are given and those that are told. */
+  cwd: string
+  /** Polls, whatever the file system. What delivers no events is polled in any case. */
+  usePolling: boolean
+  /** ms between polls. @default 100 with usePolling */
+  interval: number
+  /** Has no effect: a poll looks at all files at once. */
+  binaryInterval: number
+  alwaysStat: boolean
+  depth: number
+  ignorePermissionErrors: boolean
+  /** A file that comes back within so many ms, or 100, is a 'change'; what editors write beside a file is not told. @default true without usePolling */
+  atomic: boolean | number
+  awaitWriteFinish: boolean | Partial<AWF>
+}>
+
+export type EmitArgs = [path: string, stats?: Stats]
+export type Settings = ReturnType<typeof settingsOf>
+
+/** Options with their defaults, and what the environment says. Throws TypeError. */
+export function settingsOf(options: ChokidarOptions) {
+  const { CHOKIDAR_USEPOLLING: asked, CHOKIDAR_INTERVAL: often } = process.env
+  const usePolling = asked === undefined ? (options.usePolling ?? false) : !/^(false|0|)$/i.test(asked)
+  const interval = often ? Number.parseInt(often, 10) : (options.interval ?? (usePolling ? 100 : undefined))
+  const { atomic = !usePolling, awaitWriteFinish = false, ignored = [], cwd } = options
+  const { stabilityThreshold = 2000 } = awaitWriteFinish === true ? {} : awaitWriteFinish || {}
+  for (const [name, ms] of Object.entries({ interval, atomic, stabilityThreshold }))
+    if (typeof ms === 'number' && !(ms >= 0)) throw invalidArgument(`options.${name}`, ms, 'a number of ms')
+  return {
+    persistent: true,
+    ignoreInitial: false,
+    followSymlinks: true,
+    alwaysStat: false,
+    ignorePermissionErrors: false,
+    ...options,
+    usePolling,
+    interval,
+    ignored: Array.isArray(ignored) ? ignored : [ignored],
+    cwd: cwd === undefined ? undefined : resolve(cwd),
+    /** 0: none. */
+    atomicMs: typeof atomic === 'number' ? atomic : atomic ? 100 : 0,
+    /** 0: none. */
+    stabilityMs: awaitWriteFinish === false ? 0 : stabilityThreshold,
+  }
+}
+
+/** The same, as watch() has them. */
+export function watchOptionsOf(settings: Settings): WatchOptions {
+  const { persistent, ignoreInitial, followSymlinks, usePolling, interval, alwaysStat, depth } = settings
+  return {
+    recursive: true,
+    expand: true,
+    persistent,
+    followSymlinks,
+    initial: !ignoreInitial,
+    stat: alwaysStat,
+    backend: usePolling ? 'poll' : 'auto',
+    ...(interval !== undefined && { interval: Math.max(1, interval) }),
+    ...(depth !== undefined && { depth }),
+  }
+}

@@ -1,0 +1,17 @@
+import { constants, Stats } from 'node:fs'
+import type { Kind } from '../watch/report/change.ts'
+import type { Stat } from '../watch/report/stat.ts'
+
+const TYPES: Readonly<Record<Kind, number>> = {
+  file: constants.S_IFREG,
+  directory: constants.S_IFDIR,
+  symlink: constants.S_IFLNK,
+  other: constants.S_IFIFO,
+}
+
+/** What is known of something as fs.Stats: isFile() and the like; and with its stat size, mode, ino, mtime and mtimeMs. Nobody is asked for more. */
+export function statsOf(kind: Kind, stat?: Stat): Stats {
+  const stats: Stats = Object.create(Stats.prototype)
+  if (stat === undefined) return Object.assign(stats, { mode: TYPES[kind] })
+  return Object.assign(stats, stat, { mtime: new Date(stat.mtimeMs + 0.5) })
+}

@@ -1,0 +1,76 @@
+// examples/dev-servers: the real programs, as npm has them, each with its own watcher and with inotify-bridge's.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { MAIN, Program } from '../cli/command.ts'
+import { PATIENCE, processesWith } from '../reload/fixture.ts'
+import { isLong } from '../support/long.ts'
+import { scratch } from '../support/scratch.ts'
+import { exampleText } from './manifests.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../examples')
+const PROGRAMS = ['vite', 'nodemon', 'webpack', 'tsc']
+const EDITS = isLong ? 20 : 5
+
+/** What each line of show.mjs --json says; times in ms. */
+interface Shown {
+  program: string
+  edits: number
+  silent: { p50: number; bound: number; isOwnRebuilt: boolean }
+  ordinary: { ours: number; own: number; ratio: number }
+}
+
+function show(...args: string[]) {
+  const here = scratch()
+  const run = new Program(process.execPath, [join(EXAMPLES, 'dev-servers/show.mjs'), ...args], {
+    environment: { TMPDIR: here },
+  })
+  return { run, here, leftovers: () => readdirSync(here) }
+}
+
+const needs = 'dist, npm ci --prefix examples'
+const hasAll = existsSync(MAIN) && existsSync(join(EXAMPLES, 'node_modules'))
+
+describe.skipIf(!hasAll)(`run (needs ${needs})`, () => {
+  test.for(PROGRAMS)(
+    '%s rebuilds on a silent mount, where it does not by its own watcher, and elsewhere as soon as by that',
+    async (name, { skip }) => {
+      const { run, leftovers } = show('--json', '--edits', `${EDITS}`, name)
+      const { code, stdout, stderr } = await run.ended()
+      expect(code, stdout + stderr).toBe(0)
+      expect(stderr).toBe('')
+      expect(leftovers()).toEqual([])
+      if (stdout.startsWith('skipped: ')) skip(stdout.trim())
+      const { program, edits, silent, ordinary }: Shown = JSON.parse(stdout)
+      expect({ program, edits, isOwnRebuilt: silent.isOwnRebuilt }).toEqual({
+        program: name,
+        edits: EDITS,
+        isOwnRebuilt: false,
+      })
+      expect(silent.bound).toBeGreaterThanOrEqual(10 * silent.p50)
+      // By turns, on a machine that does something else as well: the page has what it is on one that does not.
+      expect(ordinary.ours).toBeLessThan(1.5 * ordinary.own + 20)
+    },
+  )
+
+  test('what it has started ends with it', async ({ skip }) => {
+    const { run, here, leftovers } = show('tsc')
+    const isUnderWay = () => processesWith(here).some((pid) => pid !== run.pid)
+    await expect.poll(() => isUnderWay() || /^skipped/.test(run.stdout), PATIENCE).toBe(true)
+    if (!isUnderWay()) skip(run.stdout.trim())
+    run.kill('SIGINT')
+    expect((await run.ended()).code).toBe(130)
+    expect(leftovers()).toEqual([])
+    await expect.poll(isUnderWay, PATIENCE).toBe(false)
+  })
+})
+
+test('the page names each program, and how it is run', () => {
+  const page = exampleText('dev-servers/README.md')
+  expect(page).toContain('node examples/dev-servers/show.mjs')
+  for (const name of PROGRAMS) expect(page).toContain(`(${name}.mjs)`)
+})
+
+test('the lock file names no registry, so that npm takes the one that it is told to', () => {
+  expect(exampleText('package-lock.json')).not.toContain('"resolved": "http')
+})
