@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker, type RecordsCallback } from '../../addon.ts'
 import { InotifyError } from '../../errors.ts'
 import { nativeQueue } from '../../inotify/inotify.ts'
@@ -175,7 +175,11 @@ export class Walker {
     this.#abandon?.(closedError())
     if (this.#ended !== undefined) {
       const patience = new AbortController()
-      const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
+      // A loop that was blocked as long has its timers before it hears of the end.
+      const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).then(
+        () => setImmediate(),
+        () => {},
+      )
       await Promise.race([this.#ended, tooLong])
       patience.abort()
       if (this.#ended !== undefined) warnOfAbandonedThread(textOf(this.#root), PATIENCE_MS)

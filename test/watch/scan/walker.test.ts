@@ -74,3 +74,19 @@ test('of a walker that is closed, or walks, none is made', async () => {
   await walker.close()
   expect(() => walker.walkAhead([request], watching)).toThrow(expect.objectContaining({ code: 'EBADF' }))
 })
+
+test('a loop that is blocked while a walker is closed makes no thread one that was left behind', async () => {
+  const all = opened()
+  const warnings: string[] = []
+  const onWarning = ({ message }: Error) => void warnings.push(message)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const ended = expect(walked(all, all.root)).rejects.toMatchObject({ code: 'EBADF' })
+  const closed = all.walker.close()
+  // For longer than the thread would be waited for.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
+  await closed
+  await ended
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
+})
