@@ -11,6 +11,8 @@ const CTIME_IS_OF_ANOTHER_AGE = 32
 const MTIME_IS_OF_ANOTHER_AGE = 64
 
 const AGE = 2 ** 53
+const SECONDS_OF_AGE = Math.floor(AGE / 1e9)
+const NS_OF_AGE = AGE % 1e9
 // Times in ms since the epoch are whole numbers of these from 2004 to 2039: a number of JavaScript's has no finer ones then.
 const QUANTA = 4096
 
@@ -37,9 +39,10 @@ export class StatEncoder {
     const writer = this.#writer
     const last = this.#last
     const { size, mtime, mtimeMs, ctime, ctimeMs, btimeMs, content } = stat
-    const ctimeAge = ageOf(ctime, ctimeMs)
-    const isSame = mtime === ctime && mtimeMs === ctimeMs
-    const mtimeAge = isSame ? ctimeAge : ageOf(mtime, mtimeMs)
+    const ctimeAge = ageOf(ctime, ctimeMs, millisecondsOf)
+    const isSame =
+      mtime === ctime && ctimeAge !== undefined && mtimeMs === shownMillisecondsOf(ctime, ctimeAge)
+    const mtimeAge = isSame ? ctimeAge : ageOf(mtime, mtimeMs, shownMillisecondsOf)
     const [birth, change] = [btimeMs * QUANTA, ctimeMs * QUANTA]
     const isBirthOdd = !isWhole(birth) || !isWhole(change)
     const flags =
@@ -107,11 +110,13 @@ export class StatDecoder {
     const ctime = reader.from(last.ctime)
     const ctimeMs = flags & CTIME_IS_ODD ? reader.double() : millisecondsOf(ctime, last.ctimeAge)
     last.ctime = ctime
-    let [mtime, mtimeMs] = [ctime, ctimeMs]
-    if (!(flags & MTIME_IS_CTIME)) {
+    let mtime = ctime
+    let mtimeMs: number
+    if (flags & MTIME_IS_CTIME) mtimeMs = shownMillisecondsOf(ctime, last.ctimeAge)
+    else {
       if (flags & MTIME_IS_OF_ANOTHER_AGE) last.mtimeAge = reader.varint()
       mtime = reader.from(ctime)
-      mtimeMs = flags & MTIME_IS_ODD ? reader.double() : millisecondsOf(mtime, last.mtimeAge)
+      mtimeMs = flags & MTIME_IS_ODD ? reader.double() : shownMillisecondsOf(mtime, last.mtimeAge)
     }
     const btimeMs = flags & BTIME_IS_ODD ? reader.double() : reader.from(ctimeMs * QUANTA) / QUANTA
     const stat: Stat = { mode, uid, gid, nlink, size, mtime, ctime, ctimeMs, btimeMs, mtimeMs }
@@ -133,22 +138,37 @@ export class StatDecoder {
 }
 
 /**
- * What is missing of a time in ns that was folded into 53 bits (see record.h of the addon), so that its ms can be told: undefined, if they are not those of
- * the same time.
+ * What is missing of a time in ns that was folded into 53 bits, so that its ms can be told: undefined, if they are not those of the same time. See record.h of the addon, also for
+ * how either kind of ms is computed.
  */
-function ageOf(folded: number, ms: number): number | undefined {
+function ageOf(
+  folded: number,
+  ms: number,
+  msOf: (folded: number, age: number) => number,
+): number | undefined {
   const age = Math.floor((ms * 1e6) / AGE)
   if (!(age >= 0 && age < 2 ** 11)) return undefined
+  if (msOf(folded, age) === ms) return age
   // Where one age ends and the next begins, what was rounded may have got to the other side.
-  return [age, age - 1, age + 1].find((each) => each >= 0 && millisecondsOf(folded, each) === ms)
+  return [age - 1, age + 1].find((each) => each >= 0 && msOf(folded, each) === ms)
 }
 
 function millisecondsOf(folded: number, age: number): number {
-  // The lowest 11 bits are those of the age, and of the time, by exclusive or.
-  const low = folded % 2 ** 31
-  const rest = folded - low + ((low ^ age) >>> 0)
   // Added at last: that is where it is rounded.
-  return (age * AGE + rest) / 1e6
+  return (age * AGE + restOf(folded, age)) / 1e6
+}
+
+function shownMillisecondsOf(folded: number, age: number): number {
+  const rest = restOf(folded, age)
+  const nanoseconds = age * NS_OF_AGE + (rest % 1e9)
+  const seconds = age * SECONDS_OF_AGE + Math.floor(rest / 1e9) + Math.floor(nanoseconds / 1e9)
+  return seconds * 1e3 + (nanoseconds % 1e9) / 1e6
+}
+
+/** ns since the age began: the lowest 11 bits were folded with those of the age, by exclusive or. */
+function restOf(folded: number, age: number): number {
+  const low = folded % 2 ** 31
+  return folded - low + ((low ^ age) >>> 0)
 }
 
 function isWhole(value: number): boolean {
