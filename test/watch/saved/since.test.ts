@@ -17,6 +17,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
+import { linux } from '../../../src/watch/linux.ts'
 import { watch } from '../../../src/watch/watcher.ts'
 import { roomy } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
@@ -160,6 +161,26 @@ describe('what cannot be compared is said, and all is told as new', () => {
     expect(changes.map((change) => inWords(change, link)).sort()).toEqual(ALL)
   })
 
+  test('of a filesystem whose inode numbers mean nothing by now, names are compared', async () => {
+    const { root, file, at } = await tree()
+    const filesystem = { type: 'fuse.sshfs', source: 'host:', device: '1' }
+    const saving = { ...linux.saving, filesystemOf: async () => filesystem }
+    const { watcher } = await watching(root, { recursive: true }, { saving })
+    await watcher.save(file)
+    const system = { saving: { ...saving, bootId: async () => 'another' } }
+    expect((await watching(root, { recursive: true, since: file }, system)).changes).toEqual([])
+    writeFileSync(at('a'), 'longer')
+    renameSync(at('d'), at('e'))
+    const { changes } = await watching(root, { recursive: true, since: file }, system)
+    expect(changes.map((change) => inWords(change, root)).sort()).toEqual([
+      'create directory e',
+      'create file e/c',
+      'delete directory d',
+      'delete file d/c',
+      'modify file a',
+    ])
+  })
+
   test('a directory that is a file by now, and the other way round', async () => {
     const { root, file, at } = await tree()
     await save([at('d'), at('a')], file)
@@ -232,6 +253,7 @@ describe('options that differ between save() and since', () => {
     expect((await since(root, file, { followSymlinks: true })).changes).toEqual([])
     writeFileSync(join(outside, 'x'), 'written')
     writeFileSync(join(outside, 'y'), 'written')
+    await settled(outside)
     const { changes } = await since(root, file, { followSymlinks: true })
     const words = changes.map((change) => inWords(change, root).replace(/symlink|file/, '')).sort()
     expect(words).toEqual(['modify  link/x', 'modify  link/y', 'modify  to-y'])
