@@ -132,6 +132,8 @@ export interface NativeWalker {
     first?: number,
     most?: number,
   ): number
+  /** Waits for the end of the walk under way: all calls that are still to come are made within this one. */
+  finish(): void
   /**
    * Gives up between two system calls. What was found until then, and above all which directories are watched, still comes,
    * and a last call.

@@ -41,6 +41,15 @@ void Delivery::Deliver() {
   }
 }
 
+void Delivery::Finish() {
+  while (walk_ != nullptr) {
+    walk_->Await();
+    bool over;
+    Block* block = walk_->Take(&over);
+    if (block != nullptr || over) Call(block, over);
+  }
+}
+
 // Plain N-API, for its statuses: see callback.cc.
 void Delivery::Call(Block* block, bool over) {
   Napi::HandleScope scope(env());

@@ -223,6 +223,7 @@ void Walk::End() {
 
 void Walk::Wake() {
   if (wake_ != nullptr) uv_async_send(wake_);
+  uv_cond_signal(&told_);
 }
 
 void Walk::Cancel() {
@@ -245,6 +246,11 @@ void Walk::GiveBack(Block* block) {
   output_.GiveBack(block);
 }
 
+void Walk::Await() {
+  Locked locked(&lock_);
+  while (output_.empty() && !over_) uv_cond_wait(&told_, &lock_);
+}
+
 void Walk::Abandon() {
   {
     Locked locked(&lock_);
@@ -260,6 +266,7 @@ void Walk::Release() {
 
 Walk::~Walk() {
   uv_cond_destroy(&changed_);
+  uv_cond_destroy(&told_);
   pthread_mutex_destroy(&lock_);
   memory_->Release();
   ways_->Drop();

@@ -38,6 +38,7 @@ class Walk {
     // libuv's, by the monotonic clock: pthread_condattr_setclock itself is bound to GLIBC_2.34 when linked on
     // a newer system.
     uv_cond_init(&changed_);
+    uv_cond_init(&told_);
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
@@ -51,6 +52,9 @@ class Walk {
   // Loop's thread: the next block of records, to be given back, or null. `over`: there will be no other.
   Block* Take(bool* over);
   void GiveBack(Block* block);
+
+  // Loop's thread: waits until there is a block to be taken, or there will be no other.
+  void Await();
 
   // The loop wants no more.
   void Abandon();
@@ -89,6 +93,8 @@ class Walk {
   pthread_mutex_t lock_;
   // Work has come, or room for more output, or the end.
   uv_cond_t changed_;
+  // The same for the loop, if it waits: whatever it took for itself of the other a thread would miss.
+  uv_cond_t told_;
   // All from here on under the lock.
   WalkQueue walk_queue_;
   DigestCache* memory_;

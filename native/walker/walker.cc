@@ -8,6 +8,7 @@ Napi::Function Walker::Define(Napi::Env env) {
   return DefineClass(env, "Walker",
                      {
                          InstanceMethod<&Walker::Walk>("walk"),
+                         InstanceMethod<&Walker::Finish>("finish"),
                          InstanceMethod<&Walker::Cancel>("cancel"),
                          InstanceMethod<&Walker::Commit>("commit"),
                          InstanceMethod<&Walker::Forget>("forget"),
@@ -52,6 +53,10 @@ int Walker::Start(const Napi::CallbackInfo& info) {
   if (error == 0) return 0;
   walk_->Close();
   return error;
+}
+
+void Walker::Finish(const Napi::CallbackInfo&) {
+  if (walk_ != nullptr) walk_->Finish();
 }
 
 void Walker::Cancel(const Napi::CallbackInfo&) {

@@ -68,6 +68,7 @@ export function watchOptionsOf(settings: Settings): WatchOptions {
     expand: true,
     persistent,
     followSymlinks,
+    followRoots: followSymlinks,
     initial: !ignoreInitial,
     stat: alwaysStat,
     backend: usePolling ? 'poll' : 'auto',

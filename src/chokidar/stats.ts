@@ -12,6 +12,5 @@ const TYPES: Readonly<Record<Kind, number>> = {
 /** What is known of something as fs.Stats: isFile() and the like; and with its stat size, mode, ino, mtime and mtimeMs. Nobody is asked for more. */
 export function statsOf(kind: Kind, stat?: Stat): Stats {
   const stats: Stats = Object.create(Stats.prototype)
-  if (stat === undefined) return Object.assign(stats, { mode: TYPES[kind] })
-  return Object.assign(stats, stat, { mtime: new Date(stat.mtimeMs + 0.5) })
+  return Object.assign(stats, stat ? { ...stat, mtime: new Date(stat.mtimeMs + 0.5) } : { mode: TYPES[kind] })
 }

@@ -1,9 +1,11 @@
-import { loadEngineBy } from '../watch/engine_part.ts'
+import { provideEngine } from '../watch/engine_part.ts'
+import { openEngine } from '../watch/open_engine.ts'
 
 export { unwatchFile, watchFile } from 'node:fs'
-export type { FSWatcher } from '../fs/fs_watcher.ts'
+export type { FSWatcher, FSWatchListener } from '../fs/fs_watcher.ts'
 export type { FSWatchIgnore } from '../fs/ignore.ts'
 export * as promises from '../fs/promises.ts'
-export { type FSWatchListener, type FSWatchOptions, watch } from '../fs/watch.ts'
+export { type FSWatchOptions, watch } from '../fs/watch.ts'
 
-loadEngineBy(() => import('../watch/open_engine.ts'))
+// A tree is watched within the call that asks for it.
+provideEngine(openEngine)

@@ -1,79 +1,63 @@
 import { EventEmitter } from 'node:events'
+import type { WatchListener } from 'node:fs'
+import { LONGEST_TIMER } from '../interval.ts'
 
-export type ChangeType = 'rename' | 'change'
-/** `name`: relative to what is watched; null: nobody knows, and anything may have changed. */
-export type OnChange = (type: ChangeType, name: Buffer | null) => void
-
-/** Something is wrong, and nothing more will be told. */
-export type OnError = (error: Error) => void
-
-/** Where changes come from. */
-export interface ChangeSource {
-  ref(): void
-  unref(): void
-  close(): void
-}
-
-export type Encoding = BufferEncoding | 'buffer'
-export type Filename = string | Buffer | null
+export type FSWatchListener = WatchListener<string | Buffer>
 
 interface FSWatcherEventMap {
-  change: [eventType: ChangeType, filename: Filename]
+  change: Parameters<FSWatchListener>
   error: [error: Error]
   close: []
 }
 
 /** As fs.FSWatcher: 'change' (eventType, filename) · 'error' (error) · 'close'. */
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
-  #source: ChangeSource | undefined
-  readonly #encoding: Encoding
+  #end: (() => void) | undefined
+  // All that keeps the process: what it watches by does not.
+  readonly #stay: NodeJS.Timeout
 
-  /** Use watch(). `open` gets what is to be told of changes, and of what goes wrong. Throws what it throws. */
-  constructor(encoding: Encoding, open: (onChange: OnChange, onError: OnError) => ChangeSource) {
+  /** Use watch(). `open` gets what is to be called of changes, and of what ends them; its answer ends them. Throws what it throws. */
+  constructor(
+    listener: FSWatchListener | undefined,
+    open: (tell: FSWatchListener, fail: (error: Error) => void) => () => void,
+  ) {
     super()
-    this.#encoding = encoding
-    this.#source = open(
-      (type, name) => {
-        if (this.#source !== undefined) this.#tell(type, encoded(name, this.#encoding))
-      },
-      (error) => {
-        if (this.#source === undefined) return
-        this.close()
-        this.emit('error', error)
-      },
-    )
+    if (listener !== undefined) this.on('change', listener)
+    const tell: FSWatchListener = (...change) => {
+      if (this.#end === undefined) return
+      try {
+        this.emit('change', ...change)
+      } catch (error) {
+        // It is an uncaught exception, and not the end of what others, and this listener, are still to be told.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+    this.#end = open(tell, (error) => {
+      if (this.#end === undefined) return
+      this.close()
+      this.emit('error', error)
+    })
+    this.#stay = setInterval(() => {}, LONGEST_TIMER)
   }
 
   /** Ends the watching. Idempotent. Nothing is told after it but 'close', in the next tick. */
   close(): void {
-    if (this.#source === undefined) return
-    this.#source.close()
-    this.#source = undefined
+    if (this.#end === undefined) return
+    this.#end()
+    this.#end = undefined
+    clearInterval(this.#stay)
     process.nextTick(() => this.emit('close'))
   }
 
-  // A listener that throws is an uncaught exception, and not the end of what others, and it, are still to be told.
-  #tell(type: ChangeType, filename: Filename): void {
-    try {
-      this.emit('change', type, filename)
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error
-      })
-    }
-  }
-
   ref(): this {
-    this.#source?.ref()
+    this.#stay.ref()
     return this
   }
 
   unref(): this {
-    this.#source?.unref()
+    this.#stay.unref()
     return this
   }
-}
-
-function encoded(name: Buffer | null, encoding: Encoding): Filename {
-  return name === null || encoding === 'buffer' ? name : name.toString(encoding)
 }

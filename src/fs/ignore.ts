@@ -8,11 +8,8 @@ type IgnoreRule = string | RegExp | ((filename: string) => boolean)
 // Node has it from 20.17 on; the types of 20 do not.
 const { matchesGlob } = path as unknown as { matchesGlob(name: string, pattern: string): boolean }
 
-/** Whether a filename is ignored; undefined: none is. Throws TypeError. */
-export function ignoredBy(
-  ignore: FSWatchIgnore | null | undefined,
-): ((filename: string) => boolean) | undefined {
-  if (ignore === undefined || ignore === null) return undefined
+/** Whether a filename is ignored. Throws TypeError. */
+export function ignoredBy(ignore: FSWatchIgnore): (filename: string) => boolean {
   const rules = Array.isArray(ignore)
     ? ignore.map((rule, i) => matcherOf(rule, `options.ignore[${i}]`))
     : [matcherOf(ignore, 'options.ignore')]
@@ -22,12 +19,11 @@ export function ignoredBy(
 function matcherOf(rule: IgnoreRule, name: string): (filename: string) => boolean {
   if (typeof rule === 'function') return (filename) => Boolean(rule(filename))
   if (rule instanceof RegExp) return (filename) => rule.exec(filename) !== null
-  if (typeof rule !== 'string') {
-    const error = invalidArgument(name, rule, 'a string, a function or a RegExp')
-    throw Object.assign(error, { code: 'ERR_INVALID_ARG_TYPE' })
+  if (typeof rule !== 'string' || rule === '') {
+    const error = invalidArgument(name, rule, 'a non-empty string, a function or a RegExp')
+    throw rule === '' ? error : Object.assign(error, { code: 'ERR_INVALID_ARG_TYPE' })
   }
-  if (rule === '') throw invalidArgument(name, rule, 'a non-empty string')
   // A pattern without a slash is one of the last name.
-  const isOfName = !rule.includes('/')
-  return (filename) => matchesGlob(isOfName ? path.basename(filename) : filename, rule)
+  const nameOf = rule.includes('/') ? (filename: string) => filename : path.basename
+  return (filename) => matchesGlob(nameOf(filename), rule)
 }

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { loadAddon, type NativeMountTable } from '../addon.ts'
 import { InotifyError } from '../errors.ts'
 import { parseMountinfo } from './mountinfo.ts'
+
+const TABLE = '/proc/self/mountinfo'
 
 /**
  * Tells where something was mounted or unmounted: inotify does not (a filesystem over a watched directory, the end of a bind mount).
@@ -34,10 +37,16 @@ export class MountWatch {
     const native = new (loadAddon().MountTable)()
     const error = native.open(() => void this.#look())
     if (error === -constants.errno.ENOENT) return
-    if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'open', path: '/proc/self/mountinfo' })
+    if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'open', path: TABLE })
     native.unref()
     this.#native = native
-    await this.#look()
+    // Within this call: what is mounted behind it is told.
+    try {
+      this.#points = pointsIn(readFileSync(TABLE, 'latin1'))
+    } catch {
+      this.#isStale = true
+    }
+    void this.#lookOnceHeard()
   }
 
   close(): void {
@@ -49,12 +58,16 @@ export class MountWatch {
   /** Resolves when all that was mounted and unmounted before this call has been told. */
   async settled(): Promise<void> {
     if (this.#native === undefined) return
-    // The first ends the loop's round, which may have begun before; all that the next one finds has been heard of by the second.
-    await setImmediate()
-    await setImmediate()
+    await heard()
     if (this.#isStale) void this.#look()
     if (this.#looking === undefined) return
     await new Promise<void>((resolve) => (this.#isDue ? this.#waitingForNext : this.#waiting).push(resolve))
+  }
+
+  /** libuv has the kernel tell of changes only from the loop's next round on, and what has come until then is never told. */
+  async #lookOnceHeard(): Promise<void> {
+    await heard()
+    if (this.#native !== undefined) await this.#look()
   }
 
   /** One at a time: of two tables that are read at once the older one may come last. */
@@ -95,15 +108,24 @@ export class MountWatch {
   }
 }
 
+/** The first ends the loop's round, which may have begun before; all that the next one finds has been heard of by the second. */
+async function heard(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
+}
+
 function bytesOf(points: readonly string[]): Buffer[] {
   return points.map((point) => Buffer.from(point, 'latin1'))
 }
 
-/** A byte each character. */
+/** By the ids of the mounts; a byte each character. */
+function pointsIn(table: string): Map<number, string> {
+  return new Map(parseMountinfo(table).map(({ id, point }) => [id, point]))
+}
+
 async function read(): Promise<Map<number, string> | undefined> {
   try {
-    const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'latin1'))
-    return new Map(rows.map(({ id, point }) => [id, point]))
+    return pointsIn(await readFile(TABLE, 'latin1'))
   } catch {
     return undefined
   }

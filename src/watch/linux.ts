@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { readFile, readlink, realpath, stat } from 'node:fs/promises'
+import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { watchesIn } from '../inotify/fdinfo.ts'
@@ -56,6 +56,7 @@ export const linux: WatchSystem = {
     const { type } = lookUpMount(path)
     return PSEUDO.has(type) ? type : undefined
   },
+  isSymlink: async (path) => (await lstat(pathOf(path))).isSymbolicLink(),
   isMountPoint: async (path) => isMountPoint(path),
   realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
   // Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads.

@@ -33,11 +33,16 @@ export interface WatchOptions {
    */
   stat?: boolean
   /**
-   * A symlink to a directory is watched as the directory it leads to, unless it lies in that. A root that is a symlink is
-   * followed in any case.
+   * A symlink to a directory is watched as the directory it leads to, unless it lies in that. Of roots that are symlinks `followRoots` says so.
    * @default false
    */
   followSymlinks?: boolean
+  /**
+   * A root that is a symlink is what it leads to. false: it is that symlink, which is a `modify` when another takes its place; those on the way to it are
+   * followed all the same.
+   * @default true
+   */
+  followRoots?: boolean
   /** Paths that are not reported, nor what lies below them: a function that says so, or path prefixes (strings, whole components) and patterns. */
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
   /** ms. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. @default 0 */
@@ -63,6 +68,7 @@ export interface Settings {
   expand: boolean
   stat: boolean
   followSymlinks: boolean
+  followRoots: boolean
   /** undefined: nothing is ignored. */
   ignores: ((path: string, kind: Kind) => boolean) | undefined
   /** ms; 0: at once. */
@@ -96,7 +102,13 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
-  const { recursive = false, initial = false, followSymlinks = false, settle = 0 } = options
+  const {
+    recursive = false,
+    initial = false,
+    settle = 0,
+    followSymlinks = false,
+    followRoots = true,
+  } = options
   const { depth = Number.POSITIVE_INFINITY, expand = false, stat = false } = options
   const { hash = false, signal, persistent = true, ignore, encoding = 'utf8', since } = options
 
@@ -113,6 +125,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     stat,
     initial,
     followSymlinks,
+    followRoots,
     hash,
     persistent,
   })) {
@@ -139,6 +152,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     initial,
     since: since === undefined ? undefined : filePath('options.since', since),
     followSymlinks,
+    followRoots,
     ignores,
     settle,
     hash,

@@ -9,6 +9,8 @@ export interface Rules {
   readonly recursive: boolean
   /** Whether symlinks to directories are taken for them. */
   readonly followsLinks: boolean
+  /** Whether a root that is a symlink is what that leads to. */
+  readonly followsRoots: boolean
   readonly hidesSome: boolean
   /** Whether what lies deep is hidden: then a root within another one's tree shows more of that. */
   readonly hidesDepths: boolean
@@ -23,7 +25,7 @@ export interface ReplaceableRules extends Rules {
 
 /** @param isRoot whether there is a root of this path */
 export function rulesOf(
-  { recursive, depth, followSymlinks, ignores }: Settings,
+  { recursive, depth, followSymlinks, followRoots, ignores }: Settings,
   isRoot: (path: string) => boolean,
 ): ReplaceableRules {
   let current = ignores
@@ -38,6 +40,7 @@ export function rulesOf(
   return {
     recursive,
     followsLinks: followSymlinks,
+    followsRoots: followRoots,
     get hidesSome() {
       return current !== undefined || hidesDepths
     },

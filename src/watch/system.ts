@@ -46,13 +46,15 @@ export interface WatchSystem {
   survey(directories: readonly string[]): Promise<ReadonlyMap<string, SurveyedDirectory>>
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
+  /** Whether the last name of a path is a symlink, wherever it leads. Rejects as lstat(2) fails. */
+  isSymlink(path: string): Promise<boolean>
   /** Whether a file is mounted by itself: of what is written to it the directory that it lies in has no event. */
   isMountPoint(path: string): Promise<boolean>
   /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
   realpath(path: string): Promise<string>
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Where links go round, it leads to one of them. */
   followSymlinks(path: string): Promise<Resolved>
-  /** The same of many paths, in their order: what they have in common is looked at once. */
+  /** The same of many paths, in their order: what they have in common is looked at once. What cannot be looked at is taken by the letter. */
   followTogether(paths: readonly string[]): Promise<Resolved[]>
   /** Tells of mount points that come and go, and on which of them nothing is mounted any more. */
   watchMounts(

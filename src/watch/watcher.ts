@@ -31,6 +31,9 @@ interface WatcherEventMap<Path extends string | Buffer> {
   close: []
 }
 
+/** Key of a method for this package alone. */
+export const beginNow: unique symbol = Symbol('inotify-bridge.beginNow')
+
 /**
  * Watches directories (their entries or, with `recursive`, all that lies below them) and files, and tells what changed. The source is
  * chosen by mount: inotify where every change is delivered, polling where none is, both where others can change it unseen.
@@ -76,6 +79,20 @@ export class Watcher<Path extends string | Buffer = string>
     this.#stay = setInterval(() => {}, LONGEST_TIMER)
     if (!settings.persistent) this.unref()
     this.ready = this.#start(roots, async () => open(await loadEngine()))
+  }
+
+  /**
+   * Its directory is watched when this returns: what happens after that is told, and not only what does after `ready`. To be called right after it has been made, of a
+   * directory of which inotify tells all, where the engine is there. Throws InotifyError, and is closed then, as the directory cannot be opened, read or watched.
+   * @internal
+   */
+  [beginNow](path: string): void {
+    try {
+      this.#running.addNow(rootPath(path))
+    } catch (error) {
+      void this.close()
+      throw error
+    }
   }
 
   /**

@@ -3,6 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { MountWatch } from '../../src/mounts/mount_watch.ts'
 
 vi.mock('node:fs/promises')
+// The first table.
+vi.mock('node:fs', () => ({ readFileSync: () => table('/') }))
 
 let notify = () => {}
 vi.mock('../../src/addon.ts', () => ({
@@ -39,11 +41,23 @@ function openWatch() {
     now = table(...points)
     notify()
   }
-  return { watch, opening, mount, reads, told }
+  /** The same, and the kernel tells nobody yet. */
+  const mountUnheard = (...points: string[]) => {
+    now = table(...points)
+  }
+  return { watch, opening, mount, mountUnheard, reads, told }
 }
 
 /** Lets what waits for nothing but promises run. */
 const idle = () => new Promise((resolve) => setImmediate(resolve))
+
+/** It is opened, and has looked once more. */
+async function opened({ opening, reads }: ReturnType<typeof openWatch>): Promise<void> {
+  await opening
+  while (reads.length === 0) await idle()
+  reads.shift()?.()
+  await idle()
+}
 
 /** Asks, and lets the event loop hear of all that was before. */
 async function askSettled(watch: MountWatch): Promise<{ settled: Promise<void>; isSettled: () => boolean }> {
@@ -56,9 +70,9 @@ async function askSettled(watch: MountWatch): Promise<{ settled: Promise<void>; 
 }
 
 test('a table that is read while another read is under way is the one that counts in the end', async () => {
-  const { watch, opening, mount, reads, told } = openWatch()
-  reads.shift()?.()
-  await opening
+  const opening = openWatch()
+  const { watch, mount, reads, told } = opening
+  await opened(opening)
 
   mount('/', '/a')
   mount('/', '/a', '/b')
@@ -76,22 +90,19 @@ test('a table that is read while another read is under way is the one that count
   watch.close()
 })
 
-test('what is mounted while the first table is read is told', async () => {
-  const { watch, opening, mount, reads, told } = openWatch()
-  mount('/', '/a')
-  for (let read = reads.pop(); read !== undefined; read = reads.pop()) {
-    read()
-    await idle()
-  }
-  await opening
+test('what is mounted before the kernel has been asked to tell is told', async () => {
+  const opening = openWatch()
+  const { watch, mountUnheard, told } = opening
+  mountUnheard('/', '/a')
+  await opened(opening)
   expect(told).toEqual([['/a']])
   watch.close()
 })
 
 test('who waits for what has been heard of does not wait for what is heard of later, however often the table changes', async () => {
-  const { watch, opening, mount, reads, told } = openWatch()
-  reads.shift()?.()
-  await opening
+  const opening = openWatch()
+  const { watch, mount, reads, told } = opening
+  await opened(opening)
   mount('/', '/a')
   // Under way already when it is asked.
   mount('/', '/a', '/b')
@@ -108,9 +119,9 @@ test('who waits for what has been heard of does not wait for what is heard of la
 })
 
 test('a table that nobody could read is read again for who waits', async () => {
-  const { watch, opening, mount, reads, told } = openWatch()
-  reads.shift()?.()
-  await opening
+  const opening = openWatch()
+  const { watch, mount, reads, told } = opening
+  await opened(opening)
   vi.mocked(readFile).mockRejectedValueOnce(new Error('EMFILE'))
   mount('/', '/a')
   await idle()

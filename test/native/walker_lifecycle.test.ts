@@ -114,6 +114,34 @@ describe('the threads of a walk', () => {
   })
 })
 
+test('finish() waits for a walk, and for all that may wait to be taken: its calls are made within this one, and no more', async () => {
+  const nothingLeft = leavesNothing()
+  const walker = openWalker()
+  const queue = openQueue(loadAddon())
+  const sizes: number[] = []
+  let ends = 0
+  let watched = 0
+  const onRecords = (chunk: Buffer, done: boolean) => {
+    sizes.push(chunk.length)
+    if (done) ends++
+    watched += readRecords(chunk).filter(({ wd }) => wd > 0).length
+  }
+  expect(walker.walk(queue, 0x100, request, onRecords)).toBe(0)
+  walker.finish()
+  // More than may wait at a time.
+  expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(16 * 1024 * 1024)
+  expect([ends, watched]).toEqual([1, 2 * DIRECTORIES + 1])
+  const calls = sizes.length
+  // It is over: another may begin.
+  await walk(walker, [{ flags: RECURSIVE | STAT, root: `${tree}/0/below` }])
+  expect(sizes.length).toBe(calls)
+  // Nothing is under way.
+  walker.finish()
+  walker.close()
+  queue.close()
+  await nothingLeft()
+})
+
 test('a walk that nobody takes from waits, and then goes on', async () => {
   const nothingLeft = leavesNothing()
   const chunks: number[] = []

@@ -153,7 +153,7 @@ test.each(Object.entries(ENTRIES))(
   },
 )
 
-const FS = { names: [], parts: ['fs', 'mounts', 'watcher'] }
+const FS = { names: [], parts: ['engine', 'fs', 'mounts', 'watcher'] }
 
 test('inotify-bridge/fs: by import and require what is named as in node:fs', () => {
   const script = `const part = await import('inotify-bridge/fs')

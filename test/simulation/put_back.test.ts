@@ -72,7 +72,7 @@ const faults: PutBack[] = [
   {
     fault: 'the way of a followed link is not watched',
     mutation: {
-      file: 'watch/roots/link_watches.ts',
+      file: 'watch/roots/links/link_watches.ts',
       find: '= watchWays(way, true, inotify)',
       replace: '= { watched: [], refused: undefined }',
     },

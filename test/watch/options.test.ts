@@ -11,6 +11,7 @@ test('defaults', () => {
     initial: false,
     recursive: false,
     followSymlinks: false,
+    followRoots: true,
     ignores: undefined,
     settle: 0,
     encoding: 'utf8',
@@ -34,6 +35,7 @@ test.each([
   { recursive: 'yes' },
   { expand: 1 },
   { followSymlinks: 1 },
+  { followRoots: 0 },
   { settle: -1 },
   { settle: Number.NaN },
   { settle: 2 ** 31 },
@@ -58,6 +60,7 @@ test.each([
 test.each<WatchOptions>([
   { recursive: true },
   { followSymlinks: true },
+  { followRoots: false },
   { settle: 5 },
   { hash: true },
   { settle: 2 ** 31 - 1 },

@@ -6,7 +6,7 @@ import type { FileStat } from './file_stat.ts'
 import { MAX_LINKS } from './max_links.ts'
 import type { SyscallThread } from './syscall_thread.ts'
 
-/** What a path leads to: no symlink. */
+/** What a path leads to: no symlink, where that is followed. */
 export interface ResolvedPath {
   /** Where it lies; the caller's to close. */
   readonly parent: DirectoryHandle
@@ -37,6 +37,19 @@ export async function resolvePath(calls: SyscallThread, path: string): Promise<R
       stat = await parent.lstat(name)
     }
     return { parent, name, stat, links }
+  } catch (error) {
+    await parent.close()
+    throw error
+  }
+}
+
+/** The same, but that a symlink at the last name is not followed. */
+export async function placeOfPath(calls: SyscallThread, path: string): Promise<ResolvedPath> {
+  await lookUpPath(calls, dirname(path))
+  const parent = await DirectoryHandle.open(calls, dirname(path))
+  const name = basename(path)
+  try {
+    return { parent, name, stat: await parent.lstat(name), links: [] }
   } catch (error) {
     await parent.close()
     throw error

@@ -1,5 +1,6 @@
 import type { InotifyError } from '../../errors.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
+import type { Watching } from '../inotify_instance.ts'
 import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
@@ -75,6 +76,11 @@ export class Rescan {
       inotify,
       sourceChoice,
     })
+  }
+
+  /** See {@link Scanner.scanAhead}: what {@link load} will take in. */
+  lookAhead(root: string, watching: Watching): void {
+    this.#scanner.scanAhead(root, watching)
   }
 
   /** Takes in what there is below a root of which nothing is believed yet, in pieces, as it is found. */

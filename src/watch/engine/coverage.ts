@@ -22,6 +22,8 @@ export interface Coverage {
 const STAT_ONLY =
   'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
 
+const AWAITED = 'it is not there yet: the nearest directory above it is watched'
+
 export interface CoverageParts {
   tree: Tree
   /** What is to be said of the polls. */
@@ -69,8 +71,8 @@ export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): 
     return [
       {
         path: root.path,
-        backend: 'poll',
-        why: stale ?? 'it is not there yet',
+        backend: root.isAwaited ? 'inotify' : 'poll',
+        why: stale ?? (root.isAwaited ? AWAITED : 'it is not there yet'),
         directories: 0,
         uncovered: absence,
       },

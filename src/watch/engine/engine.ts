@@ -3,6 +3,7 @@ import { TaskQueue } from '../../task_queue.ts'
 import type { GoneRoots } from '../events/event_handler.ts'
 import type { InotifyListener } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
+import type { Watching } from '../inotify_instance.ts'
 import type { Settings } from '../options.ts'
 import type { WatchListener } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
@@ -77,6 +78,31 @@ export class Engine implements InotifyListener {
       forest.admit(root, isTold, initial)
       this.#lookDeeper(root)
     })
+  }
+
+  /**
+   * Watches a directory of which inotify tells all, within this call: what happens after it is told. {@link addAll} is to follow, and says what goes wrong behind it.
+   * Throws InotifyError: as it cannot be opened, read or watched, EBADF.
+   */
+  addNow(path: string): void {
+    this.#assertOpen()
+    const { inotify, rescan, rootMonitor, reporter } = this.#rooms
+    const trouble = (error: unknown) => {
+      if (!this.#closed) reporter.trouble(error)
+    }
+    // Before anybody looks, as ever; it is opened once more behind that if it cannot be.
+    void this.#mountWatch.open().catch(() => {})
+    inotify.open()
+    rescan.lookAhead(path, inotify.watching as Watching)
+    // In the queue before any event, which would be nobody's while the path is none.
+    void this.add(path).catch(() => {})
+    // The way there is watched by now, and was not when that was looked at.
+    void this.#queue
+      .run(async () => {
+        const root = this.#roots.get(path)
+        if (root !== undefined) await rootMonitor.review([root])
+      })
+      .catch(trouble)
   }
 
   /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */

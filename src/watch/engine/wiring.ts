@@ -17,17 +17,19 @@ import { Reporter, type WatchListener } from '../report/reporter.ts'
 import { Shortage } from '../report/shortage.ts'
 import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
+import { AwaitedRoots } from '../roots/awaited_roots.ts'
 import { FileBatch } from '../roots/file_batch.ts'
 import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
-import type { FollowedLink } from '../roots/followed_link.ts'
-import { FollowedLinks } from '../roots/followed_links.ts'
 import { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import { Coverings } from '../roots/forest/covering.ts'
 import { RootForest } from '../roots/forest/root_forest.ts'
+import type { FollowedLink } from '../roots/links/followed_link.ts'
+import { FollowedLinks } from '../roots/links/followed_links.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
+import { RootPaths } from '../roots/root_paths.ts'
 import { rulesOf } from '../rules.ts'
 import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
@@ -116,8 +118,10 @@ export function wire({
     ways: rootWays,
   })
   const coveredRoots = new CoveredRoots({ tree, forest, coverings, reporter })
+  const paths = new RootPaths({ system, sourceChoice, settings })
   const files = new FileRoots({
     system,
+    paths,
     inotify,
     ways: fileWays,
     watches,
@@ -144,10 +148,12 @@ export function wire({
     settings.since === undefined
       ? undefined
       : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
+  const awaited = new AwaitedRoots({ settings, system, paths, ways: rootWays, watches, inotify })
   const attacher = new Attacher({
+    awaited,
     since,
     settings,
-    system,
+    paths,
     tree,
     sourceChoice,
     rescan,

@@ -2,8 +2,8 @@ import { topmost } from '../diff/rescan.ts'
 import type { ScanOptions } from '../diff/snapshot/scanner.ts'
 import type { Settings } from '../options.ts'
 import type { FileRoots } from '../roots/file_roots.ts'
-import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import type { Root } from '../roots/root.ts'
 import type { Rules } from '../rules.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
@@ -48,7 +48,7 @@ export class PollScope {
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
     const { forest, links } = this.#parts
-    for (const root of forest.standing()) if (!root.isPresent || isPolled(root)) return true
+    for (const root of forest.standing()) if (isSought(root) || isPolled(root)) return true
     return links.arePolled
   }
 
@@ -72,7 +72,7 @@ export class PollScope {
     const { forest, files, links } = this.#parts
     if (!this.compares || files.arePolled || links.arePolled) return false
     const { bases, leftover } = this.directories()
-    return bases.length > 0 && leftover.length === 0 && forest.standing().every(({ isPresent }) => isPresent)
+    return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
   }
 
   /** Whether in most polls a directory's own stat is enough, while that is the same. What is read through is so since its times do not tell. */
@@ -83,9 +83,14 @@ export class PollScope {
   }
 }
 
+/** Whether it is not there, and somebody has to look for it. */
+export function isSought({ isPresent, isAwaited }: Root): boolean {
+  return !isPresent && !isAwaited
+}
+
 /** Whether something of a root is polled. */
-function isPolled({ mount }: Root): boolean {
-  if (mount === undefined) return false
+function isPolled({ mount, isAwaited }: Root): boolean {
+  if (mount === undefined || isAwaited) return false
   if (mount.usesPolling || mount.leftover.size > 0) return true
   if (mount.family.size === 1) return false
   for (const { usesPolling, leftover } of mount.family) if (usesPolling || leftover.size > 0) return true

@@ -13,8 +13,8 @@ import type { LostReason } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
 import { openError } from '../report/watch_error.ts'
-import type { FollowedLinks } from '../roots/followed_links.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { FollowedLinks } from '../roots/links/followed_links.ts'
 import { type Root, reasonOfFinding } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
@@ -23,7 +23,7 @@ import type { Tree } from '../tree/tree.ts'
 import { IdlePoll } from './idle_poll.ts'
 import { keepsDirectories } from './partial.ts'
 import type { PollInterval } from './poll_interval.ts'
-import { POLL, type PollScope } from './poll_scope.ts'
+import { isSought, POLL, type PollScope } from './poll_scope.ts'
 import { PollStamp } from './poll_stamp.ts'
 
 export interface PollerParts {
@@ -112,9 +112,9 @@ export class Poller {
     const { forest, tree, queue, rootMonitor, links, reporter } = this.#parts
     for (const root of forest.standing()) {
       root.dropMounts(tree)
-      if (root.isPresent) continue
+      if (!isSought(root)) continue
       await queue.run(async () => {
-        if (!root.isPresent) await rootMonitor.reattach(root, 'poll')
+        if (isSought(root)) await rootMonitor.reattach(root, 'poll')
       })
     }
     await this.#pollDirectories()

@@ -34,7 +34,12 @@ export function isRefused(error: unknown): error is InotifyError {
 
 /** There is nothing at the path, or no way to it. */
 export function isAbsence(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'].includes(codeOf(error) ?? '')
+  return isMissing(error) || codeOf(error) === 'ESTALE'
+}
+
+/** {@link isAbsence}, and no server's word, which it may take back by itself. */
+export function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')
 }
 
 const SHORTAGES = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'] as const

@@ -10,38 +10,48 @@ import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { codeOf, isAbsence, isLimit, isRefused, openError, staleMountError } from '../report/watch_error.ts'
+import {
+  codeOf,
+  isAbsence,
+  isLimit,
+  isMissing,
+  isRefused,
+  openError,
+  staleMountError,
+} from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Remembered, Since } from '../saved/since.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
-import type { WatchSystem } from '../system.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { AwaitedRoots } from './awaited_roots.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
 import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
 import { asLost, type Root } from './root.ts'
-import { followWay, pollInstead, watchWays } from './ways.ts'
+import type { RootPaths } from './root_paths.ts'
+import { pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
   /** What was saved, while the first roots are attached. */
   since: Since | undefined
   settings: Settings
-  system: WatchSystem
   tree: Pick<Tree, 'setLost' | 'entriesOf' | 'shown'>
   coverings: Coverings
   forest: RootForest
   /** What tells that a root may be another directory: see ways.ts. */
   ways: PathWatches<Root>
+  paths: RootPaths
   rescan: Rescan
   files: FileRoots
   mountWatch: Pick<MountWatch, 'open'>
   inotify: InotifySource
   sourceChoice: SourceChoice
   watches: WatchRelease
+  awaited: AwaitedRoots
   watchShortage: WatchShortage
   reporter: Reporter
 }
@@ -59,16 +69,42 @@ export class Attacher {
   }
 
   /**
-   * What the path leads to now. Rejects as it cannot be opened, listed or watched.
+   * What the path leads to now. Rejects as it cannot be opened, listed or watched. One at which there is nothing is awaited from then on, where events tell what
+   * comes.
    *
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
-    const { settings, tree, forest, sourceChoice, since } = this.#parts
+    try {
+      return await this.#attach(root, isSilent)
+    } catch (error) {
+      if (!(await this.#await(root, error))) throw error
+    }
+    try {
+      await this.#attach(root, isSilent)
+    } catch (error) {
+      // Behind a link that is gone there is nothing for as long as another root has not told so; and nobody tells when it has.
+      if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
+      throw error
+    }
+  }
+
+  /** There was nothing: such was the error. Whether there may be something by now; what comes later, events tell, if they can. */
+  async #await(root: Root, error: unknown): Promise<boolean> {
+    const { awaited } = this.#parts
+    if (root.coverer !== undefined) return false
+    // Of mounts that come no event tells.
+    if (isMissing(error) && (await this.watchMounts())) return await awaited.watch(root)
+    awaited.forget(root)
+    return false
+  }
+
+  async #attach(root: Root, isSilent: boolean): Promise<void> {
+    const { settings, tree, forest, paths, sourceChoice, since } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
-        await sourceChoice.choose(root.path)
+        await paths.choose(root.path)
         throw openError(-constants.errno.ENOENT, root.path)
       }
       trace('%s: covered by %s', root.path, root.coverer?.path)
@@ -77,7 +113,7 @@ export class Attacher {
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     // Before anybody looks, so that what is mounted behind that is told.
     await this.watchMounts()
-    const choice = await sourceChoice.choose(root.path).catch(async (error: unknown) => {
+    const choice = await paths.choose(root.path).catch(async (error: unknown) => {
       if (isAbsence(error)) await this.#remember(root)
       throw error
     })
@@ -108,7 +144,7 @@ export class Attacher {
       this.#pollFor(mount, root, refused)
       finding = await this.#scan(root, options)
     }
-    if (finding.error !== 0 || !mount.usesInotify) this.#leaveWay(root)
+    if (finding.error === 0 ? !mount.usesInotify : !root.isAwaited) this.#leaveWay(root)
     // It was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
     const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
     // What was a directory is not restored by a file.
@@ -139,7 +175,7 @@ export class Attacher {
   /** Whether its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
   async hasItsSource({ path, top, mount = top?.mount }: Root): Promise<boolean> {
     if (mount === undefined || mount.limit !== undefined) return true
-    const choice = await this.#parts.sourceChoice.choose(path).catch(() => undefined)
+    const choice = await this.#parts.paths.choose(path).catch(() => undefined)
     return choice === undefined || choice.backend === mount.backend
   }
 
@@ -161,10 +197,10 @@ export class Attacher {
    * @param isDirectory whether a directory was found at the path: that one tells of it, too, if it follows symlinks
    */
   async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
-    const { coverings, system, settings } = this.#parts
+    const { coverings, paths, settings } = this.#parts
     const coverer = coverings.covererOf(root.path)
     if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
-    const realPath = await system.realpath(root.path).catch(() => undefined)
+    const realPath = await paths.realpath(root.path).catch(() => undefined)
     // What was found behind it is not there any more.
     if (realPath === undefined) return isDirectory
     return leadsInto(coverer, root.path, realPath, isDirectory && settings.followSymlinks)
@@ -188,13 +224,14 @@ export class Attacher {
     return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
   }
 
-  /** What the mount table would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
-  async watchMounts(): Promise<void> {
+  /** Whether the mount table tells. What it would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
+  async watchMounts(): Promise<boolean> {
     const { mountWatch, reporter } = this.#parts
     const trouble: unknown = await mountWatch.open().catch((error) => error)
-    const code = codeOf(trouble)
-    if (trouble !== undefined && code !== this.#mountTrouble) reporter.trouble(trouble)
+    const code = trouble === undefined ? undefined : (codeOf(trouble) ?? String(trouble))
+    if (code !== undefined && code !== this.#mountTrouble) reporter.trouble(trouble)
     this.#mountTrouble = code
+    return code === undefined
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */
@@ -229,12 +266,12 @@ export class Attacher {
 
   /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
   async follow(root: Root): Promise<void> {
-    const { system } = this.#parts
-    root.realPath = await system.realpath(root.path).catch(() => root.path)
+    const { paths } = this.#parts
+    root.realPath = await paths.realpath(root.path).catch(() => root.path)
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !root.top?.mount.usesInotify) return
-    await followWay(root.path, system, (way) => {
-      const { watched, refused } = watchWays(way, false, inotify)
+    await paths.follow(root.path, (way) => {
+      const { watched, refused } = watchWays(way, root.isAwaited, inotify)
       this.#parts.watches.retire(this.#parts.ways.set(root, watched))
       if (refused !== undefined) trace('%s: %s', root.path, refused)
       return watched
@@ -252,7 +289,7 @@ export class Attacher {
       if (await since?.plant(top, saved)) this.#lose(root, top, saved)
       else forest.drop(root)
     } else if (file !== undefined) {
-      root.file = new FileRoot(root.path, settings.hash)
+      root.file = new FileRoot(root.path, settings)
       root.file.begin(file)
       root.file.isPresent = false
       reporter.report([asLost(root, 'deleted', 'snapshot')])
@@ -274,16 +311,21 @@ export class Attacher {
 
   /** A file, which is compared with what it was before it was lost, or when it was saved. */
   async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, coverings, forest, reporter, since } = this.#parts
+    const { settings, coverings, forest, files, reporter, since } = this.#parts
     forest.drop(root)
     if (saved?.kind === 'directory') since?.refuseKind(root.path, saved)
     const before = saved?.kind === 'file' ? since?.fileOf(saved) : undefined
     const isNew = root.file === undefined && before === undefined
-    root.file ??= new FileRoot(root.path, settings.hash)
+    root.file ??= new FileRoot(root.path, settings)
     if (before !== undefined) root.file.begin(before)
     const news = await this.#watchFile(root, root.file, mount, !isNew)
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
+      // What comes next may be a directory.
+      if (isNew && !isStale) {
+        files.remove(root.file)
+        root.file = undefined
+      }
       throw isStale
         ? staleMountError(root.path)
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
@@ -295,6 +337,7 @@ export class Attacher {
       reporter.report([
         { type: news, path, kind, mask: 0, source: before === undefined ? 'rescan' : 'snapshot' },
       ])
+    this.#leaveWay(root)
     root.appear()
   }
 

@@ -16,7 +16,7 @@ import { type Adding, MOST_TIMES } from './ways.ts'
 const NONE: SeenFiles = new Map()
 
 export interface FileBatchParts extends FileSurveyParts {
-  settings: Pick<Settings, 'backend' | 'hash' | 'initial'>
+  settings: Pick<Settings, 'backend' | 'hash' | 'initial' | 'followRoots'>
   attacher: Pick<Attacher, 'watchMounts'>
   sourceChoice: Pick<SourceChoice, 'insteadOf'>
   inotify: Pick<InotifySource, 'open' | 'instance'>
@@ -65,14 +65,14 @@ export class FileBatch {
     const inotify = paths.length === 0 ? undefined : this.#openInotify()
     if (inotify === undefined) return []
     const fresh = coverings.uninvolved(paths).map((path) => {
-      return { root: new Root(path), file: new FileRoot(path, settings.hash) }
+      return { root: new Root(path), file: new FileRoot(path, settings) }
     })
     let watched = this.#watch(fresh, before, new SharedWays(inotify), inotify)
     const attached: Root[] = []
     for (let i = 1; i < MOST_TIMES && watched.length > 0; i++) {
       const now = await this.look(watched.map(({ file }) => file.path))
       const ways = new SharedWays(inotify)
-      const settled = new SettledPlaces(ways, inotify)
+      const settled = new SettledPlaces(ways, inotify, settings.followRoots)
       const others: Candidate[] = []
       for (const candidate of watched) {
         const seen = now.get(candidate.file.path)

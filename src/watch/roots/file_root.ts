@@ -1,10 +1,10 @@
 import type { BigIntStats } from 'node:fs'
-import { readFile, realpath, stat } from 'node:fs/promises'
+import { lstat, readFile, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
 import { parseMountinfo } from '../../mounts/mountinfo.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
-import { type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
+import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { Kind, LostReason } from '../report/change.ts'
 import type { Stat } from '../report/stat.ts'
@@ -18,14 +18,20 @@ const SECOND = 1_000_000_000n
 /** What has become of a file; undefined: nothing. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
 
+export interface FileRootOptions {
+  /** What it holds is compared as well, where it is polled. */
+  readonly hash: boolean
+  /** false: where it is a symlink, it is that link. */
+  readonly followRoots: boolean
+}
+
 /**
  * A root that is no directory. It is a matter of state alone: whatever happens to the file or in a directory on the way to it (a
  * Kubernetes key leads over two symlinks) is a hint to look at what the path leads to now.
  */
 export class FileRoot {
   readonly path: string
-  // What it holds is compared as well, where it is polled.
-  readonly #hashes: boolean
+  readonly #asked: FileRootOptions
   isPresent = false
   /** Whether it is mounted by itself. */
   isMountPoint = false
@@ -34,9 +40,9 @@ export class FileRoot {
   // Stays while it is lost, to compare with what comes back.
   #entry: Entry | undefined
 
-  constructor(path: string, hashes: boolean) {
+  constructor(path: string, asked: FileRootOptions) {
     this.path = path
-    this.#hashes = hashes
+    this.#asked = asked
   }
 
   get kind(): Kind {
@@ -117,8 +123,8 @@ export class FileRoot {
   async #stat(calls: SyscallThread | undefined): Promise<Entry | undefined> {
     try {
       const found = await (calls === undefined
-        ? statHere(this.path)
-        : statThere(calls, this.path, this.#hashes))
+        ? statHere(this.path, this.#asked)
+        : statThere(calls, this.path, this.#asked))
       // A directory is another kind of root.
       if (found === undefined) this.reason = 'replaced'
       return found
@@ -136,10 +142,10 @@ export class FileRoot {
  */
 async function isLeftBehind(
   path: string,
-  { stat }: Entry,
+  { kind, stat }: Entry,
   calls: SyscallThread | undefined,
 ): Promise<boolean> {
-  if (stat?.nlink !== 0) return false
+  if (stat?.nlink !== 0 || kind === 'symlink') return false
   const real = calls === undefined ? await realpath(path) : await realpathThere(calls, path)
   const rows = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'))
   return rows.some(({ point }) => point === real)
@@ -153,18 +159,22 @@ async function realpathThere(calls: SyscallThread, path: string): Promise<string
 }
 
 /** By libuv's pool: of a file system of this machine. */
-async function statHere(path: string): Promise<Entry | undefined> {
-  const stats = await stat(path, { bigint: true })
+async function statHere(path: string, { followRoots }: FileRootOptions): Promise<Entry | undefined> {
+  const stats = await (followRoots ? stat : lstat)(path, { bigint: true })
   return entryOf(stats, stats.birthtimeNs)
 }
 
 /** By a thread that may be kept waiting, and of the server, whatever this kernel remembers. */
-async function statThere(calls: SyscallThread, path: string, hashes: boolean): Promise<Entry | undefined> {
-  const reached = await resolvePath(calls, path)
+async function statThere(
+  calls: SyscallThread,
+  path: string,
+  { hash, followRoots }: FileRootOptions,
+): Promise<Entry | undefined> {
+  const reached = await (followRoots ? resolvePath : placeOfPath)(calls, path)
   await using _ = reached.parent
   const { stat } = reached
   const entry = entryOf(stat, stat.btimeNs)
-  if (!hashes || entry?.stat === undefined || entry.kind !== 'file') return entry
+  if (!hash || entry?.stat === undefined || entry.kind !== 'file') return entry
   const content = await contentOf(reached)
   return content === undefined ? entry : { ...entry, stat: { ...entry.stat, content } }
 }
@@ -192,7 +202,7 @@ async function contentOf({ parent, name, stat }: ResolvedPath): Promise<string |
 function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
   if (stats.isDirectory()) return undefined
   return {
-    kind: stats.isFile() ? 'file' : 'other',
+    kind: kindOf(stats),
     ino: fold(stats.ino),
     stat: {
       mode: Number(stats.mode),
@@ -213,6 +223,11 @@ function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefi
 function shownMilliseconds(ns: bigint): number {
   const rest = BigInt.asUintN(64, ((ns % SECOND) + SECOND) % SECOND)
   return Number((ns - rest) / SECOND) * 1e3 + Number(rest) / 1e6
+}
+
+function kindOf(stats: BigIntStats | FileStat): Kind {
+  if (stats.isFile()) return 'file'
+  return stats.isSymbolicLink() ? 'symlink' : 'other'
 }
 
 function fold(value: bigint): number {

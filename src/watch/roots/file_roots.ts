@@ -17,9 +17,9 @@ import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Coverings } from './forest/covering.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
+import type { RootPaths } from './root_paths.ts'
 import {
   type Adding,
-  followWay,
   isOutOfWatches,
   pollInstead,
   turnsOf,
@@ -37,6 +37,7 @@ export interface FileRootsParts {
   inotify: Pick<InotifySource, 'instance'>
   /** What tells that a file may be another: see ways.ts. */
   ways: PathWatches<FileRoot>
+  paths: RootPaths
   watches: WatchRelease
   coverings: Coverings
   sourceChoice: Pick<SourceChoice, 'mayFallBack'>
@@ -225,13 +226,13 @@ export class FileRoots {
   }
 
   async #watch(file: FileRoot): Promise<void> {
-    const { system, ways, watches } = this.#parts
+    const { paths, ways, watches } = this.#parts
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) {
       watches.retire(ways.set(file, []))
       return
     }
-    await followWay(file.path, system, (way) => {
+    await paths.follow(file.path, (way) => {
       const along = watchWays(way, true, inotify)
       this.watchAlong(file, way, along, inotify)
       return along.watched
@@ -245,9 +246,9 @@ export class FileRoots {
     { watched, refused }: WatchedWay,
     inotify: Adding,
   ): number | undefined {
-    const { ways, watches } = this.#parts
+    const { ways, watches, paths } = this.#parts
     this.#routes.set(file, [way.path, ...turnsOf(way), way.realPath])
-    const own = watchFile(file.path, inotify)
+    const own = watchFile(file.path, inotify, paths.followsLast)
     // Whatever was refused: those that were added are known, and go with the file.
     watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
     if (typeof own === 'object') throw own

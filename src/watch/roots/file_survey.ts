@@ -2,6 +2,7 @@ import { basename, dirname } from 'node:path'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { Resolved } from '../../mounts/syscalls/symlinks.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
+import type { Settings } from '../options.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SurveyedDirectory, WatchSystem } from '../system.ts'
 import type { Way } from './ways.ts'
@@ -31,6 +32,7 @@ interface Sought extends Omit<SeenFile, 'entry'> {}
 export interface FileSurveyParts {
   system: Pick<WatchSystem, 'survey' | 'followTogether'>
   looker: Pick<Looker, 'lookInto'>
+  settings: Pick<Settings, 'followRoots'>
 }
 
 /**
@@ -45,7 +47,7 @@ export class FileSurvey {
   }
 
   /**
-   * Those of these paths that lead to plain files, of which inotify tells all. The others are to be looked at one by one: what is missing, may not be
+   * Those of these paths that lead to plain files, or to symlinks that are not followed, of which inotify tells all. The others are to be looked at one by one: what is missing, may not be
    * read, is polled, is mounted by itself or has no name any more. No mount is asked that may not answer.
    */
   async look(paths: readonly string[]): Promise<SeenFiles> {
@@ -77,7 +79,7 @@ export class FileSurvey {
     await this.#see(sought, found)
   }
 
-  /** Finds those of these that are plain files. The answer: the paths of those that are symlinks. */
+  /** Finds those of these that are plain files. The answer: the paths of those that are symlinks to be followed. */
   async #see(sought: readonly Sought[], found: Map<string, SeenFile>): Promise<string[]> {
     const names = new Map<string, string[]>()
     // What a '..' leaves again has to be a directory, which no look at the end shows.
@@ -87,11 +89,12 @@ export class FileSurvey {
       if (some === undefined) names.set(place.realPath, [name])
       else some.push(name)
     }
-    const entries = await this.#parts.looker.lookInto(names)
+    const { looker, settings } = this.#parts
+    const entries = await looker.lookInto(names)
     const links: string[] = []
     for (const { path, place, name } of plain) {
       const entry = entries.get(place.realPath)?.get(name)
-      if (entry?.kind === 'symlink') links.push(path)
+      if (entry?.kind === 'symlink' && settings.followRoots) links.push(path)
       else if (entry !== undefined && isFile(entry)) found.set(path, { path, place, name, entry })
     }
     return links
@@ -135,5 +138,5 @@ function directoriesOf({ links, realPath }: Way): string[] {
 
 /** Without a name it may be the mount of a file that was replaced. */
 function isFile({ kind, stat }: Entry): boolean {
-  return (kind === 'file' || kind === 'other') && stat !== undefined && stat.nlink > 0
+  return kind !== 'directory' && stat !== undefined && stat.nlink > 0
 }

@@ -26,6 +26,8 @@ export class Root {
   identity = ''
   /** Where mounts show it: without symlinks. */
   realPath = ''
+  /** It is not there, and events tell when something comes: see {@link AwaitedRoots}, which sets this. */
+  isAwaited = false
   #isPresent = false
   #isOverflown = false
   #consistentUntil = 0
@@ -63,6 +65,7 @@ export class Root {
   /** It is there, for the first time or again. */
   appear(): void {
     this.#isPresent = true
+    this.isAwaited = false
     this.#absence = undefined
   }
 

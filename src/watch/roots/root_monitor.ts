@@ -56,6 +56,7 @@ export class RootMonitor {
       for (const polledUntil of leftover.values()) toldUntil = Math.min(toldUntil, polledUntil)
     root.vanish(toldUntil)
     reporter.report([asLost(root, reason, source)])
+    forest.lookFor(root)
     for (const each of forest.coveredBy(root)) forest.lose(each, reason, source)
     pending.rechecks.forget(isInIt)
     if (root.top !== undefined) tree.setLost(root.top, true)
@@ -163,13 +164,16 @@ export class RootMonitor {
   }
 
   /**
-   * What the paths of directories lead over may be another: events have told so or were lost, or mounts have come and gone. So that is watched first, and then
+   * What the paths of directories lead over may be another, and what is missing may have come: events have told so or were lost, or mounts have come and gone. So that is watched first, and then
    * looked at as by {@link checkIdentity}; else the next that changes on the new way would be told by nobody.
    */
   async review(roots: Iterable<Root> = this.#parts.forest.standing()): Promise<unknown> {
     const { attacher, forest } = this.#parts
     const asked = [...roots].filter((root) => forest.isStanding(root))
-    for (const root of asked) if (root.isPresent && root.top !== undefined) await attacher.follow(root)
+    for (const root of asked) {
+      if (root.isAwaited) await this.reattach(root, 'inotify')
+      else if (root.isPresent && root.top !== undefined) await attacher.follow(root)
+    }
     return await this.checkIdentity(asked)
   }
 

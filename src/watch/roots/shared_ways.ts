@@ -58,9 +58,12 @@ export interface SeenAndWatched {
 export class SettledPlaces {
   readonly #ways: SharedWays
   readonly #inotify: Adding
+  readonly #follows: boolean
   readonly #found = new Map<Place, { now: Place; isSettled: boolean; isRefused: boolean }>()
 
-  constructor(ways: SharedWays, inotify: Adding) {
+  /** @param follows see {@link watchFile} */
+  constructor(ways: SharedWays, inotify: Adding, follows: boolean) {
+    this.#follows = follows
     this.#ways = ways
     this.#inotify = inotify
   }
@@ -75,6 +78,6 @@ export class SettledPlaces {
     }
     if (!found.isSettled || before.name !== seen.name) return false
     // By the watch of the directory that it lies in another file in its place is told. Where that is refused, nothing tells but the watch of the file.
-    return !found.isRefused || watchFile(seen.path, this.#inotify) === own
+    return !found.isRefused || watchFile(seen.path, this.#inotify, this.#follows) === own
   }
 }

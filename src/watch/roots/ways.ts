@@ -3,6 +3,7 @@ import { InotifyError } from '../../errors.ts'
 import {
   IN_CREATE,
   IN_DELETE,
+  IN_DONT_FOLLOW,
   IN_MASK_ADD,
   IN_MOVE,
   IN_MOVE_SELF,
@@ -47,7 +48,7 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   const masks = new Map<string, number>()
   for (const entry of withName ? [path, realPath, ...turns] : turns) masks.set(entry, NAMES)
   for (const end of [realPath, ...turns]) {
-    for (let entry = end; dirname(entry) !== '/'; entry = dirname(entry)) {
+    for (let entry = end; entry !== '/'; entry = dirname(entry)) {
       if (!masks.has(entry)) masks.set(entry, ANCESTOR)
     }
   }
@@ -57,8 +58,11 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   let refused: InotifyError | undefined
   for (const [entry, mask] of masks) {
     const directory = dirname(entry)
+    const isMissing = missing.has(entry)
+    // It is renamed by nobody.
+    if (directory === '/' && mask === ANCESTOR && !isMissing) continue
     // What is missing on the way may come.
-    const added = tryToAdd(inotify, directory, missing.has(entry) ? NAMES : mask)
+    const added = tryToAdd(inotify, directory, isMissing ? NAMES : mask)
     if (added === undefined) missing.add(directory)
     else if (typeof added === 'number') {
       watched.push({ wd: added, name: basename(entry) })
@@ -73,9 +77,13 @@ export function renamed({ watched, named, refused }: WatchedWayToName, name: str
   return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
 }
 
-/** Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays. */
-export function watchFile(path: string, inotify: Adding): number | InotifyError | undefined {
-  return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD)
+/**
+ * Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays.
+ *
+ * @param follows false: where there is a symlink, that one
+ */
+export function watchFile(path: string, inotify: Adding, follows = true): number | InotifyError | undefined {
+  return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD | (follows ? 0 : IN_DONT_FOLLOW))
 }
 
 /** Whether there are no more watches, or there is no memory for one. */
@@ -103,28 +111,17 @@ export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymli
   return { path, ...resolved }
 }
 
+/** {@link wayOf} each of these. What they have in common is asked once. */
+export async function waysOf(
+  paths: readonly string[],
+  system: Pick<WatchSystem, 'followTogether'>,
+): Promise<Way[]> {
+  const resolved = await system.followTogether(paths)
+  return paths.map((path, i) => ({ path, ...(resolved[i] as Resolved) }))
+}
+
 // Who replaces something once more is told of by the watch that has been added meanwhile.
 export const MOST_TIMES = 3
-
-/**
- * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
- * tells.
- */
-export async function followWay(
-  path: string,
-  system: Pick<WatchSystem, 'followSymlinks'>,
-  watch: (way: Way) => readonly WatchedName[],
-): Promise<void> {
-  let before: string | undefined
-  for (let i = 0; i < MOST_TIMES; i++) {
-    const way = await wayOf(path, system)
-    const watched = watch(way)
-    const route = [way.realPath, ...way.links.flatMap((link) => [link.path, link.to])].join('\0')
-    const now = `${route}\0${keyOf(watched)}`
-    if (now === before) return
-    before = now
-  }
-}
 
 /** The symlinks on a way, and what it leaves again: from each, it goes on elsewhere. */
 export function turnsOf({ links, left }: Way): string[] {

@@ -46,6 +46,11 @@ export class Listing {
     return this.#int(ID)
   }
 
+  /** See {@link Taker}. */
+  isTakenBy(taker: Taker | undefined): boolean {
+    return taker?.take(this.#chunk, this.#at) === true
+  }
+
   /** The id of the directory that this one is in; undefined for a request's own. */
   get parent(): number | undefined {
     const parent = this.#int(PARENT)

@@ -4,6 +4,7 @@ const RECURSIVE = 1
 const WATCH = 2
 const STAT = 4
 const LOOK = 8
+const NO_FOLLOW = 16
 const IN_PARENT = 32
 const COMPARE = 64
 const HASH = 128
@@ -16,6 +17,8 @@ const HEAD = 16
 export interface WalkRequest {
   /** Absolute; symlinks in it are followed. As a key: see name_key.ts. */
   root: string
+  /** But for one at its last name: then it is no directory, ENOTDIR. */
+  noFollow?: boolean
   /** What lies beneath it, where none is followed; '' for the root itself. As a key. */
   rel: string
   /** Inode number, folded, of the directory that the last name of `rel` is in; ENOENT if it is another by now. */
@@ -60,7 +63,8 @@ export class RequestEncoder {
   }
 
   #add(request: WalkRequest): void {
-    const { root, rel, parentIno, recursive, watch, stat, since, compare, hash, statOnly, names } = request
+    const { root, noFollow, rel, parentIno, recursive, watch, stat, since, compare, hash, statOnly, names } =
+      request
     // With what may follow it.
     this.#reserve(HEAD + 8 + 8)
     const head = this.#end
@@ -74,7 +78,8 @@ export class RequestEncoder {
       (compare ? COMPARE : 0) |
       (hash ? HASH : 0) |
       (statOnly ? STAT_ONLY : 0) |
-      (names === undefined ? 0 : LOOK)
+      (names === undefined ? 0 : LOOK) |
+      (noFollow ? NO_FOLLOW : 0)
     if (parentIno !== undefined) {
       this.#block.writeUInt32LE(parentIno % 2 ** 32, this.#end)
       this.#block.writeUInt32LE(Math.floor(parentIno / 2 ** 32), this.#end + 4)

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { loadAddon, type NativeWalker, type RecordsCallback } from '../../addon.ts'
 import { InotifyError } from '../../errors.ts'
 import { nativeQueue } from '../../inotify/inotify.ts'
@@ -20,6 +20,8 @@ export class Walker {
   #ended: Promise<void> | undefined
   #root = ''
   #closed = false
+  // What the walks have found that were made ahead, in the order in which they will be asked for.
+  #ahead: Array<{ requests: Buffer; found: Listing[] }> = []
 
   /**
    * Calls `take` for each directory found that the taker has not, a directory before those in it, and resolves when there are no more.
@@ -32,10 +34,35 @@ export class Walker {
     taker?: Taker,
   ): Promise<void> {
     if (requests.length === 0) return
+    if (this.#closed) throw closedError()
+    const ahead = this.#takeAhead(requests)
+    if (ahead !== undefined) {
+      for (const listing of ahead) if (!listing.isTakenBy(taker)) take(listing)
+      return
+    }
     const queue = watching?.inotify[nativeQueue] ?? null
     await this.#walk(requests, take, taker, (native, packed, onRecords) =>
       native.walk(queue, watching?.mask ?? 0, packed, onRecords),
     )
+  }
+
+  /**
+   * Walks within this call, which lasts as long. The next walk() with the same requests then tells what was found by this one, unless a watch was refused: what has
+   * none is polled from when it was listed on. May be called several times, for the walks to come in their order.
+   * @throws {InotifyError} as walk() rejects
+   */
+  walkAhead(requests: readonly WalkRequest[], { inotify, mask }: Watching): Listing[] {
+    if (this.#closed) throw closedError()
+    this.#native ??= new (loadAddon().Walker)()
+    const packed = Buffer.from(this.#encoder.encode(requests))
+    const found: Listing[] = []
+    const error = this.#native.walk(inotify[nativeQueue], mask, packed, (chunk) => {
+      found.push(...listingsIn(chunk))
+    })
+    if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'walk' })
+    this.#native.finish()
+    if (found.every(({ wd }) => wd >= 0)) this.#ahead.push({ requests: packed, found })
+    return found
   }
 
   /**
@@ -80,6 +107,14 @@ export class Walker {
   /** ms that the last walk has taken. */
   get took(): number {
     return this.#native?.took() ?? 0
+  }
+
+  /** undefined: these were not asked for ahead, and what was is of no use any more. */
+  #takeAhead(requests: readonly WalkRequest[]): Listing[] | undefined {
+    const next = this.#ahead.shift()
+    if (next?.requests.equals(this.#encoder.encode(requests))) return next.found
+    this.#ahead = []
+    return undefined
   }
 
   async #walk(
@@ -140,7 +175,11 @@ export class Walker {
     this.#abandon?.(closedError())
     if (this.#ended !== undefined) {
       const patience = new AbortController()
-      const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
+      // A loop that was blocked as long has its timers before it hears of the end.
+      const tooLong = setTimeout(PATIENCE_MS, undefined, { signal: patience.signal }).then(
+        () => setImmediate(),
+        () => {},
+      )
       await Promise.race([this.#ended, tooLong])
       patience.abort()
       if (this.#ended !== undefined) warnOfAbandonedThread(textOf(this.#root), PATIENCE_MS)

@@ -166,26 +166,26 @@ export class DirReader {
     yield `asks for ${path}/${name}`
   }
 
-  #openRequest({ root, rel, parentIno }: WalkRequest): Inode {
+  #openRequest({ root, noFollow, rel, parentIno }: WalkRequest): Inode {
     const names = rel === '' ? [] : rel.split('/')
     const last = names.pop()
-    const above = this.#openWay(root, names)
+    const above = this.#openWay(root, names, noFollow !== true)
     if (last === undefined) return above
     if (parentIno !== undefined && above.ino !== parentIno) throw new Refused(ENOENT, rel)
     return this.#openChild(above, last)
   }
 
-  #openWay(root: string, names: readonly string[]): Inode {
+  #openWay(root: string, names: readonly string[], followRoot: boolean): Inode {
     const path = `${root}//${names.join('/')}`
     const known = this.#ways.get(path)
     if (known !== undefined) return known
     const name = names.at(-1)
     if (name === undefined) {
-      const inode = this.#tree.at(root)
+      const inode = this.#tree.at(root, followRoot)
       if (!inode.isDirectory) throw new Refused(ENOTDIR, root)
       return inode
     }
-    const inode = this.#tree.open(this.#openChild(this.#openWay(root, names.slice(0, -1)), name))
+    const inode = this.#tree.open(this.#openChild(this.#openWay(root, names.slice(0, -1), followRoot), name))
     this.#ways.set(path, inode)
     return inode
   }

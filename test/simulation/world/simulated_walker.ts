@@ -59,6 +59,10 @@ export class SimulatedWalker implements TreeWalker {
     if (requests.length > 0) await this.#start({ requests, take, watching, taker, rest: 0, most: 0 })
   }
 
+  walkAhead(): Listing[] {
+    throw new Error('no schedule has a turn that lasts as long as a walk')
+  }
+
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
     const found: Listing[] = []
     const take = (listing: Listing) => void found.push(listing)

@@ -67,6 +67,10 @@ export class World implements WatchSystem {
     return undefined
   }
 
+  isSymlink(path: string): Promise<boolean> {
+    return this.#call(path, () => this.tree.at(path, false).kind === 'symlink')
+  }
+
   async isMountPoint(): Promise<boolean> {
     return false
   }
@@ -88,7 +92,8 @@ export class World implements WatchSystem {
   }
 
   followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
-    return Promise.all(paths.map((path) => this.followSymlinks(path)))
+    const byTheLetter = (path: string) => ({ realPath: path, linkDirectories: [], links: [], left: [] })
+    return Promise.all(paths.map((path) => this.followSymlinks(path).catch(() => byTheLetter(path))))
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {

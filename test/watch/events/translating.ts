@@ -15,6 +15,7 @@ export class FakeRules implements Rules {
   readonly hidden = new Set<string>()
   recursive = true
   followsLinks = false
+  readonly followsRoots = true
   readonly hidesDepths = false
 
   get hidesSome(): boolean {

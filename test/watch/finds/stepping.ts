@@ -39,6 +39,7 @@ export function stepping() {
     }
     return {
       walk,
+      walkAhead: (...args) => walker.walkAhead(...args),
       pollIdle: (...args) => walker.pollIdle(...args),
       cancel: () => walker.cancel(),
       commit: () => walker.commit(),

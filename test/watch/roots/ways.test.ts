@@ -35,6 +35,16 @@ describe('watchWays', () => {
     expect(refused).toMatchObject({ code: 'ENOSPC' })
   })
 
+  test('of what is missing the nearest directory that is there is watched for its name, and be it the topmost', () => {
+    const { watched } = watchWays(plain, true, adding({ '/': 1 }, 'ENOENT'))
+    expect(watched).toEqual([{ wd: 1, name: 'a' }])
+    // Where it is there, nobody can rename it.
+    expect(watchWays(plain, true, adding({ '/': 1, '/a': 2, '/a/b': 3 })).watched).toEqual([
+      { wd: 3, name: 'c' },
+      { wd: 2, name: 'b' },
+    ])
+  })
+
   test('what is missing is refused by nobody', () => {
     expect(watchWays(plain, true, adding({ '/a': 1 }, 'ENOENT')).refused).toBeUndefined()
     expect(watchWays(plain, true, adding({ '/a': 1 }, 'EACCES')).refused).toMatchObject({ code: 'EACCES' })

@@ -47,7 +47,7 @@ export class ScanFrontier {
         const target = snapshot.isResolved ? await this.#cross(snapshot, found) : undefined
         if (target !== undefined) targets.push(target)
       } else if (found.isRead) {
-        targets.push(...this.#levelBelow(found))
+        targets.push(...this.levelBelow(found))
         if (!snapshot.isResolved) continue
         found.links = this.#linksIn(found)
         for (const name of found.links) links.push([found, name])
@@ -57,7 +57,8 @@ export class ScanFrontier {
     return targets
   }
 
-  *#levelBelow(found: SnapshotDir): Generator<ScanTarget> {
+  /** Directories that the walker does not go into by itself, since some of them may be ignored. */
+  *levelBelow(found: SnapshotDir): Generator<ScanTarget> {
     const { recursive, hidesSome } = this.#parts.rules
     const isLook = found.target?.isLook === true
     if (!recursive || !(hidesSome || isLook)) return

@@ -1,8 +1,9 @@
 import type { Clock } from '../../clock.ts'
-import type { WatchingSource } from '../../inotify_instance.ts'
+import type { Watching, WatchingSource } from '../../inotify_instance.ts'
+import { openError } from '../../report/watch_error.ts'
 import type { Listing, Taker } from '../../scan/listing.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
-import { type Directory, isLinkBase } from '../../tree/directory.ts'
+import { type Directory, isLinkBase, WatchedMount } from '../../tree/directory.ts'
 import { ScanFrontier, type ScanFrontierParts } from './scan_frontier.ts'
 import { Snapshot } from './snapshot.ts'
 import type { Place, ScanTarget, SnapshotDir } from './snapshot_dir.ts'
@@ -120,6 +121,34 @@ export class Scanner {
     }
   }
 
+  /**
+   * Makes ahead, within this call, the walks that the first scan of a root will ask for: that tells then what was there, and watched, when this one returned. What
+   * lies on other mounts is left to it. For a root of which inotify tells all.
+   * @throws {InotifyError} as the root cannot be opened, read or watched
+   */
+  scanAhead(root: string, watching: Watching): void {
+    const { walker, rules } = this.#parts
+    const snapshot = this.begin()
+    const mount = new WatchedMount('inotify', '', 0)
+    const top: ScanTarget = { place: { root, rel: '' }, name: '', parent: undefined, mount, isBase: false }
+    walker.hold()
+    try {
+      for (let next = [top]; next.length > 0; ) {
+        snapshot.begin(next)
+        const requests = next.map((target) => this.request(target, {}))
+        const found = walker.walkAhead(requests, watching)
+        const error = found[0]?.error || found[0]?.wd || 0
+        if (next[0] === top && error < 0) throw openError(error, root)
+        const seen = rules.hidesSome ? found.map((listing) => snapshot.take(listing)) : []
+        next = seen.flatMap((each) =>
+          each?.isRead && !each.isOnOtherMount ? [...this.#frontier.levelBelow(each)] : [],
+        )
+      }
+    } finally {
+      walker.release()
+    }
+  }
+
   /** What was left out has something in it that is not. */
   #adopt(snapshot: Snapshot, id: number, directory: Directory): void {
     const found = snapshot.wayTo(directory)
@@ -172,7 +201,9 @@ export class Scanner {
     for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) names.push(base.name)
     const rel = names.reverse().join('/')
     const root = this.#parts.tree.pathOf(base)
+    const place: Place =
+      base.isRoot && !this.#parts.rules.followsRoots ? { root, noFollow: true, rel } : { root, rel }
     const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
-    return parentIno === 0 ? { root, rel } : { root, rel, parentIno }
+    return parentIno === 0 ? place : { ...place, parentIno }
   }
 }

@@ -6,6 +6,7 @@ import type { Directory, WatchedMount } from '../../tree/directory.ts'
 /** How the walker gets to a directory: from a root, or from the link or mount point that it lies below. Keys: see name_key.ts. */
 export interface Place {
   root: string
+  noFollow?: boolean
   rel: string
   parentIno?: number
 }
@@ -164,7 +165,8 @@ export class SnapshotDir {
   }
 }
 
-export function placeBelow({ root, rel }: Place, name: string, parentIno = 0): Place {
-  const below = rel === '' ? name : `${rel}/${name}`
-  return parentIno === 0 ? { root, rel: below } : { root, rel: below, parentIno }
+export function placeBelow(place: Place, name: string, parentIno = 0): Place {
+  const { parentIno: _, ...base } = place
+  const rel = place.rel === '' ? name : `${place.rel}/${name}`
+  return parentIno === 0 ? { ...base, rel } : { ...base, rel, parentIno }
 }

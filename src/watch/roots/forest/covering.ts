@@ -9,7 +9,7 @@ import type { FileRoot } from '../file_root.ts'
 import type { Root } from '../root.ts'
 
 /**
- * What a root's tree has at a path below it: a directory that is listed, a 'file' (what is none, and leads to none), or 'nothing' yet: what comes
+ * What a root's tree has at a path below it: a directory that is listed, a 'file' (what is none, and leads to none, or is not followed to one), or 'nothing' yet: what comes
  * there the root will tell. 'elsewhere': the tree knows nothing of what the path leads to, and will not; a 'link' that is not followed leads there.
  */
 export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
@@ -19,7 +19,7 @@ const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
 export interface CoveringsParts {
   tree: Tree
-  rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive'>
+  rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive' | 'followsRoots'>
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
 }
@@ -117,12 +117,12 @@ export class Coverings {
   }
 
   /** Whether another root tells that a file comes, and what is written to it. */
-  tellsOf({ path, isMountPoint }: FileRoot): boolean {
+  tellsOf({ path, kind, isMountPoint }: FileRoot): boolean {
     const { byPath, rules } = this.#parts
     const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
     if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return false
     // Its events go to the directory that it lies in at its source; but a poll's stat(2) shows what is mounted.
-    if (isMountPoint && coverer.top?.mount.usesPolling !== true) return false
+    if (isMountPoint && kind !== 'symlink' && coverer.top?.mount.usesPolling !== true) return false
     return !isElsewhere(this.#at(path, coverer))
   }
 
@@ -160,7 +160,7 @@ function namesBelow(above: string, path: string): string[] {
 /** @param names of the path, from the root's on */
 function coveringAt(
   tree: Tree,
-  rules: Pick<Rules, 'hides' | 'hidesSome'>,
+  rules: Pick<Rules, 'hides' | 'hidesSome' | 'followsRoots'>,
   top: Directory,
   names: readonly string[],
 ): Covering {
@@ -174,10 +174,11 @@ function coveringAt(
       return hidesAny(rules, path, names.slice(i)) ? 'elsewhere' : 'nothing'
     }
     if (!(entry instanceof Directory)) {
-      if (entry.kind === 'symlink') return 'link'
+      const isLast = i === names.length - 1
+      if (entry.kind === 'symlink' && (rules.followsRoots || !isLast)) return 'link'
       // A mount that is refused.
       if (entry.kind === 'directory') return 'elsewhere'
-      return i === names.length - 1 ? 'file' : 'nothing'
+      return isLast ? 'file' : 'nothing'
     }
     directory = entry
   }

@@ -231,18 +231,24 @@ export class RootForest {
     this.#outdate()
   }
 
-  /** Those that were {@link release}d since the last call: nobody has looked for them yet. */
+  /** It is lost: something may be there again by now, and else it is to be known when. */
+  lookFor(root: Root): void {
+    if (root.mount?.usesInotify) this.#released.push(root)
+  }
+
+  /** Those that were lost or {@link release}d since the last call: nobody has looked for them yet. */
   takeReleased(): readonly Root[] {
     if (this.#released.length === 0) return NONE
     const released = this.#released
     this.#released = []
-    return released.filter((root) => this.isStanding(root))
+    return released.filter((root) => !root.isPresent && this.isStanding(root))
   }
 
   #enter(root: Root, coverer: Root): void {
     const { ways, watches } = this.#parts
     root.coverer = coverer
     root.mount = undefined
+    root.isAwaited = false
     watches.retire(ways.set(root, []))
     watches.releaseUnused()
     this.#outdate()

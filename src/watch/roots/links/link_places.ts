@@ -1,5 +1,5 @@
-import type { Directory } from '../tree/directory.ts'
-import type { MovedLink } from '../tree/tree.ts'
+import type { Directory } from '../../tree/directory.ts'
+import type { MovedLink } from '../../tree/tree.ts'
 import { type FollowedLink, followedLink } from './followed_link.ts'
 
 /** Where followed links are: one at a name. */

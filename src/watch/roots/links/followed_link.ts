@@ -1,6 +1,6 @@
-import { CLOCK_SLACK_MS } from '../clock.ts'
-import { alteration, type Entry, sameFile } from '../scan/entry.ts'
-import type { Directory } from '../tree/directory.ts'
+import { CLOCK_SLACK_MS } from '../../clock.ts'
+import { alteration, type Entry, sameFile } from '../../scan/entry.ts'
+import type { Directory } from '../../tree/directory.ts'
 
 /** A symlink in a tree, and what was at its end when that was looked at last. */
 export interface FollowedLink {

@@ -1,0 +1,66 @@
+import type { WatchEventType } from 'node:fs'
+import * as inotify from '../inotify/constants.ts'
+import { SharedInotify } from '../inotify/shared_inotify.ts'
+import type { WatchOptions } from '../watch/options.ts'
+import type { Change } from '../watch/report/change.ts'
+import { beginNow, Watcher } from '../watch/watcher.ts'
+
+/** Who is told of what is watched. */
+export interface Sink {
+  /** @param name relative to it; undefined: it is about that itself; null: nobody knows, and anything may have changed */
+  tell(type: WatchEventType, name: Buffer | null | undefined): void
+  /** Something is wrong, and nothing more will be told. */
+  fail(error: Error): void
+}
+
+// What libuv asks for (uv_fs_event_start in src/unix/linux.c), and so fs.watch().
+const CHANGES = inotify.IN_ATTRIB | inotify.IN_MODIFY
+const RENAMES = inotify.IN_CREATE | inotify.IN_DELETE | inotify.IN_MOVE
+const shared = new SharedInotify(CHANGES | RENAMES | inotify.IN_DELETE_SELF | inotify.IN_MOVE_SELF)
+// As libuv has it: what is anything but a change, if only IN_ISDIR or IN_IGNORED, is a rename.
+const typeOf = (mask: number) => (mask & ~CHANGES ? 'rename' : 'change')
+
+/** A file, or a directory's entries, by their events, as fs.watch() has them. The answer ends it. Throws InotifyError as it cannot be watched. */
+export function watchEvents(path: string | Buffer, { tell, fail }: Sink): () => void {
+  return shared.watch(path, {
+    event: (mask, name) => tell(typeOf(mask), mask & inotify.IN_Q_OVERFLOW ? null : name),
+    fail,
+  })
+}
+
+/**
+ * By watch(): a whole tree, or what lies on a mount that does not deliver all events, which is polled. See {@link watchEvents}.
+ *
+ * @param isDelivered whether events tell all: then they do from this turn on
+ */
+export function watchTree(path: string, options: WatchOptions, isDelivered: boolean, sink: Sink): () => void {
+  const watcher = new Watcher<Buffer>(path, { ...options, encoding: 'buffer', persistent: false })
+  const prefix = Buffer.byteLength(path === '/' ? '/' : `${path}/`)
+  watcher.on('changes', (changes) => {
+    for (const change of changes)
+      for (const [type, at] of eventsOf(change))
+        sink.tell(type, at && (at.length < prefix ? undefined : at.subarray(prefix)))
+  })
+  // What cannot be watched is polled. But one that has closed of itself, as it does where events can no longer be read, says last why.
+  let last: Error | undefined
+  watcher.on('error', (error) => {
+    last = error
+  })
+  watcher.on('close', () => last && sink.fail(last))
+  watcher.ready.catch(sink.fail)
+  if (isDelivered) watcher[beginNow](path)
+  return () => void watcher.close()
+}
+
+/** 'change' is of what a name holds, 'rename' of the name. null: events were lost; what differs then is told as well. */
+function* eventsOf(change: Change<Buffer>): Generator<[type: WatchEventType, path: Buffer | null]> {
+  if (change.type === 'modify' || change.type === 'attrib') {
+    // That a writer is done fs.watch() does not tell. A poll has no mask.
+    const mask = change.mask & ~inotify.IN_CLOSE_WRITE
+    if (mask !== 0 || change.mask === 0) yield [typeOf(mask), change.path]
+  } else if (change.type !== 'recovered') {
+    if (change.type === 'rename') yield ['rename', change.from]
+    yield ['rename', change.type === 'overflow' ? null : change.path]
+    if (change.type === 'exchange') yield ['rename', change.other]
+  }
+}

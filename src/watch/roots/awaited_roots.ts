@@ -1,0 +1,105 @@
+import { dirname } from 'node:path'
+import { InotifyError } from '../../errors.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
+import type { Settings } from '../options.ts'
+import { isAbsence } from '../report/watch_error.ts'
+import type { WatchSystem } from '../system.ts'
+import type { PathWatches } from './path_watches.ts'
+import type { Root } from './root.ts'
+import type { RootPaths } from './root_paths.ts'
+import { type Adding, turnsOf, type Way, watchWays } from './ways.ts'
+
+export interface AwaitedRootsParts {
+  settings: Pick<Settings, 'backend'>
+  system: Pick<WatchSystem, 'choose'>
+  paths: Pick<RootPaths, 'follow'>
+  /** See ways.ts. */
+  ways: PathWatches<Root>
+  watches: Pick<WatchRelease, 'retire'>
+  inotify: Pick<InotifySource, 'open' | 'instance'>
+}
+
+interface WatchedWhole {
+  /** undefined: not all of it is watched. */
+  way: Way | undefined
+  /** Whether it was found to be the same when it was watched. */
+  isSettled: boolean
+}
+
+const UNWATCHED: WatchedWhole = { way: undefined, isSettled: true }
+
+/**
+ * Roots at whose path there is nothing. Of each, the nearest directory above it that is there is watched for the name that is missing, and so is each symlink on the
+ * way: then nobody need look for it now and then.
+ */
+export class AwaitedRoots {
+  readonly #parts: AwaitedRootsParts
+
+  constructor(parts: AwaitedRootsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Has events tell from now on when something comes, but for mounts; then it `isAwaited`. The answer: whether something may have come before the watches were
+   * there, which nobody tells.
+   */
+  async watch(root: Root): Promise<boolean> {
+    const inotify = this.#open()
+    const { way, isSettled } = inotify === undefined ? UNWATCHED : await this.#watchWay(root, inotify)
+    root.isAwaited = isSettled && way !== undefined && (await this.#isTold(way))
+    if (!root.isAwaited) this.#watched(root, [])
+    return root.isAwaited || !isSettled
+  }
+
+  /** Somebody has to look for it after all. */
+  forget(root: Root): void {
+    root.isAwaited = false
+    this.#watched(root, [])
+  }
+
+  async #watchWay(root: Root, inotify: Adding): Promise<WatchedWhole> {
+    let seen: Way | undefined
+    const isSettled = await this.#parts.paths.follow(root.path, (way) => {
+      const { watched, refused } = watchWays(way, true, inotify)
+      this.#watched(root, watched)
+      seen = refused === undefined ? way : undefined
+      return watched
+    })
+    return { way: seen, isSettled }
+  }
+
+  #watched(root: Root, watched: Parameters<PathWatches<Root>['set']>[1]): void {
+    const { ways, watches } = this.#parts
+    watches.retire(ways.set(root, watched))
+  }
+
+  #open(): InotifySource['instance'] {
+    const { inotify, settings } = this.#parts
+    if (settings.backend === 'poll') return undefined
+    try {
+      inotify.open()
+    } catch (error) {
+      if (error instanceof InotifyError) return undefined
+      throw error
+    }
+    return inotify.instance
+  }
+
+  /** Whether each mount on the way delivers all that happens there, whoever does it. Which source was asked for is no matter here. */
+  async #isTold(way: Way): Promise<boolean> {
+    const places = [way.realPath, ...turnsOf(way).map((turn) => dirname(turn))]
+    const told = await Promise.all(places.map((place) => this.#tells(place)))
+    return !told.includes(false)
+  }
+
+  async #tells(path: string): Promise<boolean> {
+    try {
+      const { backend } = await this.#parts.system.choose(path)
+      return backend === 'inotify'
+    } catch (error) {
+      // What is missing comes where what it lies in is.
+      return isAbsence(error) && path !== '/' && (await this.#tells(dirname(path)))
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { basename, dirname } from 'node:path'
+import type { Choice } from '../../mounts/filesystems.ts'
+import type { Settings } from '../options.ts'
+import type { SourceChoice } from '../source_choice.ts'
+import type { WatchSystem } from '../system.ts'
+import type { WatchedName } from './path_watches.ts'
+import { keyOf, MOST_TIMES, type Way, wayOf } from './ways.ts'
+
+export interface RootPathsParts {
+  system: Pick<WatchSystem, 'followSymlinks' | 'realpath' | 'isSymlink'>
+  sourceChoice: Pick<SourceChoice, 'choose'>
+  settings: Pick<Settings, 'followRoots'>
+}
+
+/** Where the paths of roots lead. Symlinks are followed; but for one at the last name, if it is not to be. */
+export class RootPaths {
+  readonly #parts: RootPathsParts
+
+  constructor(parts: RootPathsParts) {
+    this.#parts = parts
+  }
+
+  get followsLast(): boolean {
+    return this.#parts.settings.followRoots
+  }
+
+  /** By which source what is there is watched. Rejects as it cannot be looked at. */
+  async choose(path: string): Promise<Choice> {
+    const { sourceChoice, system } = this.#parts
+    // A symlink that has come, or gone, since then is at no mount that has not been asked: what is mounted there, the mount table tells.
+    const isLink = !this.followsLast && (await system.isSymlink(path))
+    return await sourceChoice.choose(isLink ? dirname(path) : path)
+  }
+
+  /** Without symlinks. Rejects as realpath(3) fails. */
+  async realpath(path: string): Promise<string> {
+    const { system } = this.#parts
+    if (this.followsLast || path === '/') return await system.realpath(path)
+    return within(await system.realpath(dirname(path)), path)
+  }
+
+  async wayOf(path: string): Promise<Way> {
+    const { system } = this.#parts
+    if (this.followsLast || path === '/') return await wayOf(path, system)
+    const { realPath, links, left } = await wayOf(dirname(path), system)
+    return { path, realPath: within(realPath, path), links, left }
+  }
+
+  /**
+   * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
+   * tells. The answer: whether it was; else somebody replaces something again and again.
+   */
+  async follow(path: string, watch: (way: Way) => readonly WatchedName[]): Promise<boolean> {
+    let before: string | undefined
+    for (let i = 0; i < MOST_TIMES; i++) {
+      const way = await this.wayOf(path)
+      const watched = watch(way)
+      const route = [way.realPath, ...way.links.flatMap((link) => [link.path, link.to])].join('\0')
+      const now = `${route}\0${keyOf(watched)}`
+      if (now === before) return true
+      before = now
+    }
+    return false
+  }
+}
+
+/** What has the last name of a path in a directory. */
+function within(directory: string, path: string): string {
+  return `${directory === '/' ? '' : directory}/${basename(path)}`
+}

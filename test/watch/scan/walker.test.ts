@@ -1,0 +1,92 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { IN_CREATE, IN_DONT_FOLLOW } from '../../../src/inotify/constants.ts'
+import { Inotify } from '../../../src/inotify/inotify.ts'
+import type { Listing } from '../../../src/watch/scan/listing.ts'
+import { Walker } from '../../../src/watch/scan/walker.ts'
+import { scratch } from '../../support/scratch.ts'
+
+function opened(mask = IN_CREATE) {
+  const root = scratch()
+  mkdirSync(join(root, 'a/b'), { recursive: true })
+  writeFileSync(join(root, 'f'), '')
+  const [walker, inotify] = [new Walker(), new Inotify()]
+  onTestFinished(async () => {
+    await walker.close()
+    inotify.close()
+  })
+  return { root, walker, watching: { inotify, mask } }
+}
+
+const namesIn = (listings: Listing[]) => listings.map((listing) => [...listing.entries().keys()].sort())
+
+async function walked({ walker, watching }: ReturnType<typeof opened>, root: string): Promise<Listing[]> {
+  const found: Listing[] = []
+  const request = { root, rel: '', recursive: true, watch: true }
+  await walker.walk([request], (listing) => found.push(listing), watching)
+  return found
+}
+
+test('a walk that was made ahead is what the next one with its requests tells, and only that one', async () => {
+  const all = opened()
+  const { root, walker, watching } = all
+  const ahead = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching)
+  expect(namesIn(ahead)).toEqual([['a', 'f'], ['b'], []])
+  writeFileSync(join(root, 'new'), '')
+  expect(namesIn(await walked(all, root))).toEqual([['a', 'f'], ['b'], []])
+  expect(namesIn(await walked(all, root))).toEqual([['a', 'f', 'new'], ['b'], []])
+})
+
+test('several are told in their order; with other requests nothing is', async () => {
+  const all = opened()
+  const { root, walker, watching } = all
+  const ahead = (at: string) =>
+    walker.walkAhead([{ root: at, rel: '', recursive: true, watch: true }], watching)
+  const now = () => walked(all, root)
+  for (const at of [root, join(root, 'a'), root]) ahead(at)
+  writeFileSync(join(root, 'new'), '')
+  writeFileSync(join(root, 'a/new'), '')
+  expect(namesIn(await now())[0]).toEqual(['a', 'f'])
+  expect(namesIn(await walked(all, join(root, 'a')))[0]).toEqual(['b'])
+  // Not what was asked for next: and the rest is out of date by then.
+  expect(namesIn(await walked(all, join(root, 'a')))[0]).toEqual(['b', 'new'])
+  expect(namesIn(await now())[0]).toEqual(['a', 'f', 'new'])
+})
+
+test('what a watch was refused of is told, and walked through again', async () => {
+  // A mask without events is EINVAL.
+  const all = opened(IN_DONT_FOLLOW)
+  const { root, walker, watching } = all
+  const [first] = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching)
+  expect(first?.wd).toBeLessThan(0)
+  writeFileSync(join(root, 'new'), '')
+  expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f', 'new'])
+})
+
+test('of a walker that is closed, or walks, none is made', async () => {
+  const all = opened()
+  const { root, walker, watching } = all
+  const request = { root, rel: '', recursive: true, watch: true }
+  const walking = walked(all, root)
+  expect(() => walker.walkAhead([request], watching)).toThrow(expect.objectContaining({ code: 'EBUSY' }))
+  expect(await walking).toHaveLength(3)
+  await walker.close()
+  expect(() => walker.walkAhead([request], watching)).toThrow(expect.objectContaining({ code: 'EBADF' }))
+})
+
+test('a loop that is blocked while a walker is closed makes no thread one that was left behind', async () => {
+  const all = opened()
+  const warnings: string[] = []
+  const onWarning = ({ message }: Error) => void warnings.push(message)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const ended = expect(walked(all, all.root)).rejects.toMatchObject({ code: 'EBADF' })
+  const closed = all.walker.close()
+  // For longer than the thread would be waited for.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
+  await closed
+  await ended
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
+})
