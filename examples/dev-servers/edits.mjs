@@ -18,8 +18,8 @@ const FACTOR = 10
 export const p50 = (times) => times.toSorted((a, b) => a - b)[times.length >> 1] ?? Number.NaN
 
 /**
- * Where no events are delivered the same edits are made for both, each in a project of its own. Whether the original has built any is looked at
- * at the end, and when FACTOR times as long as the slowest of ours has gone by.
+ * Where no events are delivered the same edits are made for both, each in a project of its own. The original may build the first of them, as it still looks
+ * for the first time. Whether it has built the last is looked at when FACTOR times as long as the slowest of ours has gone by.
  *
  * @param {Program} program
  * @param {Paths} paths
@@ -29,18 +29,15 @@ export const p50 = (times) => times.toSorted((a, b) => a - b)[times.length >> 1]
 export async function whereSilent(program, paths, edits, start) {
   const [ours, own] = await players(program, paths, start)
   const times = []
-  const first = await warmUp(ours, 1)
-  // What has been edited when it looks for the first time the original may build.
-  await own.edit(first)
-  let version = first
+  let version = await warmUp(ours, 1)
   for (let count = 0; count < edits; count++) {
     version++
     const [time] = await Promise.all([timeOf(ours, version), own.edit(version)])
     times.push(time)
   }
   const bound = FACTOR * Math.max(...times)
-  await own.rebuilds.reach(first + 1, bound).catch(() => {})
-  return { p50: p50(times), bound, isOwnRebuilt: own.rebuilds.version > first }
+  await own.rebuilds.reach(version, bound).catch(() => {})
+  return { p50: p50(times), bound, isOwnRebuilt: own.rebuilds.version === version }
 }
 
 /**

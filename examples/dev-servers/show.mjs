@@ -23,7 +23,7 @@ const chosen = positionals.length === 0 ? ALL : ALL.filter(({ name }) => positio
 
 const needs = {
   programs: ['setpriv'],
-  packages: ['webpack-cli'],
+  packages: ['nodemon-overridden'],
   devices: ['/dev/fuse'],
   namespace: MOUNTS,
 }
@@ -39,8 +39,9 @@ await onStage(needs, async ({ directory, start }) => {
     /** @type {ReturnType<typeof start>[]} */
     const started = []
     try {
-      return await play((...args) => {
-        const program = start(...args)
+      return await play((file, args, environment) => {
+        // What they cache among temporary files goes with the rest.
+        const program = start(file, args, { TMPDIR: directory, ...environment })
         started.push(program)
         return program
       })
@@ -69,7 +70,7 @@ await onStage(needs, async ({ directory, start }) => {
       say(JSON.stringify({ program: name, edits, silent, ordinary: { ...ordinary, ratio } }))
       continue
     }
-    const own = silent.isOwnRebuilt ? 'rebuilt, too' : `nothing in ${ms(silent.bound)} after the last`
+    const own = silent.isOwnRebuilt ? 'rebuilt, too' : `not in ${ms(silent.bound)}`
     say(`${name}: ${how}`)
     say(`  where no events are delivered: rebuilt ${ms(silent.p50)} after an edit; its own watcher: ${own}`)
     say(

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { freePort, textOf, until } from '../stage.mjs'
-import { installed, moduleText, PRELOAD, Rebuilds, versionIn } from './rebuilds.mjs'
+import { installed, moduleText, Rebuilds, versionIn } from './rebuilds.mjs'
 
 /** Vite's dev server, and a browser that has a page of it open. @type {import('./rebuilds.mjs').Program} */
 export const vite = {
   name: 'vite',
-  how: 'node --import fs_watch.mjs vite',
+  how: 'a plugin in vite.config.mjs',
   file: 'module.js',
   text: (version) => `${moduleText(version)}import.meta.hot.accept()\n`,
   files: {
@@ -18,12 +18,8 @@ export const vite = {
     const port = await freePort()
     const config = join(import.meta.dirname, 'vite.config.mjs')
     const place = ['--host', '127.0.0.1', '--port', `${port}`, '--strictPort', '--config', config]
-    const environment = { OUT: out }
-    const server = start(
-      process.execPath,
-      [...(isOurs ? PRELOAD : []), installed('vite/bin/vite.js'), project, ...place],
-      environment,
-    )
+    const environment = { OUT: out, WATCHED_BY: isOurs ? 'inotify-bridge' : 'vite' }
+    const server = start(process.execPath, [installed('vite/bin/vite.js'), project, ...place], environment)
     await until('vite listens', () => {
       if (server.child.exitCode !== null) throw new Error(server.output)
       return server.output.includes(`${port}`)

@@ -19,6 +19,12 @@ export interface WatchOptions {
   interval?: number
   /** Report what is there as 'create', parents first, before ready. @default false */
   initial?: boolean
+  /**
+   * A file that {@link Watcher.save} has written: what differs from it is told before ready, with source 'snapshot', as `initial` would tell what is there, which is without effect then. If it
+   * is missing, torn or of another version, filesystem or root, all that is there is told as new, and 'error' says why (ENOENT, EBADMSG, EXDEV, ENODATA). Of roots that are added later it
+   * says nothing.
+   */
+  since?: string
   /** Each `delete`, `rename` and `exchange` of a directory is followed by one for each entry below it, whose mask is 0. @default false */
   expand?: boolean
   /**
@@ -55,6 +61,8 @@ export interface Settings {
   backend: 'auto' | 'inotify' | 'poll'
   interval: number
   initial: boolean
+  /** Absolute. */
+  since: string | undefined
   recursive: boolean
   depth: number
   expand: boolean
@@ -79,8 +87,13 @@ export function rootPaths(paths: string | string[]): string[] {
 
 /** Throws TypeError: '' too, which would be the working directory where someone's variable is not set. */
 export function rootPath(path: string): string {
+  return filePath('path', path)
+}
+
+/** Of an argument or option of this name; likewise. */
+export function filePath(name: string, path: string): string {
   if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path)
-  throw invalidArgument('path', path, 'a string, not empty and without a NUL byte')
+  throw invalidArgument(name, path, 'a string, not empty and without a NUL byte')
 }
 
 /** Defaults, the environment, and what is wrong with the options. Throws TypeError. */
@@ -97,7 +110,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     followRoots = true,
   } = options
   const { depth = Number.POSITIVE_INFINITY, expand = false, stat = false } = options
-  const { hash = false, signal, persistent = true, ignore, encoding = 'utf8' } = options
+  const { hash = false, signal, persistent = true, ignore, encoding = 'utf8', since } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
     const name = asked === undefined ? 'options.backend' : 'INOTIFY_BRIDGE_BACKEND'
@@ -137,6 +150,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     expand,
     stat,
     initial,
+    since: since === undefined ? undefined : filePath('options.since', since),
     followSymlinks,
     followRoots,
     ignores,

@@ -4,6 +4,7 @@ import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Resolved } from '../mounts/syscalls/symlinks.ts'
 import type { Clock } from './clock.ts'
 import type { InotifyInstance } from './inotify_instance.ts'
+import type { Filesystem } from './saved/filesystem.ts'
 import type { Walker } from './scan/walker.ts'
 
 /** What is used of a {@link Walker}. */
@@ -17,6 +18,18 @@ export interface SurveyedDirectory {
   choice: Choice
   /** But for these, on which something is mounted. */
   mounted: ReadonlySet<string>
+}
+
+/** What is asked for snapshots: see {@link Watcher.save}. Paths are keys. */
+export interface SavingSystem {
+  /** Rejects as open(2) and read(2) fail. */
+  read(path: string): Promise<Buffer>
+  /** Puts a file in the place of the one that is there, or of none: all of it, durably, or nothing. Rejects with InotifyError. */
+  write(path: string, data: Buffer): Promise<void>
+  /** Another one for each time that the machine was started; '' where nobody says. */
+  bootId(): Promise<string>
+  /** Rejects where there is nothing at the path. */
+  filesystemOf(path: string): Promise<Filesystem>
 }
 
 /**
@@ -41,7 +54,7 @@ export interface WatchSystem {
   realpath(path: string): Promise<string>
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Where links go round, it leads to one of them. */
   followSymlinks(path: string): Promise<Resolved>
-  /** The same of many paths, in their order: what they have in common is looked at once. */
+  /** The same of many paths, in their order: what they have in common is looked at once. What cannot be looked at is taken by the letter. */
   followTogether(paths: readonly string[]): Promise<Resolved[]>
   /** Tells of mount points that come and go, and on which of them nothing is mounted any more. */
   watchMounts(
@@ -55,6 +68,7 @@ export interface WatchSystem {
   kernelWatches(inotify: InotifyInstance): Promise<Set<number> | undefined>
   openWalker(): TreeWalker
   readonly clock: Clock
+  readonly saving: SavingSystem
   /** How many entries may be held as objects; the rest is packed. */
   readonly entryCacheSize: number
 }

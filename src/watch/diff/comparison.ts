@@ -2,6 +2,8 @@ import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Rules } from '../rules.ts'
 import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
+import type { Listing } from '../scan/listing.ts'
+import { withoutStats } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -106,7 +108,8 @@ export class Comparison {
     const doubtedSince = this.#doubtedSince(match)
     const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
     if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles))
-      if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)) return
+      if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince))
+        if (this.#keepAsPacked(match, listing)) return
     this.#doubt(match, doubtedSince)
     const before = this.#tree.entriesOf(match)
     for (const [name, entry] of before) {
@@ -145,6 +148,14 @@ export class Comparison {
       if (entry instanceof Directory || stat === undefined || stat.ctimeMs < since) continue
       this.#editor.update(directory, name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
     }
+  }
+
+  /** What is in it is as it was saved: of that no more is kept than is needed. False: what is to be shown of each is noted one by one. */
+  #keepAsPacked(directory: Directory, { packedFiles }: Listing): boolean {
+    if (!this.#options.isSaved) return true
+    if (this.#tree.shown !== undefined) return false
+    if (!keepsStat(directory)) directory.takePacked(withoutStats(packedFiles))
+    return true
   }
 
   /** Whether a directory, of which nothing is believed and nothing is told, is taken as it was found. */

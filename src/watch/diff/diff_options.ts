@@ -20,6 +20,8 @@ export interface DiffOptions {
   isPartial?: boolean
   /** Every entry is looked at: events have been lost, and its times must tell what has changed. */
   statAll: boolean
+  /** What is believed was saved, each entry with its stat: so that is compared, and directories that have moved are known by their inode numbers, since none has a watch. */
+  isSaved?: boolean
 }
 
 /** All that was found by looking, whenever it came about, is told. */
@@ -31,3 +33,6 @@ export const RESCAN: DiffOptions = {
   isToldLater: false,
   statAll: false,
 }
+
+/** What was saved is held against what is there. */
+export const SAVED: DiffOptions = { ...RESCAN, source: 'snapshot', statAll: true, isSaved: true }

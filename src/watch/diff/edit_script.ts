@@ -18,11 +18,20 @@ export class EditScript {
   readonly #tree: Tree
   readonly #matching: MoveMatcher
   readonly #destinations: Destinations
+  readonly #isSaved: boolean
   readonly #beingPlaced = new Set<Incoming>()
   /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
   steps = 0
 
-  constructor(tree: Tree, editor: TreeEditor, matching: MoveMatcher, snapshot: Pick<Snapshot, 'hasLeftOut'>) {
+  /** @param isSaved what is believed was saved: see {@link DiffOptions} */
+  constructor(
+    tree: Tree,
+    editor: TreeEditor,
+    matching: MoveMatcher,
+    snapshot: Pick<Snapshot, 'hasLeftOut'>,
+    isSaved = false,
+  ) {
+    this.#isSaved = isSaved
     this.#tree = tree
     this.#editor = editor
     this.#matching = matching
@@ -72,9 +81,12 @@ export class EditScript {
     if (!isSameEntry(entries.get(name), before)) return
     const altered = alteration(before, after, since)
     this.#editor.update(directory, name, kept(directory, after))
-    this.#tree.shown?.doubt(directory, name, after, keepsStat(directory))
-    if (altered !== undefined)
-      this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
+    if (this.#isSaved) this.#tree.shown?.note(directory, name, after)
+    else this.#tree.shown?.doubt(directory, name, after, keepsStat(directory))
+    if (altered === undefined) return
+    this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
+    if (altered === 'attrib' && this.#mayBeWritten(before, after))
+      this.#editor.alter('modify', directory, name, after)
   }
 
   alterDirectory(directory: Directory, after: Entry, since: number): void {
@@ -83,7 +95,8 @@ export class EditScript {
     // One that is kept beyond that is what it was, and never what it is.
     directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
     const { parent, name } = directory
-    if (parent !== undefined) this.#tree.shown?.doubt(parent, name, after, keepsStat(parent))
+    if (parent !== undefined && this.#isSaved) this.#tree.shown?.note(parent, name, after)
+    else if (parent !== undefined) this.#tree.shown?.doubt(parent, name, after, keepsStat(parent))
     if (altered === 'attrib' && knowsOwner && parent !== undefined)
       this.#editor.alter('attrib', parent, name, directory)
   }
@@ -245,8 +258,20 @@ export class EditScript {
     this.#destinations.forget(directory, name, entry)
   }
 
+  /**
+   * Since it was saved, that is, as far as its times tell: a rename, a chmod or another link set the ctime, and so does who writes and puts the mtime back. Nobody has told which of
+   * them it was, so all of it is told.
+   */
+  #mayBeWritten({ stat: before }: Entry, { kind, stat: after }: Entry): boolean {
+    if (!this.#isSaved || kind !== 'file' || before === undefined || after === undefined) return false
+    const isRead = before.content !== undefined && before.content === after.content
+    return !isRead && before.ctime !== after.ctime
+  }
+
   #tellAltered(before: Entry, after: Entry, directory: Directory, name: string): void {
     const altered = alterationOfMoved(before, after)
+    if (altered === 'attrib' || altered === undefined)
+      if (this.#mayBeWritten(before, after)) this.#editor.alter('modify', directory, name, after)
     if (altered !== undefined) this.#editor.alter(altered, directory, name, after)
   }
 }

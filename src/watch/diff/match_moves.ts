@@ -95,7 +95,7 @@ export class MoveMatcher {
   /** Where watches tell one directory from another, nobody walks through all that is believed to find those that have none. */
   #unwatched(mount: WatchedMount): Iterable<Directory> {
     const { base, uncovered } = mount
-    if (!mount.usesPolling) return uncovered.keys()
+    if (!mount.usesPolling && !this.#options.isSaved) return uncovered.keys()
     return base === undefined ? [] : this.#tree.within(base)
   }
 }

@@ -79,7 +79,7 @@ class Reconciliation {
       snapshot,
       identified,
     })
-    this.#script = new EditScript(tree, this.#editor, matching, snapshot)
+    this.#script = new EditScript(tree, this.#editor, matching, snapshot, options.isSaved)
     this.#status = new WatchStatus(tree, fallsBackToPolling)
   }
 
@@ -206,8 +206,10 @@ class Reconciliation {
     if (isUnwatched(match)) this.#pending.work.list(match)
     for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
     // Before the first listing is there, nobody believes to know what is at their ends.
-    const { baseline, isToldLater } = this.#options
-    const since = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
+    const { baseline, isToldLater, isSaved, since: savedAt } = this.#options
+    const listedAt = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
+    // Of what they lead to, if it is no directory, nothing was saved.
+    const since = isSaved ? savedAt : listedAt
     for (const name of found.links ?? []) this.#pending.work.follow(match, name, since)
     for (const name of found.unanswered ?? []) this.#pending.failed.noteLink(match, name, since)
   }
@@ -268,8 +270,9 @@ class Reconciliation {
   #alterDirectory(found: SnapshotDir): void {
     const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
-    // The directory that it lies in tells of it.
-    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
+    // The directory that it lies in tells of it. What was not saved has been told as new.
+    const isTold = found.hasMoved || (this.#options.isSaved && found.isNew)
+    const since = isTold ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
     if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
     else if (keepsStat(match.parent)) match.stat ??= listing?.owner
   }

@@ -137,16 +137,20 @@ export class Rescan {
     const { clock } = this.#parts.system
     const comparedSince = new Map<Directory, number>()
     for (let attempt = 1; ; attempt++) {
-      const since = options.since === Number.POSITIVE_INFINITY ? options.since : clock.now() - CLOCK_SLACK_MS
+      const begunAt = clock.now() - CLOCK_SLACK_MS
       bump(tops)
-      const snapshot = await this.#scanner.scan(tops, { ...options, leftOut: this.#mayLeaveOut(options) })
+      const leftOut = this.#mayLeaveOut(options)
+      // What was saved is compared with what is there, of all entries.
+      const since = options.isSaved ? Number.POSITIVE_INFINITY : options.since
+      const snapshot = await this.#scanner.scan(tops, { ...options, since, leftOut })
       if (confirm !== undefined && wasFound(snapshot) && !(await confirm())) {
         this.#discard(snapshot)
         return { roots: new Map(), unlisted: undefined }
       }
       const { roots, status, isIncomplete, compared } = this.#take(snapshot, { ...options, comparedSince })
       if (!isIncomplete || attempt === MOST_ATTEMPTS) return { roots, unlisted: status.unlisted }
-      for (const each of compared) comparedSince.set(each, since)
+      for (const each of compared)
+        comparedSince.set(each, options.since === Number.POSITIVE_INFINITY ? options.since : begunAt)
     }
   }
 
@@ -224,9 +228,9 @@ export class Rescan {
   }
 
   /** What is as it was is left out where that can be told, and nobody has to go into it for another reason. */
-  #mayLeaveOut({ matchByName }: DiffOptions): UnchangedDirectories | undefined {
+  #mayLeaveOut({ matchByName, isSaved }: DiffOptions): UnchangedDirectories | undefined {
     const { tree, rules } = this.#parts
-    if (matchByName || rules.hidesSome || rules.followsLinks) return undefined
+    if (matchByName || isSaved || rules.hidesSome || rules.followsLinks) return undefined
     return new UnchangedDirectories(tree)
   }
 

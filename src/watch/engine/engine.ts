@@ -9,6 +9,7 @@ import type { WatchListener } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
 import type { SeenFiles } from '../roots/file_survey.ts'
 import { Root } from '../roots/root.ts'
+import type { Since } from '../saved/since.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Believed } from './believed.ts'
 import { type Coverage, coverageOf, UncoveredLinks } from './coverage.ts'
@@ -54,10 +55,10 @@ export class Engine implements InotifyListener {
       this.#assertOpen()
       if (this.#roots.has(path)) return
       this.#asked.add(path)
-      const { forest, attacher } = this.#rooms
+      const { forest, attacher, since } = this.#rooms
       const root = new Root(path)
       forest.forsakeLost(root)
-      const { initial } = this.#settings
+      const initial = this.#settings.initial || since?.isOpen === true
       const isTold = initial && !forest.hasToldBelow(root)
       this.#beginning = root
       try {
@@ -106,7 +107,8 @@ export class Engine implements InotifyListener {
 
   /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
   async addAll(paths: readonly string[]): Promise<void> {
-    const { fileBatch } = this.#rooms
+    const { fileBatch, since } = this.#rooms
+    if (since !== undefined) return await this.#addSince(since, paths)
     const runs = await this.#queue.run(async () => {
       this.#assertOpen()
       for (const path of paths) this.#asked.add(path)
@@ -119,6 +121,18 @@ export class Engine implements InotifyListener {
       // What was seen of these is out of date.
       if (isPicked) await this.#queue.run(async () => await this.#addFiles(run, await fileBatch.look(run)))
       for (const path of run) if (!this.#roots.has(path)) await this.add(path)
+    }
+  }
+
+  /** What lies in another is told by that one, as it was when they were saved: so that comes first. */
+  async #addSince(since: Since, paths: readonly string[]): Promise<void> {
+    this.#assertOpen()
+    await since.open()
+    try {
+      for (const path of paths) this.#asked.add(path)
+      for (const path of paths.toSorted((a, b) => a.length - b.length)) await this.add(path)
+    } finally {
+      since.close()
     }
   }
 
@@ -167,6 +181,18 @@ export class Engine implements InotifyListener {
     this.#assertOpen()
     await this.#rooms.settle.sync()
     this.#rooms.reporter.flush()
+    this.#assertOpen()
+  }
+
+  /** What has been told is written to a file. Rejects as it cannot be, and with EBADF if closed before that. */
+  async save(path: string): Promise<void> {
+    await this.sync()
+    await this.#queue.run(async () => {
+      this.#assertOpen()
+      // What was held back behind the sync().
+      this.#rooms.reporter.flush()
+      await this.#rooms.saver.save(path)
+    })
     this.#assertOpen()
   }
 

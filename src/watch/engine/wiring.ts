@@ -31,6 +31,7 @@ import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
 import { RootPaths } from '../roots/root_paths.ts'
 import { rulesOf } from '../rules.ts'
+import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
@@ -40,6 +41,7 @@ import { Believed } from './believed.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Retry } from './retry.ts'
+import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 import { ToldStats } from './told_stats.ts'
@@ -142,9 +144,14 @@ export function wire({
     reporter,
     shortage,
   })
+  const since =
+    settings.since === undefined
+      ? undefined
+      : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
   const awaited = new AwaitedRoots({ settings, system, paths, ways: rootWays, watches, inotify })
   const attacher = new Attacher({
     awaited,
+    since,
     settings,
     paths,
     tree,
@@ -230,6 +237,7 @@ export function wire({
   })
   const retry = new Retry({ system, queue, tree, pending, reporter })
   const believed = new Believed(tree, byPath, links, queue)
+  const saver = new Saver({ system, rules, tree, pending, forest, looker })
   const toldStats = shown && new ToldStats({ tree, shown, believed, looker, forest, expansions })
   const settle = new Settle({
     system,
@@ -272,6 +280,8 @@ export function wire({
     retry,
     believed,
     toldStats,
+    since,
+    saver,
   }
 }
 

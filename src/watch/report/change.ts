@@ -3,8 +3,8 @@ import type { Stat } from './stat.ts'
 /** What a name stands for. Symlinks are not followed: a link is a 'symlink', whatever it points to. */
 export type Kind = 'file' | 'directory' | 'symlink' | 'other'
 
-/** How a change came to be known: by an event, by comparing two polls, or by comparing after events were lost. */
-export type Source = 'inotify' | 'poll' | 'rescan'
+/** How a change came to be known: by an event, by comparing two polls, by comparing after events were lost, or by comparing with what was saved. */
+export type Source = 'inotify' | 'poll' | 'rescan' | 'snapshot'
 
 /**
  * What happened to a path. Paths are strings (UTF-8; what is none is U+FFFD) or, with `encoding: 'buffer'`, Buffers of the exact bytes.

@@ -4,14 +4,23 @@ import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import { type DiffOptions, RESCAN } from '../diff/diff_options.ts'
+import { type DiffOptions, RESCAN, SAVED } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { codeOf, isLimit, isMissing, isRefused, openError, staleMountError } from '../report/watch_error.ts'
+import {
+  codeOf,
+  isAbsence,
+  isLimit,
+  isMissing,
+  isRefused,
+  openError,
+  staleMountError,
+} from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
+import type { Remembered, Since } from '../saved/since.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
@@ -22,11 +31,13 @@ import type { FileRoots } from './file_roots.ts'
 import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { PathWatches } from './path_watches.ts'
-import type { Root } from './root.ts'
+import { asLost, type Root } from './root.ts'
 import type { RootPaths } from './root_paths.ts'
 import { pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
+  /** What was saved, while the first roots are attached. */
+  since: Since | undefined
   settings: Settings
   tree: Pick<Tree, 'setLost' | 'entriesOf' | 'shown'>
   coverings: Coverings
@@ -89,7 +100,7 @@ export class Attacher {
   }
 
   async #attach(root: Root, isSilent: boolean): Promise<void> {
-    const { settings, tree, forest, paths, sourceChoice } = this.#parts
+    const { settings, tree, forest, paths, sourceChoice, since } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
@@ -102,20 +113,28 @@ export class Attacher {
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
     // Before anybody looks, so that what is mounted behind that is told.
     await this.watchMounts()
-    const choice = await paths.choose(root.path)
+    const choice = await paths.choose(root.path).catch(async (error: unknown) => {
+      if (isAbsence(error)) await this.#remember(root)
+      throw error
+    })
     const isRestored = root.top !== undefined
     const mount = this.#mountOf(root, choice)
     if (mount.usesInotify) this.#openFor(mount, root)
     if (root.file !== undefined) return await this.#attachFile(root, mount)
     const top = root.top ?? forest.plant(root, mount)
     mount.base = top
+    const saved = isRestored || root.absence !== undefined ? undefined : await since?.at(root.path)
+    const isPlanted = saved?.kind === 'directory' && (await since?.plant(top, saved)) === true
+    const isTold = settings.initial || since?.isOpen === true
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
-      : {
-          ...RESCAN,
-          baseline: isSilent || (!settings.initial && root.absence === undefined),
-          isToldLater: isSilent,
-        }
+      : isPlanted
+        ? { ...SAVED, since: saved.toldUntil }
+        : {
+            ...RESCAN,
+            baseline: isSilent || (!isTold && root.absence === undefined),
+            isToldLater: isSilent,
+          }
     // Before the walk, so that what is replaced on the way behind it is told.
     await this.follow(root)
     let finding = await this.#scan(root, options)
@@ -129,11 +148,15 @@ export class Attacher {
     // It was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
     const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
     // What was a directory is not restored by a file.
-    if (finding.error === -constants.errno.ENOTDIR && isUnseen) return await this.#attachFile(root, mount)
+    if (finding.error === -constants.errno.ENOTDIR && (isUnseen || isPlanted))
+      return await this.#attachFile(root, mount, saved)
     if (finding.error !== 0) {
+      const error = openError(finding.error, root.path)
       if (isUnseen) forest.drop(root)
-      throw openError(finding.error, root.path)
+      else if (isPlanted && isAbsence(error)) this.#lose(root, top, saved)
+      throw error
     }
+    if (saved?.kind === 'file') since?.refuseKind(root.path, saved)
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)
@@ -192,9 +215,10 @@ export class Attacher {
       hasLostLink = await this.#hasLostLink(root, true)
       return !hasLostLink
     }
-    const finding = options.matchByName
-      ? (await rescan.reconcile([top], options, confirm)).roots.get(top)
-      : await rescan.load(top, options, options.baseline ? undefined : confirm)
+    const finding =
+      options.matchByName || options.isSaved
+        ? (await rescan.reconcile([top], options, confirm)).roots.get(top)
+        : await rescan.load(top, options, options.baseline ? undefined : confirm)
     const { ESTALE, ENOENT } = constants.errno
     const error = hasLostLink ? -ENOENT : -ESTALE
     return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
@@ -254,17 +278,46 @@ export class Attacher {
     })
   }
 
+  /** Nothing is at the path of a root of which something was saved. */
+  async #remember(root: Root): Promise<void> {
+    const { since, forest, settings, reporter } = this.#parts
+    if (root.top !== undefined || root.file !== undefined) return
+    const saved = await since?.at(root.path)
+    const file = saved?.kind === 'file' ? since?.fileOf(saved) : undefined
+    if (saved?.kind === 'directory') {
+      const top = forest.plant(root, new WatchedMount('poll', 'nothing is there', 0))
+      if (await since?.plant(top, saved)) this.#lose(root, top, saved)
+      else forest.drop(root)
+    } else if (file !== undefined) {
+      root.file = new FileRoot(root.path, settings)
+      root.file.begin(file)
+      root.file.isPresent = false
+      reporter.report([asLost(root, 'deleted', 'snapshot')])
+    }
+  }
+
+  /** It was there when it was saved, and is not now: what was told of it is compared with what comes. */
+  #lose(root: Root, top: Directory, { toldUntil }: Remembered): void {
+    const { tree, reporter } = this.#parts
+    root.vanish(toldUntil + CLOCK_SLACK_MS)
+    tree.setLost(top, true)
+    reporter.report([asLost(root, 'deleted', 'snapshot')])
+  }
+
   #leaveWay(root: Root): void {
     const { watches, ways } = this.#parts
     watches.retire(ways.set(root, []))
   }
 
-  /** A file, which is compared with what it was before it was lost. */
-  async #attachFile(root: Root, mount: WatchedMount): Promise<void> {
-    const { settings, coverings, forest, files, reporter } = this.#parts
-    const isNew = root.file === undefined
+  /** A file, which is compared with what it was before it was lost, or when it was saved. */
+  async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
+    const { settings, coverings, forest, files, reporter, since } = this.#parts
     forest.drop(root)
+    if (saved?.kind === 'directory') since?.refuseKind(root.path, saved)
+    const before = saved?.kind === 'file' ? since?.fileOf(saved) : undefined
+    const isNew = root.file === undefined && before === undefined
     root.file ??= new FileRoot(root.path, settings)
+    if (before !== undefined) root.file.begin(before)
     const news = await this.#watchFile(root, root.file, mount, !isNew)
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
@@ -277,10 +330,13 @@ export class Attacher {
         ? staleMountError(root.path)
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     }
-    const isTold = news !== undefined && (!isNew || settings.initial || root.absence !== undefined)
+    const isInitial = settings.initial || since?.isOpen === true
+    const isTold = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))
-      reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+      reporter.report([
+        { type: news, path, kind, mask: 0, source: before === undefined ? 'rescan' : 'snapshot' },
+      ])
     this.#leaveWay(root)
     root.appear()
   }

@@ -54,6 +54,11 @@ export class FileRoot {
     return this.#entry?.ino ?? 0
   }
 
+  /** What was seen of it last. */
+  get entry(): Entry | undefined {
+    return this.#entry
+  }
+
   /** What is shown of it with `stat: true`. */
   get stat(): Stat | undefined {
     return this.#entry?.stat && shownStat(this.#entry, this.#entry.stat)

@@ -111,6 +111,15 @@ export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymli
   return { path, ...resolved }
 }
 
+/** {@link wayOf} each of these. What they have in common is asked once. */
+export async function waysOf(
+  paths: readonly string[],
+  system: Pick<WatchSystem, 'followTogether'>,
+): Promise<Way[]> {
+  const resolved = await system.followTogether(paths)
+  return paths.map((path, i) => ({ path, ...(resolved[i] as Resolved) }))
+}
+
 // Who replaces something once more is told of by the watch that has been added meanwhile.
 export const MOST_TIMES = 3
 

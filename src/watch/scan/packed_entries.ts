@@ -122,6 +122,24 @@ function readStat(block: Buffer, at: number, flags: number): Stat {
 
 let scratch = Buffer.alloc(64 * 1024)
 
+/** The same entries, packed as in a listing without stat blocks. */
+export function withoutStats(packed: string): string {
+  if (packed.length > scratch.length) scratch = Buffer.alloc(packed.length * 2)
+  const length = scratch.write(packed, 'latin1')
+  let end = 0
+  for (let at = 0; at < length; ) {
+    const first = scratch[at] as number
+    const nameBytes = scratch[at + 1] as number
+    const stat = at + HEAD + (first >> INO_SHIFT)
+    const name = stat + statBytes(first)
+    scratch[end] = first & ~(HAS_STAT | HAS_CONTENT)
+    end += 1 + scratch.copy(scratch, end + 1, at + 1, stat)
+    end += scratch.copy(scratch, end, name, name + nameBytes)
+    at = name + nameBytes
+  }
+  return scratch.toString('latin1', 0, end)
+}
+
 /**
  * Entries as a string of bytes (latin1): a fifth of what a Map of objects takes, and nothing for the collector to walk through.
  * The addon packs alike, so that a listing without stat blocks can be kept as it came.

@@ -3,6 +3,7 @@ import type { Backend, Choice } from '../../../src/mounts/filesystems.ts'
 import { followUpToCircle } from '../../../src/mounts/syscalls/symlinks.ts'
 import { DIRECTORY_MASK } from '../../../src/watch/events/watch_mask.ts'
 import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
+import { linux } from '../../../src/watch/linux.ts'
 import type { SurveyedDirectory, TreeWalker, WatchSystem } from '../../../src/watch/system.ts'
 import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
@@ -29,6 +30,8 @@ export interface WorldOptions {
 /** One machine: files, an inotify instance, walkers, a clock; and what the engine asks of them. */
 export class World implements WatchSystem {
   readonly clock = new SimulatedClock()
+  // Nothing is saved here.
+  readonly saving: WatchSystem['saving'] = linux.saving
   readonly tree: FileTree
   readonly files: FileOperations
   readonly walkers: SimulatedWalker[] = []
@@ -89,7 +92,8 @@ export class World implements WatchSystem {
   }
 
   followTogether(paths: readonly string[]): ReturnType<WatchSystem['followTogether']> {
-    return Promise.all(paths.map((path) => this.followSymlinks(path)))
+    const byTheLetter = (path: string) => ({ realPath: path, linkDirectories: [], links: [], left: [] })
+    return Promise.all(paths.map((path) => this.followSymlinks(path).catch(() => byTheLetter(path))))
   }
 
   watchMounts(): ReturnType<WatchSystem['watchMounts']> {

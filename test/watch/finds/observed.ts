@@ -34,3 +34,10 @@ export function observed(step: (question: string, size: number) => void): Partia
     },
   }
 }
+
+/** A system that follows the links of one path, or of many, as this says. */
+export function followingAs(
+  followSymlinks: WatchSystem['followSymlinks'],
+): Pick<WatchSystem, 'followSymlinks' | 'followTogether'> {
+  return { followSymlinks, followTogether: (paths) => Promise.all(paths.map(followSymlinks)) }
+}

@@ -142,6 +142,7 @@ describe('a link that is followed, over a directory and out of it again', () => 
     const silent = (base: string): Partial<WatchSystem> => ({
       choose: async (path) =>
         path.startsWith(join(base, 'x')) ? { backend: 'poll', why: 'so asked' } : await linux.choose(path),
+      survey: async (paths) => await linux.survey(paths.filter((path) => !path.startsWith(join(base, 'x')))),
       openInotify: (options) => {
         const inotify: InotifyInstance = linux.openInotify(options)
         const add = inotify.add.bind(inotify)

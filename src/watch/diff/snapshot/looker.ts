@@ -81,6 +81,21 @@ export class Looker {
     return found
   }
 
+  /** Tells what is in these directories, each entry with its stat: what is believed, and what has a watch, stays as it is. */
+  async see(
+    directories: readonly Directory[],
+    isRecursive: boolean,
+    take: (listing: Listing) => void,
+  ): Promise<void> {
+    const { walker, scanner } = this.#parts
+    const requests = directories.map((each) => ({
+      ...scanner.placeOf(each),
+      recursive: isRecursive,
+      stat: true,
+    }))
+    await walker.walk(requests, take)
+  }
+
   /** What is at the place of these roots now. */
   async identify(roots: readonly Directory[]): Promise<Map<Directory, RootFinding>> {
     const { walker, scanner } = this.#parts

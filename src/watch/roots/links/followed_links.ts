@@ -22,13 +22,13 @@ import type { Entry } from '../../scan/entry.ts'
 import type { WatchSystem } from '../../system.ts'
 import { Directory, isSymlink } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
-import { type Way, wayOf } from '../ways.ts'
+import { type Way, waysOf } from '../ways.ts'
 import { alterationOfEnd, type FollowedLink, isSameEnd, ledToFile } from './followed_link.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
 
 export interface FollowedLinksParts extends LinkWatchesParts {
-  system: Pick<WatchSystem, 'followSymlinks' | 'clock'>
+  system: Pick<WatchSystem, 'followTogether' | 'survey' | 'clock'>
   rules: Pick<Rules, 'followsLinks'>
   tree: Tree
   pending: Pick<Pending, 'work' | 'failed' | 'consistentUntil'>
@@ -190,11 +190,12 @@ export class FollowedLinks {
     sourceOf: ((parent: Directory) => Source) | undefined,
   ): Promise<void> {
     const { system, tree } = this.#parts
-    const ways = await Promise.all(
-      links.map(async (link) => {
-        const way = await wayOf(tree.pathOf(link.parent, link.name), system)
-        await this.#watches.watch(link, way, !(this.#believed(link) instanceof Directory))
-        return way
+    const paths = links.map(({ parent, name }) => tree.pathOf(parent, name))
+    const ways = await waysOf(paths, system)
+    await this.#watches.watch(
+      links.map((link, i) => {
+        const isFile = !(this.#believed(link) instanceof Directory)
+        return { link, way: ways[i] as Way, isFile }
       }),
     )
     // Behind the watches, so that nothing falls between the two.

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import type { EventBatch } from '../../../inotify/batch.ts'
 import type { Choice } from '../../../mounts/filesystems.ts'
@@ -9,11 +9,13 @@ import type { WatchRelease } from '../../events/watch_release.ts'
 import type { Pending } from '../../pending/pending.ts'
 import type { WatchShortage } from '../../report/watch_shortage.ts'
 import type { SourceChoice } from '../../source_choice.ts'
+import type { SurveyedDirectory, WatchSystem } from '../../system.ts'
 import type { Hint, PathWatches } from '../path_watches.ts'
 import { isOutOfWatches, keyOf, turnsOf, type WatchedWay, type Way, watchFile, watchWays } from '../ways.ts'
 import type { FollowedLink } from './followed_link.ts'
 
 export interface LinkWatchesParts {
+  system: Pick<WatchSystem, 'survey'>
   sourceChoice: SourceChoice
   pending: Pick<Pending, 'work'>
   watchShortage: WatchShortage
@@ -28,8 +30,19 @@ interface WatchedLink {
   route: readonly string[]
   readonly isSilent: boolean
   /** What is watched, and whether that is all: to see whether it has changed. */
-  way: string
+  way: string | undefined
 }
+
+/** A link that was seen, where it led, and whether no directory is believed to be there. */
+interface SeenLink {
+  link: FollowedLink
+  way: Way
+  isFile: boolean
+}
+
+type Surveyed = ReadonlyMap<string, SurveyedDirectory>
+
+const NONE: Surveyed = new Map()
 
 /** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look where they lead. */
 export class LinkWatches {
@@ -73,18 +86,33 @@ export class LinkWatches {
   }
 
   /**
-   * Watches where a link leads to by now, `isFile`: and the file there. It is to be looked at once more if that is another way than before, or lacks a
+   * Watches where links lead to by now, `isFile`: and the file there. One is to be looked at once more if that is another way than before, or lacks a
    * watch no more: of what changed before that, nobody tells.
    */
-  async watch(link: FollowedLink, way: Way, isFile: boolean): Promise<void> {
-    const known = this.#links.get(link)
-    const watched = this.#watch(link, way, isFile)
-    const route = [way.realPath, ...turnsOf(way)]
-    const isKnown = known?.route.join('\0') === route.join('\0')
-    const isSilent = isKnown ? known.isSilent : await this.#isSilent(link, way)
+  async watch(seen: readonly SeenLink[]): Promise<void> {
+    const watched = seen.map((each) => this.#watch(each))
+    const fresh = seen.filter((each) => !this.#isKnown(each))
+    const told = await this.#survey(fresh)
+    await Promise.all(
+      fresh.map(async (each) => {
+        const isSilent = await this.#isSilent(each, told)
+        this.#links.set(each.link, { route: routeOf(each), isSilent, way: this.#links.get(each.link)?.way })
+      }),
+    )
+    for (const [i, each] of seen.entries()) this.#note(each.link, watched[i])
+  }
+
+  #isKnown(seen: SeenLink): boolean {
+    return this.#links.get(seen.link)?.route.join('\0') === routeOf(seen).join('\0')
+  }
+
+  /** `watched`: undefined: nothing is. */
+  #note(link: FollowedLink, watched: WatchedWay | undefined): void {
+    const known = this.#links.get(link) as WatchedLink
+    const { isSilent } = known
     const key = watched === undefined ? '' : keyOfWay(watched)
-    if (watched !== undefined && known?.way !== key) this.#parts.pending.work.look(link.parent, link.name)
-    this.#links.set(link, { route, isSilent, way: key })
+    if (watched !== undefined && known.way !== key) this.#parts.pending.work.look(link.parent, link.name)
+    known.way = key
     const isUnwatched = watched?.refused !== undefined && this.#parts.sourceChoice.mayFallBack
     if (watched === undefined || isSilent || isUnwatched) this.#polled.add(link)
     else this.#polled.delete(link)
@@ -98,7 +126,7 @@ export class LinkWatches {
   }
 
   /** undefined: each poll looks at its end instead. */
-  #watch(link: FollowedLink, way: Way, isFile: boolean): WatchedWay | undefined {
+  #watch({ link, way, isFile }: SeenLink): WatchedWay | undefined {
     const { ways, watches } = this.#parts
     const inotify = this.#parts.inotify.instance
     if (inotify === undefined || link.parent.mount.usesPolling) {
@@ -128,14 +156,23 @@ export class LinkWatches {
     else if (this.#outOfWatches === 0) watchShortage.end()
   }
 
+  /** Those of the directories over which these lead of which inotify tells all: with one look at the mount table. */
+  async #survey(seen: readonly SeenLink[]): Promise<Surveyed> {
+    if (seen.length === 0) return NONE
+    const directories = new Set(seen.flatMap(({ way }) => [dirname(way.realPath), ...turnDirectoriesOf(way)]))
+    // Who asks one by one can say what is wrong.
+    return await this.#parts.system.survey([...directories]).catch(() => NONE)
+  }
+
   /** Whether a link on its way, what it leaves again, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
-  async #isSilent({ parent }: FollowedLink, { realPath, links, left }: Way): Promise<boolean> {
-    if (parent.mount.usesPolling) return true
-    const [, ...others] = links
-    const turns = [...others.map(({ path }) => path), ...left]
+  async #isSilent({ link, way }: SeenLink, told: Surveyed): Promise<boolean> {
+    if (link.parent.mount.usesPolling) return true
+    const { realPath } = way
+    const around = told.get(dirname(realPath))
+    const isTold = around !== undefined && !around.mounted.has(basename(realPath))
     const choices = await Promise.all([
-      this.#choose(realPath),
-      ...turns.map((turn) => this.#choose(dirname(turn))),
+      isTold ? around.choice : this.#choose(realPath),
+      ...turnDirectoriesOf(way).map((turn) => told.get(turn)?.choice ?? this.#choose(turn)),
     ])
     return choices.some(
       (choice) => choice !== undefined && 'backend' in choice && choice.backend !== 'inotify',
@@ -146,6 +183,15 @@ export class LinkWatches {
     const choice = await this.#parts.sourceChoice.chooseBelow(path).catch(() => undefined)
     return choice === undefined && path !== '/' ? await this.#choose(dirname(path)) : choice
   }
+}
+
+function routeOf({ way }: SeenLink): string[] {
+  return [way.realPath, ...turnsOf(way)]
+}
+
+/** Where the links lie that it leads over behind the first, and what it leaves again. */
+function turnDirectoriesOf({ links: [, ...others], left }: Way): string[] {
+  return [...others.map(({ path }) => path), ...left].map((turn) => dirname(turn))
 }
 
 function keyOfWay({ watched, refused }: WatchedWay): string {

@@ -14,6 +14,7 @@ import { describe, expect, test } from 'vitest'
 import { linux } from '../../../../src/watch/linux.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { watching } from '../../support.ts'
+import { followingAs } from '../observed.ts'
 
 const NEVER = 1_000_000
 
@@ -31,7 +32,7 @@ async function following(base: string, backend: 'inotify' | 'poll') {
   const { watcher } = await watching(
     join(base, 'tree'),
     { ...options, encoding: 'buffer' },
-    { followSymlinks },
+    followingAs(followSymlinks),
   )
   let lines: string[] = []
   watcher.on('changes', (changes) => {

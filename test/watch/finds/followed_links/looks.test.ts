@@ -6,6 +6,7 @@ import { linux } from '../../../../src/watch/linux.ts'
 import { scratch } from '../../../support/scratch.ts'
 import { inWords, story, watching } from '../../support.ts'
 import { untilPast } from '../losing.ts'
+import { followingAs } from '../observed.ts'
 import { stepping } from '../stepping.ts'
 
 const NEVER = 1_000_000
@@ -28,7 +29,7 @@ describe.each(['inotify', 'poll'] as const)(
         return followAs(path)
       }
       const options = { backend, followSymlinks: true, interval: NEVER }
-      const { told } = await watching(at('tree'), options, { followSymlinks })
+      const { told } = await watching(at('tree'), options, followingAs(followSymlinks))
       await told()
       const before = looks
       for (let i = 1; i <= 5; i++) expect(await told()).toEqual([])
@@ -67,7 +68,7 @@ test.each(['inotify', 'poll'] as const)(
       return await linux.followSymlinks(path)
     }
     const options = { backend, recursive: true, followSymlinks: true, interval: NEVER }
-    const { told } = await watching(at('tree'), options, { followSymlinks })
+    const { told } = await watching(at('tree'), options, followingAs(followSymlinks))
     symlinkSync('../other', at('tree/m'))
     symlinkSync('../key', at('tree/l'))
     const lines = (await told()).map((change) => inWords(change, at('tree')))

@@ -1,0 +1,102 @@
+import { CLOCK_SLACK_MS } from '../clock.ts'
+import type { Looker } from '../diff/snapshot/looker.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { Root } from '../roots/root.ts'
+import type { Rules } from '../rules.ts'
+import { encodeSaved, type SavedRoot } from '../saved/format.ts'
+import { type Seen, sectionOf, sectionOfFile } from '../saved/save.ts'
+import type { Listing } from '../scan/listing.ts'
+import type { WatchSystem } from '../system.ts'
+import { keepsStat } from '../tree/believed_entry.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+
+export interface SaverParts {
+  system: Pick<WatchSystem, 'saving'>
+  rules: Rules
+  tree: Tree
+  pending: Pick<Pending, 'consistentUntil' | 'failed'>
+  forest: Pick<RootForest, 'standing'>
+  looker: Pick<Looker, 'see'>
+}
+
+/**
+ * Writes down what is believed, which is what has been told: names and inode numbers as they are believed, and what a walk sees of each beside them. What that sees may be newer than
+ * what has been told: so all that was changed since the last moment up to which all had been told is in doubt.
+ */
+export class Saver {
+  readonly #parts: SaverParts
+
+  constructor(parts: SaverParts) {
+    this.#parts = parts
+  }
+
+  /** As one task of the engine's: nothing is told meanwhile. Rejects as the file cannot be written. */
+  async save(path: string): Promise<void> {
+    const { system, pending, forest } = this.#parts
+    const { saving } = system
+    const toldUntil = pending.consistentUntil - CLOCK_SLACK_MS
+    const standing = forest.standing()
+    const seen = await this.#see(standing)
+    const roots: SavedRoot[] = []
+    for (const root of standing) roots.push(await this.#savedOf(root, seen, toldUntil))
+    await saving.write(path, await encodeSaved({ bootId: await saving.bootId(), toldUntil, roots }))
+  }
+
+  /** What there is in directories of which no stat is kept, since their events tell what is written. */
+  async #see(roots: readonly Root[]): Promise<Seen> {
+    const { rules, tree, looker } = this.#parts
+    const isWhole = rules.recursive && !rules.hidesSome
+    const asked: Directory[] = []
+    for (const { isPresent, top } of roots) {
+      if (!isPresent || top === undefined) continue
+      for (const each of tree.within(top)) {
+        // The walker goes into no other mount by itself.
+        const isFirst = each === top || each.mount.base === each || !isWhole
+        if (isFirst && !each.mount.usesPolling) asked.push(each)
+      }
+    }
+    const seen = new Map<Directory, Listing>()
+    const found: Array<Directory | undefined> = []
+    const below = new Map<Directory, Map<string, Directory>>()
+    const directoryOf = ({ id, parent, name }: Listing) => {
+      if (parent === undefined) return asked[id]
+      const above = found[parent]
+      if (above === undefined) return undefined
+      let names = below.get(above)
+      if (names === undefined) {
+        names = new Map([...above.subdirectories()].map((each) => [each.name, each]))
+        below.set(above, names)
+      }
+      return names.get(name)
+    }
+    await looker.see(asked, isWhole, (listing) => {
+      const directory = directoryOf(listing)
+      const isIt = directory?.ino === listing.ino && !listing.isBoundary
+      found[listing.id] = isIt ? directory : undefined
+      if (isIt && directory !== undefined && listing.error === 0 && !keepsStat(directory))
+        seen.set(directory, listing)
+    })
+    return seen
+  }
+
+  async #savedOf(root: Root, seen: Seen, toldUntil: number): Promise<SavedRoot> {
+    const { system, tree, pending } = this.#parts
+    const { path, top, file } = root
+    const unknown = { type: '', source: '', device: '' }
+    const filesystem = await system.saving.filesystemOf(path).catch(() => unknown)
+    const entry = file?.entry
+    if (entry !== undefined)
+      return { path, kind: 'file', filesystem, section: sectionOfFile(entry, toldUntil) }
+    if (top === undefined) return { path, kind: 'absent', filesystem, section: Buffer.alloc(0) }
+    const doubtedSince = (directory: Directory) => {
+      if (pending.failed.covers(directory)) return Number.NEGATIVE_INFINITY
+      const { mount } = directory
+      if (!keepsStat(directory)) return toldUntil
+      // A poll that was under way may have seen a file before it was written again, within the same tick of the clock that stamps it.
+      return Math.min(toldUntil, (mount.leftover.get(directory) ?? mount.toldUntil) - CLOCK_SLACK_MS)
+    }
+    return { path, kind: 'directory', filesystem, section: sectionOf(tree, top, seen, doubtedSince) }
+  }
+}

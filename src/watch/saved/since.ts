@@ -1,0 +1,125 @@
+import { InotifyError } from '../../errors.ts'
+import { textOf } from '../../name_key.ts'
+import type { Reporter } from '../report/reporter.ts'
+import type { Entry } from '../scan/entry.ts'
+import type { SavingSystem } from '../system.ts'
+import type { Directory } from '../tree/directory.ts'
+import { TornError } from './bytes.ts'
+import { likenessOf } from './filesystem.ts'
+import { decodeSaved, type Saved, type SavedRoot, SectionReader } from './format.ts'
+import { entryOf, type Meaning, type PlanterParts, plant } from './plant.ts'
+
+export interface SinceParts extends PlanterParts {
+  saving: SavingSystem
+  reporter: Pick<Reporter, 'trouble'>
+}
+
+/** What was saved of a root that is to be compared. */
+export interface Remembered {
+  readonly kind: SavedRoot['kind']
+  /** ms since the epoch: see {@link Saved.toldUntil}. */
+  readonly toldUntil: number
+  readonly root: SavedRoot
+  readonly meaning: Meaning
+}
+
+const AS_NEW = 'all that is there is told as new; the next save() writes one that can be compared'
+
+/**
+ * The snapshot that `since` names, while the roots given to watch() are watched for the first time. What of it cannot be compared is said, and what is there then is
+ * told as new.
+ */
+export class Since {
+  readonly #parts: SinceParts
+  readonly #path: string
+  #saved: Saved | undefined
+  #bootId = ''
+  #isOpen = false
+
+  constructor(parts: SinceParts, path: string) {
+    this.#parts = parts
+    this.#path = path
+  }
+
+  /** Whether what is there is told, as it differs from what was saved. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  async open(): Promise<void> {
+    const { saving } = this.#parts
+    this.#isOpen = true
+    try {
+      this.#saved = await decodeSaved(await saving.read(this.#path))
+      this.#bootId = await saving.bootId()
+    } catch (error) {
+      this.#say(error)
+    }
+  }
+
+  /** All roots have been compared: what was saved is needed no more. */
+  close(): void {
+    this.#isOpen = false
+    this.#saved = undefined
+  }
+
+  /** What was saved of a root; undefined: nothing that can be compared. */
+  async at(path: string): Promise<Remembered | undefined> {
+    const saved = this.#saved
+    if (saved === undefined) return undefined
+    const root = saved.roots.find((each) => each.path === path)
+    if (root === undefined) {
+      this.#refuse('ENODATA', `it was saved without the root '${textOf(path)}': ${AS_NEW}`)
+      return undefined
+    }
+    const isSameBoot = saved.bootId !== '' && saved.bootId === this.#bootId
+    const { toldUntil } = saved
+    // What is not there any more was on the filesystem that it was on.
+    const now = (await this.#parts.saving.filesystemOf(path).catch(() => undefined)) ?? root.filesystem
+    const likeness = root.kind === 'absent' ? 'same' : likenessOf(root.filesystem, now, isSameBoot)
+    if (likeness !== 'another')
+      return { kind: root.kind, toldUntil, root, meaning: { isNumbered: likeness === 'same', isSameBoot } }
+    const [was, is] = [root.filesystem, now].map(({ type, source }) => `${type} '${source}'`)
+    this.#refuse('EXDEV', `'${textOf(path)}' is on another filesystem (${is}, was ${was}): ${AS_NEW}`)
+    return undefined
+  }
+
+  /** What was saved of a directory is believed of it, which is empty. Whether that could be read. */
+  async plant(top: Directory, { root, meaning }: Remembered): Promise<boolean> {
+    try {
+      await plant(this.#parts, top, root.section, meaning)
+      return true
+    } catch (error) {
+      this.#say(error)
+      return false
+    }
+  }
+
+  /** What was saved of a root that is a file. */
+  fileOf({ root, meaning }: Remembered): Entry | undefined {
+    try {
+      return entryOf(new SectionReader(root.section).entry(), meaning)
+    } catch (error) {
+      this.#say(error)
+      return undefined
+    }
+  }
+
+  /** A directory is a file by now, or the other way round. */
+  refuseKind(path: string, { kind }: Remembered): void {
+    this.#refuse('ENODATA', `'${textOf(path)}' was a ${kind} when it was saved: ${AS_NEW}`)
+  }
+
+  #say(error: unknown): void {
+    if (error instanceof TornError) this.#refuse('EBADMSG', `${error.message}: ${AS_NEW}`)
+    else if (error instanceof Error && 'errno' in error && typeof error.errno === 'number')
+      this.#refuse(-error.errno, AS_NEW)
+    else this.#parts.reporter.trouble(error)
+  }
+
+  #refuse(errno: 'EBADMSG' | 'ENODATA' | 'EXDEV' | number, hint: string): void {
+    this.#parts.reporter.trouble(
+      new InotifyError({ errno, syscall: 'since', path: textOf(this.#path), hint }),
+    )
+  }
+}

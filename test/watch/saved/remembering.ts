@@ -1,0 +1,174 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import type { Change } from '../../../src/index.ts'
+import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
+import type { WatchOptions } from '../../../src/watch/options.ts'
+import { type Watcher, watch } from '../../../src/watch/watcher.ts'
+
+/** What can be told of an entry. */
+export interface Seen {
+  kind: string
+  /** What it holds, or says. */
+  content: string
+  mode: number
+}
+
+/** Everything below a directory, by its path. */
+export function seenBelow(directory: string): Map<string, Seen> {
+  const all = new Map<string, Seen>()
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    const stats = lstatSync(path)
+    const mode = stats.mode & 0o7777
+    if (stats.isDirectory()) all.set(path, { kind: 'directory', content: '', mode })
+    else if (stats.isSymbolicLink()) all.set(path, { kind: 'symlink', content: readlinkSync(path), mode })
+    else if (stats.isFile()) all.set(path, { kind: 'file', content: readFileSync(path, 'latin1'), mode })
+    else all.set(path, { kind: 'other', content: '', mode })
+  }
+  return all
+}
+
+/** When nothing below these paths has changed for so long that it would be in doubt whether it was told. */
+export async function settled(...directories: string[]): Promise<void> {
+  const changed = () =>
+    directories.flatMap((each) => [
+      lstatSync(each).ctimeMs,
+      ...readdirSync(each, { recursive: true, withFileTypes: true }).map(
+        ({ parentPath, name }) => lstatSync(join(parentPath, name)).ctimeMs,
+      ),
+    ])
+  await expect
+    .poll(() => Date.now() - Math.max(...changed()), { interval: 5 })
+    .toBeGreaterThan(2 * CLOCK_SLACK_MS)
+}
+
+/** When a directory was last changed so long ago. */
+export async function settledAt(directory: string): Promise<void> {
+  await expect
+    .poll(() => Date.now() - lstatSync(directory).ctimeMs, { interval: 5 })
+    .toBeGreaterThan(2 * CLOCK_SLACK_MS)
+}
+
+/** Watches for as long as it takes to write a snapshot. */
+export async function save(
+  paths: string | string[],
+  file: string,
+  options: WatchOptions = {},
+): Promise<void> {
+  await using watcher = watch(paths, { recursive: true, ...options })
+  await watcher.ready
+  await watcher.save(file)
+}
+
+export interface Told {
+  watcher: Watcher
+  /** Until ready, but for what is taken out of it. */
+  changes: Change[]
+  errors: Array<Error & { code?: string }>
+}
+
+/** A watcher that has told what differs from a snapshot. It goes with the test. */
+export async function since(
+  paths: string | string[],
+  file: string,
+  options: WatchOptions = {},
+): Promise<Told> {
+  const watcher = watch(paths, { recursive: true, since: file, ...options })
+  onTestFinished(() => watcher.close())
+  const [changes, errors]: [Change[], Error[]] = [[], []]
+  watcher.on('changes', (batch) => changes.push(...batch)).on('error', (error) => errors.push(error))
+  await watcher.ready
+  return { watcher, changes, errors }
+}
+
+/** What followed the path of something, what it is, and whether it was told as written, and altered. */
+type Taken = Array<[rest: string, seen: Seen, isRead: boolean, isAltered: boolean]>
+
+/** What somebody believes who had this before, and applies each change as it comes. */
+export class Consumer {
+  readonly names: Map<string, Seen>
+  /** Those that have been told as new, or written. */
+  readonly read = new Set<string>()
+  /** Those whose mode was told to be another. */
+  readonly altered = new Set<string>()
+
+  readonly #isFlat: boolean
+
+  /** @param isFlat it knows no directories: each change is about one path, as with `expand` */
+  constructor(before: ReadonlyMap<string, Seen>, isFlat = false) {
+    this.names = new Map(before)
+    this.#isFlat = isFlat
+  }
+
+  apply(changes: Iterable<Change>): void {
+    for (const change of changes) this.#apply(change)
+  }
+
+  #apply(change: Change): void {
+    const { names, read, altered } = this
+    const wrong = () => new Error(`does not fit: ${JSON.stringify(change)}`)
+    if (!('mask' in change)) return
+    const { path, kind } = change
+    if (change.type === 'create') {
+      if (names.has(path)) throw wrong()
+      names.set(path, { kind, content: '', mode: 0 })
+      read.add(path)
+    } else if (change.type === 'delete') {
+      if (!names.has(path)) throw wrong()
+      this.#takeOut(path)
+    } else if (change.type === 'rename') {
+      if (names.has(path) !== change.replaced || !names.has(change.from)) throw wrong()
+      this.#takeOut(path)
+      this.#put(this.#takeOut(change.from), path)
+      // Of what had gone by the time, its create has said what nobody could see.
+      if (change.source === 'inotify') this.#become(path, kind)
+    } else if (change.type === 'exchange') {
+      if (!names.has(path) || !names.has(change.other)) throw wrong()
+      const [one, other] = [this.#takeOut(path), this.#takeOut(change.other)]
+      this.#put(one, change.other)
+      this.#put(other, path)
+    } else {
+      if (!names.has(path)) throw wrong()
+      if (change.type === 'modify') read.add(path)
+      altered.add(path)
+    }
+  }
+
+  #become(path: string, kind: string): void {
+    const seen = this.names.get(path)
+    if (seen !== undefined) this.names.set(path, { ...seen, kind })
+  }
+
+  /** It and all below it, by what follows its path. */
+  #takeOut(path: string): Taken {
+    const taken: Taken = []
+    for (const [each, seen] of this.names) {
+      if (each !== path && (this.#isFlat || !each.startsWith(`${path}/`))) continue
+      taken.push([each.slice(path.length), seen, this.read.delete(each), this.altered.delete(each)])
+      this.names.delete(each)
+    }
+    return taken
+  }
+
+  #put(taken: Taken, path: string): void {
+    for (const [rest, seen, isRead, isAltered] of taken) {
+      this.names.set(path + rest, seen)
+      if (isRead) this.read.add(path + rest)
+      if (isAltered) this.altered.add(path + rest)
+    }
+  }
+
+  /** What it believes that is not so, having read again what it was told of. */
+  errors(now: ReadonlyMap<string, Seen>): string[] {
+    const wrong = [...this.names.keys()].filter((path) => !now.has(path)).map((path) => `no ${path}`)
+    for (const [path, { kind, content, mode }] of now) {
+      const believed = this.names.get(path)
+      if (believed?.kind !== kind) wrong.push(`${path} is a ${kind}, and not a ${believed?.kind}`)
+      else if (this.read.has(path)) continue
+      else if (believed.content !== content) wrong.push(`${path} was written`)
+      else if (believed.mode !== mode && !this.altered.has(path)) wrong.push(`${path} has another mode`)
+    }
+    return wrong
+  }
+}
