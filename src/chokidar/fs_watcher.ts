@@ -1,11 +1,17 @@
 import { EventEmitter } from 'node:events'
 import { basename, dirname, join, normalize, relative, resolve } from 'node:path'
-import { invalidArgument } from '../errors.ts'
+import { inspect } from 'node:util'
 import type { Change, Kind } from '../watch/report/change.ts'
 import { entriesOfLost, Watcher } from '../watch/watcher.ts'
 import { added, eventsOf, type PathEvent, removed } from './events.ts'
 import { ignoredBy, isBelow, type MatchFunction, OF_EDITORS } from './ignored.ts'
-import { type ChokidarOptions, type EmitArgs, type Settings, settingsOf, watchOptionsOf } from './options.ts'
+import {
+  type ChokidarOptions,
+  type EmitArgs,
+  type FSWInstanceOptions,
+  settingsOf,
+  watchOptionsOf,
+} from './options.ts'
 import { Pace } from './pace.ts'
 import { statsOf } from './stats.ts'
 
@@ -19,7 +25,7 @@ export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
 
 /** As chokidar's: 'add', 'addDir', 'change', 'unlink', 'unlinkDir' (path, stats) · 'all' (event, path, stats) · 'ready' · 'error' (error) · 'raw' */
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
-  readonly options: Settings
+  readonly options: FSWInstanceOptions
   closed = false
   readonly #isIgnored: MatchFunction
   readonly #pace: Pace
@@ -30,7 +36,9 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   readonly #untold = new Set<string>()
   #watcher: Watcher | undefined
   #work = Promise.resolve()
+  #unready = 0
   #isReady = false
+  #closing: Promise<void> | undefined
 
   constructor(options: ChokidarOptions = {}) {
     super()
@@ -39,12 +47,18 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     this.#pace = new Pace(this.options, (event, path) => this.#emit(event, path))
   }
 
-  /** Watches these as well: files, directories, and what is not there yet. Throws TypeError. */
+  /** Watches these as well: files, directories, and what is not there yet. After close() it begins anew. Throws TypeError. */
   add(paths: string | string[]): this {
-    const names = arrayOf(paths).filter((name) => !this.#isIgnored(name))
-    const roots = names.map((name) => [this.#absolute(name), name] as const)
-    for (const [path, name] of roots) this.#roots.set(path, name)
-    this.#enqueue(() => this.#addAll(roots.map(([path]) => path)))
+    const names = arrayOf(paths)
+    this.closed = false
+    this.#closing = undefined
+    if (names.length === 0) return this
+    const roots = names.map((name) => this.#absolute(name))
+    for (const [i, root] of roots.entries()) this.#roots.set(root, names[i] as string)
+    const isBack = roots.map((root) => this.#unwatched.delete(root)).includes(true)
+    this.#watcher ??= this.#open()
+    this.#unready++
+    this.#enqueue((watcher) => this.#addAll(watcher, roots, isBack))
     return this
   }
 
@@ -52,55 +66,74 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   unwatch(paths: string | string[]): this {
     const gone = arrayOf(paths).map((name) => this.#absolute(name))
     for (const path of gone) this.#unwatched.add(path)
+    const roots = gone.filter((path) => this.#roots.delete(path))
     this.#pace.forget((path) => this.#isUnwatched(path))
-    this.#enqueue(async () => {
-      for (const path of gone) if (this.#roots.delete(path)) await this.#watcher?.remove(path)
-      await this.#watcher?.setIgnore(this.#ignore())
+    this.#enqueue(async (watcher) => {
+      for (const path of roots) await watcher.remove(path)
+      await watcher.setIgnore(this.#ignore())
     })
     return this
   }
 
   /** Ends all watching, and takes all listeners away. */
-  async close(): Promise<void> {
-    this.closed = true
-    this.removeAllListeners()
-    this.#pace.forget(() => true)
-    await this.#watcher?.close()
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** The process stays for the watcher, as for any that is `persistent`. */
+  ref(): this {
+    this.#watcher?.ref()
+    return this
+  }
+
+  /** The process does not stay for the watcher. */
+  unref(): this {
+    this.#watcher?.unref()
+    return this
   }
 
   /** The names in each directory that is watched, and in those in which roots lie. */
   getWatched(): Record<string, string[]> {
     const { cwd } = this.options
-    const watched: Record<string, string[]> = {}
+    const watched = new Map<string, string[]>()
     const namesIn = (directory: string) => {
       const key = cwd === undefined ? directory : relative(cwd, directory) || '.'
-      watched[key] ??= []
-      return watched[key]
+      const names = watched.get(key) ?? []
+      watched.set(key, names)
+      return names
     }
     for (const { path, kind } of this.#watcher?.entries() ?? []) {
       if (this.#isHidden(path, kind !== 'directory')) continue
       namesIn(dirname(path)).push(basename(path))
       if (kind === 'directory') namesIn(path)
     }
-    for (const names of Object.values(watched)) names.sort()
-    return watched
+    for (const names of watched.values()) names.sort()
+    return Object.fromEntries(watched)
   }
 
   #absolute(path: string): string {
     return resolve(this.options.cwd ?? '', path)
   }
 
+  /** The root that it lies in, or is. */
+  #rootOf(path: string): string {
+    let root = path
+    while (root !== '/' && !this.#roots.has(root)) root = dirname(root)
+    return root
+  }
+
   /** As users call the root that it lies in. */
   #nameOf(path: string): string {
     const { cwd } = this.options
     if (cwd !== undefined) return relative(cwd, path)
-    let root = path
-    while (root !== '/' && !this.#roots.has(root)) root = dirname(root)
+    const root = this.#rootOf(path)
     return join(this.#roots.get(root) ?? root, relative(root, path))
   }
 
   #isHidden(path: string, isFile: boolean): boolean {
-    if (this.#isUnwatched(path) || (this.options.atomicMs > 0 && OF_EDITORS.test(path))) return true
+    if (this.#isUnwatched(path)) return true
+    if (this.options.atomic !== false && OF_EDITORS.test(path.slice(this.#rootOf(path).length))) return true
     return isFile && this.options.followSymlinks && this.#matches(path, 'file')
   }
 
@@ -126,39 +159,77 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   /** One after another, in the order in which it was asked for. */
-  #enqueue(work: () => Promise<void>): void {
-    const next = async () => (this.closed ? undefined : await work())
-    this.#work = this.#work.then(next).catch((error) => this.#fail(error))
+  #enqueue(work: (watcher: Watcher) => Promise<void>): void {
+    const watcher = this.#watcher
+    if (watcher === undefined) return
+    this.#work = this.#work
+      .then(() => (this.#watcher === watcher ? work(watcher) : undefined))
+      .catch((error) => this.#fail(watcher, error))
   }
 
-  async #addAll(paths: readonly string[]): Promise<void> {
-    const watcher = this.#watcher ?? this.#open()
-    const isBack = paths.map((path) => this.#unwatched.delete(path)).includes(true)
+  async #addAll(watcher: Watcher, roots: readonly string[], isBack: boolean): Promise<void> {
     if (isBack) await watcher.setIgnore(this.#ignore())
-    for (const path of paths) {
-      if (!this.options.ignoreInitial) this.#untold.add(path)
-      await watcher.add(path).catch((error) => this.#fail(error))
-      const [root] = watcher.entries(path)
+    // One may have been unwatched meanwhile.
+    for (const path of roots) if (this.#roots.has(path)) await this.#addRoot(watcher, path)
+    this.#unready--
+    if (this.#unready > 0 || this.#isReady || this.#watcher !== watcher) return
+    this.#isReady = true
+    this.#emitTo('ready')
+  }
+
+  async #addRoot(watcher: Watcher, path: string): Promise<void> {
+    if (this.#matches(path, undefined)) this.unwatch(path)
+    else {
+      if (!this.options.ignoreInitial && !watcher.has(path)) this.#untold.add(path)
+      await watcher.add(path).catch((error) => this.#fail(watcher, error))
+      const [root] = this.#watcher === watcher ? watcher.entries(path) : []
       this.#tellRoot(path, root?.kind)
     }
-    if (!this.#isReady && !this.closed) this.emit('ready')
-    this.#isReady = true
   }
 
   #open(): Watcher {
     const watcher = new Watcher([], { ...watchOptionsOf(this.options), ignore: this.#ignore() ?? [] })
-    watcher.on('changes', (changes) => this.#take(changes)).on('error', (error) => this.#fail(error))
-    this.#watcher = watcher
+    watcher.on('changes', (changes) => {
+      if (this.#watcher === watcher) this.#take(changes)
+    })
+    watcher.on('error', (error) => this.#fail(watcher, error))
     return watcher
   }
 
-  #fail(error: unknown): void {
-    const isPermission = /^(EACCES|EPERM)$/.test((error as NodeJS.ErrnoException).code ?? '')
-    if (!this.closed && !(isPermission && this.options.ignorePermissionErrors)) this.emit('error', error)
+  async #close(): Promise<void> {
+    const watcher = this.#watcher
+    this.#watcher = undefined
+    this.closed = true
+    this.#isReady = false
+    this.#unready = 0
+    for (const all of [this.#roots, this.#unwatched, this.#untold]) all.clear()
+    this.#pace.forget(() => true)
+    this.removeAllListeners()
+    await watcher?.close()
   }
 
+  #fail(watcher: Watcher, error: unknown): void {
+    const isPermission = /^(EACCES|EPERM)$/.test((error as NodeJS.ErrnoException).code ?? '')
+    const isWanted = !(isPermission && this.options.ignorePermissionErrors)
+    if (this.#watcher === watcher && isWanted) this.#emitTo('error', error)
+  }
+
+  // What a listener throws is an uncaught exception, and not the end of what others are to be told. So is an 'error' that nobody listens to.
+  #emitTo<K extends keyof FSWatcherEventMap>(event: K, ...values: FSWatcherEventMap[K]): void {
+    try {
+      EventEmitter.prototype.emit.call(this, event, ...values)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
+
+  /** What is ignored for what it is shows when it is there. */
   #tellRoot(path: string, kind: Kind | undefined): void {
-    if (this.#untold.delete(path) && kind === 'directory') this.#emit('addDir', path)
+    const isUntold = this.#untold.delete(path)
+    if (kind !== undefined && this.#matches(path, kind)) this.unwatch(path)
+    else if (isUntold && kind === 'directory') this.#emit('addDir', path)
   }
 
   /** Whether what is at the path of a root is told by another root, that it lies in. */
@@ -176,6 +247,8 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
       if (change.type === 'lost' || change.type === 'restored') {
         if (this.#isCovered(path)) continue
         this.#tell(eventsOf(kept.splice(0)))
+        this.#untold.delete(path)
+        if (change.type === 'restored') this.#tellRoot(path, change.kind)
         this.#tell(change.type === 'lost' ? this.#lost(path, change.kind) : this.#found(path))
         // What follows of it has been told with it.
         restored = change.type === 'restored' ? path : undefined
@@ -185,7 +258,6 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   #found(root: string): PathEvent[] {
-    this.#untold.delete(root)
     return [...(this.#watcher?.entries(root) ?? [])].map(({ path, kind }) => added(path, kind, true))
   }
 
@@ -197,8 +269,9 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #tell(events: readonly PathEvent[]): void {
     for (const { event, path, isClosed } of events) {
       const isFile = event !== 'addDir' && event !== 'unlinkDir'
-      if (this.#isHidden(path, isFile)) continue
       for (const root of this.#untold) if (isBelow(path, root)) this.#tellRoot(root, 'directory')
+      if (this.#isHidden(path, isFile)) continue
+      if (event === 'addDir') this.#pace.hurry(path)
       if (isFile && (this.#isReady || event !== 'add')) this.#pace.tell(event, path, isClosed)
       else this.#emit(event, path)
     }
@@ -209,16 +282,18 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     const [entry] = (isThere && this.#watcher?.entries(path)) || []
     const args: EmitArgs = [this.#nameOf(path)]
     if (entry?.stat !== undefined) args.push(statsOf(entry.kind, entry.stat))
-    this.emit('raw', event === 'change' ? 'change' : 'rename', basename(path), { watchedPath: dirname(path) })
-    this.emit(event, ...args)
-    this.emit('all', event, ...args)
+    this.#emitTo('raw', event === 'change' ? 'change' : 'rename', basename(path), {
+      watchedPath: dirname(path),
+    })
+    this.#emitTo(event, ...args)
+    this.#emitTo('all', event, ...args)
   }
 }
 
 function arrayOf(paths: string | string[]): string[] {
-  return [paths].flat().map((path) => {
-    if (typeof path !== 'string' || path === '') throw invalidArgument('paths', path, 'strings, not empty')
-    return normalize(path).replace(/(.)\/$/, '$1')
+  return [paths].flat(Number.POSITIVE_INFINITY).map((path: unknown) => {
+    if (typeof path === 'string' && path !== '') return normalize(path).replace(/(.)\/$/, '$1')
+    throw new TypeError(`Non-string or empty path to watch: ${inspect(path)}`)
   })
 }
 
