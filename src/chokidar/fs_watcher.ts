@@ -1,10 +1,9 @@
 import { EventEmitter } from 'node:events'
-import { basename, dirname, join, normalize, relative, resolve } from 'node:path'
-import { inspect } from 'node:util'
+import { basename, dirname, relative } from 'node:path'
 import type { Change, Kind } from '../watch/report/change.ts'
 import { entriesOfLost, Watcher } from '../watch/watcher.ts'
 import { added, eventsOf, type PathEvent, removed } from './events.ts'
-import { ignoredBy, isBelow, type MatchFunction, OF_EDITORS } from './ignored.ts'
+import { isBelow } from './ignored.ts'
 import {
   type ChokidarOptions,
   type EmitArgs,
@@ -13,6 +12,7 @@ import {
   watchOptionsOf,
 } from './options.ts'
 import { Pace } from './pace.ts'
+import { Scope } from './scope.ts'
 import { statsOf } from './stats.ts'
 
 export type EventName = PathEvent['event']
@@ -27,11 +27,8 @@ export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   readonly options: FSWInstanceOptions
   closed = false
-  readonly #isIgnored: MatchFunction
+  readonly #scope: Scope
   readonly #pace: Pace
-  // By their absolute paths, what they were called.
-  readonly #roots = new Map<string, string>()
-  readonly #unwatched = new Set<string>()
   // Roots that are still to be told, before what is in them.
   readonly #untold = new Set<string>()
   #watcher: Watcher | undefined
@@ -43,19 +40,16 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   constructor(options: ChokidarOptions = {}) {
     super()
     this.options = settingsOf(options)
-    this.#isIgnored = ignoredBy(this.options.ignored, this.options.cwd)
+    this.#scope = new Scope(this.options)
     this.#pace = new Pace(this.options, (event, path) => this.#emit(event, path))
   }
 
   /** Watches these as well: files, directories, and what is not there yet. After close() it begins anew. Throws TypeError. */
   add(paths: string | string[]): this {
-    const names = arrayOf(paths)
+    const { roots, isBack } = this.#scope.add(paths)
     this.closed = false
     this.#closing = undefined
-    if (names.length === 0) return this
-    const roots = names.map((name) => this.#absolute(name))
-    for (const [i, root] of roots.entries()) this.#roots.set(root, names[i] as string)
-    const isBack = roots.map((root) => this.#unwatched.delete(root)).includes(true)
+    if (roots.length === 0) return this
     this.#watcher ??= this.#open()
     this.#unready++
     this.#enqueue((watcher) => this.#addAll(watcher, roots, isBack))
@@ -64,13 +58,11 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
 
   /** Nothing is told of these any more, nor of what lies below them. Throws TypeError. */
   unwatch(paths: string | string[]): this {
-    const gone = arrayOf(paths).map((name) => this.#absolute(name))
-    for (const path of gone) this.#unwatched.add(path)
-    const roots = gone.filter((path) => this.#roots.delete(path))
-    this.#pace.forget((path) => this.#isUnwatched(path))
+    const roots = this.#scope.unwatch(paths)
+    this.#pace.forget((path) => this.#scope.isUnwatched(path))
     this.#enqueue(async (watcher) => {
       for (const path of roots) await watcher.remove(path)
-      await watcher.setIgnore(this.#ignore())
+      await watcher.setIgnore(this.#scope.ignore())
     })
     return this
   }
@@ -104,58 +96,12 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
       return names
     }
     for (const { path, kind } of this.#watcher?.entries() ?? []) {
-      if (this.#isHidden(path, kind !== 'directory')) continue
+      if (this.#scope.isHidden(path, kind !== 'directory')) continue
       namesIn(dirname(path)).push(basename(path))
       if (kind === 'directory') namesIn(path)
     }
     for (const names of watched.values()) names.sort()
     return Object.fromEntries(watched)
-  }
-
-  #absolute(path: string): string {
-    return resolve(this.options.cwd ?? '', path)
-  }
-
-  /** The root that it lies in, or is. */
-  #rootOf(path: string): string {
-    let root = path
-    while (root !== '/' && !this.#roots.has(root)) root = dirname(root)
-    return root
-  }
-
-  /** As users call the root that it lies in. */
-  #nameOf(path: string): string {
-    const { cwd } = this.options
-    if (cwd !== undefined) return relative(cwd, path)
-    const root = this.#rootOf(path)
-    return join(this.#roots.get(root) ?? root, relative(root, path))
-  }
-
-  #isHidden(path: string, isFile: boolean): boolean {
-    if (this.#isUnwatched(path)) return true
-    if (this.options.atomic !== false && OF_EDITORS.test(path.slice(this.#rootOf(path).length))) return true
-    return isFile && this.options.followSymlinks && this.#matches(path, 'file')
-  }
-
-  #matches(path: string, kind: Kind | undefined): boolean {
-    if (this.options.ignored.length === 0) return false
-    const name = this.options.cwd === undefined ? this.#nameOf(path) : path
-    return this.#isIgnored(name, kind && statsOf(kind))
-  }
-
-  #isUnwatched(path: string): boolean {
-    for (const each of this.#unwatched) if (path === each || isBelow(path, each)) return true
-    return false
-  }
-
-  /** With none, large trees are watched at less cost. */
-  #ignore(): ((path: string, kind: Kind) => boolean) | undefined {
-    if (this.options.ignored.length + this.#unwatched.size === 0) return undefined
-    return (path, kind) => {
-      // Of a link that is followed nobody knows yet what it is.
-      const isUnknown = kind === 'symlink' && this.options.followSymlinks
-      return this.#isUnwatched(path) || this.#matches(path, isUnknown ? undefined : kind)
-    }
   }
 
   /** One after another, in the order in which it was asked for. */
@@ -168,9 +114,9 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   async #addAll(watcher: Watcher, roots: readonly string[], isBack: boolean): Promise<void> {
-    if (isBack) await watcher.setIgnore(this.#ignore())
+    if (isBack) await watcher.setIgnore(this.#scope.ignore())
     // One may have been unwatched meanwhile.
-    for (const path of roots) if (this.#roots.has(path)) await this.#addRoot(watcher, path)
+    for (const path of roots) if (this.#scope.isRoot(path)) await this.#addRoot(watcher, path)
     this.#unready--
     if (this.#unready > 0 || this.#isReady || this.#watcher !== watcher) return
     this.#isReady = true
@@ -178,7 +124,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   async #addRoot(watcher: Watcher, path: string): Promise<void> {
-    if (this.#matches(path, undefined)) this.unwatch(path)
+    if (this.#scope.isIgnored(path, undefined)) this.unwatch(path)
     else {
       if (!this.options.ignoreInitial && !watcher.has(path)) this.#untold.add(path)
       await watcher.add(path).catch((error) => this.#fail(watcher, error))
@@ -188,7 +134,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   #open(): Watcher {
-    const watcher = new Watcher([], { ...watchOptionsOf(this.options), ignore: this.#ignore() ?? [] })
+    const watcher = new Watcher([], { ...watchOptionsOf(this.options), ignore: this.#scope.ignore() ?? [] })
     watcher.on('changes', (changes) => {
       if (this.#watcher === watcher) this.#take(changes)
     })
@@ -202,7 +148,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     this.closed = true
     this.#isReady = false
     this.#unready = 0
-    for (const all of [this.#roots, this.#unwatched, this.#untold]) all.clear()
+    for (const all of [this.#scope, this.#untold]) all.clear()
     this.#pace.forget(() => true)
     this.removeAllListeners()
     await watcher?.close()
@@ -228,15 +174,8 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   /** What is ignored for what it is shows when it is there. */
   #tellRoot(path: string, kind: Kind | undefined): void {
     const isUntold = this.#untold.delete(path)
-    if (kind !== undefined && this.#matches(path, kind)) this.unwatch(path)
+    if (kind !== undefined && this.#scope.isIgnored(path, kind)) this.unwatch(path)
     else if (isUntold && kind === 'directory') this.#emit('addDir', path)
-  }
-
-  /** Whether what is at the path of a root is told by another root, that it lies in. */
-  #isCovered(path: string): boolean {
-    const { depth = Number.POSITIVE_INFINITY } = this.options
-    const isIn = (root: string) => isBelow(path, root) && relative(root, path).split('/').length - 1 <= depth
-    return [...this.#roots.keys()].some((root) => isIn(root) && this.#watcher?.has(root))
   }
 
   #take(changes: readonly Change[]): void {
@@ -245,7 +184,8 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     for (const change of changes) {
       const { path } = change
       if (change.type === 'lost' || change.type === 'restored') {
-        if (this.#isCovered(path)) continue
+        // What another root tells, that it lies in.
+        if (this.#scope.rootsAbove(path).some((root) => this.#watcher?.has(root))) continue
         this.#tell(eventsOf(kept.splice(0)))
         this.#untold.delete(path)
         if (change.type === 'restored') this.#tellRoot(path, change.kind)
@@ -270,7 +210,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     for (const { event, path, isClosed } of events) {
       const isFile = event !== 'addDir' && event !== 'unlinkDir'
       for (const root of this.#untold) if (isBelow(path, root)) this.#tellRoot(root, 'directory')
-      if (this.#isHidden(path, isFile)) continue
+      if (this.#scope.isHidden(path, isFile)) continue
       if (event === 'addDir') this.#pace.hurry(path)
       if (isFile && (this.#isReady || event !== 'add')) this.#pace.tell(event, path, isClosed)
       else this.#emit(event, path)
@@ -280,7 +220,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #emit(event: EventName, path: string): void {
     const isThere = this.options.alwaysStat && !event.startsWith('unlink')
     const [entry] = (isThere && this.#watcher?.entries(path)) || []
-    const args: EmitArgs = [this.#nameOf(path)]
+    const args: EmitArgs = [this.#scope.nameOf(path)]
     if (entry?.stat !== undefined) args.push(statsOf(entry.kind, entry.stat))
     this.#emitTo('raw', event === 'change' ? 'change' : 'rename', basename(path), {
       watchedPath: dirname(path),
@@ -288,13 +228,6 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     this.#emitTo(event, ...args)
     this.#emitTo('all', event, ...args)
   }
-}
-
-function arrayOf(paths: string | string[]): string[] {
-  return [paths].flat(Number.POSITIVE_INFINITY).map((path: unknown) => {
-    if (typeof path === 'string' && path !== '') return normalize(path).replace(/(.)\/$/, '$1')
-    throw new TypeError(`Non-string or empty path to watch: ${inspect(path)}`)
-  })
 }
 
 /** Watches files and directories, and all that lies below these. Throws TypeError. */
