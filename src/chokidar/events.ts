@@ -1,5 +1,6 @@
-import { IN_CLOSE_WRITE } from '../inotify/constants.ts'
+import { IN_CLOSE_WRITE, IN_MOVED_TO } from '../inotify/constants.ts'
 import type { Change, Kind } from '../watch/report/change.ts'
+import { isBelow } from './ignored.ts'
 
 /** What happens to a path, as chokidar has it. `isClosed`: nobody writes to it any more, as far as is known. */
 export interface PathEvent {
@@ -8,24 +9,31 @@ export interface PathEvent {
   isClosed: boolean
 }
 
+// A writer has closed it, or it was moved here as it is.
+const DONE = IN_CLOSE_WRITE | IN_MOVED_TO
+
+type EntryWise = Extract<Change, { mask: number }>
+
 /** What changes of entries are to a list of paths. What is in a directory goes before it, and comes behind it. */
 export function eventsOf(changes: readonly Change[]): PathEvent[] {
   const events: PathEvent[] = []
   // Of a directory's change, and of those that it speaks for, which follow it.
   let leaving: PathEvent[] = []
   let coming: PathEvent[] = []
-  let above: Change | undefined
+  let above: EntryWise | undefined
   for (const change of changes) {
     if (!('mask' in change)) continue
     if (above === undefined || !speaksFor(above, change)) {
-      events.push(...leaving.reverse(), ...coming)
+      // Of a directory they may be more than a call takes.
+      for (const event of leaving.reverse()) events.push(event)
+      for (const event of coming) events.push(event)
       leaving = []
       coming = []
       above = change
     }
     const { type, path, kind } = change
-    const isClosed = change.source !== 'inotify' || (change.mask & IN_CLOSE_WRITE) !== 0
-    if (type === 'create') coming.push(added(path, kind, isClosed))
+    const isClosed = change.source !== 'inotify' || (change.mask & DONE) !== 0
+    if (type === 'create') coming.push(added(path, kind, isClosed || kind !== 'file'))
     else if (type === 'delete') leaving.push(removed(path, kind))
     else if (type === 'rename') {
       leaving.push(removed(change.from, kind))
@@ -40,16 +48,13 @@ export function eventsOf(changes: readonly Change[]): PathEvent[] {
   return [...events, ...leaving.reverse(), ...coming]
 }
 
-function speaksFor(
-  above: Change,
-  { type, path, mask, ...change }: Extract<Change, { mask: number }>,
-): boolean {
-  if (mask !== 0) return false
-  if (above.type === 'delete') return type === 'delete' && path.startsWith(`${above.path}/`)
-  const from = 'from' in change ? change.from : path
-  if (above.type === 'rename') return type === 'rename' && from.startsWith(`${above.from}/`)
-  const isOfBoth = above.type === 'exchange' && (type === 'exchange' || type === 'rename')
-  return isOfBoth && [above.path, above.other].some((each) => from.startsWith(`${each}/`))
+/** A directory's change is followed by those of what is below it. */
+function speaksFor(above: EntryWise, change: EntryWise): boolean {
+  return change.mask === 0 && change.type === above.type && isBelow(fromOf(change), fromOf(above))
+}
+
+function fromOf(change: EntryWise): string {
+  return 'from' in change ? change.from : change.path
 }
 
 export function added(path: string, kind: Kind, isClosed: boolean): PathEvent {

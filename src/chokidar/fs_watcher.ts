@@ -1,12 +1,18 @@
 import { EventEmitter } from 'node:events'
-import { basename, dirname, join, normalize, relative, resolve } from 'node:path'
-import { invalidArgument } from '../errors.ts'
+import { basename, dirname, relative } from 'node:path'
 import type { Change, Kind } from '../watch/report/change.ts'
 import { entriesOfLost, Watcher } from '../watch/watcher.ts'
 import { added, eventsOf, type PathEvent, removed } from './events.ts'
-import { ignoredBy, isBelow, type MatchFunction, OF_EDITORS } from './ignored.ts'
-import { type ChokidarOptions, type EmitArgs, type Settings, settingsOf, watchOptionsOf } from './options.ts'
+import { isBelow } from './ignored.ts'
+import {
+  type ChokidarOptions,
+  type EmitArgs,
+  type FSWInstanceOptions,
+  settingsOf,
+  watchOptionsOf,
+} from './options.ts'
 import { Pace } from './pace.ts'
+import { Scope } from './scope.ts'
 import { statsOf } from './stats.ts'
 
 export type EventName = PathEvent['event']
@@ -19,153 +25,157 @@ export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
 
 /** As chokidar's: 'add', 'addDir', 'change', 'unlink', 'unlinkDir' (path, stats) · 'all' (event, path, stats) · 'ready' · 'error' (error) · 'raw' */
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
-  readonly options: Settings
+  readonly options: FSWInstanceOptions
   closed = false
-  readonly #isIgnored: MatchFunction
+  readonly #scope: Scope
   readonly #pace: Pace
-  // By their absolute paths, what they were called.
-  readonly #roots = new Map<string, string>()
-  readonly #unwatched = new Set<string>()
   // Roots that are still to be told, before what is in them.
   readonly #untold = new Set<string>()
   #watcher: Watcher | undefined
   #work = Promise.resolve()
+  #unready = 0
   #isReady = false
+  #closing: Promise<void> | undefined
 
   constructor(options: ChokidarOptions = {}) {
     super()
     this.options = settingsOf(options)
-    this.#isIgnored = ignoredBy(this.options.ignored, this.options.cwd)
+    this.#scope = new Scope(this.options)
     this.#pace = new Pace(this.options, (event, path) => this.#emit(event, path))
   }
 
-  /** Watches these as well: files, directories, and what is not there yet. Throws TypeError. */
+  /** Watches these as well: files, directories, and what is not there yet. After close() it begins anew. Throws TypeError. */
   add(paths: string | string[]): this {
-    const names = arrayOf(paths).filter((name) => !this.#isIgnored(name))
-    const roots = names.map((name) => [this.#absolute(name), name] as const)
-    for (const [path, name] of roots) this.#roots.set(path, name)
-    this.#enqueue(() => this.#addAll(roots.map(([path]) => path)))
+    const { roots, isBack } = this.#scope.add(paths)
+    this.closed = false
+    this.#closing = undefined
+    if (roots.length === 0) return this
+    this.#watcher ??= this.#open()
+    this.#unready++
+    this.#enqueue((watcher) => this.#addAll(watcher, roots, isBack))
     return this
   }
 
   /** Nothing is told of these any more, nor of what lies below them. Throws TypeError. */
   unwatch(paths: string | string[]): this {
-    const gone = arrayOf(paths).map((name) => this.#absolute(name))
-    for (const path of gone) this.#unwatched.add(path)
-    this.#pace.forget((path) => this.#isUnwatched(path))
-    this.#enqueue(async () => {
-      for (const path of gone) if (this.#roots.delete(path)) await this.#watcher?.remove(path)
-      await this.#watcher?.setIgnore(this.#ignore())
+    const roots = this.#scope.unwatch(paths)
+    this.#pace.forget((path) => this.#scope.isUnwatched(path))
+    this.#enqueue(async (watcher) => {
+      for (const path of roots) await watcher.remove(path)
+      await watcher.setIgnore(this.#scope.ignore())
     })
     return this
   }
 
   /** Ends all watching, and takes all listeners away. */
-  async close(): Promise<void> {
-    this.closed = true
-    this.removeAllListeners()
-    this.#pace.forget(() => true)
-    await this.#watcher?.close()
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** The process stays for the watcher, as for any that is `persistent`. */
+  ref(): this {
+    this.#watcher?.ref()
+    return this
+  }
+
+  /** The process does not stay for the watcher. */
+  unref(): this {
+    this.#watcher?.unref()
+    return this
   }
 
   /** The names in each directory that is watched, and in those in which roots lie. */
   getWatched(): Record<string, string[]> {
     const { cwd } = this.options
-    const watched: Record<string, string[]> = {}
+    const watched = new Map<string, string[]>()
     const namesIn = (directory: string) => {
       const key = cwd === undefined ? directory : relative(cwd, directory) || '.'
-      watched[key] ??= []
-      return watched[key]
+      const names = watched.get(key) ?? []
+      watched.set(key, names)
+      return names
     }
     for (const { path, kind } of this.#watcher?.entries() ?? []) {
-      if (this.#isHidden(path, kind !== 'directory')) continue
+      if (this.#scope.isHidden(path, kind !== 'directory')) continue
       namesIn(dirname(path)).push(basename(path))
       if (kind === 'directory') namesIn(path)
     }
-    for (const names of Object.values(watched)) names.sort()
-    return watched
-  }
-
-  #absolute(path: string): string {
-    return resolve(this.options.cwd ?? '', path)
-  }
-
-  /** As users call the root that it lies in. */
-  #nameOf(path: string): string {
-    const { cwd } = this.options
-    if (cwd !== undefined) return relative(cwd, path)
-    let root = path
-    while (root !== '/' && !this.#roots.has(root)) root = dirname(root)
-    return join(this.#roots.get(root) ?? root, relative(root, path))
-  }
-
-  #isHidden(path: string, isFile: boolean): boolean {
-    if (this.#isUnwatched(path) || (this.options.atomicMs > 0 && OF_EDITORS.test(path))) return true
-    return isFile && this.options.followSymlinks && this.#matches(path, 'file')
-  }
-
-  #matches(path: string, kind: Kind | undefined): boolean {
-    if (this.options.ignored.length === 0) return false
-    const name = this.options.cwd === undefined ? this.#nameOf(path) : path
-    return this.#isIgnored(name, kind && statsOf(kind))
-  }
-
-  #isUnwatched(path: string): boolean {
-    for (const each of this.#unwatched) if (path === each || isBelow(path, each)) return true
-    return false
-  }
-
-  /** With none, large trees are watched at less cost. */
-  #ignore(): ((path: string, kind: Kind) => boolean) | undefined {
-    if (this.options.ignored.length + this.#unwatched.size === 0) return undefined
-    return (path, kind) => {
-      // Of a link that is followed nobody knows yet what it is.
-      const isUnknown = kind === 'symlink' && this.options.followSymlinks
-      return this.#isUnwatched(path) || this.#matches(path, isUnknown ? undefined : kind)
-    }
+    for (const names of watched.values()) names.sort()
+    return Object.fromEntries(watched)
   }
 
   /** One after another, in the order in which it was asked for. */
-  #enqueue(work: () => Promise<void>): void {
-    const next = async () => (this.closed ? undefined : await work())
-    this.#work = this.#work.then(next).catch((error) => this.#fail(error))
+  #enqueue(work: (watcher: Watcher) => Promise<void>): void {
+    const watcher = this.#watcher
+    if (watcher === undefined) return
+    this.#work = this.#work
+      .then(() => (this.#watcher === watcher ? work(watcher) : undefined))
+      .catch((error) => this.#fail(watcher, error))
   }
 
-  async #addAll(paths: readonly string[]): Promise<void> {
-    const watcher = this.#watcher ?? this.#open()
-    const isBack = paths.map((path) => this.#unwatched.delete(path)).includes(true)
-    if (isBack) await watcher.setIgnore(this.#ignore())
-    for (const path of paths) {
-      if (!this.options.ignoreInitial) this.#untold.add(path)
-      await watcher.add(path).catch((error) => this.#fail(error))
-      const [root] = watcher.entries(path)
+  async #addAll(watcher: Watcher, roots: readonly string[], isBack: boolean): Promise<void> {
+    if (isBack) await watcher.setIgnore(this.#scope.ignore())
+    // One may have been unwatched meanwhile.
+    for (const path of roots) if (this.#scope.isRoot(path)) await this.#addRoot(watcher, path)
+    this.#unready--
+    if (this.#unready > 0 || this.#isReady || this.#watcher !== watcher) return
+    this.#isReady = true
+    this.#emitTo('ready')
+  }
+
+  async #addRoot(watcher: Watcher, path: string): Promise<void> {
+    if (this.#scope.isIgnored(path, undefined)) this.unwatch(path)
+    else {
+      if (!this.options.ignoreInitial && !watcher.has(path)) this.#untold.add(path)
+      await watcher.add(path).catch((error) => this.#fail(watcher, error))
+      const [root] = this.#watcher === watcher ? watcher.entries(path) : []
       this.#tellRoot(path, root?.kind)
     }
-    if (!this.#isReady && !this.closed) this.emit('ready')
-    this.#isReady = true
   }
 
   #open(): Watcher {
-    const watcher = new Watcher([], { ...watchOptionsOf(this.options), ignore: this.#ignore() ?? [] })
-    watcher.on('changes', (changes) => this.#take(changes)).on('error', (error) => this.#fail(error))
-    this.#watcher = watcher
+    const watcher = new Watcher([], { ...watchOptionsOf(this.options), ignore: this.#scope.ignore() ?? [] })
+    watcher.on('changes', (changes) => {
+      if (this.#watcher === watcher) this.#take(changes)
+    })
+    watcher.on('error', (error) => this.#fail(watcher, error))
     return watcher
   }
 
-  #fail(error: unknown): void {
+  async #close(): Promise<void> {
+    const watcher = this.#watcher
+    this.#watcher = undefined
+    this.closed = true
+    this.#isReady = false
+    this.#unready = 0
+    for (const all of [this.#scope, this.#untold]) all.clear()
+    this.#pace.forget(() => true)
+    this.removeAllListeners()
+    await watcher?.close()
+  }
+
+  #fail(watcher: Watcher, error: unknown): void {
     const isPermission = /^(EACCES|EPERM)$/.test((error as NodeJS.ErrnoException).code ?? '')
-    if (!this.closed && !(isPermission && this.options.ignorePermissionErrors)) this.emit('error', error)
+    const isWanted = !(isPermission && this.options.ignorePermissionErrors)
+    if (this.#watcher === watcher && isWanted) this.#emitTo('error', error)
   }
 
+  // What a listener throws is an uncaught exception, and not the end of what others are to be told. So is an 'error' that nobody listens to.
+  #emitTo<K extends keyof FSWatcherEventMap>(event: K, ...values: FSWatcherEventMap[K]): void {
+    try {
+      EventEmitter.prototype.emit.call(this, event, ...values)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
+
+  /** What is ignored for what it is shows when it is there. */
   #tellRoot(path: string, kind: Kind | undefined): void {
-    if (this.#untold.delete(path) && kind === 'directory') this.#emit('addDir', path)
-  }
-
-  /** Whether what is at the path of a root is told by another root, that it lies in. */
-  #isCovered(path: string): boolean {
-    const { depth = Number.POSITIVE_INFINITY } = this.options
-    const isIn = (root: string) => isBelow(path, root) && relative(root, path).split('/').length - 1 <= depth
-    return [...this.#roots.keys()].some((root) => isIn(root) && this.#watcher?.has(root))
+    const isUntold = this.#untold.delete(path)
+    if (kind !== undefined && this.#scope.isIgnored(path, kind)) this.unwatch(path)
+    else if (isUntold && kind === 'directory') this.#emit('addDir', path)
   }
 
   #take(changes: readonly Change[]): void {
@@ -174,8 +184,11 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     for (const change of changes) {
       const { path } = change
       if (change.type === 'lost' || change.type === 'restored') {
-        if (this.#isCovered(path)) continue
+        // What another root tells, that it lies in.
+        if (this.#scope.rootsAbove(path).some((root) => this.#watcher?.has(root))) continue
         this.#tell(eventsOf(kept.splice(0)))
+        this.#untold.delete(path)
+        if (change.type === 'restored') this.#tellRoot(path, change.kind)
         this.#tell(change.type === 'lost' ? this.#lost(path, change.kind) : this.#found(path))
         // What follows of it has been told with it.
         restored = change.type === 'restored' ? path : undefined
@@ -185,7 +198,6 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   #found(root: string): PathEvent[] {
-    this.#untold.delete(root)
     return [...(this.#watcher?.entries(root) ?? [])].map(({ path, kind }) => added(path, kind, true))
   }
 
@@ -197,8 +209,9 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #tell(events: readonly PathEvent[]): void {
     for (const { event, path, isClosed } of events) {
       const isFile = event !== 'addDir' && event !== 'unlinkDir'
-      if (this.#isHidden(path, isFile)) continue
       for (const root of this.#untold) if (isBelow(path, root)) this.#tellRoot(root, 'directory')
+      if (this.#scope.isHidden(path, isFile)) continue
+      if (event === 'addDir') this.#pace.hurry(path)
       if (isFile && (this.#isReady || event !== 'add')) this.#pace.tell(event, path, isClosed)
       else this.#emit(event, path)
     }
@@ -207,19 +220,14 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #emit(event: EventName, path: string): void {
     const isThere = this.options.alwaysStat && !event.startsWith('unlink')
     const [entry] = (isThere && this.#watcher?.entries(path)) || []
-    const args: EmitArgs = [this.#nameOf(path)]
+    const args: EmitArgs = [this.#scope.nameOf(path)]
     if (entry?.stat !== undefined) args.push(statsOf(entry.kind, entry.stat))
-    this.emit('raw', event === 'change' ? 'change' : 'rename', basename(path), { watchedPath: dirname(path) })
-    this.emit(event, ...args)
-    this.emit('all', event, ...args)
+    this.#emitTo('raw', event === 'change' ? 'change' : 'rename', basename(path), {
+      watchedPath: dirname(path),
+    })
+    this.#emitTo(event, ...args)
+    this.#emitTo('all', event, ...args)
   }
-}
-
-function arrayOf(paths: string | string[]): string[] {
-  return [paths].flat().map((path) => {
-    if (typeof path !== 'string' || path === '') throw invalidArgument('paths', path, 'strings, not empty')
-    return normalize(path).replace(/(.)\/$/, '$1')
-  })
 }
 
 /** Watches files and directories, and all that lies below these. Throws TypeError. */

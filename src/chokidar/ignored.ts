@@ -1,12 +1,12 @@
 import type { Stats } from 'node:fs'
-import { isAbsolute, join, normalize, relative } from 'node:path'
+import { isAbsolute, join, normalize } from 'node:path'
 
 export type MatchFunction = (path: string, stats?: Stats) => boolean
 export type MatcherObject = { path: string; recursive?: boolean }
 export type Matcher = string | RegExp | MatchFunction | MatcherObject
 
-/** What vim, Emacs and Sublime Text write beside a file. */
-export const OF_EDITORS = /(^|\/)(\.[^/]*\.sw[a-px]|[^/]*~|\.subl[^/]*\.tmp)$/
+/** What vim, Emacs and Sublime Text write beside a file, and what lies below such a name. */
+export const OF_EDITORS = /(^|\/)(\.[^/]*\.sw[px]|[^/]*~|\.subl[^/]*\.tmp)(\/|$)/
 
 /** Whether a path is ignored: by what it is called, or by what it is as well. */
 export function ignoredBy(matchers: readonly Matcher[], cwd = ''): MatchFunction {
@@ -25,6 +25,5 @@ function matchFunctionOf(matcher: Matcher, cwd: string): MatchFunction {
 
 /** Whether a path lies below another. */
 export function isBelow(path: string, above: string): boolean {
-  const rest = relative(above, path)
-  return rest !== '' && !/^\.\.(\/|$)/.test(rest)
+  return path !== above && path.startsWith(above.endsWith('/') ? above : `${above}/`)
 }

@@ -31,7 +31,8 @@ export type ChokidarOptions = Partial<{
 }>
 
 export type EmitArgs = [path: string, stats?: Stats]
-export type Settings = ReturnType<typeof settingsOf>
+/** As chokidar calls them. */
+export type FSWInstanceOptions = ReturnType<typeof settingsOf>
 
 /** Options with their defaults, and what the environment says. Throws TypeError. */
 export function settingsOf(options: ChokidarOptions) {
@@ -39,29 +40,33 @@ export function settingsOf(options: ChokidarOptions) {
   const usePolling = asked === undefined ? (options.usePolling ?? false) : !/^(false|0|)$/i.test(asked)
   const interval = often ? Number.parseInt(often, 10) : (options.interval ?? (usePolling ? 100 : undefined))
   const { atomic = !usePolling, awaitWriteFinish = false, ignored = [], cwd } = options
-  const { stabilityThreshold = 2000 } = awaitWriteFinish === true ? {} : awaitWriteFinish || {}
+  const finish = {
+    stabilityThreshold: 2000,
+    pollInterval: 100,
+    ...(awaitWriteFinish === true ? {} : awaitWriteFinish),
+  }
+  const { stabilityThreshold } = finish
   for (const [name, ms] of Object.entries({ interval, atomic, stabilityThreshold }))
     if (typeof ms === 'number' && !(ms >= 0)) throw invalidArgument(`options.${name}`, ms, 'a number of ms')
   return {
     persistent: true,
     ignoreInitial: false,
     followSymlinks: true,
-    alwaysStat: false,
     ignorePermissionErrors: false,
     ...options,
     usePolling,
     interval,
     ignored: Array.isArray(ignored) ? ignored : [ignored],
     cwd: cwd === undefined ? undefined : resolve(cwd),
-    /** 0: none. */
-    atomicMs: typeof atomic === 'number' ? atomic : atomic ? 100 : 0,
-    /** 0: none. */
-    stabilityMs: awaitWriteFinish === false ? 0 : stabilityThreshold,
+    atomic,
+    // What is told long after it was looked at has stats in any case.
+    alwaysStat: options.alwaysStat === true || awaitWriteFinish !== false,
+    awaitWriteFinish: awaitWriteFinish === false ? (false as const) : finish,
   }
 }
 
 /** The same, as watch() has them. */
-export function watchOptionsOf(settings: Settings): WatchOptions {
+export function watchOptionsOf(settings: FSWInstanceOptions): WatchOptions {
   const { persistent, ignoreInitial, followSymlinks, usePolling, interval, alwaysStat, depth } = settings
   return {
     recursive: true,

@@ -1,9 +1,9 @@
-import type { Settings } from './options.ts'
+import type { FSWInstanceOptions } from './options.ts'
 
 export type FileEvent = 'add' | 'change' | 'unlink'
 
 // A file that is written to is told when it is closed; one that stays open, so many ms later.
-const WRITING_MS = 20
+const WRITING_MS = 50
 // A file is told to have changed so often at most. What comes in between is told at the end.
 const THROTTLE_MS = 50
 
@@ -15,15 +15,22 @@ interface Waiting {
 
 /** When each file is told: one event for what comes in quick succession, of which the last is not left out. */
 export class Pace {
-  readonly #settings: Settings
+  readonly #persistent: boolean
+  readonly #atomicMs: number
+  readonly #finishMs: number
   readonly #emit: (event: FileEvent, path: string) => void
   // Files that are written to, that are gone, and that have changed lately; an event: they have changed since.
   readonly #written = new Map<string, Waiting>()
   readonly #gone = new Map<string, Waiting>()
   readonly #lately = new Map<string, Waiting>()
 
-  constructor(settings: Settings, emit: (event: FileEvent, path: string) => void) {
-    this.#settings = settings
+  constructor(
+    { persistent, atomic, awaitWriteFinish }: FSWInstanceOptions,
+    emit: (event: FileEvent, path: string) => void,
+  ) {
+    this.#persistent = persistent
+    this.#atomicMs = atomic === true ? 100 : Number(atomic)
+    this.#finishMs = awaitWriteFinish === false ? 0 : awaitWriteFinish.stabilityThreshold
     this.#emit = emit
   }
 
@@ -33,15 +40,19 @@ export class Pace {
     if (event === 'unlink') {
       this.#take(this.#lately, path)
       // One that was never told of is not told to be gone.
-      if (before?.event !== 'add') this.#wait(this.#gone, path, event, this.#settings.atomicMs)
+      if (before?.event !== 'add') this.#wait(this.#gone, path, event, this.#atomicMs)
       return
     }
     const isBack = this.#take(this.#gone, path) !== undefined
     const told = before?.event ?? (isBack ? 'change' : event)
-    const { stabilityMs } = this.#settings
-    if (before !== undefined && stabilityMs === 0 && !isClosed) return
+    if (before !== undefined && this.#finishMs === 0 && !isClosed) return
     this.#take(this.#written, path)
-    this.#wait(this.#written, path, told, stabilityMs || (isClosed ? 0 : WRITING_MS))
+    this.#wait(this.#written, path, told, this.#finishMs || (isClosed ? 0 : WRITING_MS))
+  }
+
+  /** What waits to be told to be gone is told now: something else is there. */
+  hurry(path: string): void {
+    this.#pass(this.#take(this.#gone, path)?.event, path)
   }
 
   /** Nothing of these is told any more. */
@@ -56,7 +67,7 @@ export class Pace {
       return
     }
     const timer = setTimeout(() => this.#pass(this.#take(all, path)?.event, path), ms)
-    if (!this.#settings.persistent) timer.unref()
+    if (!this.#persistent) timer.unref()
     all.set(path, { event, timer })
   }
 

@@ -300,7 +300,7 @@ test('without listeners an error is an uncaught one; with ignorePermissionErrors
 })
 
 test.each([[''], [[1]], [undefined]])('a path that is %j is refused', (paths) => {
-  expect(() => watch(paths as unknown as string)).toThrow('paths must be strings, not empty; got')
+  expect(() => watch(paths as unknown as string)).toThrow('Non-string or empty path')
 })
 
 test('after close() nothing is told, and close() again does nothing', async () => {

@@ -75,3 +75,14 @@ test('what changes places', () => {
     ]),
   ).toEqual(['unlink /a/x', 'add /b/x', 'change /a/y', 'change /b/y'])
 })
+
+test('of a directory there may be more than a call takes', () => {
+  const below = Array.from({ length: 200_000 }, (_, i) => entry('delete', `/d/${i}`, 'file', 0))
+  const told = eventsOf([
+    entry('delete', '/d', 'directory', IN_DELETE),
+    ...below,
+    entry('delete', '/e', 'file', IN_DELETE),
+  ])
+  expect(told).toHaveLength(200_002)
+  expect(told.slice(-2).map(({ path }) => path)).toEqual(['/d', '/e'])
+})
