@@ -106,7 +106,9 @@ export class Comparison {
       return
     }
     const doubtedSince = this.#doubtedSince(match)
-    const isAll = isListing && !this.#rules.hidesSome && !this.#rules.followsLinks
+    const { recursive, hidesSome, followsLinks } = this.#rules
+    // Where directories are not gone into, they are entries as all others, and no listing of their own tells that they are there.
+    const isAll = isListing && recursive && !hidesSome && !followsLinks
     if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles))
       if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince))
         if (this.#keepAsPacked(match, listing)) return

@@ -422,6 +422,32 @@ describe('save()', () => {
   })
 })
 
+test.each([
+  ['inotify', { recursive: false }],
+  ['inotify', { depth: 0 }],
+  ['poll', { recursive: false }],
+] as const)(
+  'a directory that was gone into, and is not any more, is there as it was, beside files that are as they were: %s, %j',
+  async (backend, options) => {
+    const { root, file, at } = await tree()
+    await save(root, file, { backend })
+    const { watcher, changes, errors } = await since(root, file, { backend, ...options })
+    const consumer = new Consumer(seenBelow(root))
+    consumer.apply(changes)
+    expect([...consumer.names.keys()].toSorted()).toEqual([at('a'), at('b'), at('d')])
+    expect([...watcher.entries()].map(({ path }) => path).toSorted()).toEqual([
+      root,
+      at('a'),
+      at('b'),
+      at('d'),
+    ])
+    expect(errors).toEqual([])
+    mkdirSync(at('d2'))
+    await watcher.sync()
+    expect(watcher.has(at('d2'))).toBe(true)
+  },
+)
+
 test('names that are no UTF-8, and a large directory', async () => {
   const root = scratch(roomy)
   const file = join(scratch(), 'saved')
