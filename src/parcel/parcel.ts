@@ -1,3 +1,4 @@
+import { opendir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Change } from '../watch/report/change.ts'
 import { type Watcher, watch } from '../watch/watcher.ts'
@@ -18,14 +19,14 @@ export interface AsyncSubscription {
 
 const subscribed = new Map<SubscribeCallback, Map<string, Watcher>>()
 
-/** Tells `fn` what changes below a directory once it has resolved. Rejects with InotifyError as the directory cannot be watched. */
+/** Tells `fn` what changes below a directory once it has resolved. Rejects as there is no directory (ENOENT, ENOTDIR), or it cannot be watched. */
 export async function subscribe(
   dir: string,
   fn: SubscribeCallback,
   opts?: Options,
 ): Promise<AsyncSubscription> {
   await unsubscribe(dir, fn, opts)
-  const watcher = open(dir, opts)
+  const watcher = await open(dir, opts)
   subscribed.set(fn, (subscribed.get(fn) ?? new Map()).set(keyOf(dir, opts), watcher))
   watcher.on('changes', (changes) => {
     const events = eventsOf(changes)
@@ -46,24 +47,24 @@ export async function unsubscribe(dir: string, fn: SubscribeCallback, opts?: Opt
 
 /** Writes down what is below a directory. Rejects with InotifyError as that cannot be read, or the snapshot not be written. */
 export async function writeSnapshot(dir: string, snapshot: string, opts?: Options): Promise<string> {
-  await using watcher = open(dir, opts)
+  await using watcher = await open(dir, opts)
   await watcher.save(snapshot)
   return resolve(snapshot)
 }
 
 /** What has changed since {@link writeSnapshot}. Rejects with InotifyError as the snapshot cannot be compared: ENOENT, EBADMSG, EXDEV, ENODATA. */
 export async function getEventsSince(dir: string, snapshot: string, opts?: Options): Promise<Event[]> {
-  await using watcher = open(dir, opts, snapshot)
-  const batches: Change[][] = []
-  const troubles: Error[] = []
-  watcher.on('changes', (batch) => void batches.push(batch))
-  watcher.on('error', (error) => void troubles.push(error))
+  await using watcher = await open(dir, opts, snapshot)
+  const [batches, troubles]: [Change[][], Error[]] = [[], []]
+  watcher.on('changes', (batch) => batches.push(batch)).on('error', (error) => troubles.push(error))
   await watcher.ready
   if (troubles.length > 0) throw troubles[0]
   return eventsOf(batches.flat())
 }
 
-function open(dir: string, { ignore = [] }: Options = {}, since?: string): Watcher {
+/** Whoever names a directory that is not there would wait for it for ever. Rejects as opendir(3) fails. */
+async function open(dir: string, { ignore = [] }: Options = {}, since?: string): Promise<Watcher> {
+  await (await opendir(dir)).close()
   const ignored = ignore.length > 0 && { ignore: ignoreOf(resolve(dir), ignore) }
   return watch(dir, { recursive: true, expand: true, ...ignored, ...(since !== undefined && { since }) })
 }

@@ -98,6 +98,21 @@ test('since a snapshot, a file that replaced another, or has another mode, is an
   expect(await toldSince(THEIRS, change)).toEqual([])
 })
 
+test('where there is no directory, all of them reject, as theirs do', async () => {
+  const { at } = await tree()
+  for (const [name, code] of [
+    ['none', 'ENOENT'],
+    ['a', 'ENOTDIR'],
+  ] as const) {
+    const fn = () => {}
+    await expect(bridge.subscribe(at(name), fn)).rejects.toMatchObject({ code })
+    await expect(bridge.writeSnapshot(at(name), at('snapshot'))).rejects.toMatchObject({ code })
+    await expect(bridge.getEventsSince(at(name), at('snapshot'))).rejects.toMatchObject({ code })
+    await expect(parcel.writeSnapshot(at(name), at('snapshot'), INOTIFY)).rejects.toThrow()
+    await bridge.unsubscribe(at(name), fn)
+  }
+})
+
 test('of a directory that is renamed, all below it is told: by theirs not to a subscriber', async () => {
   const rename = (at: At) => renameSync(at('d'), at('e'))
   const all = ['create /e', 'create /e/c', 'delete /d', 'delete /d/c']
