@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import * as bridge from '../../src/entries/fs.ts'
 import { Walker } from '../../src/watch/scan/walker.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
@@ -97,20 +97,31 @@ test.each([{}, { ignore: /nothing is called so/ }])(
   },
 )
 
-test('another tree takes the place of the one that was looked at: what differs is told, and then what happens', async () => {
-  const { root, at } = tree()
-  const [watched, other] = [at('a'), at('other')]
-  fs.cpSync(watched, other, { recursive: true })
-  fs.writeFileSync(join(other, 'b/new'), '')
-  const names = new Set<unknown>()
-  const watcher = bridge.watch(watched, { recursive: true }, (_, name) => names.add(name))
-  onTestFinished(() => watcher.close())
-  fs.renameSync(watched, join(root, 'away'))
-  fs.renameSync(other, watched)
-  await expect.poll(() => names.has('b/new')).toBe(true)
-  fs.appendFileSync(join(watched, 'b/c/f'), 'x')
-  await expect.poll(() => names.has('b/c/f')).toBe(true)
-})
+// Of what lies above it there is no event before its way is watched.
+test.each([
+  ['it', ''],
+  ['the directory that it lies in', '/up'],
+])(
+  'another takes the place of %s after that was looked at: what differs is told, and then what happens',
+  async (_, up) => {
+    const root = scratch()
+    const [here, other] = [join(root, 'here'), join(root, 'other')]
+    const watched = `${here}${up}`
+    fs.mkdirSync(join(watched, 'b/c'), { recursive: true })
+    fs.writeFileSync(join(watched, 'b/c/f'), '')
+    fs.cpSync(here, other, { recursive: true })
+    fs.writeFileSync(join(`${other}${up}`, 'b/new'), '')
+    const names = new Set<unknown>()
+    const watcher = bridge.watch(watched, { recursive: true }, (_, name) => names.add(name))
+    onTestFinished(() => watcher.close())
+    fs.renameSync(here, join(root, 'away'))
+    fs.renameSync(other, here)
+    await expect.poll(() => names.has('b/new')).toBe(true)
+    names.clear()
+    fs.appendFileSync(join(watched, 'b/c/f'), 'x')
+    await expect.poll(() => names.has('b/c/f')).toBe(true)
+  },
+)
 
 test('the directories are walked through once', async () => {
   const { root, at } = tree()
@@ -156,5 +167,25 @@ test.skipIf(!mayUnshare || !isBuilt)(
     const program = [process.execPath, join(import.meta.dirname, 'mounted_over.mjs'), scratch()]
     const said = execFileSync('unshare', ['-rm', ...program], { encoding: 'utf8', timeout: 30_000 })
     expect(JSON.parse(said)).toEqual(expect.arrayContaining(['rename a/b', 'rename a/b/file']))
+  },
+)
+
+describe.skipIf(!mayUnshare || !isBuilt)(
+  'where there are few watches (needs user namespaces and dist)',
+  () => {
+    const said = (root: string, watches: number) => {
+      const program = [process.execPath, join(import.meta.dirname, 'few_watches.mjs'), root, `${watches}`]
+      return JSON.parse(execFileSync('unshare', ['-r', ...program], { encoding: 'utf8', timeout: 30_000 }))
+    }
+
+    test('and none for the directory itself, that is an error of the call, which says what to do', () => {
+      const root = scratch()
+      const hint = expect.stringContaining('max_user_watches')
+      expect(said(root, 0)).toEqual({ code: 'ENOSPC', syscall: 'watch', filename: root, hint })
+    })
+
+    test('what has none is polled', () => {
+      expect(said(scratch(), 2).names).toContain('a/b/file')
+    })
   },
 )

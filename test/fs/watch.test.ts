@@ -239,6 +239,23 @@ test('what can no longer be read is an error of each that watches, and who watch
   await untilTold(directory)
 })
 
+test('where events of a tree were lost, anything may have changed: a filename of null says so, and what differs is told', async () => {
+  const directory = scratch()
+  const followed = vi.spyOn(Watcher.prototype, 'on')
+  onTestFinished(() => followed.mockRestore())
+  const said: string[] = []
+  const tree = bridge.watch(directory, { recursive: true }, (type, name) => said.push(`${type} ${name}`))
+  onTestFinished(() => tree.close())
+  const watcher = followed.mock.contexts[0] as Watcher<Buffer>
+  const path = Buffer.from(directory)
+  watcher.emit('changes', [
+    { type: 'overflow', path, source: 'inotify' },
+    { type: 'create', path: Buffer.from(join(directory, 'f')), kind: 'file', mask: 0, source: 'rescan' },
+    { type: 'recovered', path, source: 'rescan' },
+  ])
+  expect(said).toEqual(['rename null', 'rename f'])
+})
+
 test('a listener may close, and watch again what is watched; others go on', async () => {
   const directory = scratch()
   const events: string[] = []

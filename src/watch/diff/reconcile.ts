@@ -270,8 +270,9 @@ class Reconciliation {
   #alterDirectory(found: SnapshotDir): void {
     const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
-    // The directory that it lies in tells of it.
-    const since = found.hasMoved ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
+    // The directory that it lies in tells of it. What was not saved has been told as new.
+    const isTold = found.hasMoved || (this.#options.isSaved && found.isNew)
+    const since = isTold ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
     if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
     else if (keepsStat(match.parent)) match.stat ??= listing?.owner
   }

@@ -24,6 +24,7 @@ import { FileRoots } from '../roots/file_roots.ts'
 import { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import { Coverings } from '../roots/forest/covering.ts'
 import { RootForest } from '../roots/forest/root_forest.ts'
+import { SavedRoots } from '../roots/forest/saved_roots.ts'
 import type { FollowedLink } from '../roots/links/followed_link.ts'
 import { FollowedLinks } from '../roots/links/followed_links.ts'
 import { PathWatches } from '../roots/path_watches.ts'
@@ -149,9 +150,10 @@ export function wire({
       ? undefined
       : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
   const awaited = new AwaitedRoots({ settings, system, paths, ways: rootWays, watches, inotify })
+  const savedRoots = new SavedRoots({ since, settings, tree, forest, reporter })
   const attacher = new Attacher({
     awaited,
-    since,
+    savedRoots,
     settings,
     paths,
     tree,

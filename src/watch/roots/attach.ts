@@ -4,7 +4,7 @@ import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import { type DiffOptions, RESCAN, SAVED } from '../diff/diff_options.ts'
+import { type DiffOptions, RESCAN } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
@@ -20,7 +20,7 @@ import {
   staleMountError,
 } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
-import type { Remembered, Since } from '../saved/since.ts'
+import type { Remembered } from '../saved/since.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
@@ -30,18 +30,18 @@ import { type FileNews, FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
 import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
+import type { SavedRoots } from './forest/saved_roots.ts'
 import type { PathWatches } from './path_watches.ts'
-import { asLost, type Root } from './root.ts'
+import type { Root } from './root.ts'
 import type { RootPaths } from './root_paths.ts'
 import { pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
-  /** What was saved, while the first roots are attached. */
-  since: Since | undefined
   settings: Settings
   tree: Pick<Tree, 'setLost' | 'entriesOf' | 'shown'>
   coverings: Coverings
   forest: RootForest
+  savedRoots: SavedRoots
   /** What tells that a root may be another directory: see ways.ts. */
   ways: PathWatches<Root>
   paths: RootPaths
@@ -75,6 +75,16 @@ export class Attacher {
    * @param isSilent nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
+    let isThere = false
+    try {
+      await this.#attachOrAwait(root, isSilent)
+      isThere = true
+    } finally {
+      this.#parts.savedRoots.settle(root, isThere)
+    }
+  }
+
+  async #attachOrAwait(root: Root, isSilent: boolean): Promise<void> {
     try {
       return await this.#attach(root, isSilent)
     } catch (error) {
@@ -100,7 +110,7 @@ export class Attacher {
   }
 
   async #attach(root: Root, isSilent: boolean): Promise<void> {
-    const { settings, tree, forest, paths, sourceChoice, since } = this.#parts
+    const { settings, tree, forest, paths, sourceChoice, savedRoots } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
         // What can never be there is told of at once, as anywhere.
@@ -114,7 +124,7 @@ export class Attacher {
     // Before anybody looks, so that what is mounted behind that is told.
     await this.watchMounts()
     const choice = await paths.choose(root.path).catch(async (error: unknown) => {
-      if (isAbsence(error)) await this.#remember(root)
+      if (isAbsence(error)) await savedRoots.recall(root)
       throw error
     })
     const isRestored = root.top !== undefined
@@ -123,18 +133,12 @@ export class Attacher {
     if (root.file !== undefined) return await this.#attachFile(root, mount)
     const top = root.top ?? forest.plant(root, mount)
     mount.base = top
-    const saved = isRestored || root.absence !== undefined ? undefined : await since?.at(root.path)
-    const isPlanted = saved?.kind === 'directory' && (await since?.plant(top, saved)) === true
-    const isTold = settings.initial || since?.isOpen === true
+    const saved = isRestored ? undefined : await savedRoots.of(root)
+    const comparison = await savedRoots.plant(top, saved)
+    const isTold = settings.initial || savedRoots.tellsAll || root.absence !== undefined
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
-      : isPlanted
-        ? { ...SAVED, since: saved.toldUntil }
-        : {
-            ...RESCAN,
-            baseline: isSilent || (!isTold && root.absence === undefined),
-            isToldLater: isSilent,
-          }
+      : (comparison ?? { ...RESCAN, baseline: isSilent || !isTold, isToldLater: isSilent })
     // Before the walk, so that what is replaced on the way behind it is told.
     await this.follow(root)
     let finding = await this.#scan(root, options)
@@ -148,15 +152,15 @@ export class Attacher {
     // It was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
     const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
     // What was a directory is not restored by a file.
-    if (finding.error === -constants.errno.ENOTDIR && (isUnseen || isPlanted))
+    if (finding.error === -constants.errno.ENOTDIR && (isUnseen || comparison !== undefined))
       return await this.#attachFile(root, mount, saved)
     if (finding.error !== 0) {
       const error = openError(finding.error, root.path)
       if (isUnseen) forest.drop(root)
-      else if (isPlanted && isAbsence(error)) this.#lose(root, top, saved)
+      else if (saved !== undefined && isAbsence(error)) savedRoots.miss(root, top, saved)
       throw error
     }
-    if (saved?.kind === 'file') since?.refuseKind(root.path, saved)
+    if (saved?.kind === 'file') savedRoots.refuse(root, saved)
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)
@@ -278,32 +282,6 @@ export class Attacher {
     })
   }
 
-  /** Nothing is at the path of a root of which something was saved. */
-  async #remember(root: Root): Promise<void> {
-    const { since, forest, settings, reporter } = this.#parts
-    if (root.top !== undefined || root.file !== undefined) return
-    const saved = await since?.at(root.path)
-    const file = saved?.kind === 'file' ? since?.fileOf(saved) : undefined
-    if (saved?.kind === 'directory') {
-      const top = forest.plant(root, new WatchedMount('poll', 'nothing is there', 0))
-      if (await since?.plant(top, saved)) this.#lose(root, top, saved)
-      else forest.drop(root)
-    } else if (file !== undefined) {
-      root.file = new FileRoot(root.path, settings)
-      root.file.begin(file)
-      root.file.isPresent = false
-      reporter.report([asLost(root, 'deleted', 'snapshot')])
-    }
-  }
-
-  /** It was there when it was saved, and is not now: what was told of it is compared with what comes. */
-  #lose(root: Root, top: Directory, { toldUntil }: Remembered): void {
-    const { tree, reporter } = this.#parts
-    root.vanish(toldUntil + CLOCK_SLACK_MS)
-    tree.setLost(top, true)
-    reporter.report([asLost(root, 'deleted', 'snapshot')])
-  }
-
   #leaveWay(root: Root): void {
     const { watches, ways } = this.#parts
     watches.retire(ways.set(root, []))
@@ -311,10 +289,10 @@ export class Attacher {
 
   /** A file, which is compared with what it was before it was lost, or when it was saved. */
   async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, coverings, forest, files, reporter, since } = this.#parts
+    const { settings, coverings, forest, files, reporter, savedRoots } = this.#parts
     forest.drop(root)
-    if (saved?.kind === 'directory') since?.refuseKind(root.path, saved)
-    const before = saved?.kind === 'file' ? since?.fileOf(saved) : undefined
+    if (saved?.kind === 'directory') savedRoots.refuse(root, saved)
+    const before = savedRoots.fileOf(saved)
     const isNew = root.file === undefined && before === undefined
     root.file ??= new FileRoot(root.path, settings)
     if (before !== undefined) root.file.begin(before)
@@ -330,7 +308,7 @@ export class Attacher {
         ? staleMountError(root.path)
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     }
-    const isInitial = settings.initial || since?.isOpen === true
+    const isInitial = settings.initial || savedRoots.tellsAll
     const isTold = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))

@@ -44,7 +44,15 @@ function act(random: Random, root: string, step: number): string {
   const file = pick(random, files)
   const from = any ?? root
   const operations: Array<[string, () => void]> = [
-    ['create', () => writeFileSync(place(), `new ${step}`)],
+    [
+      'create',
+      () => {
+        const made = place()
+        writeFileSync(made, `new ${step}`)
+        // A time that can be put back to the ns.
+        if (random(2) === 0) utimesSync(made, 1e9, 1e9)
+      },
+    ],
     ['mkdir', () => mkdirSync(place())],
     ['write', () => file && writeFileSync(file, `written ${step}`)],
     [

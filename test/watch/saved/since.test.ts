@@ -1,5 +1,6 @@
 // What was saved, held against what is there: what each option, root and file that cannot be compared makes of it.
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,6 +16,8 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
+import { systemClock } from '../../../src/watch/clock.ts'
+import { linux } from '../../../src/watch/linux.ts'
 import { watch } from '../../../src/watch/watcher.ts'
 import { roomy } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
@@ -54,17 +57,61 @@ test.each(['inotify', 'poll'] as const)(
   },
 )
 
-test('a file that was written with its mtime put back is told, and so is one that was written in the tick in which it was saved', async () => {
+test.each([{ hash: false }, { hash: true, backend: 'poll' as const }])(
+  'a file that was written is told though its mtime was put back, also with another mode or name: %o',
+  async (options) => {
+    const { root, file, at } = await tree()
+    // A time that can be put back to the ns.
+    for (const name of ['a', 'b', 'd/c']) utimesSync(at(name), 1e9, 1e9)
+    await settled(root)
+    await save(root, file, options)
+    for (const name of ['a', 'b', 'd/c']) {
+      const { mtime, atime, size } = statSync(at(name))
+      writeFileSync(at(name), '-'.repeat(size))
+      utimesSync(at(name), atime, mtime)
+    }
+    chmodSync(at('b'), 0o600)
+    renameSync(at('d/c'), at('d/e'))
+    const { changes } = await since(root, file, options)
+    expect(changes.map((change) => inWords(change, root)).sort()).toEqual([
+      ...(options.hash ? [] : ['attrib file b']),
+      'modify file a',
+      'modify file b',
+      'modify file d/e',
+      'rename file d/c d/e',
+    ])
+  },
+)
+
+test('with hash, what has another mode or name alone is not told as written', async () => {
   const { root, file, at } = await tree()
-  const { mtime, atime } = statSync(at('a'))
-  writeFileSync(at('b'), '1')
-  await save(root, file)
-  writeFileSync(at('b'), '2')
-  writeFileSync(at('a'), 'z')
-  utimesSync(at('a'), atime, mtime)
-  const { changes } = await since(root, file)
-  expect(changes.map((change) => inWords(change, root)).sort()).toEqual(['modify file a', 'modify file b'])
+  await save(root, file, { hash: true, backend: 'poll' })
+  chmodSync(at('b'), 0o600)
+  renameSync(at('d/c'), at('d/e'))
+  const { changes } = await since(root, file, { hash: true, backend: 'poll' })
+  expect(changes.map((change) => inWords(change, root)).sort()).toEqual([
+    'attrib file b',
+    'rename file d/c d/e',
+  ])
 })
+
+test.each(['inotify', 'poll'] as const)(
+  'what has changed since the last moment of which it is known that all had been told is in doubt, and told again: %s',
+  async (backend) => {
+    const { root, file } = await tree()
+    // The clock that stamps files is ahead.
+    const clock = { ...systemClock, now: () => systemClock.now() - 60_000 }
+    const { watcher } = await watching(root, { recursive: true, backend }, { clock })
+    await watcher.save(file)
+    const { changes } = await since(root, file, { backend })
+    expect(changes.map((change) => inWords(change, root)).sort()).toEqual([
+      'attrib directory d',
+      'modify file a',
+      'modify file b',
+      'modify file d/c',
+    ])
+  },
+)
 
 describe('what cannot be compared is said, and all is told as new', () => {
   test.each<[string, string, (file: string) => void]>([
@@ -112,6 +159,26 @@ describe('what cannot be compared is said, and all is told as new', () => {
     const { changes, errors } = await since(link, file)
     expect(errors).toMatchObject([{ code: 'EXDEV', path: file }])
     expect(changes.map((change) => inWords(change, link)).sort()).toEqual(ALL)
+  })
+
+  test('of a filesystem whose inode numbers mean nothing by now, names are compared', async () => {
+    const { root, file, at } = await tree()
+    const filesystem = { type: 'fuse.sshfs', source: 'host:', device: '1' }
+    const saving = { ...linux.saving, filesystemOf: async () => filesystem }
+    const { watcher } = await watching(root, { recursive: true }, { saving })
+    await watcher.save(file)
+    const system = { saving: { ...saving, bootId: async () => 'another' } }
+    expect((await watching(root, { recursive: true, since: file }, system)).changes).toEqual([])
+    writeFileSync(at('a'), 'longer')
+    renameSync(at('d'), at('e'))
+    const { changes } = await watching(root, { recursive: true, since: file }, system)
+    expect(changes.map((change) => inWords(change, root)).sort()).toEqual([
+      'create directory e',
+      'create file e/c',
+      'delete directory d',
+      'delete file d/c',
+      'modify file a',
+    ])
   })
 
   test('a directory that is a file by now, and the other way round', async () => {
@@ -186,6 +253,7 @@ describe('options that differ between save() and since', () => {
     expect((await since(root, file, { followSymlinks: true })).changes).toEqual([])
     writeFileSync(join(outside, 'x'), 'written')
     writeFileSync(join(outside, 'y'), 'written')
+    await settled(outside)
     const { changes } = await since(root, file, { followSymlinks: true })
     const words = changes.map((change) => inWords(change, root).replace(/symlink|file/, '')).sort()
     expect(words).toEqual(['modify  link/x', 'modify  link/y', 'modify  to-y'])

@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import type { Kind } from '../../../src/index.ts'
 import { keyOf } from '../../../src/name_key.ts'
 import type { Entries, Entry, Stat } from '../../../src/watch/scan/entry.ts'
-import { hasChangedSince, pack, unpack, unpackString } from '../../../src/watch/scan/packed_entries.ts'
+import {
+  hasChangedSince,
+  pack,
+  unpack,
+  unpackString,
+  withoutStats,
+} from '../../../src/watch/scan/packed_entries.ts'
 import { file, seen, stat } from '../tree/believed.ts'
 
 const LARGEST_NUMBER = Number.MAX_SAFE_INTEGER
@@ -21,6 +27,17 @@ function roundTrip(entries: Entries): Entries {
 test.each(KINDS)('a %s', (kind) => {
   const entries: Entries = new Map([['name', bare(kind, 7)]])
   expect(roundTrip(entries)).toEqual(entries)
+})
+
+test('without stats: as if none had been asked for', () => {
+  const content = 'sixteen bytes...'
+  const stats = [undefined, stat({ size: 7 }), stat({ size: 8, content })]
+  const entries = KINDS.flatMap((kind, i) =>
+    stats.map((each, j): [string, Entry] => [`\u00e4${i}${j}`, { kind, ino: 300 * i + j, stat: each }]),
+  )
+  const bareOnes = entries.map(([name, { kind, ino }]): [string, Entry] => [name, bare(kind, ino)])
+  expect(withoutStats(pack(entries))).toBe(pack(bareOnes))
+  expect(withoutStats('')).toBe('')
 })
 
 test('inode numbers of every length, smallest and largest', () => {

@@ -1,3 +1,5 @@
+import { InotifyError } from '../../../errors.ts'
+import { addHint } from '../../../inotify/limits.ts'
 import type { Clock } from '../../clock.ts'
 import type { Watching, WatchingSource } from '../../inotify_instance.ts'
 import { openError } from '../../report/watch_error.ts'
@@ -137,8 +139,7 @@ export class Scanner {
         snapshot.begin(next)
         const requests = next.map((target) => this.request(target, {}))
         const found = walker.walkAhead(requests, watching)
-        const error = found[0]?.error || found[0]?.wd || 0
-        if (next[0] === top && error < 0) throw openError(error, root)
+        if (next[0] === top && found[0] !== undefined) assertWatched(found[0], root)
         const seen = rules.hidesSome ? found.map((listing) => snapshot.take(listing)) : []
         next = seen.flatMap((each) =>
           each?.isRead && !each.isOnOtherMount ? [...this.#frontier.levelBelow(each)] : [],
@@ -206,4 +207,9 @@ export class Scanner {
     const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
     return parentIno === 0 ? place : { ...place, parentIno }
   }
+}
+
+function assertWatched({ error, wd }: Listing, path: string): void {
+  if (error < 0) throw openError(error, path)
+  if (wd < 0) throw new InotifyError({ errno: -wd, syscall: 'inotify_add_watch', path, hint: addHint(-wd) })
 }
