@@ -1,9 +1,11 @@
 // inotify-bridge/chokidar: what is added, unwatched and closed at any moment, and who listens.
+import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ChokidarOptions, FSWatcher, watch } from '../../src/entries/chokidar.ts'
 import { scratch } from '../support/scratch.ts'
+import { isBuilt } from '../watch/child.ts'
 
 /** f, d/f, d/e/f. */
 function plant(): string {
@@ -59,6 +61,10 @@ test('after close() it begins anew by add(), and knows nothing of before', async
   fs.writeFileSync(join(other, 'new'), '')
   await expect.poll(() => events).toContain(`add ${join(other, 'new')}`)
   expect(events.some((event) => event.includes(one))).toBe(false)
+  const again = watcher.close()
+  expect(again).not.toBe(closing)
+  await again
+  expect([watcher.closed, watcher.getWatched()]).toEqual([true, {}])
 })
 
 test('what is closed while it is added is never ready, and tells nothing', async () => {
@@ -189,4 +195,24 @@ test('depth counts what links lead to as what lies there; cwd with ignored', asy
   const relative = noted('.', { cwd: root, ignored: ['d/e', /link/] })
   await relative.ready
   expect(relative.watcher.getWatched()).toMatchObject({ '.': ['d', 'f'], d: ['f'] })
+})
+
+test.skipIf(!isBuilt).each([
+  ['watcher.unref()', {}, ''],
+  ['watcher.unref().ref()', {}, 'told'],
+  ['', { persistent: false }, ''],
+  ['watcher.ref()', { persistent: false }, 'told'],
+])('a process and its watcher (needs dist): %s %o', (then, options, told) => {
+  const directory = scratch()
+  const program = `
+    const { watch } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/chokidar.js'))})
+    const { writeFileSync } = await import('node:fs')
+    const watcher = watch(${JSON.stringify(directory)}, ${JSON.stringify(options)})
+    watcher.on('add', () => { process.stdout.write('told'); watcher.close() })
+    watcher.on('ready', () => {
+      ${then}
+      setTimeout(() => writeFileSync(${JSON.stringify(join(directory, 'f'))}, ''), 200).unref()
+    })`
+  const run = ['--input-type=module', '-e', program]
+  expect(execFileSync(process.execPath, run, { encoding: 'utf8', timeout: 60_000 })).toBe(told)
 })
