@@ -173,7 +173,7 @@ test('awaitWriteFinish: with the stats of the end, relative to cwd; what waited 
 test('options are as they are used, by chokidar’s names', () => {
   expect(new FSWatcher({ awaitWriteFinish: true, usePolling: true }).options).toMatchObject({
     awaitWriteFinish: { stabilityThreshold: 2000, pollInterval: 100 },
-    atomic: false,
+    atomic: true,
     interval: 100,
     ignored: [],
     persistent: true,
