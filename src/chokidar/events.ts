@@ -32,7 +32,8 @@ export function eventsOf(changes: readonly Change[]): PathEvent[] {
       above = change
     }
     const { type, path, kind } = change
-    const isClosed = change.source !== 'inotify' || (change.mask & DONE) !== 0
+    // A poll may find a file amid being written; what was lost sight of is told late in any case.
+    const isClosed = change.source === 'rescan' || (change.mask & DONE) !== 0
     if (type === 'create') coming.push(added(path, kind, isClosed || kind !== 'file'))
     else if (type === 'delete') leaving.push(removed(path, kind))
     else if (type === 'rename') {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { basename, dirname, relative } from 'node:path'
 import type { Change, Kind } from '../watch/report/change.ts'
-import { entriesOfLost, Watcher } from '../watch/watcher.ts'
+import { addTogether, entriesOfLost, Watcher } from '../watch/watcher.ts'
 import { added, eventsOf, type PathEvent, removed } from './events.ts'
 import { isBelow } from './ignored.ts'
 import {
@@ -31,6 +31,8 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   readonly #pace: Pace
   // Roots that are still to be told, before what is in them.
   readonly #untold = new Set<string>()
+  // Those that have been: where another comes that they lie in, it tells them again.
+  readonly #told = new Set<string>()
   #watcher: Watcher | undefined
   #work = Promise.resolve()
   #unready = 0
@@ -59,6 +61,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   /** Nothing is told of these any more, nor of what lies below them. Throws TypeError. */
   unwatch(paths: string | string[]): this {
     const roots = this.#scope.unwatch(paths)
+    for (const root of roots) this.#told.delete(root)
     this.#pace.forget((path) => this.#scope.isUnwatched(path))
     this.#enqueue(async (watcher) => {
       for (const path of roots) await watcher.remove(path)
@@ -116,21 +119,23 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   async #addAll(watcher: Watcher, roots: readonly string[], isBack: boolean): Promise<void> {
     if (isBack) await watcher.setIgnore(this.#scope.ignore())
     // One may have been unwatched meanwhile.
-    for (const path of roots) if (this.#scope.isRoot(path)) await this.#addRoot(watcher, path)
+    for (const path of roots) if (this.#scope.isIgnored(path, undefined)) this.unwatch(path)
+    const asked = roots.filter((path) => this.#scope.isRoot(path))
+    if (!this.options.ignoreInitial) for (const path of asked) if (!watcher.has(path)) this.#untold.add(path)
+    // Where one cannot be added, each is by itself.
+    const isDone = await addTogether(watcher, asked).then(
+      () => true,
+      () => false,
+    )
+    for (const path of asked) {
+      if (!isDone) await watcher.add(path).catch((error) => this.#fail(watcher, error))
+      const [root] = this.#watcher === watcher ? watcher.entries(path) : []
+      this.#tellRoot(path, root?.kind)
+    }
     this.#unready--
     if (this.#unready > 0 || this.#isReady || this.#watcher !== watcher) return
     this.#isReady = true
     this.#emitTo('ready')
-  }
-
-  async #addRoot(watcher: Watcher, path: string): Promise<void> {
-    if (this.#scope.isIgnored(path, undefined)) this.unwatch(path)
-    else {
-      if (!this.options.ignoreInitial && !watcher.has(path)) this.#untold.add(path)
-      await watcher.add(path).catch((error) => this.#fail(watcher, error))
-      const [root] = this.#watcher === watcher ? watcher.entries(path) : []
-      this.#tellRoot(path, root?.kind)
-    }
   }
 
   #open(): Watcher {
@@ -148,7 +153,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     this.closed = true
     this.#isReady = false
     this.#unready = 0
-    for (const all of [this.#scope, this.#untold]) all.clear()
+    for (const all of [this.#scope, this.#untold, this.#told]) all.clear()
     this.#pace.forget(() => true)
     this.removeAllListeners()
     await watcher?.close()
@@ -212,12 +217,16 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
       for (const root of this.#untold) if (isBelow(path, root)) this.#tellRoot(root, 'directory')
       if (this.#scope.isHidden(path, isFile)) continue
       if (event === 'addDir') this.#pace.hurry(path)
+      this.#untold.delete(path)
       if (isFile && (this.#isReady || event !== 'add')) this.#pace.tell(event, path, isClosed)
       else this.#emit(event, path)
     }
   }
 
   #emit(event: EventName, path: string): void {
+    if (event === 'addDir' && this.#told.has(path)) return
+    if (event === 'addDir' && this.#scope.isRoot(path)) this.#told.add(path)
+    if (event === 'unlinkDir') this.#told.delete(path)
     const isThere = this.options.alwaysStat && !event.startsWith('unlink')
     const [entry] = (isThere && this.#watcher?.entries(path)) || []
     const args: EmitArgs = [this.#scope.nameOf(path)]

@@ -25,7 +25,7 @@ export type ChokidarOptions = Partial<{
   alwaysStat: boolean
   depth: number
   ignorePermissionErrors: boolean
-  /** A file that comes back within so many ms, or 100, is a 'change'; what editors write beside a file is not told. @default true without usePolling */
+  /** A file that comes back within so many ms, or 100, is a 'change'; what editors write beside a file is not told. @default true */
   atomic: boolean | number
   awaitWriteFinish: boolean | Partial<AWF>
 }>
@@ -39,7 +39,7 @@ export function settingsOf(options: ChokidarOptions) {
   const { CHOKIDAR_USEPOLLING: asked, CHOKIDAR_INTERVAL: often } = process.env
   const usePolling = asked === undefined ? (options.usePolling ?? false) : !/^(false|0|)$/i.test(asked)
   const interval = often ? Number.parseInt(often, 10) : (options.interval ?? (usePolling ? 100 : undefined))
-  const { atomic = !usePolling, awaitWriteFinish = false, ignored = [], cwd } = options
+  const { atomic = true, awaitWriteFinish = false, ignored = [], cwd } = options
   const finish = {
     stabilityThreshold: 2000,
     pollInterval: 100,

@@ -23,6 +23,8 @@ import type { WatchSystem } from './system.ts'
 
 /** What was below a root when it was lost, which `lost` does not tell one by one: for who has to tell it so. */
 export let entriesOfLost: (watcher: Watcher, path: string) => Iterable<Entry>
+/** As add(), of many absolute paths: of files that follow each other in an eighth of the time. Rejects by the first that cannot be added; others may have been, or not. */
+export let addTogether: (watcher: Watcher, paths: readonly string[]) => Promise<void>
 
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []
@@ -209,6 +211,10 @@ export class Watcher<Path extends string | Buffer = string>
 
   static {
     entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
+    addTogether = async (watcher, paths) => {
+      await watcher.ready
+      await watcher.#running.addAll(paths.map(rootPath))
+    }
   }
 
   get #running(): Engine {

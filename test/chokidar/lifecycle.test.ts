@@ -173,7 +173,7 @@ test('awaitWriteFinish: with the stats of the end, relative to cwd; what waited 
 test('options are as they are used, by chokidar’s names', () => {
   expect(new FSWatcher({ awaitWriteFinish: true, usePolling: true }).options).toMatchObject({
     awaitWriteFinish: { stabilityThreshold: 2000, pollInterval: 100 },
-    atomic: false,
+    atomic: true,
     interval: 100,
     ignored: [],
     persistent: true,
@@ -215,4 +215,26 @@ test.skipIf(!isBuilt).each([
     })`
   const run = ['--input-type=module', '-e', program]
   expect(execFileSync(process.execPath, run, { encoding: 'utf8', timeout: 60_000 })).toBe(told)
+})
+
+test('of several roots at once each is told once, however they lie in each other; one that cannot be watched keeps none of them out', async () => {
+  const root = plant()
+  const files = Array.from({ length: 200 }, (_, i) => join(root, 'd/e', `${i}`))
+  for (const file of files) fs.writeFileSync(file, '')
+  const all = ['', '/d', '/d/e', '/d/e/f', '/d/f', '/f'].map((name) => root + name).concat(files)
+  for (const tooLong of [[], ['x'.repeat(5000)]])
+    for (const roots of [
+      [...files, root, join(root, 'd')],
+      [join(root, 'd'), root, ...files],
+    ]) {
+      const watcher = new FSWatcher()
+      onTestFinished(() => watcher.close())
+      const [errors, told]: [unknown[], string[]] = [[], []]
+      watcher.on('error', (error) => void errors.push(error))
+      watcher.on('all', (_, path) => void told.push(path))
+      watcher.add([...roots.slice(0, 1), ...tooLong, ...roots.slice(1)])
+      await new Promise<void>((resolve) => watcher.once('ready', resolve))
+      expect(told.sort()).toEqual([...all].sort())
+      expect(errors).toMatchObject(tooLong.map(() => ({ code: 'ENAMETOOLONG' })))
+    }
 })

@@ -62,8 +62,8 @@ test('atomic: what comes back within the time has changed, else it is gone', () 
 test.each([
   [{ atomic: false }, 0],
   [{ atomic: 300 }, 300],
-  [{ usePolling: true }, 0],
-  [{ usePolling: true, atomic: true }, 100],
+  [{ usePolling: true }, 100],
+  [{ usePolling: true, atomic: false }, 0],
 ])('%o: %d ms', (options, ms) => {
   const { pace, within } = pacing(options)
   pace.tell('unlink', 'f', true)
