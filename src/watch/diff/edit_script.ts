@@ -1,3 +1,4 @@
+import type { Failures } from '../pending/failures.ts'
 import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
 import { isSameEntry, keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
@@ -18,6 +19,7 @@ export class EditScript {
   readonly #tree: Tree
   readonly #matching: MoveMatcher
   readonly #destinations: Destinations
+  readonly #failed: Pick<Failures, 'carry'>
   readonly #isSaved: boolean
   readonly #beingPlaced = new Set<Incoming>()
   /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
@@ -29,8 +31,10 @@ export class EditScript {
     editor: TreeEditor,
     matching: MoveMatcher,
     snapshot: Pick<Snapshot, 'hasLeftOut'>,
+    failed: Pick<Failures, 'carry'>,
     isSaved = false,
   ) {
+    this.#failed = failed
     this.#isSaved = isSaved
     this.#tree = tree
     this.#editor = editor
@@ -142,6 +146,7 @@ export class EditScript {
     if (match === undefined) this.#create(found, parent, name)
     else {
       const directory = match.parent as Directory
+      this.#failed.carry(match, directory)
       this.#editor.rename({ directory, name: match.name, entry: match }, parent, name, match)
       found.hasMoved = true
     }
@@ -210,8 +215,9 @@ export class EditScript {
     const circle = this.#destinations.circleFrom(first, parent, name)
     if (circle === undefined) return false
     const toOf = (i: number) => circle[(i + 1) % circle.length] as CycleStep
-    for (const { incoming, directory, name } of circle) {
+    for (const { incoming, directory, name, entry } of circle) {
       incoming.isPlaced = true
+      if (entry instanceof Directory) this.#failed.carry(entry, directory)
       if (incoming instanceof SnapshotDir) incoming.hasMoved = true
       else this.#destinations.take(directory, name)
     }

@@ -79,7 +79,7 @@ class Reconciliation {
       snapshot,
       identified,
     })
-    this.#script = new EditScript(tree, this.#editor, matching, snapshot, options.isSaved)
+    this.#script = new EditScript(tree, this.#editor, matching, snapshot, pending.failed, options.isSaved)
     this.#status = new WatchStatus(tree, fallsBackToPolling)
   }
 

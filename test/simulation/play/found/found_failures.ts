@@ -227,4 +227,21 @@ export const FOUND_FAILURES: readonly Found[] = [
       'links',
     ),
   },
+  {
+    what: 'a directory that a rescan has found to have moved lay below one that could not be listed by the rescan before',
+    scenario: scenario(
+      { queue: 2, fails: 4, failsBy: 'EIO', failsAfter: 10, writers: 2, msPerStep: 5, isAtomic: false },
+      [
+        { type: 'chmod', path: '/t/b' },
+        { type: 'write', path: '/t/f' },
+        { type: 'append', path: '/t/b/d/h' },
+        { type: 'touch', path: '/t/b/g' },
+        { type: 'mkdir', path: '/t/d' },
+        { type: 'rename', path: '/out/o/p', other: '/t/n' },
+        { type: 'rename', path: '/t/b/d', other: '/t/m' },
+      ],
+      { '14': 1 },
+      'small',
+    ),
+  },
 ]
