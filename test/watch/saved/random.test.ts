@@ -151,9 +151,23 @@ test(`${ROUNDS} rounds of a tree that is changed while nobody watches`, {
     }
     expect(new Set(changes.map(({ source }) => source))).not.toContain('rescan')
     check()
-    // And it goes on.
-    for (let i = 0; i < 5; i++) words.push(act(random, pick(random, roots) as string, 200 + i))
+    // And it goes on. Of a file of several names, events tell of the one by which it was written.
+    const inosOfSeveral = new Set<number>()
+    const filesNow = () =>
+      roots
+        .flatMap((root) => [...seenBelow(root).keys()])
+        .map((path) => ({ path, stats: lstatSync(path) }))
+        .filter(({ stats }) => stats.isFile())
+    const note = () => {
+      for (const { stats } of filesNow()) if (stats.nlink > 1) inosOfSeveral.add(stats.ino)
+    }
+    note()
+    for (let i = 0; i < 5; i++) {
+      words.push(act(random, pick(random, roots) as string, 200 + i))
+      note()
+    }
     await watcher.sync()
+    for (const { path, stats } of filesNow()) if (inosOfSeveral.has(stats.ino)) consumer.read.add(path)
     check()
     await watcher.close()
   }
