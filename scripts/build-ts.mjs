@@ -53,6 +53,8 @@ const PARTS = {
   mounts: inAnyOf(/^src\/mounts\//),
   engine: inAnyOf(/^src\/watch\//, /^src\/entries\/watch\.ts$/),
   mirror: inAnyOf(/^src\/mirror\//),
+  // How a file is replaced, which a watcher that is saved does as well.
+  replace: inAnyOf(/^src\/publish\/(replace_file|failure|draft\/(?!work_directory).*)\.ts$/),
   publish: inAnyOf(/^src\/publish\//),
   // What a reloader loads when it starts.
   work: inAnyOf(/^src\/reload\/(work|content_reader|file_digest|actions\/(?!process_stat).*)\.ts$/),

@@ -4,7 +4,6 @@ import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
 import { watchesIn } from '../inotify/fdinfo.ts'
 import { Inotify, nativeQueue } from '../inotify/inotify.ts'
-import { loadPart } from '../load_part.ts'
 import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountTable } from '../mounts/mount_table.ts'
@@ -12,6 +11,7 @@ import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { followUpToCircle, linkTarget, type ReadLink, type Resolved } from '../mounts/syscalls/symlinks.ts'
 import { keysOf, pathOf, textOf } from '../name_key.ts'
+import { replaceFileAs } from '../publish/replace_file.ts'
 import { systemClock } from './clock.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { isShortage } from './report/watch_error.ts'
@@ -87,7 +87,6 @@ export const linux: WatchSystem = {
   saving: {
     read: (path) => readFile(pathOf(path)),
     write: async (path, data) => {
-      const { replaceFileAs } = await loadPart(() => import('../publish/replace_file.ts'))
       // Names may be nobody else's business.
       await replaceFileAs(path, { data, mode: undefined, newMode: 0o600 })
     },

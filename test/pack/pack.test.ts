@@ -133,7 +133,7 @@ const ENTRIES: Record<string, { names: string[]; parts: string[] }> = {
   diagnose: { names: ['diagnose'], parts: ['faces'] },
   publish: { names: ['moveFile', 'publishDirectory', 'replaceFile'], parts: ['faces'] },
   mirror: { names: ['KATA_LIMITS', 'Mirror', 'mirror'], parts: ['faces'] },
-  watch: { names: ['Watcher', 'watch'], parts: ['engine', 'mounts', 'watcher'] },
+  watch: { names: ['Watcher', 'watch'], parts: ['engine', 'mounts', 'replace', 'watcher'] },
   reload: { names: ['Reloader', 'reload'], parts: ['reload', 'watcher'] },
 }
 
@@ -153,7 +153,7 @@ test.each(Object.entries(ENTRIES))(
   },
 )
 
-const FS = { names: [], parts: ['engine', 'fs', 'mounts', 'watcher'] }
+const FS = { names: [], parts: ['engine', 'fs', 'mounts', 'replace', 'watcher'] }
 
 test('inotify-bridge/fs: by import and require what is named as in node:fs', () => {
   const script = `const part = await import('inotify-bridge/fs')
