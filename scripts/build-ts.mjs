@@ -61,6 +61,9 @@ const PARTS = {
   reload: inAnyOf(/^src\/reload\//, /^src\/entries\/reload\.ts$/),
 }
 
+// Stands for the engine's file until that has its name: see src/watch/engine_part.ts.
+const ENGINE = 'inotify-bridge:engine'
+
 const bundle = await rolldown({
   input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, 'src', file)])),
   platform: 'node',
@@ -71,11 +74,14 @@ const bundle = await rolldown({
     // As tsconfig.json has it.
     target: 'es2023',
     // See src/compiled.ts.
-    define: { INOTIFY_BRIDGE_VERSION: JSON.stringify(version) },
+    define: {
+      INOTIFY_BRIDGE_VERSION: JSON.stringify(version),
+      INOTIFY_BRIDGE_ENGINE: JSON.stringify(ENGINE),
+    },
   },
   external: ['bindings', '@kubernetes/client-node'],
 })
-await bundle.write({
+const { output } = await bundle.write({
   dir: dist,
   format: 'esm',
   // With a hash: a process that runs while the package is replaced must not take a part of the one for a part of the other.
@@ -90,13 +96,16 @@ await bundle.write({
   },
 })
 await bundle.close()
+const engine = output.find(
+  (part) => part.type === 'chunk' && part.facadeModuleId === join(root, 'src/watch/open_engine.ts'),
+)
+if (engine === undefined) throw new Error('src/watch/open_engine.ts has no file of its own')
 // A single character beyond Latin-1, in a string, and V8 holds the whole text of a file with two bytes for each, and reads those.
 for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
   const text = readFileSync(join(dist, file), 'utf8')
-  const ascii = text.replace(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const ascii = text
+    .replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(ENGINE, `./${engine.fileName}`)
   if (ascii !== text) writeFileSync(join(dist, file), ascii)
 }
 // Beside its JavaScript, where each is looked for.

@@ -132,8 +132,8 @@ export interface NativeWalker {
     first?: number,
     most?: number,
   ): number
-  /** Waits for the end of the walk under way: all calls that are still to come are made within this one. */
-  finish(): void
+  /** Waits for the end of the walk under way, but no longer than so many ms: the calls that come until then are made within this one. Whether there is no walk any more. */
+  finish(patience: number): boolean
   /**
    * Gives up between two system calls. What was found until then, and above all which directories are watched, still comes,
    * and a last call.

@@ -41,9 +41,11 @@ void Delivery::Deliver() {
   }
 }
 
-void Delivery::Finish() {
-  while (walk_ != nullptr) {
-    walk_->Await();
+void Delivery::Finish(double patience) {
+  // Beyond a day it is as good as for ever.
+  constexpr double kMost = 86'400'000;
+  uint64_t until = uv_hrtime() + static_cast<uint64_t>((patience < kMost ? patience : kMost) * 1e6);
+  while (walk_ != nullptr && walk_->AwaitUntil(until)) {
     bool over;
     Block* block = walk_->Take(&over);
     if (block != nullptr || over) Call(block, over);

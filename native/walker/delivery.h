@@ -22,8 +22,9 @@ class Delivery : public LoopHandle {
 
   void Cancel() { walk_->Cancel(); }
 
-  // Waits for the end of the walk, and makes all calls of the callback that are still to come.
-  void Finish();
+  // Waits for the end of the walk, but no longer than so many ms, and makes the calls of the callback that come
+  // until then.
+  void Finish(double patience);
 
   // The argument of OnOver is gone.
   void Disown() { on_over_ = nullptr; }

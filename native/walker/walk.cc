@@ -246,9 +246,14 @@ void Walk::GiveBack(Block* block) {
   output_.GiveBack(block);
 }
 
-void Walk::Await() {
+bool Walk::AwaitUntil(uint64_t moment) {
   Locked locked(&lock_);
-  while (output_.empty() && !over_) uv_cond_wait(&told_, &lock_);
+  while (output_.empty() && !over_) {
+    uint64_t now = uv_hrtime();
+    if (now >= moment) return false;
+    uv_cond_timedwait(&told_, &lock_, moment - now);
+  }
+  return true;
 }
 
 void Walk::Abandon() {

@@ -53,8 +53,9 @@ class Walk {
   Block* Take(bool* over);
   void GiveBack(Block* block);
 
-  // Loop's thread: waits until there is a block to be taken, or there will be no other.
-  void Await();
+  // Loop's thread: waits until there is a block to be taken, or there will be no other; false: until the
+  // moment, in ns of uv_hrtime().
+  bool AwaitUntil(uint64_t moment);
 
   // The loop wants no more.
   void Abandon();

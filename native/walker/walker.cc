@@ -55,8 +55,11 @@ int Walker::Start(const Napi::CallbackInfo& info) {
   return error;
 }
 
-void Walker::Finish(const Napi::CallbackInfo&) {
-  if (walk_ != nullptr) walk_->Finish();
+Napi::Value Walker::Finish(const Napi::CallbackInfo& info) {
+  double patience = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : 0;
+  // Not so for what is no number, either.
+  if (walk_ != nullptr && patience > 0) walk_->Finish(patience);
+  return Napi::Boolean::New(info.Env(), walk_ == nullptr);
 }
 
 void Walker::Cancel(const Napi::CallbackInfo&) {

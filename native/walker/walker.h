@@ -13,7 +13,7 @@ class Walker : public Napi::ObjectWrap<Walker> {
 
  private:
   Napi::Value Walk(const Napi::CallbackInfo& info);
-  void Finish(const Napi::CallbackInfo& info);
+  Napi::Value Finish(const Napi::CallbackInfo& info);
   void Cancel(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
   Napi::Value Commit(const Napi::CallbackInfo& info);

@@ -3,7 +3,10 @@ import * as inotify from '../inotify/constants.ts'
 import { SharedInotify } from '../inotify/shared_inotify.ts'
 import type { WatchOptions } from '../watch/options.ts'
 import type { Change } from '../watch/report/change.ts'
-import { beginNow, Watcher } from '../watch/watcher.ts'
+import { lookNow, Watcher } from '../watch/watcher.ts'
+
+/** ms that a call may take: fs.watch() has no bound. */
+const PATIENCE_MS = 10_000
 
 /** Who is told of what is watched. */
 export interface Sink {
@@ -48,7 +51,11 @@ export function watchTree(path: string, options: WatchOptions, isDelivered: bool
   })
   watcher.on('close', () => last && sink.fail(last))
   watcher.ready.catch(sink.fail)
-  if (isDelivered) watcher[beginNow](path)
+  const failure = isDelivered ? watcher[lookNow](path, PATIENCE_MS) : undefined
+  if (failure !== undefined) {
+    void watcher.close()
+    throw failure
+  }
   return () => void watcher.close()
 }
 

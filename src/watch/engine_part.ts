@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { loadPart } from '../load_part.ts'
 import type { openEngine } from './open_engine.ts'
 
@@ -21,7 +22,24 @@ export function loadEngineBy(loader: typeof load): void {
 
 /** undefined: it is to be loaded. */
 export function providedEngine(): OpenEngine | undefined {
+  if (provided === undefined && load !== undefined) provided = requiredEngine()
   return provided
+}
+
+/** The file of the engine, beside this one, as scripts/build-ts.mjs has put it in; not there where nothing has been built. */
+declare const INOTIFY_BRIDGE_ENGINE: string | undefined
+
+/**
+ * Loads it within the call, so that watch() can look at once: where Node may require() a module (20.19, 22.12, unless it is told not to). undefined: it cannot be had so, as in a bundle; what is
+ * wrong, import() says.
+ */
+function requiredEngine(): OpenEngine | undefined {
+  try {
+    const require = createRequire(import.meta.url)
+    return (require(INOTIFY_BRIDGE_ENGINE as string) as { openEngine: OpenEngine }).openEngine
+  } catch {
+    return undefined
+  }
 }
 
 /** Rejects as loadPart() does. */

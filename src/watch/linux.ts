@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
@@ -14,9 +14,10 @@ import { keysOf, pathOf, textOf } from '../name_key.ts'
 import { replaceFileAs } from '../publish/replace_file.ts'
 import { systemClock } from './clock.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
-import { isShortage } from './report/watch_error.ts'
+import { isMissing, isShortage } from './report/watch_error.ts'
+import { entryOf } from './roots/file_entry.ts'
 import { Walker } from './scan/walker.ts'
-import type { SurveyedDirectory, WatchSystem } from './system.ts'
+import type { SeenNow, SurveyedDirectory, WatchSystem } from './system.ts'
 import { MOST_ENTRIES } from './tree/entry_cache.ts'
 
 // Below a watched tree nobody means to have these polled: their entries are processes and devices.
@@ -51,6 +52,16 @@ export const linux: WatchSystem = {
     }
     await Promise.all(directories.map((path) => survey(path).catch(() => {})))
     return found
+  },
+  lookNow: (followsLast) => {
+    const table = new MountTable()
+    return (path) => {
+      try {
+        return lookAt(path, followsLast, table)
+      } catch (error) {
+        return isMissing(error) ? 'missing' : undefined
+      }
+    }
   },
   pseudoType: async (path) => {
     const { type } = lookUpMount(path)
@@ -126,6 +137,26 @@ async function resolveAt(path: string, table: MountTable): Promise<Resolved | un
   if (mount === undefined || chooseBackend(mount).backend !== 'inotify') return undefined
   const real = keysOf(realpathSync.native(pathOf(path), 'buffer'))
   return real === path ? asItIs(path) : await followUpToCircle(path, targetOf)
+}
+
+/** undefined where inotify does not tell all. Throws as it cannot be looked at. */
+function lookAt(path: string, followsLast: boolean, table: MountTable): SeenNow | undefined {
+  const isTold = (each: string) => {
+    const mount = table.mountOf(pathOf(each))
+    return mount !== undefined && chooseBackend(mount).backend === 'inotify'
+  }
+  const isToldThere = () => {
+    try {
+      return isTold(path)
+    } catch (error) {
+      // A link that leads nowhere is there all the same, where it lies.
+      if (followsLast || !isMissing(error)) throw error
+      return isTold(dirname(path))
+    }
+  }
+  if (!isToldThere()) return undefined
+  const stats = (followsLast ? statSync : lstatSync)(pathOf(path), { bigint: true })
+  return entryOf(stats, stats.birthtimeNs) ?? 'directory'
 }
 
 /** Rejects where the table does not say. */

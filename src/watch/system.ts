@@ -5,6 +5,7 @@ import type { Resolved } from '../mounts/syscalls/symlinks.ts'
 import type { Clock } from './clock.ts'
 import type { InotifyInstance } from './inotify_instance.ts'
 import type { Filesystem } from './saved/filesystem.ts'
+import type { Entry } from './scan/entry.ts'
 import type { Walker } from './scan/walker.ts'
 
 /** What is used of a {@link Walker}. */
@@ -19,6 +20,9 @@ export interface SurveyedDirectory {
   /** But for these, on which something is mounted. */
   mounted: ReadonlySet<string>
 }
+
+/** What is at a path: a directory or a file of which inotify tells all, or nothing. */
+export type SeenNow = 'directory' | Entry | 'missing'
 
 /** What is asked for snapshots: see {@link Watcher.save}. Paths are keys. */
 export interface SavingSystem {
@@ -44,6 +48,13 @@ export interface WatchSystem {
    * their paths: those that can be looked at, and of which inotify tells all.
    */
   survey(directories: readonly string[]): Promise<ReadonlyMap<string, SurveyedDirectory>>
+  /**
+   * What says what is at a path, within the call, by the mount table as it is now. undefined: inotify does not tell all of it, or it cannot be looked at. It asks no filesystem
+   * that may not answer.
+   *
+   * @param followsLast whether a symlink at its last name is what it leads to
+   */
+  lookNow(followsLast: boolean): (path: string) => SeenNow | undefined
   /** The type of the mount at a path, if it holds no files of anybody's but the kernel's own tables ('proc'). */
   pseudoType(path: string): Promise<string | undefined>
   /** Whether the last name of a path is a symlink, wherever it leads. Rejects as lstat(2) fails. */

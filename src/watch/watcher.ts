@@ -33,8 +33,11 @@ interface WatcherEventMap<Path extends string | Buffer> {
   close: []
 }
 
+/** ms that a call of watch() may take for its first look. */
+const PATIENCE_MS = 50
+
 /** Key of a method for this package alone. */
-export const beginNow: unique symbol = Symbol('inotify-bridge.beginNow')
+export const lookNow: unique symbol = Symbol('inotify-bridge.lookNow')
 
 /**
  * Watches directories (their entries or, with `recursive`, all that lies below them) and files, and tells what changed. The source is
@@ -84,17 +87,15 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Its directory is watched when this returns: what happens after that is told, and not only what does after `ready`. To be called right after it has been made, of a
-   * directory of which inotify tells all, where the engine is there. Throws InotifyError, and is closed then, as the directory cannot be opened, read or watched.
+   * Looks at the roots within this call, for so many ms at the most: what happens after it is told, and not only what does after `ready`. To be called right after this has been made.
+   * What cannot be looked at now is looked at in its turn, which says what is wrong.
+   *
+   * @returns why the first directory that cannot be opened, read or watched cannot be
    * @internal
    */
-  [beginNow](path: string): void {
-    try {
-      this.#running.addNow(rootPath(path))
-    } catch (error) {
-      void this.close()
-      throw error
-    }
+  [lookNow](paths: string | string[], patience: number): unknown {
+    if (this.#signal?.aborted) return undefined
+    return this.#engine?.lookNow(rootPaths(paths), patience)
   }
 
   /**
@@ -312,7 +313,8 @@ export function watch(
 ): Watcher<Buffer>
 export function watch(paths: string | string[], options?: WatchOptions): Watcher
 export function watch(paths: string | string[], options: WatchOptions = {}): Watcher | Watcher<Buffer> {
-  return options.encoding === 'buffer'
-    ? new Watcher<Buffer>(paths, options)
-    : new Watcher<string>(paths, options)
+  const watcher =
+    options.encoding === 'buffer' ? new Watcher<Buffer>(paths, options) : new Watcher<string>(paths, options)
+  watcher[lookNow](paths, PATIENCE_MS)
+  return watcher
 }

@@ -127,7 +127,7 @@ test('finish() waits for a walk, and for all that may wait to be taken: its call
     watched += readRecords(chunk).filter(({ wd }) => wd > 0).length
   }
   expect(walker.walk(queue, 0x100, request, onRecords)).toBe(0)
-  walker.finish()
+  walker.finish(Number.POSITIVE_INFINITY)
   // More than may wait at a time.
   expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(16 * 1024 * 1024)
   expect([ends, watched]).toEqual([1, 2 * DIRECTORIES + 1])
@@ -136,7 +136,7 @@ test('finish() waits for a walk, and for all that may wait to be taken: its call
   await walk(walker, [{ flags: RECURSIVE | STAT, root: `${tree}/0/below` }])
   expect(sizes.length).toBe(calls)
   // Nothing is under way.
-  walker.finish()
+  walker.finish(Number.POSITIVE_INFINITY)
   walker.close()
   queue.close()
   await nothingLeft()

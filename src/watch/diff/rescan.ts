@@ -15,7 +15,7 @@ import type { LazyDirectories } from '../tree/lazy_directories.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import { Looker } from './snapshot/looker.ts'
-import { type LeftOut, Scanner, type ScannerParts } from './snapshot/scanner.ts'
+import { type LeftOut, Scanner, type ScannerParts, type ScanOptions } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { ScanTarget } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
@@ -79,8 +79,13 @@ export class Rescan {
   }
 
   /** See {@link Scanner.scanAhead}: what {@link load} will take in. */
-  lookAhead(root: string, watching: Watching): void {
-    this.#scanner.scanAhead(root, watching)
+  lookAhead(root: string, watching: Watching, patience: number): void {
+    this.#scanner.scanAhead(root, watching, this.#loading(), patience)
+  }
+
+  /** What was looked at ahead, and not taken in, is out of date. */
+  forgetAhead(): void {
+    this.#walker.forgetAhead()
   }
 
   /** Takes in what there is below a root of which nothing is believed yet, in pieces, as it is found. */
@@ -110,7 +115,7 @@ export class Rescan {
         found,
         leftOut,
         progress,
-        statAll: tree.shown !== undefined,
+        ...this.#loading(),
       })
     } finally {
       lazy?.seal()
@@ -232,6 +237,11 @@ export class Rescan {
     const { tree, rules } = this.#parts
     if (matchByName || isSaved || rules.hidesSome || rules.followsLinks) return undefined
     return new UnchangedDirectories(tree)
+  }
+
+  /** How what is not known is walked through. */
+  #loading(): ScanOptions {
+    return { statAll: this.#parts.tree.shown !== undefined }
   }
 
   #mayBeLazy(top: Directory, { baseline, statAll }: DiffOptions): boolean {

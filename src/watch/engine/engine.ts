@@ -3,16 +3,14 @@ import { TaskQueue } from '../../task_queue.ts'
 import type { GoneRoots } from '../events/event_handler.ts'
 import type { InotifyListener } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
-import type { Watching } from '../inotify_instance.ts'
 import type { Settings } from '../options.ts'
 import type { WatchListener } from '../report/reporter.ts'
-import { asWatchError, closedError, isAbsence } from '../report/watch_error.ts'
-import type { SeenFiles } from '../roots/file_survey.ts'
-import { Root } from '../roots/root.ts'
-import type { Since } from '../saved/since.ts'
+import { closedError } from '../report/watch_error.ts'
+import type { Root } from '../roots/root.ts'
 import type { WatchSystem } from '../system.ts'
 import type { Believed } from './believed.ts'
 import { type Coverage, coverageOf, UncoveredLinks } from './coverage.ts'
+import { RootSet } from './root_set.ts'
 import { type Wired, wire } from './wiring.ts'
 
 // What is looked at may bring up something else. While others write there may always be more: what is left is for the next command.
@@ -20,146 +18,53 @@ const MOST_ROUNDS = 8
 
 /** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
 export class Engine implements InotifyListener {
-  readonly #settings: Settings
   readonly #roots = new Map<string, Root>()
-  // Their paths, and those of others that are to be.
-  readonly #asked = new Set<string>()
+  readonly #rootSet: RootSet
   readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
   readonly #rooms: Wired
-  // One whose first listing is under way: how far it has come, coverage() tells.
-  #beginning: Root | undefined
   #closed = false
 
   constructor(settings: Settings, system: WatchSystem, listener: WatchListener) {
-    this.#settings = settings
+    const asked = new Set<string>()
     this.#mountWatch = system.watchMounts((points, vacant) => void this.#lookAtMounts(points, vacant))
     this.#rooms = wire({
       settings,
       system,
       byPath: this.#roots,
-      isRoot: (path) => this.#asked.has(path),
+      isRoot: (path) => asked.has(path),
       queue: this.#queue,
       mountWatch: this.#mountWatch,
       listener,
       inotifyListener: this,
     })
-  }
-
-  /**
-   * Watches one more path; one that leads nowhere is lost until it does. Rejects with InotifyError: as it cannot be opened, listed or
-   * watched, or EBADF.
-   */
-  add(path: string): Promise<void> {
-    return this.#queue.run(async () => {
-      this.#assertOpen()
-      if (this.#roots.has(path)) return
-      this.#asked.add(path)
-      const { forest, attacher, since } = this.#rooms
-      const root = new Root(path)
-      forest.forsakeLost(root)
-      const initial = this.#settings.initial || since?.isOpen === true
-      const isTold = initial && !forest.hasToldBelow(root)
-      this.#beginning = root
-      try {
-        await attacher.attach(root, initial && !isTold)
-      } catch (error) {
-        if (!isAbsence(error)) {
-          this.#asked.delete(path)
-          this.#forget(root)
-          throw asWatchError(error, path)
-        }
-        root.explain(asWatchError(error, path) as Error)
-      } finally {
-        this.#beginning = undefined
-      }
-      this.#assertOpen()
-      this.#roots.set(path, root)
-      forest.admit(root, isTold, initial)
-      this.#lookDeeper(root)
+    this.#rootSet = new RootSet({
+      ...this.#rooms,
+      settings,
+      queue: this.#queue,
+      roots: this.#roots,
+      asked,
+      assertOpen: () => this.#assertOpen(),
     })
   }
 
-  /**
-   * Watches a directory of which inotify tells all, within this call: what happens after it is told. {@link addAll} is to follow, and says what goes wrong behind it.
-   * Throws InotifyError: as it cannot be opened, read or watched, EBADF.
-   */
-  addNow(path: string): void {
-    this.#assertOpen()
-    const { inotify, rescan, rootMonitor, reporter } = this.#rooms
-    const trouble = (error: unknown) => {
-      if (!this.#closed) reporter.trouble(error)
-    }
+  /** See {@link RootSet}, as the next three. */
+  lookNow(paths: readonly string[], patience: number): unknown {
     // Before anybody looks, as ever; it is opened once more behind that if it cannot be.
     void this.#mountWatch.open().catch(() => {})
-    inotify.open()
-    rescan.lookAhead(path, inotify.watching as Watching)
-    // In the queue before any event, which would be nobody's while the path is none.
-    void this.add(path).catch(() => {})
-    // The way there is watched by now, and was not when that was looked at.
-    void this.#queue
-      .run(async () => {
-        const root = this.#roots.get(path)
-        if (root !== undefined) await rootMonitor.review([root])
-      })
-      .catch(trouble)
+    return this.#rootSet.lookNow(paths, patience)
   }
 
-  /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
-  async addAll(paths: readonly string[]): Promise<void> {
-    const { fileBatch, since } = this.#rooms
-    if (since !== undefined) return await this.#addSince(since, paths)
-    const runs = await this.#queue.run(async () => {
-      this.#assertOpen()
-      for (const path of paths) this.#asked.add(path)
-      const seen = await fileBatch.look(paths)
-      const [first, ...others] = runsOf(paths, (path) => seen.has(path))
-      if (first?.isPicked) await this.#addFiles(first.run, seen)
-      return first === undefined ? [] : [{ ...first, isPicked: false }, ...others]
-    })
-    for (const { run, isPicked } of runs) {
-      // What was seen of these is out of date.
-      if (isPicked) await this.#queue.run(async () => await this.#addFiles(run, await fileBatch.look(run)))
-      for (const path of run) if (!this.#roots.has(path)) await this.add(path)
-    }
+  add(path: string): Promise<void> {
+    return this.#rootSet.add(path)
   }
 
-  /** What lies in another is told by that one, as it was when they were saved: so that comes first. */
-  async #addSince(since: Since, paths: readonly string[]): Promise<void> {
-    this.#assertOpen()
-    await since.open()
-    try {
-      for (const path of paths) this.#asked.add(path)
-      for (const path of paths.toSorted((a, b) => a.length - b.length)) await this.add(path)
-    } finally {
-      since.close()
-    }
-  }
-
-  async #addFiles(paths: readonly string[], seen: SeenFiles): Promise<void> {
-    const { fileBatch, forest } = this.#rooms
-    const { initial } = this.#settings
-    const isNew = new Set(paths.filter((path) => seen.has(path) && !this.#roots.has(path)))
-    for (const root of await fileBatch.attach([...isNew], seen)) {
-      this.#roots.set(root.path, root)
-      forest.admit(root, initial, initial)
-    }
-    this.#assertOpen()
+  addAll(paths: readonly string[]): Promise<void> {
+    return this.#rootSet.addAll(paths)
   }
 
   remove(path: string): Promise<void> {
-    return this.#queue.run(async () => {
-      const root = this.#roots.get(path)
-      if (root === undefined) return
-      const { reporter, translator, forest, coveredRoots, attacher } = this.#rooms
-      reporter.report(translator.giveUp())
-      coveredRoots.review()
-      this.#roots.delete(path)
-      this.#asked.delete(path)
-      this.#lookDeeper(root)
-      for (const each of forest.dismiss(root)) await attacher.stand(each)
-      this.#forget(root)
-    })
+    return this.#rootSet.remove(path)
   }
 
   /** What is ignored from now on. All is looked through: what is hidden by now is told to be gone, and what is shown is told as new. */
@@ -200,10 +105,10 @@ export class Engine implements InotifyListener {
     const { tree, pollInterval, pollScope, links } = this.#rooms
     const uncovered = new UncoveredLinks(links.refused(), tree)
     const parts = { tree, slowness: pollInterval.slowness, pollScope, links: uncovered }
-    const beginning = this.#beginning === undefined ? [] : [this.#beginning]
+    const { beginning } = this.#rootSet
     return [...this.#roots.values(), ...beginning].flatMap((root) => {
       root.dropMounts(tree)
-      const isThere = root.isPresent || root === this.#beginning
+      const isThere = root.isPresent || beginning.includes(root)
       return coverageOf(root, isThere, parts)
     })
   }
@@ -282,19 +187,6 @@ export class Engine implements InotifyListener {
     if (this.#closed) throw closedError()
   }
 
-  /** It lies in the tree of another, and is watched now, or is not any more: of what lies deep in that more is told, or less. */
-  #lookDeeper({ coverer, top }: Root): void {
-    const { rules, tree, pending } = this.#rooms
-    if (!rules.hidesDepths || coverer === undefined || top === undefined) return
-    for (const each of tree.within(top)) pending.work.list(each)
-  }
-
-  #forget(root: Root): void {
-    root.vanish()
-    this.#rooms.attacher.detach(root)
-    root.outdate()
-  }
-
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle, retry } =
@@ -337,20 +229,4 @@ export class Engine implements InotifyListener {
       reporter.trouble(error)
     }
   }
-}
-
-/** Neighbours that are all picked, or of which none is. */
-interface Run {
-  run: string[]
-  isPicked: boolean
-}
-
-function runsOf(paths: readonly string[], isPicked: (path: string) => boolean): Run[] {
-  const runs: Run[] = []
-  for (const path of paths) {
-    const last = runs.at(-1)
-    if (last?.isPicked === isPicked(path)) last.run.push(path)
-    else runs.push({ run: [path], isPicked: isPicked(path) })
-  }
-  return runs
 }

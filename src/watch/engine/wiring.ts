@@ -39,6 +39,7 @@ import { EntryCache } from '../tree/entry_cache.ts'
 import { ShownStats } from '../tree/shown_stats.ts'
 import { Tree } from '../tree/tree.ts'
 import { Believed } from './believed.ts'
+import { FirstLook } from './first_look.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Retry } from './retry.ts'
@@ -102,6 +103,7 @@ export function wire({
     watchShortage,
   })
   const { looker } = rescan
+  const firstLook = new FirstLook({ system, settings, inotify, rescan })
   const translator = new Translator(tree, rules, pending)
   const shortage = new Shortage(reporter)
   const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })
@@ -262,6 +264,7 @@ export function wire({
     rootWays,
     watches,
     rescan,
+    firstLook,
     translator,
     events,
     followUp,

@@ -292,7 +292,8 @@ export class Attacher {
     const { settings, coverings, forest, files, reporter, savedRoots } = this.#parts
     forest.drop(root)
     if (saved?.kind === 'directory') savedRoots.refuse(root, saved)
-    const before = savedRoots.fileOf(saved)
+    const fromSaved = savedRoots.fileOf(saved)
+    const before = fromSaved ?? root.before
     const isNew = root.file === undefined && before === undefined
     root.file ??= new FileRoot(root.path, settings)
     if (before !== undefined) root.file.begin(before)
@@ -313,7 +314,7 @@ export class Attacher {
     const { path, kind } = root.file
     if (isTold && !coverings.tellsOf(root.file))
       reporter.report([
-        { type: news, path, kind, mask: 0, source: before === undefined ? 'rescan' : 'snapshot' },
+        { type: news, path, kind, mask: 0, source: fromSaved === undefined ? 'rescan' : 'snapshot' },
       ])
     this.#leaveWay(root)
     root.appear()

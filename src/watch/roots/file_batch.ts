@@ -2,6 +2,7 @@ import { InotifyError } from '../../errors.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
+import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { WatchedMount } from '../tree/directory.ts'
 import type { Attacher } from './attach.ts'
@@ -58,16 +59,21 @@ export class FileBatch {
    * New roots at these paths, watched and present: those that could be attached. As where they are attached one by one, a way is watched until it is found to
    * be the same when it is watched. So what is seen then was seen behind the watches, and of all that is done to it from then on there are events.
    *
-   * @param before what {@link look} has found at them
+   * @param first what {@link look} has found at them
+   * @param before what was at a path when watch() was called, if that is known: what has become of it since is told
    */
-  async attach(paths: readonly string[], before: SeenFiles): Promise<Root[]> {
+  async attach(
+    paths: readonly string[],
+    first: SeenFiles,
+    before: (path: string) => Entry | undefined,
+  ): Promise<Root[]> {
     const { coverings, files, settings } = this.#parts
     const inotify = paths.length === 0 ? undefined : this.#openInotify()
     if (inotify === undefined) return []
     const fresh = coverings.uninvolved(paths).map((path) => {
       return { root: new Root(path), file: new FileRoot(path, settings) }
     })
-    let watched = this.#watch(fresh, before, new SharedWays(inotify), inotify)
+    let watched = this.#watch(fresh, first, new SharedWays(inotify), inotify)
     const attached: Root[] = []
     for (let i = 1; i < MOST_TIMES && watched.length > 0; i++) {
       const now = await this.look(watched.map(({ file }) => file.path))
@@ -76,7 +82,8 @@ export class FileBatch {
       const others: Candidate[] = []
       for (const candidate of watched) {
         const seen = now.get(candidate.file.path)
-        if (seen !== undefined && settled.has(candidate, seen)) attached.push(this.#begin(candidate, seen))
+        if (seen !== undefined && settled.has(candidate, seen))
+          attached.push(this.#begin(candidate, seen, before(seen.path)))
         else others.push(candidate)
       }
       watched = this.#watch(others, now, ways, inotify)
@@ -119,18 +126,18 @@ export class FileBatch {
     return watched
   }
 
-  #begin({ root, file }: Candidate, seen: SeenFile): Root {
+  #begin({ root, file }: Candidate, seen: SeenFile, before: Entry | undefined): Root {
     const { files, coverings, settings, reporter, sourceChoice } = this.#parts
     const choice = sourceChoice.insteadOf(seen.place.choice)
     const mount = new WatchedMount(choice.backend, choice.why, 0)
     root.mount = mount
     root.file = file
     root.realPath = wayTo(seen).realPath
-    files.begin(file, mount, seen.entry)
-    if (settings.initial && !coverings.tellsOf(file)) {
-      const { path, kind } = file
-      reporter.report([{ type: 'create', path, kind, mask: 0, source: 'rescan' }])
-    }
+    const altered = files.begin(file, mount, seen.entry, before)
+    const news = settings.initial ? 'create' : altered
+    const { path, kind } = file
+    if (news !== undefined && news !== 'lost' && !coverings.tellsOf(file))
+      reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
     root.appear()
     return root
   }

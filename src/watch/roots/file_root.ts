@@ -1,9 +1,7 @@
-import type { BigIntStats } from 'node:fs'
 import { lstat, readFile, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
 import { parseMountinfo } from '../../mounts/mountinfo.ts'
-import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { Kind, LostReason } from '../report/change.ts'
@@ -11,9 +9,9 @@ import type { Stat } from '../report/stat.ts'
 import { codeOf, isShortage } from '../report/watch_error.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
 import { shownStat } from '../tree/shown_stats.ts'
+import { entryOf } from './file_entry.ts'
 
 const CHUNK = 256 * 1024
-const SECOND = 1_000_000_000n
 
 /** What has become of a file; undefined: nothing. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
@@ -64,10 +62,11 @@ export class FileRoot {
     return this.#entry?.stat && shownStat(this.#entry, this.#entry.stat)
   }
 
-  /** For the first time: this is what the path leads to, as has been seen. */
-  begin(entry: Entry): void {
+  /** For the first time: this is what the path leads to, as has been seen; and what is new about it, if it has been seen before that. */
+  begin(entry: Entry, before?: Entry): FileNews {
     this.isPresent = true
     this.#entry = entry
+    return before && inFile(alteration(before, entry, 0))
   }
 
   /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
@@ -196,42 +195,6 @@ async function contentOf({ parent, name, stat }: ResolvedPath): Promise<string |
     if (isShortage(error)) throw error
     return undefined
   }
-}
-
-/** undefined: it is a directory. */
-function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
-  if (stats.isDirectory()) return undefined
-  return {
-    kind: kindOf(stats),
-    ino: fold(stats.ino),
-    stat: {
-      mode: Number(stats.mode),
-      uid: Number(stats.uid),
-      gid: Number(stats.gid),
-      nlink: Number(stats.nlink),
-      size: Number(stats.size),
-      mtime: fold(stats.mtimeNs),
-      ctime: fold(stats.ctimeNs),
-      ctimeMs: Number(stats.ctimeNs / 1_000_000n),
-      btimeMs: Number(btimeNs / 1_000_000n),
-      mtimeMs: shownMilliseconds(stats.mtimeNs),
-    },
-  }
-}
-
-/** As fs.Stats has it: of the same parts, so that no bit differs. */
-function shownMilliseconds(ns: bigint): number {
-  const rest = BigInt.asUintN(64, ((ns % SECOND) + SECOND) % SECOND)
-  return Number((ns - rest) / SECOND) * 1e3 + Number(rest) / 1e6
-}
-
-function kindOf(stats: BigIntStats | FileStat): Kind {
-  if (stats.isFile()) return 'file'
-  return stats.isSymbolicLink() ? 'symlink' : 'other'
-}
-
-function fold(value: bigint): number {
-  return Number(BigInt.asUintN(53, value ^ (BigInt.asUintN(64, value) >> 53n)))
 }
 
 /** Another file in its place is other content. */

@@ -75,11 +75,11 @@ export class FileRoots {
     return await file.attach(this.#callsFor(mount))
   }
 
-  /** Goes on with one that is watched, and that was seen behind its watches for the first time. */
-  begin(file: FileRoot, mount: WatchedMount, entry: Entry): void {
+  /** Goes on with one that is watched, and that was seen behind its watches for the first time; and says what is new about it, if it was seen before that. */
+  begin(file: FileRoot, mount: WatchedMount, entry: Entry, before: Entry | undefined): FileNews {
     this.#mounts.set(file, mount)
     if (mount.usesInotify) this.#parts.watchShortage.end()
-    file.begin(entry)
+    return file.begin(entry, before)
   }
 
   remove(file: FileRoot): void {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { IN_DELETE_SELF, IN_MOVE_SELF, IN_UNMOUNT } from '../../inotify/constants.ts'
 import type { Kind, LostReason, RootChange, Source } from '../report/change.ts'
+import type { Entry } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -22,6 +23,8 @@ export class Root {
   // These are set by Attacher alone: what its path leads to.
   /** Instead of a directory, where the path leads to none. */
   file: FileRoot | undefined
+  /** The file that was at its path when watch() was called, until it is looked at for the first time. RootSet sets it. */
+  before: Entry | undefined
   /** Which directory it is, whatever its path. */
   identity = ''
   /** Where mounts show it: without symlinks. */
@@ -120,7 +123,11 @@ export function aboutRoot(type: 'overflow' | 'recovered', { path }: Root, source
   return { type, path, source }
 }
 
-export function asLost({ path, kind }: Root, reason: LostReason, source: Source): RootChange {
+export function asLost(
+  { path, kind }: Pick<Root, 'path' | 'kind'>,
+  reason: LostReason,
+  source: Source,
+): RootChange {
   return { type: 'lost', path, kind, reason, source }
 }
 

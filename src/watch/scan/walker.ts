@@ -6,6 +6,7 @@ import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts
 import { textOf } from '../../name_key.ts'
 import type { Watching } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
+import { AheadWalks } from './ahead_walks.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
 import { RequestEncoder, type WalkRequest } from './walk_request.ts'
 
@@ -20,8 +21,7 @@ export class Walker {
   #ended: Promise<void> | undefined
   #root = ''
   #closed = false
-  // What the walks have found that were made ahead, in the order in which they will be asked for.
-  #ahead: Array<{ requests: Buffer; found: Listing[] }> = []
+  readonly #ahead = new AheadWalks(() => this.cancel())
 
   /**
    * Calls `take` for each directory found that the taker has not, a directory before those in it, and resolves when there are no more.
@@ -35,10 +35,9 @@ export class Walker {
   ): Promise<void> {
     if (requests.length === 0) return
     if (this.#closed) throw closedError()
-    const ahead = this.#takeAhead(requests)
-    if (ahead !== undefined) {
-      for (const listing of ahead) if (!listing.isTakenBy(taker)) take(listing)
-      return
+    if (!this.#ahead.isNone) {
+      const packed = Buffer.from(this.#encoder.encode(requests))
+      if (await this.#ahead.tell(packed, take, taker)) return
     }
     const queue = watching?.inotify[nativeQueue] ?? null
     await this.#walk(requests, take, taker, (native, packed, onRecords) =>
@@ -47,22 +46,31 @@ export class Walker {
   }
 
   /**
-   * Walks within this call, which lasts as long. The next walk() with the same requests then tells what was found by this one, unless a watch was refused: what has
-   * none is polled from when it was listed on. May be called several times, for the walks to come in their order.
-   * @throws {InotifyError} as walk() rejects
+   * Begins a walk, and waits within this call for what it finds, but no longer than `patience`, ms. The next walk() with the same requests tells what this one has found, and what it
+   * still finds.
+   *
+   * @returns what was found; undefined: it is not over, and goes on
+   * @throws {InotifyError} as {@link walk} rejects
    */
-  walkAhead(requests: readonly WalkRequest[], { inotify, mask }: Watching): Listing[] {
+  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: number): Listing[] | undefined {
     if (this.#closed) throw closedError()
-    this.#native ??= new (loadAddon().Walker)()
-    const packed = Buffer.from(this.#encoder.encode(requests))
-    const found: Listing[] = []
-    const error = this.#native.walk(inotify[nativeQueue], mask, packed, (chunk) => {
-      found.push(...listingsIn(chunk))
-    })
-    if (error !== 0) throw new InotifyError({ errno: -error, syscall: 'walk' })
-    this.#native.finish()
-    if (found.every(({ wd }) => wd >= 0)) this.#ahead.push({ requests: packed, found })
-    return found
+    const { inotify, mask } = watching
+    let error = 0
+    const start = (take: (listing: Listing) => void) =>
+      this.#walk(requests, take, undefined, (native, packed, onRecords) => {
+        error = native.walk(inotify[nativeQueue], mask, packed, onRecords)
+        return error
+      })
+    const wait = () => {
+      if (error !== 0) throw walkError(error)
+      return this.#native?.finish(patience) === true
+    }
+    return this.#ahead.begin(Buffer.from(this.#encoder.encode(requests)), start, wait)
+  }
+
+  /** What was found ahead, and was not asked for, is out of date from now on. */
+  forgetAhead(): void {
+    this.#ahead.forget()
   }
 
   /**
@@ -109,14 +117,6 @@ export class Walker {
     return this.#native?.took() ?? 0
   }
 
-  /** undefined: these were not asked for ahead, and what was is of no use any more. */
-  #takeAhead(requests: readonly WalkRequest[]): Listing[] | undefined {
-    const next = this.#ahead.shift()
-    if (next?.requests.equals(this.#encoder.encode(requests))) return next.found
-    this.#ahead = []
-    return undefined
-  }
-
   async #walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
@@ -151,7 +151,7 @@ export class Walker {
       const error = start(native, this.#encoder.encode(requests), onRecords)
       this.#root = requests[0]?.root ?? ''
       if (error === 0) this.#ended = ended
-      else reject(new InotifyError({ errno: -error, syscall: 'walk' }))
+      else reject(walkError(error))
     })
   }
 
@@ -186,4 +186,8 @@ export class Walker {
     }
     this.#native?.close()
   }
+}
+
+function walkError(error: number): InotifyError {
+  return new InotifyError({ errno: -error, syscall: 'walk' })
 }

@@ -50,7 +50,7 @@ export function decode(text: string): Scenario {
 
 function settingsInWords({ source, queue, lost, watches, ...others }: Settings): string {
   const { fails, failsBy, failsAfter, failsOneIn } = others
-  const { followSymlinks, ignored, settle, start, syncAfter, nesting, sibling, writers } = others
+  const { followSymlinks, ignored, settle, start, ahead, syncAfter, nesting, sibling, writers } = others
   const { namesPerRead, reusesInos, msPerStep, isAtomic, isPatient } = others
   return [
     source === 'poll' ? 'polls' : `a queue of ${queue}`,
@@ -64,6 +64,8 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
     ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
     ...(settle > 0 ? [`settle of ${settle} ms`] : []),
     ...(start === 'amid' ? ['begun amid the work'] : []),
+    ...(start === 'now' ? ['begun in the same turn'] : []),
+    ...(ahead > 0 ? [`${ahead} steps within the call`] : []),
     ...(start === 'settled' ? ['a first listing that has settled'] : []),
     ...(syncAfter > 0 ? [`sync() after ${syncAfter === 1 ? 'the first' : `${syncAfter} operations`}`] : []),
     ...(nesting === '' ? [] : [`nested roots, the ${nesting}`]),

@@ -1,7 +1,7 @@
 import type { Change } from '../../../src/index.ts'
 import { provideEngine } from '../../../src/watch/engine_part.ts'
 import { openEngine } from '../../../src/watch/open_engine.ts'
-import { Watcher } from '../../../src/watch/watcher.ts'
+import { lookNow, Watcher } from '../../../src/watch/watcher.ts'
 import { World } from '../world/world.ts'
 import { inWords, Judge } from './judge.ts'
 import { callsOf, type Operation } from './operation.ts'
@@ -87,7 +87,7 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, ignored, ignoredLater, expand, stat, settle, start, nesting, isPatient } =
+    const { followSymlinks, ignored, ignoredLater, expand, stat, settle, start, ahead, nesting, isPatient } =
       settings
     const depth = settings.depth || Number.POSITIVE_INFINITY
     const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
@@ -96,6 +96,7 @@ export class Player {
     const watched = { recursive: true, depth, expand, stat, followSymlinks, ignore, initial }
     const options = { ...watched, backend: 'auto', settle } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
+    if (ahead > 0) watcher[lookNow](rootsOf(settings), ahead)
     this.#regroup = () => {
       if (ignoredLater !== '') return watcher.setIgnore([new RegExp(`/${ignoredLater}$`)])
       if (nesting === 'outer added') return this.#untilAdded(watcher)
@@ -106,7 +107,7 @@ export class Player {
     watcher.on('error', (error) => this.#onError(error))
     watcher.on('changes', (changes) => this.#onChanges(changes))
     try {
-      if (start !== 'amid') {
+      if (start === 'before' || start === 'settled') {
         this.#until(watcher.ready, READY, false)
         if (start === 'settled') this.#until(watcher.sync(), 'the first sync()', false)
         this.#untilQuiet(false)

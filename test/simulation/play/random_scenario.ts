@@ -67,6 +67,8 @@ export const SUBJECTS = [
   'ignored names',
   'starts',
   'links and starts',
+  'same turn',
+  'same turn in nested roots',
   'directories',
   'depth',
   'links and depth',
@@ -84,6 +86,7 @@ export type Subject = (typeof SUBJECTS)[number]
 
 const hasLinks = (subject: Subject) => subject.startsWith('links')
 const hasMovingRoots = (subject: Subject) => subject.endsWith('roots that move')
+const isInSameTurn = (subject: Subject) => subject.startsWith('same turn')
 const hasTwoRoots = (subject: Subject) => subject === 'two roots'
 const hasNestedRoots = (subject: Subject) => subject.endsWith('nested roots')
 
@@ -117,7 +120,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     lost: writers === 1 && random(3) === 0 ? 1 + random(3) : 0,
     watches:
       subject.endsWith('few watches') ||
-      (hasNestedRoots(subject) && random(8) === 0) ||
+      (hasNestedRoots(subject) && !isInSameTurn(subject) && random(8) === 0) ||
       ((subject.endsWith('few descriptors') || subject.endsWith('failing server')) && random(2) === 0)
         ? 3 + random(5)
         : 0,
@@ -128,11 +131,13 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
         ? 'm'
         : '',
     settle: random(6) === 0 ? 20 : 0,
-    start: subject.endsWith('starts') ? 'amid' : pick(random, ['before', 'settled']),
+    ...startFrom(random, subject),
     syncAfter: subject.endsWith('starts') && random(2) === 0 ? 1 + random(operations) : 0,
     sibling: hasTwoRoots(subject),
     writers,
-    nesting: hasNestedRoots(subject) ? pick(random, NESTINGS) : '',
+    nesting: hasNestedRoots(subject)
+      ? pick(random, isInSameTurn(subject) ? NESTINGS.slice(0, 2) : NESTINGS)
+      : '',
     namesPerRead: pick(random, [1, 2, 100, 100]),
     reusesInos: random(2) === 0,
     msPerStep: pick(random, [
@@ -148,6 +153,15 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     stat: subject.includes('stat'),
     ...ignoresFrom(random, subject),
   }
+}
+
+// More than there are.
+const ALL_STEPS = 1000
+
+function startFrom(random: Random, subject: Subject): Pick<Settings, 'start' | 'ahead'> {
+  if (isInSameTurn(subject)) return { start: 'now', ahead: ALL_STEPS }
+  if (!subject.endsWith('starts')) return { start: pick(random, ['before', 'settled']), ahead: 0 }
+  return { start: 'amid', ahead: random(2) === 0 ? 0 : 1 + random(20) }
 }
 
 function ignoresFrom(
@@ -179,6 +193,7 @@ function failuresFrom(
 }
 
 function sourceFrom(random: Random, subject: Subject): Settings['source'] {
+  if (isInSameTurn(subject)) return 'inotify'
   if (subject === 'polls' || (hasNestedRoots(subject) && random(4) === 0)) return 'poll'
   if (subject === 'events and polls') return 'inotify+poll'
   if (

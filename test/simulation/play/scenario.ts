@@ -64,8 +64,13 @@ export interface Settings {
   stat: boolean
   /** ms that a path must be quiet for, before a modify of it is told. */
   settle: number
-  /** When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing. */
-  start: 'before' | 'settled' | 'amid'
+  /**
+   * When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing.
+   * 'now': as watch() begins, within its call; the writer goes on in the same turn.
+   */
+  start: 'before' | 'settled' | 'amid' | 'now'
+  /** How many steps the walks of that call may take, with 'now' and 'amid'. What is left is walked through in its turn. */
+  ahead: number
   /** After how many operations sync() is called, while the writer goes on; 0: never. */
   syncAfter: number
   /** A directory in the root is a root as well; '': it is not. */
@@ -103,6 +108,7 @@ export const ORDINARY: Settings = {
   stat: false,
   settle: 0,
   start: 'before',
+  ahead: 0,
   syncAfter: 0,
   nesting: '',
   sibling: false,

@@ -1,7 +1,8 @@
-import type { InotifyInstance } from '../../../src/watch/inotify_instance.ts'
+import type { Watching } from '../../../src/watch/inotify_instance.ts'
 import { closedError } from '../../../src/watch/report/watch_error.ts'
+import { AheadWalks } from '../../../src/watch/scan/ahead_walks.ts'
 import { type Listing, listingsIn, type Taker } from '../../../src/watch/scan/listing.ts'
-import type { WalkRequest } from '../../../src/watch/scan/walk_request.ts'
+import { RequestEncoder, type WalkRequest } from '../../../src/watch/scan/walk_request.ts'
 import type { TreeWalker } from '../../../src/watch/system.ts'
 import { type RecordSpec, recordsOf } from '../../watch/scan/records.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
@@ -14,7 +15,7 @@ import { Walk } from './walk.ts'
 
 interface Job {
   requests: readonly WalkRequest[]
-  watching: { inotify: InotifyInstance; mask: number } | undefined
+  watching: Watching | undefined
   take: (listing: Listing) => void
   taker: Taker | undefined
   resolve: () => void
@@ -43,6 +44,7 @@ export class SimulatedWalker implements TreeWalker {
   #isClosed = false
   #isHeld = false
   #stopResting: (() => void) | undefined
+  readonly #ahead = new AheadWalks(() => this.cancel())
 
   constructor(tree: FileTree, clock: SimulatedClock, namesPerRead: number, failures: OpenFailures) {
     this.#tree = tree
@@ -53,14 +55,28 @@ export class SimulatedWalker implements TreeWalker {
   async walk(
     requests: readonly WalkRequest[],
     take: (listing: Listing) => void,
-    watching?: { inotify: InotifyInstance; mask: number },
+    watching?: Watching,
     taker?: Taker,
   ): Promise<void> {
-    if (requests.length > 0) await this.#start({ requests, take, watching, taker, rest: 0, most: 0 })
+    if (requests.length === 0) return
+    if (!this.#ahead.isNone && (await this.#ahead.tell(packed(requests), take, taker))) return
+    await this.#start({ requests, take, watching, taker, rest: 0, most: 0 })
   }
 
-  walkAhead(): Listing[] {
-    throw new Error('no schedule has a turn that lasts as long as a walk')
+  /** @param patience steps */
+  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: number): Listing[] | undefined {
+    const start = (take: (listing: Listing) => void) =>
+      this.#start({ requests, take, watching, taker: undefined, rest: 0, most: 0 })
+    const wait = () => {
+      for (let i = 0; i < patience && this.canStep; i++) this.step()
+      if (this.canHandOver) this.handOver()
+      return this.#job === undefined
+    }
+    return this.#ahead.begin(packed(requests), start, wait)
+  }
+
+  forgetAhead(): void {
+    this.#ahead.forget()
   }
 
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {
@@ -192,4 +208,10 @@ export class SimulatedWalker implements TreeWalker {
     if (failure === undefined) resolve()
     else reject(failure.error)
   }
+}
+
+const encoder = new RequestEncoder()
+
+function packed(requests: readonly WalkRequest[]): Buffer {
+  return Buffer.from(encoder.encode(requests))
 }

@@ -63,6 +63,18 @@ export class World implements WatchSystem {
     return found
   }
 
+  lookNow(followsLast: boolean): ReturnType<WatchSystem['lookNow']> {
+    return (path) => {
+      try {
+        // Files are no roots here.
+        const { kind } = this.tree.at(path, followsLast)
+        return this.#options.source === 'inotify' && kind === 'directory' ? kind : undefined
+      } catch {
+        return 'missing'
+      }
+    }
+  }
+
   async pseudoType(): Promise<undefined> {
     return undefined
   }

@@ -40,6 +40,7 @@ export function stepping() {
     return {
       walk,
       walkAhead: (...args) => walker.walkAhead(...args),
+      forgetAhead: () => walker.forgetAhead(),
       pollIdle: (...args) => walker.pollIdle(...args),
       cancel: () => walker.cancel(),
       commit: () => walker.commit(),

@@ -1,11 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { IN_CREATE, IN_DONT_FOLLOW } from '../../../src/inotify/constants.ts'
 import { Inotify } from '../../../src/inotify/inotify.ts'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
+
+const FOREVER = Number.POSITIVE_INFINITY
 
 function opened(mask = IN_CREATE) {
   const root = scratch()
@@ -31,34 +33,84 @@ async function walked({ walker, watching }: ReturnType<typeof opened>, root: str
 test('a walk that was made ahead is what the next one with its requests tells, and only that one', async () => {
   const all = opened()
   const { root, walker, watching } = all
-  const ahead = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching)
-  expect(namesIn(ahead)).toEqual([['a', 'f'], ['b'], []])
+  const ahead = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching, FOREVER)
+  expect(namesIn(ahead ?? [])).toEqual([['a', 'f'], ['b'], []])
   writeFileSync(join(root, 'new'), '')
   expect(namesIn(await walked(all, root))).toEqual([['a', 'f'], ['b'], []])
   expect(namesIn(await walked(all, root))).toEqual([['a', 'f', 'new'], ['b'], []])
 })
 
-test('several are told in their order; with other requests nothing is', async () => {
+test('several are told to whoever asks for them, each once, until they are out of date', async () => {
   const all = opened()
   const { root, walker, watching } = all
   const ahead = (at: string) =>
-    walker.walkAhead([{ root: at, rel: '', recursive: true, watch: true }], watching)
-  const now = () => walked(all, root)
+    walker.walkAhead([{ root: at, rel: '', recursive: true, watch: true }], watching, FOREVER)
   for (const at of [root, join(root, 'a'), root]) ahead(at)
   writeFileSync(join(root, 'new'), '')
   writeFileSync(join(root, 'a/new'), '')
-  expect(namesIn(await now())[0]).toEqual(['a', 'f'])
   expect(namesIn(await walked(all, join(root, 'a')))[0]).toEqual(['b'])
-  // Not what was asked for next: and the rest is out of date by then.
   expect(namesIn(await walked(all, join(root, 'a')))[0]).toEqual(['b', 'new'])
-  expect(namesIn(await now())[0]).toEqual(['a', 'f', 'new'])
+  expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f'])
+  walker.forgetAhead()
+  expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f', 'new'])
+})
+
+describe('one that is not over in time', () => {
+  const DIRECTORIES = 3000
+
+  /** It is under way. */
+  function begun() {
+    const all = opened()
+    const { root, walker, watching } = all
+    for (let i = 0; i < DIRECTORIES; i++) mkdirSync(join(root, `a/b/${i}`))
+    const request = { root, rel: '', recursive: true, watch: true }
+    // No walk is over before anybody has waited for it.
+    expect(walker.walkAhead([request], watching, 0)).toBeUndefined()
+    return all
+  }
+
+  test('is told as far as it has come, and then as it goes on', async () => {
+    const all = begun()
+    expect(await walked(all, all.root)).toHaveLength(DIRECTORIES + 3)
+    expect(await walked(all, all.root)).toHaveLength(DIRECTORIES + 3)
+  })
+
+  test('ends for another', async () => {
+    const all = begun()
+    expect(await walked(all, join(all.root, 'a'))).toHaveLength(DIRECTORIES + 2)
+  })
+
+  test('ends where nobody asks for it any more', async () => {
+    const all = begun()
+    all.walker.forgetAhead()
+    expect(await walked(all, all.root)).toHaveLength(DIRECTORIES + 3)
+  })
+
+  test('is closed with its walker', async () => {
+    const all = begun()
+    const ended = expect(walked(all, all.root)).rejects.toMatchObject({ code: 'EBADF' })
+    await all.walker.close()
+    await ended
+  })
+
+  test('tells whoever asks of what goes wrong with taking it', async () => {
+    const { root, walker, watching } = begun()
+    const request = { root, rel: '', recursive: true, watch: true }
+    const fail = () => {
+      throw new Error('enough')
+    }
+    await expect(walker.walk([request], fail, watching)).rejects.toThrow('enough')
+    let count = 0
+    await walker.walk([request], () => void count++, watching)
+    expect(count).toBe(DIRECTORIES + 3)
+  })
 })
 
 test('what a watch was refused of is told, and walked through again', async () => {
   // A mask without events is EINVAL.
   const all = opened(IN_DONT_FOLLOW)
   const { root, walker, watching } = all
-  const [first] = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching)
+  const [first] = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching, FOREVER) ?? []
   expect(first?.wd).toBeLessThan(0)
   writeFileSync(join(root, 'new'), '')
   expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f', 'new'])
@@ -69,10 +121,14 @@ test('of a walker that is closed, or walks, none is made', async () => {
   const { root, walker, watching } = all
   const request = { root, rel: '', recursive: true, watch: true }
   const walking = walked(all, root)
-  expect(() => walker.walkAhead([request], watching)).toThrow(expect.objectContaining({ code: 'EBUSY' }))
+  expect(() => walker.walkAhead([request], watching, FOREVER)).toThrow(
+    expect.objectContaining({ code: 'EBUSY' }),
+  )
   expect(await walking).toHaveLength(3)
   await walker.close()
-  expect(() => walker.walkAhead([request], watching)).toThrow(expect.objectContaining({ code: 'EBADF' }))
+  expect(() => walker.walkAhead([request], watching, FOREVER)).toThrow(
+    expect.objectContaining({ code: 'EBADF' }),
+  )
 })
 
 test('a loop that is blocked while a walker is closed makes no thread one that was left behind', async () => {

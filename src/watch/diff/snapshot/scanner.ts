@@ -13,7 +13,7 @@ import type { Place, ScanTarget, SnapshotDir } from './snapshot_dir.ts'
 export interface ScannerParts extends ScanFrontierParts {
   /** Whether every file that is polled is read through. */
   hash: boolean
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'now' | 'elapsed'>
   inotify: WatchingSource
 }
 
@@ -124,21 +124,29 @@ export class Scanner {
   }
 
   /**
-   * Makes ahead, within this call, the walks that the first scan of a root will ask for: that tells then what was there, and watched, when this one returned. What
-   * lies on other mounts is left to it. For a root of which inotify tells all.
+   * Makes ahead, within this call, the walks that the first scan of a root will ask for, as far as that takes no longer than `patience`, ms: that tells then what was there, and watched,
+   * when this one returned. What lies on other mounts is left to it. For a root of which inotify tells all.
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
-  scanAhead(root: string, watching: Watching): void {
-    const { walker, rules } = this.#parts
+  scanAhead(root: string, watching: Watching, options: ScanOptions, patience: number): void {
+    const { walker, rules, clock } = this.#parts
+    const until = clock.elapsed() + patience
     const snapshot = this.begin()
     const mount = new WatchedMount('inotify', '', 0)
-    const top: ScanTarget = { place: { root, rel: '' }, name: '', parent: undefined, mount, isBase: false }
+    const top: ScanTarget = {
+      place: this.#placeOfRoot(root),
+      name: '',
+      parent: undefined,
+      mount,
+      isBase: false,
+    }
     walker.hold()
     try {
       for (let next = [top]; next.length > 0; ) {
         snapshot.begin(next)
-        const requests = next.map((target) => this.request(target, {}))
-        const found = walker.walkAhead(requests, watching)
+        const requests = next.map((target) => this.request(target, options))
+        const found = walker.walkAhead(requests, watching, until - clock.elapsed())
+        if (found === undefined) return
         if (next[0] === top && found[0] !== undefined) assertWatched(found[0], root)
         const seen = rules.hidesSome ? found.map((listing) => snapshot.take(listing)) : []
         next = seen.flatMap((each) =>
@@ -148,6 +156,10 @@ export class Scanner {
     } finally {
       walker.release()
     }
+  }
+
+  #placeOfRoot(root: string): Place {
+    return this.#parts.rules.followsRoots ? { root, rel: '' } : { root, noFollow: true, rel: '' }
   }
 
   /** What was left out has something in it that is not. */
@@ -202,8 +214,7 @@ export class Scanner {
     for (; base.parent !== undefined && !isLinkBase(base); base = base.parent) names.push(base.name)
     const rel = names.reverse().join('/')
     const root = this.#parts.tree.pathOf(base)
-    const place: Place =
-      base.isRoot && !this.#parts.rules.followsRoots ? { root, noFollow: true, rel } : { root, rel }
+    const place: Place = base.isRoot ? { ...this.#placeOfRoot(root), rel } : { root, rel }
     const parentIno = base === directory ? 0 : (directory.parent?.ino ?? 0)
     return parentIno === 0 ? place : { ...place, parentIno }
   }

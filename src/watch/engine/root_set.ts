@@ -1,0 +1,256 @@
+import { constants } from 'node:os'
+import type { TaskQueue } from '../../task_queue.ts'
+import type { Translator } from '../events/translator.ts'
+import type { Settings } from '../options.ts'
+import type { Pending } from '../pending/pending.ts'
+import type { Reporter } from '../report/reporter.ts'
+import { asWatchError, isAbsence, openError } from '../report/watch_error.ts'
+import type { Attacher } from '../roots/attach.ts'
+import type { FileBatch } from '../roots/file_batch.ts'
+import type { SeenFiles } from '../roots/file_survey.ts'
+import type { CoveredRoots } from '../roots/forest/covered_roots.ts'
+import type { RootForest } from '../roots/forest/root_forest.ts'
+import { asLost, asRestored, Root } from '../roots/root.ts'
+import type { RootMonitor } from '../roots/root_monitor.ts'
+import type { Rules } from '../rules.ts'
+import type { Since } from '../saved/since.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { FirstLook } from './first_look.ts'
+
+export interface RootSetParts {
+  settings: Pick<Settings, 'initial'>
+  /** By their paths. */
+  roots: Map<string, Root>
+  /** Their paths, and those of others that are to be. */
+  asked: Set<string>
+  queue: TaskQueue
+  rules: Pick<Rules, 'hidesDepths'>
+  tree: Tree
+  pending: Pick<Pending, 'work'>
+  translator: Pick<Translator, 'giveUp'>
+  reporter: Reporter
+  attacher: Attacher
+  fileBatch: FileBatch
+  forest: RootForest
+  coveredRoots: CoveredRoots
+  rootMonitor: RootMonitor
+  firstLook: FirstLook
+  since: Since | undefined
+  assertOpen(): void
+}
+
+/** The roots as they are asked for: added one at a time or many at once, within the call or behind it, and removed. */
+export class RootSet {
+  readonly #parts: RootSetParts
+  // One whose first listing is under way: how far it has come, coverage() tells.
+  #beginning: Root | undefined
+
+  constructor(parts: RootSetParts) {
+    this.#parts = parts
+  }
+
+  /** Those that are being looked at for the first time. */
+  get beginning(): readonly Root[] {
+    return this.#beginning === undefined ? [] : [this.#beginning]
+  }
+
+  /**
+   * Looks at these paths within this call, for so many ms at the most: what happens after it is told. {@link addAll} is to follow, and says what goes wrong behind it.
+   *
+   * @returns why the first of those that cannot be opened, read or watched cannot be
+   */
+  lookNow(paths: readonly string[], patience: number): unknown {
+    const { asked, queue, roots, firstLook, rootMonitor, reporter, assertOpen } = this.#parts
+    assertOpen()
+    for (const path of paths) asked.add(path)
+    const { directories, failure } = firstLook.look(paths, patience)
+    // All in the queue before any event, which would be nobody's while its root is none.
+    for (const path of directories) void this.add(path).catch(() => {})
+    if (directories.length === 0) return failure
+    const review = async () => {
+      firstLook.forgetWalks()
+      // The way there is watched by now, and was not when that was looked at.
+      await rootMonitor.review(directories.flatMap((path) => roots.get(path) ?? []))
+    }
+    void queue.run(review).catch((error) => reporter.trouble(error))
+    return failure
+  }
+
+  /**
+   * Watches one more path; one that leads nowhere is lost until it does. Rejects with InotifyError: as it cannot be opened, listed or
+   * watched, or EBADF.
+   */
+  add(path: string): Promise<void> {
+    return this.#parts.queue.run(async () => {
+      const { settings, roots, asked, forest, since, assertOpen } = this.#parts
+      assertOpen()
+      if (roots.has(path)) return
+      asked.add(path)
+      const root = new Root(path)
+      forest.forsakeLost(root)
+      const initial = settings.initial || since?.isOpen === true
+      const isTold = initial && !forest.hasToldBelow(root)
+      this.#beginning = root
+      try {
+        await this.#attach(root, initial && !isTold)
+      } catch (error) {
+        asked.delete(path)
+        this.#forget(root)
+        throw asWatchError(error, path)
+      } finally {
+        this.#beginning = undefined
+      }
+      assertOpen()
+      roots.set(path, root)
+      forest.admit(root, isTold, initial)
+      this.#lookDeeper(root)
+    })
+  }
+
+  /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
+  async addAll(paths: readonly string[]): Promise<void> {
+    const { queue, roots, asked, fileBatch, firstLook, since, assertOpen } = this.#parts
+    if (since !== undefined) return await this.#addSince(since, paths)
+    try {
+      const runs = await queue.run(async () => {
+        assertOpen()
+        for (const path of paths) asked.add(path)
+        const seen = await fileBatch.look(paths)
+        const [first, ...others] = runsOf(paths, (path) => seen.has(path))
+        if (first?.isPicked) await this.#addFiles(first.run, seen)
+        return first === undefined ? [] : [{ ...first, isPicked: false }, ...others]
+      })
+      for (const { run, isPicked } of runs) {
+        // What was seen of these is out of date.
+        if (isPicked) await queue.run(async () => await this.#addFiles(run, await fileBatch.look(run)))
+        for (const path of run) if (!roots.has(path)) await this.add(path)
+      }
+    } finally {
+      firstLook.forget()
+    }
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#parts.queue.run(async () => {
+      const { roots, asked, reporter, translator, forest, coveredRoots, attacher } = this.#parts
+      const root = roots.get(path)
+      if (root === undefined) return
+      reporter.report(translator.giveUp())
+      coveredRoots.review()
+      roots.delete(path)
+      asked.delete(path)
+      this.#lookDeeper(root)
+      for (const each of forest.dismiss(root)) await attacher.stand(each)
+      this.#forget(root)
+    })
+  }
+
+  /** What is there, or that there is nothing yet; and what has become of it since it was looked at within the call. */
+  async #attach(root: Root, isSilent: boolean): Promise<void> {
+    const { settings, firstLook, reporter } = this.#parts
+    const seen = firstLook.at(root.path)
+    if (seen === 'missing') return await this.#attachNew(root, isSilent)
+    // With `initial` it is told to be there as it is by now.
+    if (typeof seen === 'object' && !settings.initial) root.before = seen
+    const isThere = await this.#attachOrExplain(root, isSilent).finally(() => {
+      root.before = undefined
+    })
+    if (seen === undefined) return
+    const kind = seen === 'directory' ? seen : seen.kind
+    if (isThere && (root.kind === 'directory') === (kind === 'directory')) return
+    reporter.report([asLost({ path: root.path, kind }, isThere ? 'replaced' : 'deleted', 'rescan')])
+    if (!isThere) return
+    this.#forget(root)
+    root.file = undefined
+    await this.#attachNew(root, isSilent)
+  }
+
+  /** There was nothing: what is there by now is restored, and all in it is new. */
+  async #attachNew(root: Root, isSilent: boolean): Promise<void> {
+    const { reporter } = this.#parts
+    root.explain(asWatchError(openError(-constants.errno.ENOENT, root.path), root.path) as Error)
+    let isThere = false
+    reporter.withhold()
+    try {
+      isThere = await this.#attachOrExplain(root, isSilent)
+    } finally {
+      const found = reporter.takeWithheld()
+      reporter.report(isThere ? [asRestored(root, 'rescan'), ...found] : found)
+    }
+  }
+
+  /** Whether there is something. Rejects as that cannot be watched. */
+  async #attachOrExplain(root: Root, isSilent: boolean): Promise<boolean> {
+    try {
+      await this.#parts.attacher.attach(root, isSilent)
+      return true
+    } catch (error) {
+      if (!isAbsence(error)) throw error
+      root.explain(asWatchError(error, root.path) as Error)
+      return false
+    }
+  }
+
+  /** What lies in another is told by that one, as it was when they were saved: so that comes first. */
+  async #addSince(since: Since, paths: readonly string[]): Promise<void> {
+    const { asked, assertOpen } = this.#parts
+    assertOpen()
+    await since.open()
+    try {
+      for (const path of paths) asked.add(path)
+      for (const path of paths.toSorted((a, b) => a.length - b.length)) await this.add(path)
+    } finally {
+      since.close()
+    }
+  }
+
+  async #addFiles(paths: readonly string[], seen: SeenFiles): Promise<void> {
+    const { roots, settings, fileBatch, forest, firstLook, assertOpen } = this.#parts
+    const { initial } = settings
+    const isNew = new Set(paths.filter((path) => seen.has(path) && !roots.has(path) && this.#mayBeFile(path)))
+    const before = (path: string) => {
+      const at = initial ? undefined : firstLook.at(path)
+      return typeof at === 'object' ? at : undefined
+    }
+    for (const root of await fileBatch.attach([...isNew], seen, before)) {
+      roots.set(root.path, root)
+      forest.admit(root, initial, initial)
+    }
+    assertOpen()
+  }
+
+  /** Whether nothing else was at the path within the call: then that has to be told. */
+  #mayBeFile(path: string): boolean {
+    const seen = this.#parts.firstLook.at(path)
+    return seen === undefined || typeof seen === 'object'
+  }
+
+  /** It lies in the tree of another, and is watched now, or is not any more: of what lies deep in that more is told, or less. */
+  #lookDeeper({ coverer, top }: Root): void {
+    const { rules, tree, pending } = this.#parts
+    if (!rules.hidesDepths || coverer === undefined || top === undefined) return
+    for (const each of tree.within(top)) pending.work.list(each)
+  }
+
+  #forget(root: Root): void {
+    root.vanish()
+    this.#parts.attacher.detach(root)
+    root.outdate()
+  }
+}
+
+/** Neighbours that are all picked, or of which none is. */
+interface Run {
+  run: string[]
+  isPicked: boolean
+}
+
+function runsOf(paths: readonly string[], isPicked: (path: string) => boolean): Run[] {
+  const runs: Run[] = []
+  for (const path of paths) {
+    const last = runs.at(-1)
+    if (last?.isPicked === isPicked(path)) last.run.push(path)
+    else runs.push({ run: [path], isPicked: isPicked(path) })
+  }
+  return runs
+}

@@ -1,0 +1,42 @@
+import type { BigIntStats } from 'node:fs'
+import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
+import type { Kind } from '../report/change.ts'
+import type { Entry } from '../scan/entry.ts'
+
+const SECOND = 1_000_000_000n
+
+/** undefined: it is a directory. */
+export function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
+  if (stats.isDirectory()) return undefined
+  return {
+    kind: kindOf(stats),
+    ino: fold(stats.ino),
+    stat: {
+      mode: Number(stats.mode),
+      uid: Number(stats.uid),
+      gid: Number(stats.gid),
+      nlink: Number(stats.nlink),
+      size: Number(stats.size),
+      mtime: fold(stats.mtimeNs),
+      ctime: fold(stats.ctimeNs),
+      ctimeMs: Number(stats.ctimeNs / 1_000_000n),
+      btimeMs: Number(btimeNs / 1_000_000n),
+      mtimeMs: shownMilliseconds(stats.mtimeNs),
+    },
+  }
+}
+
+/** As fs.Stats has it: of the same parts, so that no bit differs. */
+function shownMilliseconds(ns: bigint): number {
+  const rest = BigInt.asUintN(64, ((ns % SECOND) + SECOND) % SECOND)
+  return Number((ns - rest) / SECOND) * 1e3 + Number(rest) / 1e6
+}
+
+function kindOf(stats: BigIntStats | FileStat): Kind {
+  if (stats.isFile()) return 'file'
+  return stats.isSymbolicLink() ? 'symlink' : 'other'
+}
+
+function fold(value: bigint): number {
+  return Number(BigInt.asUintN(53, value ^ (BigInt.asUintN(64, value) >> 53n)))
+}
