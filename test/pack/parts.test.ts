@@ -7,15 +7,27 @@ import { scratch } from '../support/scratch.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
+interface Circumstances {
+  packageRoot?: string
+  entry?: string
+  /** How many descriptors. */
+  limit?: string
+  /** Of Node. */
+  flags?: readonly string[]
+}
+
 /** What a program says on stdout, as JSON. `bridge` is the package, `directory` one to watch. */
-function run(program: string, packageRoot = ROOT, entry = 'index', limit = 'unlimited'): unknown {
+function run(
+  program: string,
+  { packageRoot = ROOT, entry = 'index', limit = 'unlimited', flags = [] }: Circumstances = {},
+): unknown {
   const script = `
     const bridge = await import(${JSON.stringify(join(packageRoot, `dist/${entry}.js`))})
     const directory = ${JSON.stringify(scratch())}
     const say = (what) => console.log(JSON.stringify(what))
     const failure = ({ code, syscall, message }) => ({ code, syscall, message })
     ${program}`
-  const node = [process.execPath, '--input-type=module', '-e', script]
+  const node = [process.execPath, ...flags, '--input-type=module', '-e', script]
   const shell = ['-c', 'ulimit -n "$0" 2>/dev/null; exec "$@"', limit, ...node]
   const said = execFileSync('bash', shell, {
     encoding: 'utf8',
@@ -49,7 +61,7 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
       const inotify = new bridge.Inotify()
       say({ ready, errors, wd: inotify.add(directory, bridge.IN_CREATE), coverage: watcher.coverage(), sync: await watcher.sync().catch(failure) })
       inotify.close()`,
-      withoutEngine(),
+      { packageRoot: withoutEngine() },
     )
     const failure = {
       code: 'ENOENT',
@@ -62,7 +74,9 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
   })
 
   test('inotify-bridge/watch comes with its engine, which is not looked for any more by watch()', () => {
-    expect(() => run('', withoutEngine(), 'watch')).toThrow(/Cannot find module .*engine/)
+    expect(() => run('', { packageRoot: withoutEngine(), entry: 'watch' })).toThrow(
+      /Cannot find module .*engine/,
+    )
     const said = run(
       `
       const fs = await import('node:fs')
@@ -76,9 +90,7 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
       await watcher.ready
       say({ before, after: watcher.coverage().length })
       await watcher.close()`,
-      ROOT,
-      'watch',
-      '256',
+      { entry: 'watch', limit: '256' },
     )
     expect(said).toEqual({ before: [], after: 1 })
   })
@@ -92,15 +104,18 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
       const ready = await bridge.watch(directory).ready.catch(failure)
       for (const fd of all) fs.closeSync(fd)
       say(ready)`,
-      ROOT,
-      'index',
-      '256',
+      { limit: '256' },
     )
     expect(said).toMatchObject({ code: 'EMFILE', syscall: 'import' })
   })
 
-  test('what is asked of a watcher before the engine is there is done when it is', () => {
-    const said = run(`
+  describe.each([
+    ['within the call', []],
+    ['behind it, where modules cannot be required', ['--no-experimental-require-module']],
+  ])('the engine is loaded %s', (_, flags) => {
+    test('what is asked of a watcher before the engine is there is done when it is', () => {
+      const said = run(
+        `
       const fs = await import('node:fs')
       const changes = []
       const other = directory + '/other'
@@ -116,12 +131,15 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
       fs.writeFileSync(other + '/b', '')
       await watcher.sync()
       say({ before, after: watcher.coverage().map(({ path }) => path === directory), changes })
-      await watcher.close()`)
-    expect(said).toEqual({ before: [], after: [true], changes: ['create /a', 'modify /a'] })
-  })
+      await watcher.close()`,
+        { flags },
+      )
+      expect(said).toEqual({ before: [], after: [true], changes: ['create /a', 'modify /a'] })
+    })
 
-  test('a watcher that is closed or aborted before the engine is there ends, and the process with it', () => {
-    const said = run(`
+    test('a watcher that is closed or aborted before the engine is there ends, and the process with it', () => {
+      const said = run(
+        `
       const closing = bridge.watch(directory)
       const ready = closing.ready.catch(failure)
       await closing.close()
@@ -132,12 +150,17 @@ describe.skipIf(!existsSync(join(ROOT, 'dist/index.js')))('the parts of dist (ne
       const late = bridge.watch(directory)
       await new Promise((resolve) => setImmediate(resolve))
       await late.close()
-      say({ ready: (await ready).code, why, late: (await late.ready.catch(failure)).code })`)
-    expect(said).toEqual({ ready: 'EBADF', why: 'enough', late: 'EBADF' })
-  })
+      say({ ready: (await ready).code, why, late: (await late.ready.catch(failure)).code })`,
+        { flags },
+      )
+      expect(said).toEqual({ ready: 'EBADF', why: 'enough', late: 'EBADF' })
+    })
 
-  test('a watcher that is not persistent does not keep the process, and is ready before it ends', () => {
-    const said = run(`bridge.watch(directory, { persistent: false }).ready.then(() => say('ready'))`)
-    expect(said).toBe('ready')
+    test('a watcher that is not persistent does not keep the process, and is ready before it ends', () => {
+      const said = run(`bridge.watch(directory, { persistent: false }).ready.then(() => say('ready'))`, {
+        flags,
+      })
+      expect(said).toBe('ready')
+    })
   })
 })

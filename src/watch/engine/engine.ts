@@ -44,7 +44,6 @@ export class Engine implements InotifyListener {
       queue: this.#queue,
       roots: this.#roots,
       asked,
-      assertOpen: () => this.#assertOpen(),
     })
   }
 
@@ -123,6 +122,7 @@ export class Engine implements InotifyListener {
     const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, retry, inotify } =
       this.#rooms
     this.#closed = true
+    this.#rootSet.close()
     reporter.stop()
     overflowRecovery.stop()
     this.#mountWatch.close()

@@ -4,7 +4,7 @@ import type { Translator } from '../events/translator.ts'
 import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { asWatchError, isAbsence, openError } from '../report/watch_error.ts'
+import { asWatchError, closedError, isAbsence, openError } from '../report/watch_error.ts'
 import type { Attacher } from '../roots/attach.ts'
 import type { FileBatch } from '../roots/file_batch.ts'
 import type { SeenFiles } from '../roots/file_survey.ts'
@@ -36,7 +36,6 @@ export interface RootSetParts {
   rootMonitor: RootMonitor
   firstLook: FirstLook
   since: Since | undefined
-  assertOpen(): void
 }
 
 /** The roots as they are asked for: added one at a time or many at once, within the call or behind it, and removed. */
@@ -44,6 +43,7 @@ export class RootSet {
   readonly #parts: RootSetParts
   // One whose first listing is under way: how far it has come, coverage() tells.
   #beginning: Root | undefined
+  #closed = false
 
   constructor(parts: RootSetParts) {
     this.#parts = parts
@@ -54,14 +54,19 @@ export class RootSet {
     return this.#beginning === undefined ? [] : [this.#beginning]
   }
 
+  /** None is added any more. */
+  close(): void {
+    this.#closed = true
+  }
+
   /**
    * Looks at these paths within this call, for so many ms at the most: what happens after it is told. {@link addAll} is to follow, and says what goes wrong behind it.
    *
    * @returns why the first of those that cannot be opened, read or watched cannot be
    */
   lookNow(paths: readonly string[], patience: number): unknown {
-    const { asked, queue, roots, firstLook, rootMonitor, reporter, assertOpen } = this.#parts
-    assertOpen()
+    const { asked, queue, roots, firstLook, rootMonitor, reporter } = this.#parts
+    this.#assertOpen()
     for (const path of paths) asked.add(path)
     const { directories, failure } = firstLook.look(paths, patience)
     // All in the queue before any event, which would be nobody's while its root is none.
@@ -82,8 +87,8 @@ export class RootSet {
    */
   add(path: string): Promise<void> {
     return this.#parts.queue.run(async () => {
-      const { settings, roots, asked, forest, since, assertOpen } = this.#parts
-      assertOpen()
+      const { settings, roots, asked, forest, since } = this.#parts
+      this.#assertOpen()
       if (roots.has(path)) return
       asked.add(path)
       const root = new Root(path)
@@ -100,7 +105,7 @@ export class RootSet {
       } finally {
         this.#beginning = undefined
       }
-      assertOpen()
+      this.#assertOpen()
       roots.set(path, root)
       forest.admit(root, isTold, initial)
       this.#lookDeeper(root)
@@ -109,11 +114,11 @@ export class RootSet {
 
   /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
   async addAll(paths: readonly string[]): Promise<void> {
-    const { queue, roots, asked, fileBatch, firstLook, since, assertOpen } = this.#parts
+    const { queue, roots, asked, fileBatch, firstLook, since } = this.#parts
     if (since !== undefined) return await this.#addSince(since, paths)
     try {
       const runs = await queue.run(async () => {
-        assertOpen()
+        this.#assertOpen()
         for (const path of paths) asked.add(path)
         const seen = await fileBatch.look(paths)
         const [first, ...others] = runsOf(paths, (path) => seen.has(path))
@@ -193,11 +198,10 @@ export class RootSet {
 
   /** What lies in another is told by that one, as it was when they were saved: so that comes first. */
   async #addSince(since: Since, paths: readonly string[]): Promise<void> {
-    const { asked, assertOpen } = this.#parts
-    assertOpen()
+    this.#assertOpen()
     await since.open()
     try {
-      for (const path of paths) asked.add(path)
+      for (const path of paths) this.#parts.asked.add(path)
       for (const path of paths.toSorted((a, b) => a.length - b.length)) await this.add(path)
     } finally {
       since.close()
@@ -205,7 +209,7 @@ export class RootSet {
   }
 
   async #addFiles(paths: readonly string[], seen: SeenFiles): Promise<void> {
-    const { roots, settings, fileBatch, forest, firstLook, assertOpen } = this.#parts
+    const { roots, settings, fileBatch, forest, firstLook } = this.#parts
     const { initial } = settings
     const isNew = new Set(paths.filter((path) => seen.has(path) && !roots.has(path) && this.#mayBeFile(path)))
     const before = (path: string) => {
@@ -216,7 +220,7 @@ export class RootSet {
       roots.set(root.path, root)
       forest.admit(root, initial, initial)
     }
-    assertOpen()
+    this.#assertOpen()
   }
 
   /** Whether nothing else was at the path within the call: then that has to be told. */
@@ -230,6 +234,10 @@ export class RootSet {
     const { rules, tree, pending } = this.#parts
     if (!rules.hidesDepths || coverer === undefined || top === undefined) return
     for (const each of tree.within(top)) pending.work.list(each)
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw closedError()
   }
 
   #forget(root: Root): void {
