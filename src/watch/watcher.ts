@@ -300,7 +300,8 @@ export class Watcher<Path extends string | Buffer = string>
 /**
  * Watches one or more directories or files. The source is chosen by mount.
  *
- * Await {@link Watcher.ready}, or listen to 'ready': changes made from then on are reported. A path at which there is nothing yet is
+ * What happens after the call is reported, in the same turn too: the first look is made within it, and takes 50 ms of it at the most. What that has not reached, what is polled and what lies behind
+ * followed symlinks or on mounts below is seen by {@link Watcher.ready}: await that, or listen to 'ready', and all changes made from then on are reported. A path at which there is nothing yet is
  * 'restored' when something comes; one that cannot be read rejects ready with an {@link InotifyError} (EACCES).
  *
  * @example
