@@ -1,6 +1,5 @@
 export { AddonLoadError, InotifyError } from '../errors.ts'
 export type { Backend } from '../mounts/filesystems.ts'
-export type { Coverage } from './engine/coverage.ts'
 export type { WatchOptions } from './options.ts'
 export type {
   Change,
@@ -12,6 +11,7 @@ export type {
   RootChange,
   Source,
 } from './report/change.ts'
+export type { Coverage } from './report/coverage.ts'
 export type { Entry } from './report/entry.ts'
 export type { Stat } from './report/stat.ts'
 export { Watcher, watch } from './watcher.ts'

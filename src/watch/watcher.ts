@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
 import { LONGEST_TIMER } from '../interval.ts'
-import type { Coverage } from './engine/coverage.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
 import {
@@ -14,6 +13,7 @@ import {
   type WatchOptions,
 } from './options.ts'
 import type { Change } from './report/change.ts'
+import type { Coverage } from './report/coverage.ts'
 import type { Entry } from './report/entry.ts'
 import { encoderOf, pathEncoderOf } from './report/path_encoding.ts'
 import type { WatchListener } from './report/reporter.ts'
@@ -69,6 +69,9 @@ export class Watcher<Path extends string | Buffer = string>
   #closing: Promise<void> | undefined
 
   /** Use {@link watch}. */
+  constructor(paths: string | string[], options: WatchOptions)
+  /** @internal */
+  constructor(paths: string | string[], options: WatchOptions, system?: WatchSystem)
   constructor(paths: string | string[], options: WatchOptions, system?: WatchSystem) {
     super()
     const roots = rootPaths(paths)

@@ -1,23 +1,11 @@
 import type { InotifyError } from '../../errors.ts'
-import type { Backend } from '../../mounts/filesystems.ts'
 import { textOf } from '../../name_key.ts'
 import type { PollScope } from '../poll/poll_scope.ts'
+import type { Coverage } from '../report/coverage.ts'
 import { asWatchError, isStaleMount } from '../report/watch_error.ts'
 import type { Root } from '../roots/root.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-
-/** Where the changes of a root come from: see {@link Watcher.coverage}. */
-export interface Coverage {
-  /** Where it begins: the root, or the mount point below it. */
-  path: string
-  backend: Backend
-  /** One sentence: what the mount's type delivers, or who decided otherwise. */
-  why: string
-  directories: number
-  /** What could not be watched as chosen. */
-  uncovered: Array<{ path: string; error: Error }>
-}
 
 const STAT_ONLY =
   'what the kubelet swaps as a whole is polled by the times of its directory, and all of it every 10 s'
