@@ -22,8 +22,8 @@ class Delivery : public LoopHandle {
 
   void Cancel() { walk_->Cancel(); }
 
-  // Waits for the end of the walk, but no longer than so many ms, and makes the calls of the callback that come
-  // until then.
+  // Waits for the end of the walk, but no longer than so many ms, and makes the calls of the callback that
+  // come until then.
   void Finish(double patience);
 
   // The argument of OnOver is gone.
