@@ -194,7 +194,8 @@ export class RootForest {
     const standing: Root[] = []
     for (const each of this.coveredBy(root)) {
       const covered = coverings.whoCovers(each)
-      const covering = coverings.of(each, root)
+      // What nobody can read just now was told, and is to be compared when somebody can.
+      const covering = coverings.unreadAt(each, root) ?? coverings.of(each, root)
       if (covered !== undefined) each.coverer = covered.coverer
       else if (covering instanceof Directory) {
         // While a root is lost, those that it covers have the tops that they were lost with: it may have told before that another directory took the
@@ -203,6 +204,7 @@ export class RootForest {
         cut(tree, pending.scans, each, root)
         this.#byTop.set(covering, each)
         if (each.isPresent) standing.push(each)
+        else this.#released.push(each)
       } else this.release(each)
     }
     if (standing.length > 0) this.#outdate()

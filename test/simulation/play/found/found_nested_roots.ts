@@ -350,4 +350,23 @@ export const FOUND_NESTED_ROOTS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'what cannot be read when the outer root is removed was told, and is compared when it can be read',
+    scenario: scenario(
+      {
+        fails: 1,
+        failsBy: 'EIO',
+        failsAfter: 4,
+        nesting: 'outer removed',
+        namesPerRead: 1,
+        isAtomic: false,
+      },
+      [
+        { type: 'exchange', path: '/t/b', other: '/out' },
+        { type: 'write', path: '/t/n' },
+        { type: 'rename', path: '/t/n', other: '/out/f' },
+      ],
+      { 2: 1, 11: 1 },
+    ),
+  },
 ]
