@@ -32,7 +32,7 @@ export async function subscribe(
     const events = eventsOf(changes)
     if (events.length > 0) fn(null, events)
   })
-  await watcher.ready
+  await watcher.ready.catch((error) => unsubscribe(dir, fn, opts).then(() => Promise.reject(error)))
   watcher.on('error', (error) => fn(error, []))
   return { unsubscribe: () => unsubscribe(dir, fn, opts) }
 }
