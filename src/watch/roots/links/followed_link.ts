@@ -15,6 +15,8 @@ export interface FollowedLink {
   isUnanswered: boolean
   /** It led to a directory, and was told as a link all the same: to where it lies, say. */
   isLinkToDirectory: boolean
+  /** Events were lost, and nobody has compared since what is at its end: one that says little does not speak for those. */
+  mayLackEvents: boolean
   /** ms since the epoch: when it was looked at last behind an event that was told, and nothing else was told of what had changed by then. */
   seenUntoldAt: number
   /**
@@ -32,6 +34,7 @@ export function followedLink(parent: Directory, name: string): FollowedLink {
     isReplaced: false,
     isUnanswered: false,
     isLinkToDirectory: false,
+    mayLackEvents: false,
     seenUntoldAt: 0,
     doubtedSince: Number.POSITIVE_INFINITY,
   }
