@@ -37,7 +37,7 @@ export interface FollowedLinksParts extends LinkWatchesParts {
   shortage: Shortage
 }
 
-const AT_ONCE = 64
+const AT_ONCE = 512
 
 type Told = 'modify' | 'attrib'
 
