@@ -22,7 +22,7 @@ import type { Entry } from '../../scan/entry.ts'
 import type { WatchSystem } from '../../system.ts'
 import { Directory, isSymlink } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
-import { type Way, waysOf } from '../ways.ts'
+import type { Way } from '../ways.ts'
 import { alterationOfEnd, type FollowedLink, isSameEnd, ledToFile } from './followed_link.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
@@ -57,7 +57,7 @@ export class FollowedLinks {
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
-    this.#watches = new LinkWatches(parts)
+    this.#watches = new LinkWatches(parts, this.#places)
   }
 
   /** Whether there are some whose way nobody tells of, or not all. */
@@ -189,12 +189,10 @@ export class FollowedLinks {
 
   async #look(links: readonly FollowedLink[], since: number, asked: Asked): Promise<void> {
     const { system, tree } = this.#parts
-    const paths = links.map(({ parent, name }) => tree.pathOf(parent, name))
-    const ways = await waysOf(paths, system)
-    await this.#watches.watch(
-      links.map((link, i) => {
+    const ways = await this.#watches.follow(
+      links.map((link) => {
         const isFile = !(this.#believed(link) instanceof Directory)
-        return { link, way: ways[i] as Way, isFile }
+        return { link, path: tree.pathOf(link.parent, link.name), isFile }
       }),
     )
     // Behind the watches, so that nothing falls between the two.
