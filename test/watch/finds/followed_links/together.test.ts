@@ -198,3 +198,78 @@ test('thousands that come together, and by and by, are each told once', async ()
   // A write and its close are two events.
   expect(changes.length).toBeLessThanOrEqual(2 * all.length)
 })
+
+describe('what a link leads over changes while it is followed for the first time', () => {
+  /** tree/l leads over out/current to a key, in as many directories as there are. */
+  function leading(directories: readonly string[]) {
+    const base = scratch()
+    const at = (path: string) => join(base, path)
+    mkdirSync(at('tree'))
+    for (const name of directories) {
+      mkdirSync(at(`out/${name}/to`), { recursive: true })
+      writeFileSync(at(`out/${name}/to/key`), name)
+    }
+    symlinkSync(directories[0] as string, at('out/current'))
+    symlinkSync('../out/current/to/key', at('tree/l'))
+    const swap = (name: string) => {
+      symlinkSync(name, at('out/new'))
+      renameSync(at('out/new'), at('out/current'))
+    }
+    return { at, swap }
+  }
+
+  const options = { recursive: true, followSymlinks: true, backend: 'inotify' } as const
+
+  test.each([1, 2, 5])('a link on its way, %i times, before that is watched', async (times) => {
+    const names = Array.from({ length: times + 1 }, (_, i) => `d${i}`)
+    const { at, swap } = leading(names)
+    let done = 0
+    const { told } = await watching(at('tree'), options, {
+      followTogether: async (paths) => {
+        const followed = await linux.followTogether(paths)
+        if (done < times) swap(`d${++done}`)
+        return followed
+      },
+    })
+    await told()
+    expect(done).toBe(times)
+    appendFileSync(at(`out/d${times}/to/key`), 'x')
+    expect(story(await told(), at('tree'))).toEqual(['modify symlink l'])
+    appendFileSync(at('out/d0/to/key'), 'x')
+    expect(await told()).toEqual([])
+    swap('d0')
+    expect(story(await told(), at('tree'))).toEqual(['modify symlink l'])
+  })
+
+  test.each(['is there', 'comes later'])(
+    'a directory on its way, when another below it has been watched, and the file %s',
+    async (when) => {
+      const { at } = leading(['d0', 'd1'])
+      if (when === 'comes later') for (const name of ['d0', 'd1']) unlinkSync(at(`out/${name}/to/key`))
+      let isDone = false
+      const openInotify = (asked: InotifyOptions) => {
+        const inotify = new Inotify(asked)
+        const add = inotify.add.bind(inotify)
+        inotify.add = (path, mask) => {
+          const wd = add(path, mask)
+          if (isDone || path.toString() !== at('out/d0/to')) return wd
+          isDone = true
+          renameSync(at('out/d0'), at('was'))
+          renameSync(at('out/d1'), at('out/d0'))
+          return wd
+        }
+        return inotify
+      }
+      const { told } = await watching(at('tree'), options, { openInotify })
+      await told()
+      expect(isDone).toBe(true)
+      writeFileSync(at('out/new'), 'new')
+      renameSync(at('out/new'), at('out/d0/to/key'))
+      expect(story(await told(), at('tree'))).toEqual(['modify symlink l'])
+      appendFileSync(at('out/d0/to/key'), 'x')
+      expect(story(await told(), at('tree'))).toEqual(['modify symlink l'])
+      writeFileSync(at('was/to/key'), 'x')
+      expect(await told()).toEqual([])
+    },
+  )
+})
