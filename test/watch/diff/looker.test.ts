@@ -5,7 +5,7 @@ import { Looker, type LookerParts } from '../../../src/watch/diff/snapshot/looke
 import type { Listing } from '../../../src/watch/scan/listing.ts'
 import type { WalkRequest } from '../../../src/watch/scan/walk_request.ts'
 
-const { EIO, EACCES } = constants.errno
+const { EIO, EACCES, ENOENT } = constants.errno
 
 /** Looks at files of which some cannot be asked for, and directories that may not be read. */
 function looking(failing: Record<string, number>) {
@@ -22,12 +22,19 @@ function looking(failing: Record<string, number>) {
 }
 
 test('what lies in one directory is looked at together, and each by itself where one of them cannot be asked for', async () => {
-  const { asked, looker } = looking({ bad: EIO, '/closed': EACCES, '/bad': EIO })
-  const paths = ['/a/x', '/b/yy', '/a/bad', '/a/x', '/closed/x', '/closed/y', '/', '/bad/z']
+  const { asked, looker } = looking({
+    bad: EIO,
+    others: EACCES,
+    '/closed': EACCES,
+    '/bad': EIO,
+    '/none': ENOENT,
+  })
+  const inOne = ['/a/x', '/b/yy', '/a/bad', '/a/x', '/closed/x', '/closed/y', '/', '/bad/z']
+  const paths = [...inOne, '/c/others', '/c/x', '/none/x', '/none/y']
   const found = await looker.stat(paths)
   expect(asked).toEqual([
-    ['/a: x bad', '/b: yy', '/closed: x y', '/: ', '/bad: z'],
-    ['/a: x', '/a: bad', '/a: x'],
+    ['/a: x bad', '/b: yy', '/closed: x y', '/: ', '/bad: z', '/c: others x', '/none: x y'],
+    ['/a: x', '/a: bad', '/a: x', '/closed: x', '/closed: y', '/c: others', '/c: x'],
   ])
   const file = (path: string) => ({ kind: 'file', ino: basename(path).length })
   expect(found).toEqual([
@@ -39,5 +46,9 @@ test('what lies in one directory is looked at together, and each by itself where
     null,
     { kind: 'directory', ino: 2 },
     expect.objectContaining({ code: 'EIO', path: '/bad/z' }),
+    null,
+    file('/c/x'),
+    null,
+    null,
   ])
 })

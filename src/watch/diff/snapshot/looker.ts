@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import { textOf } from '../../../name_key.ts'
@@ -121,7 +122,7 @@ export class Looker {
       else some.push(i)
     }
     const unanswered = await this.#statIn([...byDirectory.values()], realPaths, found)
-    // One name that cannot be asked for is an error of all that were asked for with it.
+    // One name that cannot be asked for is an error of all that were asked for with it: a mount whose server is gone, or that is another user's.
     if (unanswered.length > 0)
       await this.#statIn(
         unanswered.map((i) => [i]),
@@ -133,7 +134,7 @@ export class Looker {
 
   /**
    * @param groups indices of paths, of each directory by themselves
-   * @returns those of groups of several in which something was in trouble
+   * @returns those of groups of several of which one could not be asked for, or all
    */
   async #statIn(
     groups: ReadonlyArray<readonly number[]>,
@@ -157,7 +158,7 @@ export class Looker {
       const group = groups[id] as readonly number[]
       const openErrorOf = (i: number | undefined) => openError(error, textOf(pathOf(i)))
       if (isShort) throw openErrorOf(group[0])
-      if (mayPass(-error) && group.length > 1) unanswered.push(...group)
+      if (error !== 0 && group.length > 1 && !isMissing(error)) unanswered.push(...group)
       else if (mayPass(-error)) for (const i of group) found[i] = openErrorOf(i)
       if (error !== 0) return
       const entries = listing.entries()
@@ -187,4 +188,9 @@ export class Looker {
       this.#parts.scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),
     )
   }
+}
+
+/** There is no such directory. That a name in one is not there is no error. */
+function isMissing(error: number): boolean {
+  return error === -constants.errno.ENOENT || error === -constants.errno.ENOTDIR
 }
