@@ -9,7 +9,14 @@ import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountTable } from '../mounts/mount_table.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
-import { followUpToCircle, linkTarget, type ReadLink, type Resolved } from '../mounts/syscalls/symlinks.ts'
+import { nearLinks } from '../mounts/near_links.ts'
+import {
+  followTogether as followAllTogether,
+  followUpToCircle,
+  linkTarget,
+  type ReadLink,
+  type Resolved,
+} from '../mounts/syscalls/symlinks.ts'
 import { keysOf, pathOf, textOf } from '../name_key.ts'
 import { replaceFileAs } from '../publish/replace_file.ts'
 import { systemClock } from './clock.ts'
@@ -74,12 +81,15 @@ export const linux: WatchSystem = {
   followSymlinks: (path) => follow(path, (entry) => read(entry).catch(() => undefined)),
   followTogether: async (paths) => {
     const said = new Map<string, ReturnType<ReadLink>>()
-    const readOnce: ReadLink = (entry) => {
-      const target = said.get(entry) ?? read(entry).catch(() => undefined)
+    const readAny: ReadLink = (entry) => read(entry).catch(() => undefined)
+    const readLink = paths.length < MANY ? readAny : nearLinks(readAny)
+    const readOnce: ReadLink = (entry, path) => {
+      if (said.has(entry)) return said.get(entry)
+      const target = readLink(entry, path)
       said.set(entry, target)
       return target
     }
-    return await Promise.all(paths.map((path) => followUpToCircle(path, readOnce)))
+    return await followAllTogether(paths, readOnce)
   },
   watchMounts: (changed) =>
     new MountWatch((points, vacant) => changed(points.map(keysOf), vacant.map(keysOf))),
@@ -112,6 +122,9 @@ export const linux: WatchSystem = {
 }
 
 const NONE: ReadonlySet<string> = new Set()
+
+/** From so many paths on a look at the mount table is worth it. */
+const MANY = 8
 
 const lookUpMount = (path: string) => mountOf(pathOf(path))
 

@@ -1,6 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { MAX_LINKS } from './max_links.ts'
 import { asStatxError, errnoOf, statxError } from './statx_error.ts'
 
@@ -16,7 +16,7 @@ export interface Resolved {
 }
 
 /** What the symlink at `entry` says; undefined if there is none. `path` is the one that is followed. */
-export type ReadLink = (entry: string, path: string) => Promise<string | undefined>
+export type ReadLink = (entry: string, path: string) => Promise<string | undefined> | string | undefined
 
 /**
  * Links of procfs that the kernel jumps through and does not read: what readlink(2) says of them is a
@@ -39,18 +39,41 @@ export async function followSymlinks(path: string, readLink: ReadLink = linkTarg
 
 /** The same, up to where links go round: then each of them is told once, and `realPath` is one of them. */
 export async function followUpToCircle(path: string, readLink: ReadLink): Promise<Resolved> {
-  const { isCircle, ...resolved } = await followAll(path, readLink)
+  return upToCircle(await followAll(path, readLink))
+}
+
+/** {@link followUpToCircle} each of these: the way to a directory that they have in common once. */
+export async function followTogether(paths: readonly string[], readLink: ReadLink): Promise<Resolved[]> {
+  const ways = new Map<string, ReturnType<typeof followAll>>()
+  const wayTo = (directory: string) => {
+    const way = ways.get(directory) ?? followAll(directory, readLink)
+    ways.set(directory, way)
+    return way
+  }
+  const follow = async (path: string) => {
+    const way = await wayTo(dirname(path))
+    return upToCircle(way.isCircle ? await followAll(path, readLink) : await followAll(path, readLink, way))
+  }
+  return await Promise.all(paths.map(follow))
+}
+
+function upToCircle({ isCircle, ...resolved }: Followed): Resolved {
   if (!isCircle) return resolved
   const links = new Map(resolved.links.map((link) => [link.path, link]))
   return { ...resolved, links: [...links.values()] }
 }
 
-async function followAll(path: string, readLink: ReadLink): Promise<Resolved & { isCircle: boolean }> {
-  const pending = components(resolve(path))
-  const linkDirectories: string[] = []
-  const links: Resolved['links'] = []
-  const left: string[] = []
-  let realPath = '/'
+interface Followed extends Resolved {
+  isCircle: boolean
+}
+
+/** @param above where what it lies in leads, if that is known */
+async function followAll(path: string, readLink: ReadLink, above?: Resolved): Promise<Followed> {
+  const pending = components(above === undefined ? resolve(path) : basename(path))
+  const linkDirectories = [...(above?.linkDirectories ?? [])]
+  const links = [...(above?.links ?? [])]
+  const left = [...(above?.left ?? [])]
+  let realPath = above?.realPath ?? '/'
   for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
     // realPath is without links at every step, so '..' may be taken by the letter.
     if (name === '..') {

@@ -25,8 +25,8 @@ import { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import { Coverings } from '../roots/forest/covering.ts'
 import { RootForest } from '../roots/forest/root_forest.ts'
 import { SavedRoots } from '../roots/forest/saved_roots.ts'
-import type { FollowedLink } from '../roots/links/followed_link.ts'
 import { FollowedLinks } from '../roots/links/followed_links.ts'
+import { LinkIndex } from '../roots/links/link_index.ts'
 import { PathWatches } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { RootMonitor } from '../roots/root_monitor.ts'
@@ -87,8 +87,8 @@ export function wire({
 
   const rootWays = new PathWatches<Root>()
   const fileWays = new PathWatches<FileRoot>()
-  const linkWays = new PathWatches<FollowedLink>()
-  const watches = new WatchRelease(tree, inotify, [rootWays, fileWays, linkWays])
+  const linkIndex = new LinkIndex()
+  const watches = new WatchRelease(tree, inotify, [rootWays, fileWays, linkIndex])
 
   const watchShortage = new WatchShortage(reporter)
   const rescan = new Rescan({
@@ -142,7 +142,7 @@ export function wire({
     watchShortage,
     looker,
     inotify,
-    ways: linkWays,
+    linkIndex,
     watches,
     reporter,
     shortage,

@@ -35,6 +35,8 @@ export interface WatchedWay {
 /** The same, and how many of the first of them have the last name of the path, or of where it leads. */
 export interface WatchedWayToName extends WatchedWay {
   named: number
+  /** The path of each of the names. */
+  paths: readonly string[]
 }
 
 /**
@@ -53,6 +55,7 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
     }
   }
   const watched: WatchedName[] = []
+  const paths: string[] = []
   const missing = new Set<string>()
   let named = 0
   let refused: InotifyError | undefined
@@ -66,10 +69,11 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
     if (added === undefined) missing.add(directory)
     else if (typeof added === 'number') {
       watched.push({ wd: added, name: basename(entry) })
+      paths.push(entry)
       if (withName && (entry === path || entry === realPath)) named++
     } else if (refused === undefined || (!isOutOfWatches(refused) && isOutOfWatches(added))) refused = added
   }
-  return { watched, named, refused }
+  return { watched, paths, named, refused }
 }
 
 /** The watches of the way to another name in the same directory, which are the same. */

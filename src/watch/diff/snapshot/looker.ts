@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import { textOf } from '../../../name_key.ts'
@@ -109,28 +110,62 @@ export class Looker {
 
   /**
    * What is at the ends of these paths, which have no symlinks; null: nothing is, as far as can be seen; an error: a server or a disk is in trouble, which
-   * says nothing of it. Rejects if something is short.
+   * says nothing of it. Rejects if something is short. Of each directory all that is asked for is looked at together.
    */
   async stat(realPaths: readonly string[]): Promise<Array<Entry | null | InotifyError>> {
     const found: Array<Entry | null | InotifyError> = realPaths.map(() => null)
-    // The root has no name in what it lies in.
-    const nameIn = (path: string) => (path === '/' ? [] : [basename(path)])
-    const requests = realPaths.map((path) => ({
-      root: dirname(path),
-      rel: '',
-      stat: true,
-      names: nameIn(path),
-    }))
+    const byDirectory = new Map<string, number[]>()
+    for (const [i, path] of realPaths.entries()) {
+      const directory = dirname(path)
+      const some = byDirectory.get(directory)
+      if (some === undefined) byDirectory.set(directory, [i])
+      else some.push(i)
+    }
+    const unanswered = await this.#statIn([...byDirectory.values()], realPaths, found)
+    // One name that cannot be asked for is an error of all that were asked for with it: a mount whose server is gone, or that is another user's.
+    if (unanswered.length > 0)
+      await this.#statIn(
+        unanswered.map((i) => [i]),
+        realPaths,
+        found,
+      )
+    return found
+  }
+
+  /**
+   * @param groups indices of paths, of each directory by themselves
+   * @returns those of groups of several of which one could not be asked for, or all
+   */
+  async #statIn(
+    groups: ReadonlyArray<readonly number[]>,
+    realPaths: readonly string[],
+    found: Array<Entry | null | InotifyError>,
+  ): Promise<number[]> {
+    const unanswered: number[] = []
+    const pathOf = (i: number | undefined) => realPaths[i ?? 0] as string
+    const requests = groups.map((group) => {
+      // The root has no name in what it lies in.
+      const names = new Set(group.map(pathOf).filter((path) => path !== '/'))
+      return {
+        root: dirname(pathOf(group[0])),
+        rel: '',
+        stat: true,
+        names: [...names].map((path) => basename(path)),
+      }
+    })
     await this.#parts.walker.walk(requests, (listing) => {
       const { id, error, ino, isShort } = listing
-      const path = realPaths[id] as string
-      const [name] = nameIn(path)
-      if (isShort) throw openError(error, textOf(path))
-      if (mayPass(-error)) found[id] = openError(error, textOf(path))
+      const group = groups[id] as readonly number[]
+      const openErrorOf = (i: number | undefined) => openError(error, textOf(pathOf(i)))
+      if (isShort) throw openErrorOf(group[0])
+      if (error !== 0 && group.length > 1 && !isMissing(error)) unanswered.push(...group)
+      else if (mayPass(-error)) for (const i of group) found[i] = openErrorOf(i)
       if (error !== 0) return
-      found[id] = name === undefined ? { kind: 'directory', ino } : (listing.entries().get(name) ?? null)
+      const entries = listing.entries()
+      for (const i of group)
+        found[i] = pathOf(i) === '/' ? { kind: 'directory', ino } : (entries.get(basename(pathOf(i))) ?? null)
     })
-    return found
+    return unanswered
   }
 
   /** What is at these names in directories, by their paths: these have no symlinks. A directory that cannot be looked into as a whole is not among them. */
@@ -153,4 +188,9 @@ export class Looker {
       this.#parts.scanner.target(snapshot, directory, { isLook: true, names: names && new Set(names) }),
     )
   }
+}
+
+/** There is no such directory. That a name in one is not there is no error. */
+function isMissing(error: number): boolean {
+  return error === -constants.errno.ENOENT || error === -constants.errno.ENOTDIR
 }

@@ -22,7 +22,7 @@ import type { Entry } from '../../scan/entry.ts'
 import type { WatchSystem } from '../../system.ts'
 import { Directory, isSymlink } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
-import { type Way, waysOf } from '../ways.ts'
+import type { Way } from '../ways.ts'
 import { alterationOfEnd, type FollowedLink, isSameEnd, ledToFile } from './followed_link.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
@@ -37,7 +37,12 @@ export interface FollowedLinksParts extends LinkWatchesParts {
   shortage: Shortage
 }
 
-const AT_ONCE = 64
+const AT_ONCE = 512
+
+type Told = 'modify' | 'attrib'
+
+/** By which source what has become of the end of a link is told that lies in a directory; or what events have told of each: then nothing more is. */
+type Asked = ((parent: Directory) => Source) | ReadonlyMap<FollowedLink, Told>
 
 /**
  * The symlinks that are followed. What a link leads to can change without any event of the tree that the link is in: something on its way is renamed,
@@ -52,7 +57,7 @@ export class FollowedLinks {
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
-    this.#watches = new LinkWatches(parts)
+    this.#watches = new LinkWatches(parts, this.#places)
   }
 
   /** Whether there are some whose way nobody tells of, or not all. */
@@ -79,7 +84,7 @@ export class FollowedLinks {
   async take(batch: EventBatch, start: number, end: number): Promise<void> {
     const { pending, reporter } = this.#parts
     this.takeMoves()
-    const written: FollowedLink[] = []
+    const told = new Map<FollowedLink, Told>()
     for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
       if (!this.#isThere(link)) this.#forget(link)
       else if (!this.#mayTell(link)) this.#doubt(link)
@@ -93,11 +98,11 @@ export class FollowedLinks {
       } else if (own & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)) {
         const type = own & (IN_MODIFY | IN_CLOSE_WRITE) ? 'modify' : 'attrib'
         reporter.report([this.#changeOf(link, type, own, 'inotify')])
-        written.push(link)
+        told.set(link, type)
       }
     }
     // What was told is not found again; unless nobody can look now, and it is told twice.
-    await this.#lookUnlessShort(written, Number.POSITIVE_INFINITY, undefined)
+    await this.#lookUnlessShort([...told.keys()], Number.POSITIVE_INFINITY, told)
   }
 
   /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
@@ -115,7 +120,10 @@ export class FollowedLinks {
 
   /** Events were lost: of what was seen since without a word, none may come any more. */
   onOverflow(): void {
-    for (const link of this.#places) this.#doubt(link)
+    for (const link of this.#places) {
+      this.#doubt(link)
+      link.mayLackEvents = true
+    }
   }
 
   /** Something was mounted at these points, or unmounted: of what that hides or shows no event tells. */
@@ -167,35 +175,24 @@ export class FollowedLinks {
   }
 
   /** Those that nobody can look at for now are to be followed again. */
-  async #lookUnlessShort(
-    links: readonly FollowedLink[],
-    since: number,
-    sourceOf: ((parent: Directory) => Source) | undefined,
-  ): Promise<void> {
+  async #lookUnlessShort(links: readonly FollowedLink[], since: number, asked: Asked): Promise<void> {
     const { pending, shortage } = this.#parts
     for (let i = 0; i < links.length; i += AT_ONCE) {
       const some = links.slice(i, i + AT_ONCE)
       const done = await shortage.unless(this, async () => {
-        await this.#look(some, since, sourceOf)
+        await this.#look(some, since, asked)
         return true
       })
       if (!done) for (const { parent, name } of some) pending.work.follow(parent, name, since)
     }
   }
 
-  /** @param sourceOf undefined: nothing is told of what is at their ends */
-  async #look(
-    links: readonly FollowedLink[],
-    since: number,
-    sourceOf: ((parent: Directory) => Source) | undefined,
-  ): Promise<void> {
+  async #look(links: readonly FollowedLink[], since: number, asked: Asked): Promise<void> {
     const { system, tree } = this.#parts
-    const paths = links.map(({ parent, name }) => tree.pathOf(parent, name))
-    const ways = await waysOf(paths, system)
-    await this.#watches.watch(
-      links.map((link, i) => {
+    const ways = await this.#watches.follow(
+      links.map((link) => {
         const isFile = !(this.#believed(link) instanceof Directory)
-        return { link, way: ways[i] as Way, isFile }
+        return { link, path: tree.pathOf(link.parent, link.name), isFile }
       }),
     )
     // Behind the watches, so that nothing falls between the two.
@@ -204,8 +201,8 @@ export class FollowedLinks {
     for (const [i, link] of links.entries()) {
       const target = targets[i] ?? null
       if (target instanceof InotifyError) this.#askAgain(link, target, since)
-      else if (sourceOf !== undefined) this.#compare(link, target, since, sourceOf(link.parent))
-      else if (isSameEnd(link, target)) {
+      else if (typeof asked === 'function') this.#compare(link, target, since, asked(link.parent))
+      else if (isSameEnd(link, target) && speaksFor(asked.get(link), link, target)) {
         link.target = target
         link.seenUntoldAt = startedAt
       }
@@ -245,6 +242,7 @@ export class FollowedLinks {
     const altered = alterationOfEnd(link, after, since)
     link.target = after
     link.isUnanswered = false
+    link.mayLackEvents = false
     link.doubtedSince = Number.POSITIVE_INFINITY
     const believed = this.#believed(link)
     if (believed === undefined) return
@@ -267,7 +265,7 @@ export class FollowedLinks {
     return seen === (believed instanceof Directory ? believed.ino : undefined)
   }
 
-  #changeOf({ parent, name }: FollowedLink, type: 'modify' | 'attrib', mask: number, source: Source): Change {
+  #changeOf({ parent, name }: FollowedLink, type: Told, mask: number, source: Source): Change {
     return { type, path: this.#parts.tree.pathOf(parent, name), kind: 'symlink', mask, source }
   }
 
@@ -298,4 +296,10 @@ export class FollowedLinks {
     for (const link of [...this.#places]) if (!this.#isThere(link)) this.#forget(link)
     this.#sizeAtPrune = this.#places.size
   }
+}
+
+/** Whether what was told of a link says all that a look has shown. The event of what was written may be among those that were lost, and another says less. */
+function speaksFor(told: Told | undefined, link: FollowedLink, seen: Entry | null): boolean {
+  if (told === 'modify' || !link.mayLackEvents) return true
+  return alterationOfEnd(link, seen, Number.POSITIVE_INFINITY) !== 'modify'
 }

@@ -1,6 +1,6 @@
 import type { Directory } from '../../tree/directory.ts'
 import type { MovedLink } from '../../tree/tree.ts'
-import { type FollowedLink, followedLink } from './followed_link.ts'
+import { FollowedLink } from './followed_link.ts'
 
 /** Where followed links are: one at a name. */
 export class LinkPlaces implements Iterable<FollowedLink> {
@@ -21,7 +21,7 @@ export class LinkPlaces implements Iterable<FollowedLink> {
 
   /** The one at a name; one that nobody has looked at yet, if there was none. */
   at(parent: Directory, name: string): FollowedLink {
-    return this.find(parent, name) ?? this.#put(followedLink(parent, name))
+    return this.find(parent, name) ?? this.#put(new FollowedLink(parent, name))
   }
 
   /** Whether it was there. */

@@ -4,57 +4,55 @@ import type { EventBatch } from '../../../inotify/batch.ts'
 import type { Choice } from '../../../mounts/filesystems.ts'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { InotifySource } from '../../events/inotify_source.ts'
-import { ABOUT_NAME, GONE } from '../../events/watch_mask.ts'
 import type { WatchRelease } from '../../events/watch_release.ts'
 import type { Pending } from '../../pending/pending.ts'
 import type { WatchShortage } from '../../report/watch_shortage.ts'
 import type { SourceChoice } from '../../source_choice.ts'
 import type { SurveyedDirectory, WatchSystem } from '../../system.ts'
-import type { Hint, PathWatches } from '../path_watches.ts'
-import { isOutOfWatches, keyOf, turnsOf, type WatchedWay, type Way, watchFile, watchWays } from '../ways.ts'
+import type { Hint } from '../path_watches.ts'
+import { isOutOfWatches, MOST_TIMES, type Way, watchFile, waysOf } from '../ways.ts'
 import type { FollowedLink } from './followed_link.ts'
+import type { LinkIndex } from './link_index.ts'
+import type { LinkPlaces } from './link_places.ts'
+import type { FoundWay, LinkWay } from './link_way.ts'
 
 export interface LinkWatchesParts {
-  system: Pick<WatchSystem, 'survey'>
+  system: Pick<WatchSystem, 'followTogether' | 'survey'>
   sourceChoice: SourceChoice
   pending: Pick<Pending, 'work'>
   watchShortage: WatchShortage
   inotify: Pick<InotifySource, 'instance'>
   /** What tells that a link may lead elsewhere: see ways.ts. */
-  ways: PathWatches<FollowedLink>
+  linkIndex: LinkIndex
   watches: WatchRelease
 }
 
-interface WatchedLink {
-  /** What it leads over, and whether a part of that lies where events do not tell of all changes. */
-  route: readonly string[]
-  readonly isSilent: boolean
-  /** What is watched, and whether that is all: to see whether it has changed. */
-  way: string | undefined
+/** A link that is to be followed, by its path, and whether no directory is believed to be where it leads. */
+export interface SoughtLink {
+  readonly link: FollowedLink
+  readonly path: string
+  readonly isFile: boolean
 }
 
-/** A link that was seen, where it led, and whether no directory is believed to be there. */
-interface SeenLink {
-  link: FollowedLink
-  way: Way
-  isFile: boolean
+/** The same, and where it led. */
+interface SeenLink extends SoughtLink {
+  readonly way: Way
+  /** Nobody has looked before. */
+  readonly isFresh: boolean
 }
 
-type Surveyed = ReadonlyMap<string, SurveyedDirectory>
-
-const NONE: Surveyed = new Map()
-
-/** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look where they lead. */
+/** The watches on the ways of links, and the links that have to be polled since these do not tell of all. It does not look at what is at their ends. */
 export class LinkWatches {
   readonly #parts: LinkWatchesParts
-  readonly #links = new Map<FollowedLink, WatchedLink>()
+  readonly #places: LinkPlaces
   readonly #polled = new Set<FollowedLink>()
   readonly #refused = new Map<FollowedLink, InotifyError>()
   // How many of these have found no watch.
   #outOfWatches = 0
 
-  constructor(parts: LinkWatchesParts) {
+  constructor(parts: LinkWatchesParts, places: LinkPlaces) {
     this.#parts = parts
+    this.#places = places
   }
 
   /** Of what a change may be told by nobody. */
@@ -68,78 +66,118 @@ export class LinkWatches {
   }
 
   collect(batch: EventBatch, start: number, end: number): ReadonlyMap<FollowedLink, Hint> {
-    return this.#parts.ways.collect(batch, start, end, ABOUT_NAME | GONE)
+    return this.#parts.linkIndex.collect(batch, start, end, this.#places)
   }
 
   /** Where each link leads, as it was seen last. */
   *ends(): Generator<[link: FollowedLink, realPath: string]> {
-    for (const [link, { route }] of this.#links) if (route[0] !== undefined) yield [link, route[0]]
+    for (const link of this.#places)
+      if (link.way !== undefined && link.isSurveyed) yield [link, realPathOf(link, link.way)]
   }
 
   /** Those whose way leads over one of these mount points. What each mount on it tells is to be asked anew. */
   takeMounted(points: readonly string[]): FollowedLink[] {
-    const mounted = [...this.#links].filter(([, { route }]) =>
-      route.some((path) => points.some((point) => isWithin(path, point))),
-    )
-    for (const [, watched] of mounted) watched.route = []
-    return mounted.map(([link]) => link)
+    const mounted: FollowedLink[] = []
+    for (const link of this.#places) {
+      const { way } = link
+      if (way === undefined) continue
+      way.surveyed = undefined
+      const route = [realPathOf(link, way), ...way.turns]
+      const isOnAny = route.some((path) => points.some((point) => isWithin(path, point)))
+      if (!link.isSurveyed || !isOnAny) continue
+      link.isSurveyed = false
+      mounted.push(link)
+    }
+    return mounted
   }
 
   /**
-   * Watches where links lead to by now, `isFile`: and the file there. One is to be looked at once more if that is another way than before, or lacks a
-   * watch no more: of what changed before that, nobody tells.
+   * Finds out where links lead by now, and watches that, `isFile`: and the file there. As long as the way of one at which nobody has looked before was not
+   * watched before it was followed, it is followed once more. Another is to be looked at once more if that is another way than before, or lacks a watch no
+   * more: of what changed before that, nobody tells.
    */
-  async watch(seen: readonly SeenLink[]): Promise<void> {
-    const watched = seen.map((each) => this.#watch(each))
-    const fresh = seen.filter((each) => !this.#isKnown(each))
-    const told = await this.#survey(fresh)
-    await Promise.all(
-      fresh.map(async (each) => {
-        const isSilent = await this.#isSilent(each, told)
-        this.#links.set(each.link, { route: routeOf(each), isSilent, way: this.#links.get(each.link)?.way })
-      }),
-    )
-    for (const [i, each] of seen.entries()) this.#note(each.link, watched[i])
-  }
-
-  #isKnown(seen: SeenLink): boolean {
-    return this.#links.get(seen.link)?.route.join('\0') === routeOf(seen).join('\0')
-  }
-
-  /** `watched`: undefined: nothing is. */
-  #note(link: FollowedLink, watched: WatchedWay | undefined): void {
-    const known = this.#links.get(link) as WatchedLink
-    const { isSilent } = known
-    const key = watched === undefined ? '' : keyOfWay(watched)
-    if (watched !== undefined && known.way !== key) this.#parts.pending.work.look(link.parent, link.name)
-    known.way = key
-    const isUnwatched = watched?.refused !== undefined && this.#parts.sourceChoice.mayFallBack
-    if (watched === undefined || isSilent || isUnwatched) this.#polled.add(link)
-    else this.#polled.delete(link)
+  async follow(links: readonly SoughtLink[]): Promise<Way[]> {
+    const ways = new Map<FollowedLink, Way>()
+    let sought = links.map((each) => ({ ...each, isFresh: each.link.way === undefined }))
+    for (let times = 1; sought.length > 0; times++) {
+      const followed = await waysOf(
+        sought.map(({ path }) => path),
+        this.#parts.system,
+      )
+      const seen = sought.map((each, i) => ({ ...each, way: followed[i] as Way }))
+      for (const { link, way } of seen) ways.set(link, way)
+      const unsettled = this.#watch(seen, times === MOST_TIMES)
+      await this.#survey(seen.filter((each) => !unsettled.has(each)))
+      for (const each of seen) if (!unsettled.has(each)) this.#notePolled(each.link)
+      sought = [...unsettled]
+    }
+    return links.map(({ link }) => ways.get(link) as Way)
   }
 
   forget(link: FollowedLink): void {
-    this.#links.delete(link)
     this.#polled.delete(link)
     this.#noteRefusal(link, undefined)
-    this.#parts.watches.retire(this.#parts.ways.set(link, []))
+    this.#parts.watches.retire(this.#parts.linkIndex.set(link, undefined))
   }
 
-  /** undefined: each poll looks at its end instead. */
-  #watch({ link, way, isFile }: SeenLink): WatchedWay | undefined {
-    const { ways, watches } = this.#parts
+  /** @returns those that are to be followed once more at once */
+  #watch(seen: readonly SeenLink[], isLast: boolean): ReadonlySet<SeenLink> {
+    const { linkIndex, watches } = this.#parts
     const inotify = this.#parts.inotify.instance
-    if (inotify === undefined || link.parent.mount.usesPolling) {
-      watches.retire(ways.set(link, []))
-      this.#noteRefusal(link, undefined)
-      return undefined
+    const watchWay = inotify && linkIndex.ways.watchingWith(inotify)
+    const unsettled = new Set<SeenLink>()
+    const left: number[] = []
+    for (const each of seen) {
+      const { link, way, isFile, isFresh } = each
+      if (inotify === undefined || watchWay === undefined || link.parent.mount.usesPolling) {
+        left.push(...this.#seat(each, linkIndex.ways.unwatched(way), 0))
+        this.#noteRefusal(link, undefined)
+        continue
+      }
+      // Before its way: where there are few watches, it is better that some links have all of theirs.
+      const file = isFile ? watchFile(way.realPath, inotify) : undefined
+      const found = watchWay(way)
+      left.push(...this.#settle(each, found, file, isLast))
+      if (isFresh && !found.isSettled && !isLast) unsettled.add(each)
     }
-    const file = isFile ? watchFile(way.realPath, inotify) : undefined
-    const own = typeof file === 'number' ? file : 0
-    const { watched, refused = typeof file === 'object' ? file : undefined } = watchWays(way, true, inotify)
-    watches.retire(ways.set(link, watched, own))
+    // Not sooner: those that one has left may have been found again for another.
+    watches.retire(left)
+    return unsettled
+  }
+
+  /** @param file the watch of the file at its end */
+  #settle(
+    each: SeenLink,
+    found: FoundWay,
+    file: number | InotifyError | undefined,
+    isLast: boolean,
+  ): number[] {
+    const { link, isFile, isFresh } = each
+    const { way, watchedAs, end } = link
+    const wasRefused = this.#refused.has(link)
+    const left = this.#seat(each, found.way, typeof file === 'number' ? file : 0)
+    const refused = found.refused ?? (typeof file === 'object' ? file : undefined)
     this.#noteRefusal(link, refused)
-    return { watched, refused }
+    const isMoved = link.way !== way || link.watchedAs !== watchedAs || link.end !== end
+    const isOther = isMoved || (refused !== undefined) !== wasRefused
+    // What a directory holds was listed before its way was watched.
+    const isOpen = isFresh ? (found.isSettled ? !isFile : isLast) : isOther
+    if (isOpen) this.#parts.pending.work.look(link.parent, link.name)
+    return left
+  }
+
+  #seat({ link, way: { realPath } }: SeenLink, way: LinkWay, own: number): number[] {
+    const { name } = link
+    const end = basename(realPath)
+    const isSameEnd = link.end === end
+    if (link.way?.key !== way.key || link.watchedAs !== name || !isSameEnd) link.isSurveyed = false
+    return this.#parts.linkIndex.set(link, { way, name, end: isSameEnd ? link.end : flat(end), own })
+  }
+
+  #notePolled(link: FollowedLink): void {
+    const isUnwatched = this.#refused.has(link) && this.#parts.sourceChoice.mayFallBack
+    if (link.way?.isWatched !== true || link.isSilent || isUnwatched) this.#polled.add(link)
+    else this.#polled.delete(link)
   }
 
   /** A shortage ends for links when none of them lacks a watch any more: that some have all theirs says little, since they share them with others. */
@@ -156,27 +194,43 @@ export class LinkWatches {
     else if (this.#outOfWatches === 0) watchShortage.end()
   }
 
-  /** Those of the directories over which these lead of which inotify tells all: with one look at the mount table. */
-  async #survey(seen: readonly SeenLink[]): Promise<Surveyed> {
-    if (seen.length === 0) return NONE
-    const directories = new Set(seen.flatMap(({ way }) => [dirname(way.realPath), ...turnDirectoriesOf(way)]))
+  /** Finds out of which of these events tell all that happens on their ways: with one look at the mount table. */
+  async #survey(seen: readonly SeenLink[]): Promise<void> {
+    const fresh = seen.filter(({ link }) => !link.isSurveyed)
+    const ways = new Set(fresh.flatMap(({ link: { way } }) => (way?.surveyed === undefined ? [way] : [])))
+    const told = await this.#surveyDirectories(ways)
+    for (const way of ways) {
+      if (way === undefined) continue
+      const turns = await Promise.all(
+        way.turnDirectories.map((turn) => told.get(turn)?.choice ?? this.#choose(turn)),
+      )
+      way.surveyed = { isSilent: turns.some(isSilent), mounted: told.get(way.directory)?.mounted }
+    }
+    const end = async ({ link, way: { realPath } }: SeenLink) => {
+      link.isSilent = await this.#isSilent(link, realPath)
+      link.isSurveyed = true
+    }
+    await Promise.all(fresh.map(end))
+  }
+
+  /** Those of the directories on these ways of which inotify tells all. */
+  async #surveyDirectories(
+    ways: Iterable<LinkWay | undefined>,
+  ): Promise<ReadonlyMap<string, SurveyedDirectory>> {
+    const directories = new Set<string>()
+    for (const way of ways)
+      if (way !== undefined) for (const each of [way.directory, ...way.turnDirectories]) directories.add(each)
+    if (directories.size === 0) return NONE
     // Who asks one by one can say what is wrong.
     return await this.#parts.system.survey([...directories]).catch(() => NONE)
   }
 
   /** Whether a link on its way, what it leaves again, or what is at its end, lies on a mount whose changes are not all told. What is missing may come there. */
-  async #isSilent({ link, way }: SeenLink, told: Surveyed): Promise<boolean> {
-    if (link.parent.mount.usesPolling) return true
-    const { realPath } = way
-    const around = told.get(dirname(realPath))
-    const isTold = around !== undefined && !around.mounted.has(basename(realPath))
-    const choices = await Promise.all([
-      isTold ? around.choice : this.#choose(realPath),
-      ...turnDirectoriesOf(way).map((turn) => told.get(turn)?.choice ?? this.#choose(turn)),
-    ])
-    return choices.some(
-      (choice) => choice !== undefined && 'backend' in choice && choice.backend !== 'inotify',
-    )
+  async #isSilent({ parent, way }: FollowedLink, realPath: string): Promise<boolean> {
+    const surveyed = way?.surveyed
+    if (parent.mount.usesPolling || surveyed?.isSilent) return true
+    if (surveyed?.mounted?.has(basename(realPath)) === false) return false
+    return isSilent(await this.#choose(realPath))
   }
 
   async #choose(path: string): Promise<Choice | { refused: Error } | undefined> {
@@ -185,15 +239,17 @@ export class LinkWatches {
   }
 }
 
-function routeOf({ way }: SeenLink): string[] {
-  return [way.realPath, ...turnsOf(way)]
+const NONE: ReadonlyMap<string, SurveyedDirectory> = new Map()
+
+function isSilent(choice: Choice | { refused: Error } | undefined): boolean {
+  return choice !== undefined && 'backend' in choice && choice.backend !== 'inotify'
 }
 
-/** Where the links lie that it leads over behind the first, and what it leaves again. */
-function turnDirectoriesOf({ links: [, ...others], left }: Way): string[] {
-  return [...others.map(({ path }) => path), ...left].map((turn) => dirname(turn))
+function realPathOf({ end }: FollowedLink, { directory }: LinkWay): string {
+  return directory === '/' ? `/${end}` : `${directory}/${end}`
 }
 
-function keyOfWay({ watched, refused }: WatchedWay): string {
-  return refused === undefined ? keyOf(watched) : `${keyOf(watched)}/...`
+/** A copy: what is cut from a path keeps all of that. */
+function flat(name: string): string {
+  return [name.slice(0, 1), name.slice(1)].join('')
 }

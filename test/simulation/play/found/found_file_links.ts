@@ -252,4 +252,17 @@ export const FOUND_FILE_LINKS: readonly Found[] = [
       'links to files',
     ),
   },
+  {
+    what: 'what was written to the file at the end of a link, whose event was lost, is told though the mode or a time of it has been told since, before anybody compared',
+    scenario: scenario(
+      { lost: 1, fails: 4, failsBy: 'EIO', failsOneIn: 3, followSymlinks: true, isAtomic: false },
+      [
+        { type: 'append', path: '/t/a/f' },
+        { type: 'create', path: '/t/a/m' },
+        { type: 'touch', path: '/t/a/f' },
+      ],
+      { 5: 1, 10: 1 },
+      'links to files',
+    ),
+  },
 ]

@@ -1,0 +1,211 @@
+// Links that have a way in common are watched by what they share. What becomes of their events is held against what PathWatches makes of the whole way of each.
+import { expect, test } from 'vitest'
+import {
+  IN_ATTRIB,
+  IN_CREATE,
+  IN_DELETE,
+  IN_IGNORED,
+  IN_MODIFY,
+  IN_MOVE_SELF,
+  InotifyError,
+} from '../../../../src/index.ts'
+import { ABOUT_NAME, GONE } from '../../../../src/watch/events/watch_mask.ts'
+import { FollowedLink } from '../../../../src/watch/roots/links/followed_link.ts'
+import { LinkIndex } from '../../../../src/watch/roots/links/link_index.ts'
+import { type Hint, PathWatches } from '../../../../src/watch/roots/path_watches.ts'
+import { type Adding, type Way, watchWays } from '../../../../src/watch/roots/ways.ts'
+import { Directory, WatchedMount } from '../../../../src/watch/tree/directory.ts'
+import { batchOf, type Event } from '../../events/batches.ts'
+import { randomFrom } from '../../support.ts'
+
+const DIRECTORIES = ['/', '/t', '/t/a', '/t/b', '/out', '/out/o', '/out/o/p']
+const NAMES = ['f', 'g', 'a', 'o', 'l']
+const PARENT = new Directory('/t', 1, new WatchedMount('inotify', '', 1))
+
+/** Watches for directories, of which some are missing, and others refused; each has another one when it was made anew. */
+function inodes(random: (n: number) => number) {
+  const wds = new Map<string, number>()
+  let last = 0
+  const renew = (path: string) => wds.set(path, ++last)
+  for (const path of DIRECTORIES) renew(path)
+  const adding: Adding = {
+    add: (path) => {
+      const wd = wds.get(path.toString())
+      if (wd === undefined) throw new InotifyError({ errno: 'ENOENT', syscall: 'inotify_add_watch', path })
+      if (wd < 0) throw new InotifyError({ errno: 'ENOSPC', syscall: 'inotify_add_watch', path })
+      return wd
+    },
+  }
+  return {
+    adding,
+    renew,
+    next: () => ++last,
+    forget: (wd: number) => {
+      for (const [path, each] of wds) if (each === wd) wds.delete(path)
+    },
+    get last() {
+      return last
+    },
+    change: () => {
+      const path = DIRECTORIES[random(DIRECTORIES.length)] as string
+      const kind = random(4)
+      if (kind === 0) wds.delete(path)
+      else if (kind === 1) wds.set(path, -1)
+      else renew(path)
+    },
+  }
+}
+
+/** A way as many links may have it: from the names of the link and of its end. */
+function anyWay(random: (n: number) => number): (name: string, end: string) => Way {
+  const pick = <T>(some: readonly T[]) => some[random(some.length)] as T
+  const below = (directory: string, name: string) => `${directory === '/' ? '' : directory}/${name}`
+  const at = pick(DIRECTORIES.slice(0, 3))
+  const into = pick(DIRECTORIES)
+  const turn = () => below(pick(DIRECTORIES), pick(NAMES))
+  const before = random(6) === 0 ? [turn()] : []
+  const behind = random(4) === 0 ? [turn()] : []
+  const left = random(8) === 0 ? [turn()] : []
+  // What its directory's path leads over may be elsewhere.
+  const real = random(6) === 0 ? pick(DIRECTORIES) : at
+  const strange = random(16)
+  return (name, end) => {
+    const path = below(at, name)
+    const own = below(real, name)
+    // As is seen while links change.
+    const realPath = strange === 1 ? below(path, end) : strange === 2 ? own : below(into, end)
+    if (strange === 3) return { path, realPath: path, links: [], left: [] }
+    const turns = strange === 4 ? [realPath] : strange === 5 ? [below(own, end)] : []
+    const links = [...before, own, ...behind, ...turns].map((each) => ({ path: each, to: '' }))
+    return { path, realPath, links, left: strange === 6 ? [realPath] : left }
+  }
+}
+
+test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
+  'events and watches, as of whole ways (%i)',
+  (seed) => {
+    const random = randomFrom(seed)
+    const known = inodes(random)
+    const index = new LinkIndex()
+    const expected = new PathWatches<FollowedLink>()
+    const links = Array.from({ length: 12 }, () => new FollowedLink(PARENT, ''))
+    const owns = new Map<FollowedLink, number>()
+    for (let step = 0; step < 60; step++) {
+      if (random(6) === 0) known.change()
+      const left: number[] = []
+      const goes: number[] = []
+      const watchWay = index.ways.watchingWith(known.adding)
+      const ways = [anyWay(random), anyWay(random)]
+      // Several at once, as they are followed.
+      for (const link of links.filter(() => random(3) === 0)) {
+        if (random(5) === 0) {
+          left.push(...index.set(link, undefined))
+          goes.push(...expected.set(link, []))
+          owns.delete(link)
+          continue
+        }
+        const anyName = () => NAMES[random(NAMES.length)] as string
+        const way = (ways[random(2)] as (typeof ways)[0])(anyName(), anyName())
+        const own =
+          random(3) === 0
+            ? (owns.get(link) ?? 0)
+            : random(2) === 0
+              ? known.next()
+              : (pickOwn(owns, random) ?? 0)
+        if (own > 0) owns.set(link, own)
+        else owns.delete(link)
+        const { way: found } = watchWay(way)
+        left.push(...index.set(link, { way: found, name: nameOf(way.path), end: nameOf(way.realPath), own }))
+        goes.push(...expected.set(link, watchWays(way, true, known.adding).watched, own))
+      }
+      const still = (watches: { has(wd: number): boolean }, wds: number[]) =>
+        new Set(wds.filter((wd) => !watches.has(wd)))
+      expect(still(index, left)).toEqual(still(expected, goes))
+      const wds = Array.from({ length: known.last + 1 }, (_, wd) => wd)
+      expect(wds.filter((wd) => index.has(wd))).toEqual(wds.filter((wd) => expected.has(wd)))
+
+      const events = Array.from({ length: random(4) }, (): Event => {
+        const mask = [IN_CREATE, IN_DELETE, IN_MODIFY, IN_ATTRIB, IN_MOVE_SELF, IN_IGNORED][
+          random(6)
+        ] as number
+        const isItself = mask === IN_MOVE_SELF || mask === IN_IGNORED || random(4) === 0
+        return [1 + random(known.last), mask, isItself ? '' : (NAMES[random(NAMES.length)] as string)]
+      })
+      const batch = batchOf(events)
+      const inOrder = (hints: ReadonlyMap<FollowedLink, Hint>) =>
+        links.map((link) => hints.get(link) ?? { all: 0, own: 0 })
+      const told = index.collect(batch, 0, events.length, links)
+      expect(inOrder(told), JSON.stringify(events)).toEqual(
+        inOrder(expected.collect(batch, 0, events.length, ABOUT_NAME | GONE)),
+      )
+      // The kernel gives a number once: what has lost its watch has another when it is watched again.
+      for (const [wd, mask] of events) {
+        if (mask !== IN_IGNORED) continue
+        known.forget(wd)
+        for (const [link, own] of owns) if (own === wd) owns.delete(link)
+      }
+    }
+    for (const link of links) index.set(link, undefined)
+    expect(Array.from({ length: known.last + 1 }, (_, wd) => index.has(wd))).not.toContain(true)
+  },
+)
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+
+function pickOwn(owns: ReadonlyMap<FollowedLink, number>, random: (n: number) => number): number | undefined {
+  return [...owns.values()][random(owns.size || 1)]
+}
+
+/** Of a link that lies at `own`, wherever the way there leads. */
+function wayOf(path: string, realPath: string, own = path, left: string[] = [], behind: string[] = []): Way {
+  return { path, realPath, links: [own, ...behind].map((each) => ({ path: each, to: '' })), left }
+}
+
+/** Whether two links have a way in common. */
+function doShare(one: Way, other: Way): boolean {
+  const watchWay = new LinkIndex().ways.watchingWith(inodes(randomFrom(1)).adding)
+  return watchWay(one).way === watchWay(other).way
+}
+
+test('links of one directory into another share a way', () => {
+  const first = wayOf('/t/a/l', '/out/o/f')
+  expect(doShare(first, wayOf('/t/a/f', '/out/o/g'))).toBe(true)
+  expect(
+    doShare(wayOf('/t/a/l', '/out/f', '/t/b/l', ['/x']), wayOf('/t/a/g', '/out/g', '/t/b/g', ['/x'])),
+  ).toBe(true)
+  for (const other of [
+    wayOf('/t/b/l', '/out/o/f'),
+    wayOf('/t/a/l', '/out/f'),
+    wayOf('/t/a/l', '/out/o/f', '/t/b/l'),
+    wayOf('/t/a/l', '/out/o/f', '/t/a/l', [], ['/out/l']),
+    wayOf('/t/a/l', '/out/o/f', '/t/a/l', ['/out/o/p']),
+  ])
+    expect(doShare(first, other)).toBe(false)
+})
+
+test('where one place on a way lies in another, the names of others decide more', () => {
+  expect(doShare(wayOf('/t/a', '/t/a/f'), wayOf('/t/l', '/t/a/g'))).toBe(false)
+  expect(doShare(wayOf('/t/a', '/out/f', '/t/a/a'), wayOf('/t/l', '/out/f', '/t/a/l'))).toBe(false)
+  expect(doShare(wayOf('/t/a', '/t/a/f', '/out/a'), wayOf('/t/l', '/t/a/g', '/out/l'))).toBe(false)
+  expect(
+    doShare(wayOf('/t/l', '/out/f', '/t/l', ['/out/f']), wayOf('/t/g', '/out/g', '/t/g', ['/out/f'])),
+  ).toBe(false)
+})
+
+test('a way is settled when it had the same watches before, and somebody has it', () => {
+  const known = inodes(randomFrom(1))
+  const index = new LinkIndex()
+  const way: Way = { path: '/t/a/l', realPath: '/out/f', links: [{ path: '/t/a/l', to: '' }], left: [] }
+  const link = new FollowedLink(PARENT, 'l')
+  const find = () => index.ways.watchingWith(known.adding)(way)
+  const seat = () => {
+    const { way: found, isSettled } = find()
+    index.set(link, { way: found, name: 'l', end: 'f', own: 0 })
+    return isSettled
+  }
+  expect([seat(), seat()]).toEqual([false, true])
+  known.renew('/out')
+  expect([seat(), seat()]).toEqual([false, true])
+  index.set(link, undefined)
+  expect([seat(), seat()]).toEqual([false, true])
+})
