@@ -6,7 +6,7 @@ import type { Change } from '../watch/report/change.ts'
 import { lookNow, Watcher } from '../watch/watcher.ts'
 
 /** ms that a call may take: fs.watch() has no bound. */
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 5_000
 
 /** Who is told of what is watched. */
 export interface Sink {

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type Change, type Watcher, type WatchOptions, watch } from '../../src/entries/watch.ts'
+import { type Change, Watcher, type WatchOptions, watch } from '../../src/entries/watch.ts'
 import { Walker } from '../../src/watch/scan/walker.ts'
+import { lookNow } from '../../src/watch/watcher.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
 import { isBuilt } from './child.ts'
@@ -31,6 +32,18 @@ async function told(
   await watcher.ready
   await watcher.sync()
   return { watcher, changes, lines: changes.map((change) => inWords(change, base)) }
+}
+
+/** How many this process has. */
+function watches(): number {
+  const infos = fs.readdirSync('/proc/self/fdinfo').map((fd) => {
+    try {
+      return fs.readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')
+    } catch {
+      return ''
+    }
+  })
+  return infos.join('').split('inotify wd:').length - 1
 }
 
 type At = (name: string) => string
@@ -146,6 +159,27 @@ describe('several roots', () => {
     )
     expect(lines.toSorted()).toEqual(expected.toSorted())
   })
+
+  test.each<[WatchOptions]>([[{}], [{ ignore: [/\/nothing$/] }], [{ depth: 9 }]])(
+    'one that takes longer than the call may take is watched as a whole: %o',
+    async (options) => {
+      const { root, at } = tree()
+      const names = Array.from({ length: 4000 }, (_, i) => `big/d${i % 20}/e${i % 200}/f${i}`)
+      for (const name of names) fs.mkdirSync(at(name), { recursive: true })
+      const watcher = new Watcher([at('a'), at('big'), at('a/b')], { recursive: true, ...options })
+      watcher[lookNow]([at('a'), at('big'), at('a/b')], 0.5)
+      onTestFinished(() => watcher.close())
+      const changes: Change[] = []
+      watcher.on('changes', (batch) => changes.push(...batch))
+      await watcher.ready
+      expect([...watcher.entries()]).toHaveLength(4000 + 200 + 20 + 1 + 5)
+      const some = names.filter((_, i) => i % 40 === 0)
+      for (const name of some) fs.mkdirSync(at(`${name}/new`))
+      await watcher.sync()
+      const lines = changes.map((change) => inWords(change, root))
+      expect(lines.toSorted()).toEqual(some.map((name) => `create directory ${name}/new`).toSorted())
+    },
+  )
 
   test('of one that cannot be watched `ready` says so, as ever', async () => {
     const { root, at } = tree()
@@ -267,6 +301,32 @@ test('a thousand files, all written', async () => {
   })
   expect(new Set(lines).size).toBe(1000)
   expect(lines).toHaveLength(1000)
+})
+
+test.each<[WatchOptions]>([[{}], [{ depth: 9 }], [{ ignore: [/\/nothing$/] }]])(
+  'where a link is followed: %o',
+  async (options) => {
+    const { root, at } = tree()
+    fs.mkdirSync(at('z/y'), { recursive: true })
+    fs.symlinkSync('../z', at('a/link'))
+    const { lines } = await told(root, root, { recursive: true, followSymlinks: true, ...options }, () => {
+      fs.rmSync(at('a/b/c/f'))
+      fs.mkdirSync(at('a/b/c/new'))
+    })
+    expect(lines).toEqual(['delete file a/b/c/f', 'create directory a/b/c/new'])
+  },
+)
+
+test('the watches of a tree that has gone are given back', async () => {
+  const { root, at } = tree()
+  for (let i = 0; i < 100; i++) fs.mkdirSync(at(`a/${i}`))
+  const { watcher, lines } = await told(root, at('a'), { recursive: true }, () =>
+    fs.renameSync(at('a'), at('z')),
+  )
+  expect(lines).toEqual(['lost a'])
+  // For the way to it.
+  await expect.poll(watches).toBeLessThan(10)
+  await watcher.close()
 })
 
 test('the tree is walked through once', async () => {

@@ -7,6 +7,7 @@ import type { Change } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Listing } from '../scan/listing.ts'
+import type { Patience } from '../scan/patience.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { TreeWalker, WatchSystem } from '../system.ts'
@@ -79,13 +80,13 @@ export class Rescan {
   }
 
   /** See {@link Scanner.scanAhead}: what {@link load} will take in. */
-  lookAhead(root: string, watching: Watching, patience: number): void {
-    this.#scanner.scanAhead(root, watching, this.#loading(), patience)
+  lookAhead(root: string, watching: Watching, patience: Patience): boolean {
+    return this.#scanner.scanAhead(root, watching, this.#loading(), patience)
   }
 
   /** What was looked at ahead, and not taken in, is out of date. */
-  forgetAhead(): void {
-    this.#walker.forgetAhead()
+  async forgetAhead(): Promise<void> {
+    for (const wd of await this.#walker.forgetAhead()) this.#parts.tree.disown(wd)
   }
 
   /** Takes in what there is below a root of which nothing is believed yet, in pieces, as it is found. */

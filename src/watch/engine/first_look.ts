@@ -1,73 +1,102 @@
 import type { Rescan } from '../diff/rescan.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
 import type { Watching } from '../inotify_instance.ts'
 import type { Settings } from '../options.ts'
-import type { SeenNow, WatchSystem } from '../system.ts'
+import type { SeenBefore } from '../roots/root.ts'
+import { watchFile } from '../roots/ways.ts'
+import type { Entry } from '../scan/entry.ts'
+import { Patience } from '../scan/patience.ts'
+import type { WatchSystem } from '../system.ts'
 
 export interface FirstLookParts {
   system: Pick<WatchSystem, 'lookNow' | 'clock'>
   settings: Pick<Settings, 'backend' | 'since' | 'followRoots'>
-  inotify: Pick<InotifySource, 'open' | 'watching'>
+  inotify: Pick<InotifySource, 'open' | 'watching' | 'hold'>
   rescan: Pick<Rescan, 'lookAhead' | 'forgetAhead'>
+  watches: Pick<WatchRelease, 'retire'>
 }
+
+/** What was at a path. */
+export type SeenThen = 'missing' | 'directory' | SeenBefore
 
 /**
  * What there was at the roots within the call that asked for them: what happens after that call is told, though it has happened before anybody had a turn to look. Directories are
- * walked through, and watched; of the rest it is known what it was. It attaches nothing.
+ * walked through, and watched; so are files. It attaches nothing: no event is told until that is done.
  */
 export class FirstLook {
   readonly #parts: FirstLookParts
-  readonly #seen = new Map<string, SeenNow>()
+  readonly #seen = new Map<string, SeenThen>()
+  readonly #fileWatches: number[] = []
+  #release = () => {}
 
   constructor(parts: FirstLookParts) {
     this.#parts = parts
   }
 
   /**
-   * Looks at these in their order, for so many ms at the most. What is not reached, or is not told of by inotify alone, is looked at in its turn.
+   * Looks at these in their order, for so many ms, or ten times as long while it is no more than a thousand directories. What is not reached, or is not told of by inotify alone, is
+   * looked at in its turn.
    *
-   * @returns the directories that are watched by now, as far as the time has reached; and the first error of those that cannot be
+   * @returns the first error of the directories that cannot be opened, read or watched
    */
-  look(paths: readonly string[], patience: number): { directories: string[]; failure: unknown } {
-    const { system, settings, inotify, rescan } = this.#parts
-    const directories: string[] = []
-    let failure: unknown
+  look(paths: readonly string[], ms: number): unknown {
+    const { system, settings, inotify } = this.#parts
     // What differs from what was saved is told anyway.
-    if (settings.backend === 'poll' || settings.since !== undefined) return { directories, failure }
-    const until = system.clock.elapsed() + patience
+    if (settings.backend === 'poll' || settings.since !== undefined) return undefined
+    const patience = new Patience(system.clock, ms)
     const see = system.lookNow(settings.followRoots)
+    this.#release = inotify.hold()
+    let failure: unknown
     for (const path of new Set(paths)) {
-      const rest = until - system.clock.elapsed()
-      if (rest <= 0) break
+      if (patience.rest() <= 0) break
       const seen = see(path)
       if (seen === undefined) continue
-      if (seen === 'directory') {
-        try {
-          inotify.open()
-          rescan.lookAhead(path, inotify.watching as Watching, rest)
-        } catch (error) {
-          failure ??= error
-          continue
-        }
-        directories.push(path)
+      this.#seen.set(path, typeof seen === 'object' ? this.#watchFile(path, seen) : seen)
+      if (seen !== 'directory') continue
+      try {
+        inotify.open()
+        const isOver = this.#parts.rescan.lookAhead(path, inotify.watching as Watching, patience)
+        // There is one walk at a time.
+        if (!isOver) break
+      } catch (error) {
+        failure ??= error
+        this.#seen.delete(path)
       }
-      this.#seen.set(path, seen)
     }
-    return { directories, failure }
+    return failure
   }
 
   /** What was at a path; undefined: it was not looked at. */
-  at(path: string): SeenNow | undefined {
+  at(path: string): SeenThen | undefined {
     return this.#seen.get(path)
   }
 
-  /** The walks that nobody has taken in are out of date. */
-  forgetWalks(): void {
-    this.#parts.rescan.forgetAhead()
+  /** The directories that were looked at. */
+  get directories(): string[] {
+    return [...this.#seen].flatMap(([path, seen]) => (seen === 'directory' ? [path] : []))
   }
 
-  /** All is. */
-  forget(): void {
+  /** All is attached that was looked at, or will not be: the rest is out of date, and events are told from now on. */
+  async end(): Promise<void> {
+    const { rescan, watches } = this.#parts
     this.#seen.clear()
+    await rescan.forgetAhead()
+    watches.retire(this.#fileWatches.splice(0))
+    this.#release()
+  }
+
+  #watchFile(path: string, entry: Entry): SeenBefore {
+    const { inotify, settings } = this.#parts
+    try {
+      inotify.open()
+      const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)
+      if (typeof wd !== 'number') return { entry, wd: 0 }
+      this.#fileWatches.push(wd)
+      return { entry, wd }
+    } catch {
+      // For want of an instance. Who attaches it says so, or polls it.
+      return { entry, wd: 0 }
+    }
   }
 }

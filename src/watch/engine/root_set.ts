@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import type { TaskQueue } from '../../task_queue.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
 import type { Settings } from '../options.ts'
 import type { Pending } from '../pending/pending.ts'
@@ -35,6 +36,7 @@ export interface RootSetParts {
   coveredRoots: CoveredRoots
   rootMonitor: RootMonitor
   firstLook: FirstLook
+  inotify: Pick<InotifySource, 'barrier'>
   since: Since | undefined
 }
 
@@ -60,25 +62,15 @@ export class RootSet {
   }
 
   /**
-   * Looks at these paths within this call, for so many ms at the most: what happens after it is told. {@link addAll} is to follow, and says what goes wrong behind it.
+   * Looks at these paths within this call: see {@link FirstLook.look}. {@link addAll} is to follow, and says what goes wrong behind it.
    *
    * @returns why the first of those that cannot be opened, read or watched cannot be
    */
-  lookNow(paths: readonly string[], patience: number): unknown {
-    const { asked, queue, roots, firstLook, rootMonitor, reporter } = this.#parts
+  lookNow(paths: readonly string[], ms: number): unknown {
+    const { asked, firstLook } = this.#parts
     this.#assertOpen()
     for (const path of paths) asked.add(path)
-    const { directories, failure } = firstLook.look(paths, patience)
-    // All in the queue before any event, which would be nobody's while its root is none.
-    for (const path of directories) void this.add(path).catch(() => {})
-    if (directories.length === 0) return failure
-    const review = async () => {
-      firstLook.forgetWalks()
-      // The way there is watched by now, and was not when that was looked at.
-      await rootMonitor.review(directories.flatMap((path) => roots.get(path) ?? []))
-    }
-    void queue.run(review).catch((error) => reporter.trouble(error))
-    return failure
+    return firstLook.look(paths, ms)
   }
 
   /**
@@ -114,7 +106,7 @@ export class RootSet {
 
   /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
   async addAll(paths: readonly string[]): Promise<void> {
-    const { queue, roots, asked, fileBatch, firstLook, since } = this.#parts
+    const { queue, roots, asked, fileBatch, since } = this.#parts
     if (since !== undefined) return await this.#addSince(since, paths)
     try {
       const runs = await queue.run(async () => {
@@ -131,7 +123,7 @@ export class RootSet {
         for (const path of run) if (!roots.has(path)) await this.add(path)
       }
     } finally {
-      firstLook.forget()
+      await this.#endFirstLook()
     }
   }
 
@@ -150,6 +142,23 @@ export class RootSet {
     })
   }
 
+  async #endFirstLook(): Promise<void> {
+    const { queue, roots, firstLook, inotify, rootMonitor, reporter } = this.#parts
+    const { directories } = firstLook
+    await queue.run(() => firstLook.end())
+    if (directories.length === 0 || this.#closed) return
+    // The ways there are watched by now, and were not when they were looked at. What events tell of that comes first.
+    const review = async () => {
+      await inotify.barrier()
+      await queue.run(async () => {
+        await rootMonitor.review(directories.flatMap((path) => roots.get(path) ?? []))
+      })
+    }
+    void review().catch((error) => {
+      if (!this.#closed) reporter.trouble(error)
+    })
+  }
+
   /** What is there, or that there is nothing yet; and what has become of it since it was looked at within the call. */
   async #attach(root: Root, isSilent: boolean): Promise<void> {
     const { settings, firstLook, reporter } = this.#parts
@@ -161,7 +170,7 @@ export class RootSet {
       root.before = undefined
     })
     if (seen === undefined) return
-    const kind = seen === 'directory' ? seen : seen.kind
+    const kind = seen === 'directory' ? seen : seen.entry.kind
     if (isThere && (root.kind === 'directory') === (kind === 'directory')) return
     reporter.report([asLost({ path: root.path, kind }, isThere ? 'replaced' : 'deleted', 'rescan')])
     if (!isThere) return

@@ -103,7 +103,7 @@ export function wire({
     watchShortage,
   })
   const { looker } = rescan
-  const firstLook = new FirstLook({ system, settings, inotify, rescan })
+  const firstLook = new FirstLook({ system, settings, inotify, rescan, watches })
   const translator = new Translator(tree, rules, pending)
   const shortage = new Shortage(reporter)
   const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })

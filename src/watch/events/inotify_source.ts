@@ -27,6 +27,8 @@ export class InotifySource {
   #watching: Watching | undefined
   #pump: Promise<void> | undefined
   #closed = false
+  #held: Promise<void> | undefined
+  #release = () => {}
   // In the order in which they were set. Several may have one mark.
   readonly #barriers = new Map<number, Array<() => void>>()
   // After an overflow, until the barrier with this number is met: what is in the queue is older than any listing that could be made now, and
@@ -51,6 +53,14 @@ export class InotifySource {
     this.#instance = instance
     this.#watching = { inotify: instance, mask: this.#system.directoryMask }
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
+  }
+
+  /** Nothing is told until what this answers is called: what events are about is not known yet. They are read meanwhile, as far as there is room. */
+  hold(): () => void {
+    this.#held = new Promise((resolve) => {
+      this.#release = resolve
+    })
+    return this.#release
   }
 
   /** undefined: none was needed so far. */
@@ -90,13 +100,17 @@ export class InotifySource {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#release()
     this.#instance?.close()
     for (const mark of [...this.#barriers.keys()]) this.#pass(mark)
     await this.#pump
   }
 
   async #run(instance: InotifyInstance): Promise<void> {
-    for await (const batch of instance) await this.#deliver(instance, batch)
+    for await (const batch of instance) {
+      await this.#held
+      await this.#deliver(instance, batch)
+    }
   }
 
   async #deliver(instance: InotifyInstance, batch: EventBatch): Promise<void> {

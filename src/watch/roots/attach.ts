@@ -293,11 +293,15 @@ export class Attacher {
     forest.drop(root)
     if (saved?.kind === 'directory') savedRoots.refuse(root, saved)
     const fromSaved = savedRoots.fileOf(saved)
-    const before = fromSaved ?? root.before
-    const isNew = root.file === undefined && before === undefined
+    const wasThere = root.file !== undefined || fromSaved !== undefined
+    const isNew = !wasThere && root.before === undefined
     root.file ??= new FileRoot(root.path, settings)
+    const before = fromSaved ?? root.before?.entry
     if (before !== undefined) root.file.begin(before)
-    const news = await this.#watchFile(root, root.file, mount, !isNew)
+    const found = await this.#watchFile(root, root.file, mount, wasThere)
+    const isTold =
+      fromSaved === undefined && root.before !== undefined && files.isStillWatched(root.file, root.before)
+    const news = found !== 'lost' && isTold ? undefined : found
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
       // What comes next may be a directory.
@@ -310,9 +314,9 @@ export class Attacher {
         : new InotifyError({ errno: 'ENOENT', syscall: 'stat', path: root.path })
     }
     const isInitial = settings.initial || savedRoots.tellsAll
-    const isTold = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
+    const isNews = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
     const { path, kind } = root.file
-    if (isTold && !coverings.tellsOf(root.file))
+    if (isNews && !coverings.tellsOf(root.file))
       reporter.report([
         { type: news, path, kind, mask: 0, source: fromSaved === undefined ? 'rescan' : 'snapshot' },
       ])

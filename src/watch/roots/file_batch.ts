@@ -2,7 +2,6 @@ import { InotifyError } from '../../errors.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
-import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { WatchedMount } from '../tree/directory.ts'
 import type { Attacher } from './attach.ts'
@@ -10,7 +9,7 @@ import { FileRoot } from './file_root.ts'
 import type { FileRoots } from './file_roots.ts'
 import { FileSurvey, type FileSurveyParts, type SeenFile, type SeenFiles, wayTo } from './file_survey.ts'
 import type { Coverings } from './forest/covering.ts'
-import { Root } from './root.ts'
+import { Root, type SeenBefore } from './root.ts'
 import { type SeenAndWatched, SettledPlaces, SharedWays } from './shared_ways.ts'
 import { type Adding, MOST_TIMES } from './ways.ts'
 
@@ -65,7 +64,7 @@ export class FileBatch {
   async attach(
     paths: readonly string[],
     first: SeenFiles,
-    before: (path: string) => Entry | undefined,
+    before: (path: string) => SeenBefore | undefined,
   ): Promise<Root[]> {
     const { coverings, files, settings } = this.#parts
     const inotify = paths.length === 0 ? undefined : this.#openInotify()
@@ -126,15 +125,16 @@ export class FileBatch {
     return watched
   }
 
-  #begin({ root, file }: Candidate, seen: SeenFile, before: Entry | undefined): Root {
+  #begin({ root, file }: Candidate, seen: SeenFile, before: SeenBefore | undefined): Root {
     const { files, coverings, settings, reporter, sourceChoice } = this.#parts
     const choice = sourceChoice.insteadOf(seen.place.choice)
     const mount = new WatchedMount(choice.backend, choice.why, 0)
     root.mount = mount
     root.file = file
     root.realPath = wayTo(seen).realPath
-    const altered = files.begin(file, mount, seen.entry, before)
-    const news = settings.initial ? 'create' : altered
+    const altered = files.begin(file, mount, seen.entry, before?.entry)
+    const isTold = before !== undefined && files.isStillWatched(file, before)
+    const news = settings.initial ? 'create' : isTold ? undefined : altered
     const { path, kind } = file
     if (news !== undefined && news !== 'lost' && !coverings.tellsOf(file))
       reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])

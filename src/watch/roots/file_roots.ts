@@ -17,6 +17,7 @@ import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Coverings } from './forest/covering.ts'
 import type { Hint, PathWatches } from './path_watches.ts'
+import type { SeenBefore } from './root.ts'
 import type { RootPaths } from './root_paths.ts'
 import {
   type Adding,
@@ -80,6 +81,11 @@ export class FileRoots {
     this.#mounts.set(file, mount)
     if (mount.usesInotify) this.#parts.watchShortage.end()
     return file.begin(entry, before)
+  }
+
+  /** Whether the watch that it had when watch() was called is that of what is there now: then events tell what has been done to it since. */
+  isStillWatched(file: FileRoot, { wd }: SeenBefore): boolean {
+    return wd > 0 && this.#parts.ways.isOwn(file, wd)
   }
 
   remove(file: FileRoot): void {

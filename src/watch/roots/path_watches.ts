@@ -89,6 +89,12 @@ export class PathWatches<Owner> {
     return this.#owners.has(wd)
   }
 
+  /** Whether this is an owner's own watch: see {@link set}. */
+  isOwn(owner: Owner, wd: number): boolean {
+    const watched = this.#watched.get(owner) ?? []
+    return watched.some((each) => each.wd === wd && each.name === ITSELF)
+  }
+
   /**
    * Gives an owner what it watches, in place of what it had. The answer: watches that nobody has any more.
    *

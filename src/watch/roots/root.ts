@@ -9,6 +9,13 @@ import type { FileRoot } from './file_root.ts'
 
 const NONE: ReadonlySet<WatchedMount> = new Set()
 
+/** A file as it was when watch() was called. */
+export interface SeenBefore {
+  entry: Entry
+  /** Its watch; 0: none was to be had. Within a tick of the clock a file can be written and look as it did: that only events tell. */
+  wd: number
+}
+
 /** A path that is watched: what it stands for, and whether it does. */
 export class Root {
   /** Absolute. */
@@ -24,7 +31,7 @@ export class Root {
   /** Instead of a directory, where the path leads to none. */
   file: FileRoot | undefined
   /** The file that was at its path when watch() was called, until it is looked at for the first time. RootSet sets it. */
-  before: Entry | undefined
+  before: SeenBefore | undefined
   /** Which directory it is, whatever its path. */
   identity = ''
   /** Where mounts show it: without symlinks. */

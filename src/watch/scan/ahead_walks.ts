@@ -32,12 +32,12 @@ export class AheadWalks {
     return this.#walks.length === 0 && this.#underWay === undefined
   }
 
-  /**
-   * Begins one: `start` has it begin, and tell `take` what it finds; `wait` says whether it is over by now. What was found; undefined: it goes on.
-   *
-   * One that is over, and was refused a watch, is not kept: what has none is to be looked at as late as can be.
-   */
-  begin(requests: Buffer, start: (take: Take) => Promise<void>, wait: () => boolean): Listing[] | undefined {
+  /** Begins one: `start` has it begin, and tell `take` what it finds; `wait` says whether it is over by now. What was found; undefined: it goes on. */
+  begin(
+    requests: Buffer,
+    start: (take: Take) => Promise<void>,
+    wait: (kept: readonly Listing[]) => boolean,
+  ): Listing[] | undefined {
     const kept: Listing[] = []
     const walk: AheadWalk = {
       requests,
@@ -48,9 +48,9 @@ export class AheadWalks {
     walk.walked = start((listing) => walk.take(listing))
     // Whoever asks for what it finds hears of it.
     walk.walked.catch(() => {})
-    const isOver = wait()
+    const isOver = wait(kept)
     if (!isOver) this.#underWay = walk
-    if (!isOver || kept.every(({ wd }) => wd >= 0)) this.#walks.push(walk)
+    this.#walks.push(walk)
     return isOver ? [...kept] : undefined
   }
 
@@ -60,10 +60,8 @@ export class AheadWalks {
     const underWay = this.#underWay
     this.#underWay = undefined
     this.#walks = this.#walks.filter((each) => each !== walk)
-    if (underWay !== undefined && underWay !== walk) {
-      this.#cancel()
-      await underWay.walked.catch(() => {})
-    }
+    // To the end: it is to be asked for as well. A part of it would be taken for all that is there.
+    if (underWay !== walk) await underWay?.walked.catch(() => {})
     if (walk === undefined) return false
     walk.take = (listing) => {
       if (!listing.isTakenBy(taker)) take(listing)
@@ -79,9 +77,12 @@ export class AheadWalks {
     return true
   }
 
-  /** All are out of date. */
-  forget(): void {
+  /** All that nobody has asked for are out of date. The watches that they have added, when the one under way has ended. */
+  async forget(): Promise<number[]> {
+    const walks = this.#walks
     this.#walks = []
     if (this.#underWay !== undefined) this.#cancel()
+    await this.#underWay?.walked.catch(() => {})
+    return walks.flatMap(({ kept }) => kept.map(({ wd }) => wd))
   }
 }

@@ -8,9 +8,13 @@ import type { Watching } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import { AheadWalks } from './ahead_walks.ts'
 import { type Listing, listingsIn, type Taker } from './listing.ts'
+import type { Patience } from './patience.ts'
 import { RequestEncoder, type WalkRequest } from './walk_request.ts'
 
 const PATIENCE_MS = 500
+
+/** How often is looked at how far a walk has come that is waited for. */
+const SLICE_MS = 5
 
 /** Walks through directories on threads of its own: see {@link NativeWalker}. One walk at a time. */
 export class Walker {
@@ -46,13 +50,13 @@ export class Walker {
   }
 
   /**
-   * Begins a walk, and waits within this call for what it finds, but no longer than `patience`, ms. The next walk() with the same requests tells what this one has found, and what it
+   * Begins a walk, and waits within this call for what it finds, for as long as patience goes. The next walk() with the same requests tells what this one has found, and what it
    * still finds.
    *
    * @returns what was found; undefined: it is not over, and goes on
    * @throws {InotifyError} as {@link walk} rejects
    */
-  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: number): Listing[] | undefined {
+  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: Patience): Listing[] | undefined {
     if (this.#closed) throw closedError()
     const { inotify, mask } = watching
     let error = 0
@@ -61,16 +65,20 @@ export class Walker {
         error = native.walk(inotify[nativeQueue], mask, packed, onRecords)
         return error
       })
-    const wait = () => {
+    const wait = (kept: readonly Listing[]) => {
       if (error !== 0) throw walkError(error)
-      return this.#native?.finish(patience) === true
+      for (;;) {
+        const rest = patience.rest(kept.length)
+        if (rest <= 0) return false
+        if (this.#native?.finish(Math.min(rest, SLICE_MS)) !== false) return true
+      }
     }
     return this.#ahead.begin(Buffer.from(this.#encoder.encode(requests)), start, wait)
   }
 
-  /** What was found ahead, and was not asked for, is out of date from now on. */
-  forgetAhead(): void {
-    this.#ahead.forget()
+  /** What was found ahead, and was not asked for, is out of date from now on. The watches that were added for it, or would have been: above 0 they are some. */
+  forgetAhead(): Promise<number[]> {
+    return this.#ahead.forget()
   }
 
   /**

@@ -12,6 +12,8 @@ import { runAll, Writer } from './writer.ts'
 provideEngine(openEngine)
 
 const MOST_STEPS = 20_000
+// More than any walk takes.
+const ALL_STEPS = 1000
 const READY = 'ready'
 
 /** What is watched could not be opened at the beginning, which ends it. */
@@ -96,7 +98,8 @@ export class Player {
     const watched = { recursive: true, depth, expand, stat, followSymlinks, ignore, initial }
     const options = { ...watched, backend: 'auto', settle } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
-    if (ahead > 0) watcher[lookNow](rootsOf(settings), ahead)
+    const steps = start === 'now' ? ALL_STEPS : ahead
+    if (steps > 0) watcher[lookNow](rootsOf(settings), steps)
     this.#regroup = () => {
       if (ignoredLater !== '') return watcher.setIgnore([new RegExp(`/${ignoredLater}$`)])
       if (nesting === 'outer added') return this.#untilAdded(watcher)

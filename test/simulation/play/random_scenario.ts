@@ -127,7 +127,9 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     ...failuresFrom(random, subject),
     followSymlinks: hasLinks(subject),
     ignored:
-      subject === 'ignored names' || ((hasNestedRoots(subject) || hasLinks(subject)) && random(8) === 0)
+      subject === 'ignored names' ||
+      (isInSameTurn(subject) && random(3) === 0) ||
+      ((hasNestedRoots(subject) || hasLinks(subject)) && random(8) === 0)
         ? 'm'
         : '',
     settle: random(6) === 0 ? 20 : 0,
@@ -155,12 +157,10 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
   }
 }
 
-// More than there are.
-const ALL_STEPS = 1000
-
 function startFrom(random: Random, subject: Subject): Pick<Settings, 'start' | 'ahead'> {
-  if (isInSameTurn(subject)) return { start: 'now', ahead: ALL_STEPS }
-  if (!subject.endsWith('starts')) return { start: pick(random, ['before', 'settled']), ahead: 0 }
+  if (isInSameTurn(subject)) return { start: 'now', ahead: 0 }
+  const isAmid = subject.endsWith('starts') || (hasTwoRoots(subject) && random(4) === 0)
+  if (!isAmid) return { start: pick(random, ['before', 'settled']), ahead: 0 }
   return { start: 'amid', ahead: random(2) === 0 ? 0 : 1 + random(20) }
 }
 

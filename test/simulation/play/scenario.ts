@@ -69,7 +69,7 @@ export interface Settings {
    * 'now': as watch() begins, within its call; the writer goes on in the same turn.
    */
   start: 'before' | 'settled' | 'amid' | 'now'
-  /** How many steps the walks of that call may take, with 'now' and 'amid'. What is left is walked through in its turn. */
+  /** How many steps the walks of that call may take, with 'amid': what is left is walked through in its turn. With 'now' they take as many as they need. */
   ahead: number
   /** After how many operations sync() is called, while the writer goes on; 0: never. */
   syncAfter: number

@@ -2,6 +2,7 @@ import type { Watching } from '../../../src/watch/inotify_instance.ts'
 import { closedError } from '../../../src/watch/report/watch_error.ts'
 import { AheadWalks } from '../../../src/watch/scan/ahead_walks.ts'
 import { type Listing, listingsIn, type Taker } from '../../../src/watch/scan/listing.ts'
+import type { Patience } from '../../../src/watch/scan/patience.ts'
 import { RequestEncoder, type WalkRequest } from '../../../src/watch/scan/walk_request.ts'
 import type { TreeWalker } from '../../../src/watch/system.ts'
 import { type RecordSpec, recordsOf } from '../../watch/scan/records.ts'
@@ -63,20 +64,20 @@ export class SimulatedWalker implements TreeWalker {
     await this.#start({ requests, take, watching, taker, rest: 0, most: 0 })
   }
 
-  /** @param patience steps */
-  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: number): Listing[] | undefined {
+  /** @param patience of which a tenth are steps: see {@link Patience} */
+  walkAhead(requests: readonly WalkRequest[], watching: Watching, patience: Patience): Listing[] | undefined {
     const start = (take: (listing: Listing) => void) =>
       this.#start({ requests, take, watching, taker: undefined, rest: 0, most: 0 })
     const wait = () => {
-      for (let i = 0; i < patience && this.canStep; i++) this.step()
+      for (let i = 0; i < patience.rest() / 10 && this.canStep; i++) this.step()
       if (this.canHandOver) this.handOver()
       return this.#job === undefined
     }
     return this.#ahead.begin(packed(requests), start, wait)
   }
 
-  forgetAhead(): void {
-    this.#ahead.forget()
+  forgetAhead(): Promise<number[]> {
+    return this.#ahead.forget()
   }
 
   async pollIdle(requests: readonly WalkRequest[], first: number, most: number): Promise<Listing[]> {

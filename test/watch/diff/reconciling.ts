@@ -25,7 +25,7 @@ export class Walked extends World {
     tree: this.tree,
     rules: this.rules,
     hash: false,
-    clock: { now: () => 0, elapsed: () => 0 },
+    clock: { now: () => 0 },
     inotify: { watching: undefined },
     sourceChoice: { chooseBelow: async () => ({ refused: new Error('no mounts here') }) },
   })

@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { IN_CREATE, IN_DONT_FOLLOW } from '../../../src/inotify/constants.ts'
 import { Inotify } from '../../../src/inotify/inotify.ts'
+import { systemClock } from '../../../src/watch/clock.ts'
 import type { Listing } from '../../../src/watch/scan/listing.ts'
+import { Patience } from '../../../src/watch/scan/patience.ts'
 import { Walker } from '../../../src/watch/scan/walker.ts'
 import { scratch } from '../../support/scratch.ts'
 
-const FOREVER = Number.POSITIVE_INFINITY
+const FOREVER = new Patience(systemClock, Number.POSITIVE_INFINITY)
+const NONE = new Patience(systemClock, 0)
 
 function opened(mask = IN_CREATE) {
   const root = scratch()
@@ -51,7 +54,7 @@ test('several are told to whoever asks for them, each once, until they are out o
   expect(namesIn(await walked(all, join(root, 'a')))[0]).toEqual(['b'])
   expect(namesIn(await walked(all, join(root, 'a')))[0]).toEqual(['b', 'new'])
   expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f'])
-  walker.forgetAhead()
+  expect(await walker.forgetAhead()).toHaveLength(3)
   expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f', 'new'])
 })
 
@@ -65,7 +68,7 @@ describe('one that is not over in time', () => {
     for (let i = 0; i < DIRECTORIES; i++) mkdirSync(join(root, `a/b/${i}`))
     const request = { root, rel: '', recursive: true, watch: true }
     // No walk is over before anybody has waited for it.
-    expect(walker.walkAhead([request], watching, 0)).toBeUndefined()
+    expect(walker.walkAhead([request], watching, NONE)).toBeUndefined()
     return all
   }
 
@@ -75,15 +78,20 @@ describe('one that is not over in time', () => {
     expect(await walked(all, all.root)).toHaveLength(DIRECTORIES + 3)
   })
 
-  test('ends for another', async () => {
+  test('goes on to its end while another is asked for, and is told as a whole', async () => {
     const all = begun()
     expect(await walked(all, join(all.root, 'a'))).toHaveLength(DIRECTORIES + 2)
+    writeFileSync(join(all.root, 'new'), '')
+    const found = await walked(all, all.root)
+    expect(found).toHaveLength(DIRECTORIES + 3)
+    expect(namesIn(found)[0]).toEqual(['a', 'f'])
   })
 
-  test('ends where nobody asks for it any more', async () => {
+  test('ends where nobody asks for it any more, and says which watches it has added', async () => {
     const all = begun()
-    all.walker.forgetAhead()
+    const watches = all.walker.forgetAhead()
     expect(await walked(all, all.root)).toHaveLength(DIRECTORIES + 3)
+    expect((await watches).every((wd) => wd > 0)).toBe(true)
   })
 
   test('is closed with its walker', async () => {
@@ -106,14 +114,14 @@ describe('one that is not over in time', () => {
   })
 })
 
-test('what a watch was refused of is told, and walked through again', async () => {
+test('what a watch was refused of is told as it was then: it is polled, and compared with that', async () => {
   // A mask without events is EINVAL.
   const all = opened(IN_DONT_FOLLOW)
   const { root, walker, watching } = all
   const [first] = walker.walkAhead([{ root, rel: '', recursive: true, watch: true }], watching, FOREVER) ?? []
   expect(first?.wd).toBeLessThan(0)
   writeFileSync(join(root, 'new'), '')
-  expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f', 'new'])
+  expect(namesIn(await walked(all, root))[0]).toEqual(['a', 'f'])
 })
 
 test('of a walker that is closed, or walks, none is made', async () => {

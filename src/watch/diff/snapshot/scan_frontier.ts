@@ -38,27 +38,30 @@ export class ScanFrontier {
     return hidesSome || followsLinks || target !== undefined || listing?.isBoundary === true
   }
 
-  /** What is to be scanned next. */
-  async beyond(snapshot: Snapshot, fresh: readonly SnapshotDir[]): Promise<ScanTarget[]> {
-    const targets: ScanTarget[] = []
+  /** What is to be scanned next: the directories one level below, and the others. */
+  async beyond(
+    snapshot: Snapshot,
+    fresh: readonly SnapshotDir[],
+  ): Promise<{ level: ScanTarget[]; others: ScanTarget[] }> {
+    const [level, others]: [ScanTarget[], ScanTarget[]] = [[], []]
     const links: Array<[at: SnapshotDir, name: string]> = []
     for (const found of fresh) {
       if (found.isOnOtherMount) {
         const target = snapshot.isResolved ? await this.#cross(snapshot, found) : undefined
-        if (target !== undefined) targets.push(target)
+        if (target !== undefined) others.push(target)
       } else if (found.isRead) {
-        targets.push(...this.levelBelow(found))
+        level.push(...this.#levelBelow(found))
         if (!snapshot.isResolved) continue
         found.links = this.#linksIn(found)
         for (const name of found.links) links.push([found, name])
       }
     }
-    if (links.length > 0) targets.push(...(await this.#follow(links)))
-    return targets
+    if (links.length > 0) others.push(...(await this.#follow(links)))
+    return { level, others }
   }
 
   /** Directories that the walker does not go into by itself, since some of them may be ignored. */
-  *levelBelow(found: SnapshotDir): Generator<ScanTarget> {
+  *#levelBelow(found: SnapshotDir): Generator<ScanTarget> {
     const { recursive, hidesSome } = this.#parts.rules
     const isLook = found.target?.isLook === true
     if (!recursive || !(hidesSome || isLook)) return

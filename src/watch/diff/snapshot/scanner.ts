@@ -4,16 +4,17 @@ import type { Clock } from '../../clock.ts'
 import type { Watching, WatchingSource } from '../../inotify_instance.ts'
 import { openError } from '../../report/watch_error.ts'
 import type { Listing, Taker } from '../../scan/listing.ts'
+import type { Patience } from '../../scan/patience.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
 import { type Directory, isLinkBase, WatchedMount } from '../../tree/directory.ts'
 import { ScanFrontier, type ScanFrontierParts } from './scan_frontier.ts'
 import { Snapshot } from './snapshot.ts'
-import type { Place, ScanTarget, SnapshotDir } from './snapshot_dir.ts'
+import { type Place, placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
 
 export interface ScannerParts extends ScanFrontierParts {
   /** Whether every file that is polled is read through. */
   hash: boolean
-  clock: Pick<Clock, 'now' | 'elapsed'>
+  clock: Pick<Clock, 'now'>
   inotify: WatchingSource
 }
 
@@ -104,6 +105,7 @@ export class Scanner {
   async #walk(snapshot: Snapshot, targets: readonly ScanTarget[], options: ScanOptions): Promise<void> {
     const { walker, inotify } = this.#parts
     const { leftOut } = options
+    let others: ScanTarget[] = []
     for (let next = targets; next.length > 0; ) {
       const fresh: SnapshotDir[] = []
       const take = (listing: Listing) => {
@@ -119,43 +121,67 @@ export class Scanner {
       leftOut?.begin()
       const requests = next.map((target) => this.request(target, options))
       await walker.walk(requests, take, options.isPoll ? undefined : inotify.watching, leftOut)
-      next = await this.#frontier.beyond(snapshot, fresh)
+      const beyond = await this.#frontier.beyond(snapshot, fresh)
+      others.push(...beyond.others)
+      next = beyond.level
+      // By themselves: the walks through the levels are the same, then, as those that were made ahead.
+      if (next.length === 0) [next, others] = [others, []]
     }
   }
 
   /**
-   * Makes ahead, within this call, the walks that the first scan of a root will ask for, as far as that takes no longer than `patience`, ms: that tells then what was there, and watched,
-   * when this one returned. What lies on other mounts is left to it. For a root of which inotify tells all.
+   * Makes ahead, within this call, the walks that the first scan of a root will ask for, as far as patience goes: that tells then what was there, and watched, when this one returned. What
+   * lies on other mounts, or behind followed links, is left to it. For a root of which inotify tells all.
+   *
+   * @returns whether all of them are over
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
-  scanAhead(root: string, watching: Watching, options: ScanOptions, patience: number): void {
-    const { walker, rules, clock } = this.#parts
-    const until = clock.elapsed() + patience
-    const snapshot = this.begin()
+  scanAhead(root: string, watching: Watching, options: ScanOptions, patience: Patience): boolean {
+    const { walker } = this.#parts
     const mount = new WatchedMount('inotify', '', 0)
-    const top: ScanTarget = {
-      place: this.#placeOfRoot(root),
-      name: '',
-      parent: undefined,
-      mount,
-      isBase: false,
-    }
+    const places = (next: readonly Place[]) =>
+      next.map((place) => this.request({ place, name: '', parent: undefined, mount, isBase: false }, options))
+    const top = [this.#placeOfRoot(root)]
+    let mountId: number | undefined
     walker.hold()
     try {
-      for (let next = [top]; next.length > 0; ) {
-        snapshot.begin(next)
-        const requests = next.map((target) => this.request(target, options))
-        const found = walker.walkAhead(requests, watching, until - clock.elapsed())
-        if (found === undefined) return
-        if (next[0] === top && found[0] !== undefined) assertWatched(found[0], root)
-        const seen = rules.hidesSome ? found.map((listing) => snapshot.take(listing)) : []
-        next = seen.flatMap((each) =>
-          each?.isRead && !each.isOnOtherMount ? [...this.#frontier.levelBelow(each)] : [],
-        )
+      for (let next = top; next.length > 0; ) {
+        const found = walker.walkAhead(places(next), watching, patience)
+        if (found === undefined) return false
+        patience.count(found.length)
+        if (next === top && found[0] !== undefined) assertWatched(found[0], root)
+        mountId ??= found[0]?.mountId
+        const below = this.#placesBelow(next, found, mountId, patience)
+        if (below === undefined) return false
+        next = below
       }
+      return true
     } finally {
       walker.release()
     }
+  }
+
+  /** The directories one level below, where the walker does not go into them by itself: see {@link ScanFrontier}. undefined: that takes too long. */
+  #placesBelow(
+    places: readonly Place[],
+    found: readonly Listing[],
+    mountId: number | undefined,
+    patience: Patience,
+  ): Place[] | undefined {
+    const { rules } = this.#parts
+    const below: Place[] = []
+    if (!rules.recursive || !rules.hidesSome) return below
+    for (const listing of found) {
+      if (patience.rest() <= 0) return undefined
+      const place = places[listing.id]
+      // What another mount holds is listed by itself.
+      if (place === undefined || listing.error !== 0 || listing.isBoundary || listing.mountId !== mountId)
+        continue
+      const path = place.rel === '' ? place.root : joined(place.root, place.rel)
+      for (const name of listing.subdirectories().keys())
+        if (!rules.hides(joined(path, name), 'directory')) below.push(placeBelow(place, name, listing.ino))
+    }
+    return below
   }
 
   #placeOfRoot(root: string): Place {
@@ -172,7 +198,8 @@ export class Scanner {
   /** What comes up in what is in a snapshot already. */
   async complete(snapshot: Snapshot, options: ScanOptions): Promise<void> {
     const fresh = snapshot.directories.filter((found) => this.#frontier.mayLeadOn(found))
-    await this.extend(snapshot, await this.#frontier.beyond(snapshot, fresh), options)
+    const { level, others } = await this.#frontier.beyond(snapshot, fresh)
+    await this.extend(snapshot, [...level, ...others], options)
   }
 
   /** How what is at some names in a directory is asked for. What is only shown is not read. */
@@ -224,3 +251,5 @@ function assertWatched({ error, wd }: Listing, path: string): void {
   if (error < 0) throw openError(error, path)
   if (wd < 0) throw new InotifyError({ errno: -wd, syscall: 'inotify_add_watch', path, hint: addHint(-wd) })
 }
+
+const joined = (directory: string, name: string) => (directory === '/' ? `/${name}` : `${directory}/${name}`)
