@@ -1,11 +1,17 @@
 import { createRequire } from 'node:module'
+import { InotifyError } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import type { openEngine } from './open_engine.ts'
 
 export type OpenEngine = typeof openEngine
 
+interface EnginePart {
+  openEngine: OpenEngine
+  InotifyError: typeof InotifyError
+}
+
 let provided: OpenEngine | undefined
-let load: (() => Promise<{ openEngine: OpenEngine }>) | undefined
+let load: (() => Promise<EnginePart>) | undefined
 
 /** The engine is there: `inotify-bridge/watch` comes with it. */
 export function provideEngine(open: OpenEngine): void {
@@ -36,7 +42,9 @@ declare const INOTIFY_BRIDGE_ENGINE: string | undefined
 function requiredEngine(): OpenEngine | undefined {
   try {
     const require = createRequire(import.meta.url)
-    return (require(INOTIFY_BRIDGE_ENGINE as string) as { openEngine: OpenEngine }).openEngine
+    const part = require(INOTIFY_BRIDGE_ENGINE as string) as EnginePart
+    // From a bundle it may be that of the package that was bundled, whose errors are others.
+    return part.InotifyError === InotifyError ? part.openEngine : undefined
   } catch {
     return undefined
   }
