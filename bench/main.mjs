@@ -13,11 +13,13 @@ import { storm } from './questions/events/storm.mjs'
 import { watches } from './questions/events/watches.mjs'
 import { command } from './questions/starting/command.mjs'
 import { imports } from './questions/starting/imports.mjs'
+import { chokidar } from './questions/trees/chokidar.mjs'
 import { fileRoots } from './questions/trees/file_roots.mjs'
 import { growth } from './questions/trees/growth.mjs'
 import { poll } from './questions/trees/poll.mjs'
 import { recovery } from './questions/trees/recovery.mjs'
 import { setUp } from './questions/trees/set_up.mjs'
+import { since } from './questions/trees/since.mjs'
 import { asData, asText } from './report.mjs'
 import { makeScratch } from './scratch.mjs'
 import { preparePeers } from './watchers/outside.mjs'
@@ -36,6 +38,8 @@ const QUESTIONS = [
   setUp,
   fileRoots,
   growth,
+  chokidar,
+  since,
   recovery,
   poll,
 ]

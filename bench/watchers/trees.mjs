@@ -58,7 +58,8 @@ export async function watchTree(watcher, directory, onNew) {
       rmSync(join(directory, 'is-it-watched'))
     }
   } else {
-    const { watch } = await import('chokidar')
+    // chokidar's interface, by chokidar or not.
+    const { watch } = await import(watcher)
     const tree = watch(directory, { ignoreInitial: true })
     tree.on('add', onNew)
     await once(tree, 'ready')

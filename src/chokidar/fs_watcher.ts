@@ -1,21 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { basename, dirname, relative } from 'node:path'
-import type { Change, Kind } from '../watch/report/change.ts'
+import type { Change } from '../watch/report/change.ts'
 import { addTogether, entriesOfLost, Watcher } from '../watch/watcher.ts'
-import { added, eventsOf, type PathEvent, removed } from './events.ts'
-import { isBelow } from './ignored.ts'
-import {
-  type ChokidarOptions,
-  type EmitArgs,
-  type FSWInstanceOptions,
-  settingsOf,
-  watchOptionsOf,
-} from './options.ts'
+import { eventsOf, type PathEvent } from './events.ts'
+import { type ChokidarOptions, type EmitArgs, type EventName, settingsOf } from './options.ts'
 import { Pace } from './pace.ts'
 import { Scope } from './scope.ts'
 import { statsOf } from './stats.ts'
 
-export type EventName = PathEvent['event']
 export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
   all: [event: EventName, ...EmitArgs]
   raw: [event: string, name: string, details: { watchedPath: string }]
@@ -25,19 +17,16 @@ export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
 
 /** As chokidar's: 'add', 'addDir', 'change', 'unlink', 'unlinkDir' (path, stats) · 'all' (event, path, stats) · 'ready' · 'error' (error) · 'raw' */
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
-  readonly options: FSWInstanceOptions
+  readonly options: ReturnType<typeof settingsOf>
   closed = false
-  readonly #scope: Scope
+  #scope: Scope
   readonly #pace: Pace
-  // Roots that are still to be told, before what is in them.
-  readonly #untold = new Set<string>()
-  // Those that have been: where another comes that they lie in, it tells them again.
+  // Roots that are there, as has been told: of one that lies in another watch() may say so twice.
   readonly #told = new Set<string>()
   #watcher: Watcher | undefined
   #work = Promise.resolve()
-  #unready = 0
   #isReady = false
-  #closing: Promise<void> | undefined
+  #closing = Promise.resolve()
 
   constructor(options: ChokidarOptions = {}) {
     super()
@@ -50,11 +39,10 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   add(paths: string | string[]): this {
     const { roots, isBack } = this.#scope.add(paths)
     this.closed = false
-    this.#closing = undefined
     if (roots.length === 0) return this
     this.#watcher ??= this.#open()
-    this.#unready++
-    this.#enqueue((watcher) => this.#addAll(watcher, roots, isBack))
+    if (isBack) this.#enqueue((watcher) => watcher.setIgnore(this.#scope.ignore()))
+    this.#enqueue((watcher) => this.#addAll(watcher, roots))
     return this
   }
 
@@ -62,9 +50,9 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   unwatch(paths: string | string[]): this {
     const roots = this.#scope.unwatch(paths)
     for (const root of roots) this.#told.delete(root)
-    this.#pace.forget((path) => this.#scope.isUnwatched(path))
+    this.#pace.forget((path) => this.#scope.isIgnored(path))
     this.#enqueue(async (watcher) => {
-      for (const path of roots) await watcher.remove(path)
+      for (const root of roots) await watcher.remove(root)
       await watcher.setIgnore(this.#scope.ignore())
     })
     return this
@@ -72,7 +60,15 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
 
   /** Ends all watching, and takes all listeners away. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    if (this.closed) return this.#closing
+    this.#closing = this.#watcher?.close() ?? Promise.resolve()
+    this.#watcher = undefined
+    this.closed = true
+    this.#isReady = false
+    this.#scope = new Scope(this.options)
+    this.#told.clear()
+    this.#pace.forget(() => true)
+    this.removeAllListeners()
     return this.#closing
   }
 
@@ -91,72 +87,64 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   /** The names in each directory that is watched, and in those in which roots lie. */
   getWatched(): Record<string, string[]> {
     const { cwd } = this.options
-    const watched = new Map<string, string[]>()
-    const namesIn = (directory: string) => {
-      const key = cwd === undefined ? directory : relative(cwd, directory) || '.'
-      const names = watched.get(key) ?? []
-      watched.set(key, names)
-      return names
-    }
+    const nameOf = (path: string) => (cwd === undefined ? path : relative(cwd, path) || '.')
+    const watched: Record<string, string[]> = Object.create(null)
     for (const { path, kind } of this.#watcher?.entries() ?? []) {
-      if (this.#scope.isHidden(path, kind !== 'directory')) continue
-      namesIn(dirname(path)).push(basename(path))
-      if (kind === 'directory') namesIn(path)
+      if (this.#scope.isHidden(path, kind)) continue
+      const above = nameOf(dirname(path))
+      watched[above] ??= []
+      watched[above].push(basename(path))
+      if (kind === 'directory') watched[nameOf(path)] ??= []
     }
-    for (const names of watched.values()) names.sort()
-    return Object.fromEntries(watched)
-  }
-
-  /** One after another, in the order in which it was asked for. */
-  #enqueue(work: (watcher: Watcher) => Promise<void>): void {
-    const watcher = this.#watcher
-    if (watcher === undefined) return
-    this.#work = this.#work
-      .then(() => (this.#watcher === watcher ? work(watcher) : undefined))
-      .catch((error) => this.#fail(watcher, error))
-  }
-
-  async #addAll(watcher: Watcher, roots: readonly string[], isBack: boolean): Promise<void> {
-    if (isBack) await watcher.setIgnore(this.#scope.ignore())
-    // One may have been unwatched meanwhile.
-    for (const path of roots) if (this.#scope.isIgnored(path, undefined)) this.unwatch(path)
-    const asked = roots.filter((path) => this.#scope.isRoot(path))
-    if (!this.options.ignoreInitial) for (const path of asked) if (!watcher.has(path)) this.#untold.add(path)
-    // Where one cannot be added, each is by itself.
-    const isDone = await addTogether(watcher, asked).then(
-      () => true,
-      () => false,
-    )
-    for (const path of asked) {
-      if (!isDone) await watcher.add(path).catch((error) => this.#fail(watcher, error))
-      const [root] = this.#watcher === watcher ? watcher.entries(path) : []
-      this.#tellRoot(path, root?.kind)
-    }
-    this.#unready--
-    if (this.#unready > 0 || this.#isReady || this.#watcher !== watcher) return
-    this.#isReady = true
-    this.#emitTo('ready')
+    for (const names of Object.values(watched)) names.sort()
+    return { ...watched }
   }
 
   #open(): Watcher {
-    const watcher = new Watcher([], { ...watchOptionsOf(this.options), ignore: this.#scope.ignore() ?? [] })
-    watcher.on('changes', (changes) => {
-      if (this.#watcher === watcher) this.#take(changes)
+    const { persistent, followSymlinks, depth, interval } = this.options
+    const watcher = new Watcher([], {
+      recursive: true,
+      expand: true,
+      persistent,
+      initial: !this.options.ignoreInitial,
+      followSymlinks,
+      followRoots: followSymlinks,
+      depth,
+      stat: this.options.alwaysStat,
+      backend: this.options.usePolling ? 'poll' : 'auto',
+      interval: Math.max(1, interval),
+      ignore: this.#scope.ignore() ?? [],
     })
+    watcher.on('changes', (changes) => this.#take(watcher, changes))
     watcher.on('error', (error) => this.#fail(watcher, error))
     return watcher
   }
 
-  async #close(): Promise<void> {
+  /** One after another, in the order in which it was asked for. When nothing is left, it is ready. */
+  #enqueue(work: (watcher: Watcher) => Promise<void>): void {
     const watcher = this.#watcher
-    this.#watcher = undefined
-    this.closed = true
-    this.#isReady = false
-    this.#unready = 0
-    for (const all of [this.#scope, this.#untold, this.#told]) all.clear()
-    this.#pace.forget(() => true)
-    this.removeAllListeners()
-    await watcher?.close()
+    if (watcher === undefined) return
+    const done = this.#work.then(async () => {
+      await work(watcher).catch((error) => this.#fail(watcher, error))
+      if (this.#isReady || this.#work !== done || this.#watcher !== watcher) return
+      this.#isReady = true
+      this.#emitTo('ready')
+    })
+    this.#work = done
+  }
+
+  async #addAll(watcher: Watcher, paths: readonly string[]): Promise<void> {
+    // One may have been unwatched meanwhile.
+    const roots = paths.filter((path) => !this.#scope.isIgnored(path))
+    for (const path of roots) if (this.options.ignoreInitial || watcher.has(path)) this.#told.add(path)
+    // Where one cannot be added, each is by itself.
+    const alone = (path: string) => watcher.add(path).catch((error) => this.#fail(watcher, error))
+    await addTogether(watcher, roots).catch(() => Promise.all(roots.map(alone)))
+    for (const path of roots) {
+      const [root] = watcher.entries(path)
+      if (root === undefined) this.#told.delete(path)
+      else this.#tell('add', path, root.kind, true)
+    }
   }
 
   #fail(watcher: Watcher, error: unknown): void {
@@ -176,64 +164,47 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     }
   }
 
-  /** What is ignored for what it is shows when it is there. */
-  #tellRoot(path: string, kind: Kind | undefined): void {
-    const isUntold = this.#untold.delete(path)
-    if (kind !== undefined && this.#scope.isIgnored(path, kind)) this.unwatch(path)
-    else if (isUntold && kind === 'directory') this.#emit('addDir', path)
-  }
-
-  #take(changes: readonly Change[]): void {
-    const kept: Change[] = []
+  #take(watcher: Watcher, changes: readonly Change[]): void {
     let restored: string | undefined
     for (const change of changes) {
-      const { path } = change
-      if (change.type === 'lost' || change.type === 'restored') {
-        // What another root tells, that it lies in.
-        if (this.#scope.rootsAbove(path).some((root) => this.#watcher?.has(root))) continue
-        this.#tell(eventsOf(kept.splice(0)))
-        this.#untold.delete(path)
-        if (change.type === 'restored') this.#tellRoot(path, change.kind)
-        this.#tell(change.type === 'lost' ? this.#lost(path, change.kind) : this.#found(path))
-        // What follows of it has been told with it.
-        restored = change.type === 'restored' ? path : undefined
-      } else if (restored === undefined || !(path === restored || isBelow(path, restored))) kept.push(change)
+      if ('mask' in change) {
+        // What follows of a root has been told with it.
+        if (restored !== undefined && this.#scope.rootOf(change.path) === restored) continue
+        for (const event of eventsOf(change)) this.#tell(...event)
+      } else if (change.type === 'lost' && this.#told.has(change.path)) {
+        const gone = [change, ...entriesOfLost(watcher, change.path)].reverse()
+        for (const { path, kind } of gone) this.#tell('unlink', path, kind, true)
+      } else if (change.type === 'restored' && !this.#told.has(change.path)) {
+        restored = change.path
+        for (const { path, kind } of watcher.entries(restored)) this.#tell('add', path, kind, true)
+      }
     }
-    this.#tell(eventsOf(kept))
   }
 
-  #found(root: string): PathEvent[] {
-    return [...(this.#watcher?.entries(root) ?? [])].map(({ path, kind }) => added(path, kind, true))
-  }
-
-  #lost(root: string, kind: Kind): PathEvent[] {
-    const below = this.#watcher === undefined ? [] : [...entriesOfLost(this.#watcher, root)]
-    return [{ path: root, kind }, ...below].map((each) => removed(each.path, each.kind)).reverse()
-  }
-
-  #tell(events: readonly PathEvent[]): void {
-    for (const { event, path, isClosed } of events) {
-      const isFile = event !== 'addDir' && event !== 'unlinkDir'
-      for (const root of this.#untold) if (isBelow(path, root)) this.#tellRoot(root, 'directory')
-      if (this.#scope.isHidden(path, isFile)) continue
-      if (event === 'addDir') this.#pace.hurry(path)
-      this.#untold.delete(path)
-      if (isFile && (this.#isReady || event !== 'add')) this.#pace.tell(event, path, isClosed)
-      else this.#emit(event, path)
-    }
+  #tell(...[type, path, kind, isClosed]: PathEvent): void {
+    const isThere = type !== 'unlink'
+    const above = this.#scope.rootOf(dirname(path))
+    // A root before what is in it.
+    if (isThere && above !== undefined && !this.#told.has(above)) this.#tell('add', above, 'directory', true)
+    const isRoot = this.#scope.rootOf(path) === path
+    const isHidden = this.#scope.isHidden(path, kind)
+    // What is ignored for what it is shows when it is there.
+    if (isRoot && isHidden) this.unwatch(path)
+    if (isHidden || (isRoot && type !== 'change' && this.#told.has(path) === isThere)) return
+    if (isRoot && isThere) this.#told.add(path)
+    else this.#told.delete(path)
+    const event = kind !== 'directory' ? type : isThere ? 'addDir' : 'unlinkDir'
+    if (event === 'add' && !this.#isReady) this.#emit(event, path)
+    else this.#pace.tell(event, path, isClosed)
   }
 
   #emit(event: EventName, path: string): void {
-    if (event === 'addDir' && this.#told.has(path)) return
-    if (event === 'addDir' && this.#scope.isRoot(path)) this.#told.add(path)
-    if (event === 'unlinkDir') this.#told.delete(path)
-    const isThere = this.options.alwaysStat && !event.startsWith('unlink')
-    const [entry] = (isThere && this.#watcher?.entries(path)) || []
+    const hasStat = this.options.alwaysStat && !event.startsWith('unlink')
+    const [entry] = (hasStat && this.#watcher?.entries(path)) || []
     const args: EmitArgs = [this.#scope.nameOf(path)]
     if (entry?.stat !== undefined) args.push(statsOf(entry.kind, entry.stat))
-    this.#emitTo('raw', event === 'change' ? 'change' : 'rename', basename(path), {
-      watchedPath: dirname(path),
-    })
+    const details = { watchedPath: dirname(path) }
+    this.#emitTo('raw', event === 'change' ? 'change' : 'rename', basename(path), details)
     this.#emitTo(event, ...args)
     this.#emitTo('all', event, ...args)
   }

@@ -2,12 +2,8 @@ import { constants, Stats } from 'node:fs'
 import type { Kind } from '../watch/report/change.ts'
 import type { Stat } from '../watch/report/stat.ts'
 
-const TYPES: Readonly<Record<Kind, number>> = {
-  file: constants.S_IFREG,
-  directory: constants.S_IFDIR,
-  symlink: constants.S_IFLNK,
-  other: constants.S_IFIFO,
-}
+const { S_IFREG: file, S_IFDIR: directory, S_IFLNK: symlink, S_IFIFO: other } = constants
+const TYPES: Readonly<Record<Kind, number>> = { file, directory, symlink, other }
 
 /** What is known of something as fs.Stats: isFile() and the like; and with its stat size, mode, ino, mtime and mtimeMs. Nobody is asked for more. */
 export function statsOf(kind: Kind, stat?: Stat): Stats {

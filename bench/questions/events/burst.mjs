@@ -4,12 +4,10 @@ import { basename, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { untilItSawTheLast } from '../../children.mjs'
 import { watcherOf } from '../../question.mjs'
+import { QUIET_MS, untilQuiet } from '../../quiet.mjs'
 import { watchTree } from '../../watchers/trees.mjs'
 
 const FILES = 50_000
-
-/** ms without anything new, when all have been made, after which no more is waited for: a queue that has overflowed may have dropped any. */
-const QUIET_MS = 700
 
 const AGAIN = 'inotify-bridge, again'
 
@@ -76,10 +74,6 @@ it is 2 ms, on Node 20), and for so many it would take minutes.`,
 export async function answer({ watcher, directory, args: [isAgain], say }) {
   /** @type {Set<string>} */
   const told = new Set()
-  let isOver = false
-  process.stdin.once('data', () => {
-    isOver = true
-  })
   await watchTree(watcher, directory, (path) => {
     const name = basename(path)
     if (name.startsWith('event-')) told.add(name)
@@ -91,12 +85,10 @@ export async function answer({ watcher, directory, args: [isAgain], say }) {
     await setTimeout(QUIET_MS)
     told.clear()
   }
+  const quiet = untilQuiet(() => told.size)
   say({ ready: true })
   const before = process.cpuUsage()
-  for (let known = -1, wasOver = false; !wasOver || told.size > known; await setTimeout(QUIET_MS)) {
-    known = told.size
-    wasOver = isOver
-  }
+  await quiet
   const { user, system } = process.cpuUsage(before)
   say({ delivered: told.size, cpuMs: (user + system) / 1000 })
   process.exit()
