@@ -33,7 +33,7 @@ interface WatcherEventMap<Path extends string | Buffer> {
   close: []
 }
 
-/** ms that a call of watch() may take for its first look. */
+/** ms that a call of watch() may take for its first look: see {@link Patience}. */
 const PATIENCE_MS = 50
 
 /** Key of a method for this package alone. */
@@ -90,7 +90,7 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Looks at the roots within this call, for so many ms at the most: what happens after it is told, and not only what does after `ready`. To be called right after this has been made.
+   * Looks at the roots within this call, for so many ms, or ten times as long while it is no more than a thousand directories: what happens after it is told, and not only what does after `ready`. To be called right after this has been made.
    * What cannot be looked at now is looked at in its turn, which says what is wrong.
    *
    * @returns why the first directory that cannot be opened, read or watched cannot be
@@ -303,7 +303,7 @@ export class Watcher<Path extends string | Buffer = string>
 /**
  * Watches one or more directories or files. The source is chosen by mount.
  *
- * What happens after the call is reported, in the same turn too: the first look is made within it, and takes 50 ms of it at the most. What that has not reached, what is polled and what lies behind
+ * What happens after the call is reported, in the same turn too: the first look is made within it, and takes 50 ms of it, or up to 500 ms for the first thousand directories of a slow disk. What that has not reached, what is polled and what lies behind
  * followed symlinks or on mounts below is seen by {@link Watcher.ready}: await that, or listen to 'ready', and all changes made from then on are reported. A path at which there is nothing yet is
  * 'restored' when something comes; one that cannot be read rejects ready with an {@link InotifyError} (EACCES).
  *

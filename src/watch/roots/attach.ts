@@ -58,6 +58,9 @@ export interface AttacherParts {
 
 const trace = debuglog('inotify-bridge')
 
+/** How often the way to what is missing is watched, while others make it. */
+const MOST_WATCHED = 8
+
 /** What the path of a root leads to: a directory, which is surveyed, or a file; by which source each is watched; and that it is not any more. */
 export class Attacher {
   readonly #parts: AttacherParts
@@ -85,17 +88,20 @@ export class Attacher {
   }
 
   async #attachOrAwait(root: Root, isSilent: boolean): Promise<void> {
-    try {
-      return await this.#attach(root, isSilent)
-    } catch (error) {
-      if (!(await this.#await(root, error))) throw error
-    }
-    try {
-      await this.#attach(root, isSilent)
-    } catch (error) {
-      // Behind a link that is gone there is nothing for as long as another root has not told so; and nobody tells when it has.
-      if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
-      throw error
+    let isAwaited = false
+    for (let i = 0; ; i++) {
+      try {
+        return await this.#attach(root, isSilent)
+      } catch (error) {
+        if (isAwaited) {
+          // Behind a link that is gone there is nothing for as long as another root has not told so; and nobody tells when it has.
+          if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
+          throw error
+        }
+        // What comes on the way while that is being watched has it watched once more; in the end, who looks now and then finds it.
+        if (i === MOST_WATCHED || !(await this.#await(root, error))) throw error
+        isAwaited = root.isAwaited
+      }
     }
   }
 

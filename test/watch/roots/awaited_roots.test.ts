@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,
+  existsSync,
   mkdirSync,
   renameSync,
   rmdirSync,
@@ -11,7 +12,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Change, Inotify, InotifyError, type WatchOptions } from '../../../src/index.ts'
 import { type Clock, systemClock } from '../../../src/watch/clock.ts'
@@ -134,6 +135,27 @@ describe('it is found at once when', () => {
     }
     made(base, 'a/b/c/root')
     await comes('file a/b/c/root/file')
+  })
+
+  test('each of ten comes as soon as the one before is watched', async () => {
+    const names = [...'abcdefghij']
+    const openInotify: WatchSystem['openInotify'] = (options) => {
+      const inotify = new Inotify(options)
+      const add = inotify.add.bind(inotify)
+      inotify.add = (path, mask) => {
+        const wd = add(path, mask)
+        const last = basename(path.toString())
+        const next = join(path.toString(), names[names.indexOf(last) + 1] ?? '')
+        if (names.includes(last) && !existsSync(next)) mkdirSync(next)
+        return wd
+      }
+      return inotify
+    }
+    const { base, comes } = await awaiting(`${names.join('/')}/root`, undefined, {}, { openInotify })
+    mkdirSync(join(base, 'a'))
+    await expect.poll(() => existsSync(join(base, ...names))).toBe(true)
+    made(base, `${names.join('/')}/root`)
+    await comes(`file ${names.join('/')}/root/file`)
   })
 
   test('a whole tree comes by a rename', async () => {
