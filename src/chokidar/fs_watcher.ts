@@ -21,8 +21,8 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   closed = false
   #scope: Scope
   readonly #pace: Pace
-  // Roots that are there, as has been told: of one that lies in another watch() may say so twice.
-  readonly #told = new Set<string>()
+  // Roots that are there, as has been told, and those that are lost: of what lies in another root as well watch() may say so twice.
+  readonly #told = new Map<string, boolean>()
   #watcher: Watcher | undefined
   #work = Promise.resolve()
   #isReady = false
@@ -136,7 +136,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   async #addAll(watcher: Watcher, paths: readonly string[]): Promise<void> {
     // One may have been unwatched meanwhile.
     const roots = paths.filter((path) => !this.#scope.isIgnored(path))
-    for (const path of roots) if (this.options.ignoreInitial || watcher.has(path)) this.#told.add(path)
+    for (const path of roots) if (this.options.ignoreInitial || watcher.has(path)) this.#told.set(path, true)
     // Where one cannot be added, each is by itself.
     const alone = (path: string) => watcher.add(path).catch((error) => this.#fail(watcher, error))
     await addTogether(watcher, roots).catch(() => Promise.all(roots.map(alone)))
@@ -171,10 +171,11 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
         // What follows of a root has been told with it.
         if (restored !== undefined && this.#scope.rootOf(change.path) === restored) continue
         for (const event of eventsOf(change)) this.#tell(...event)
-      } else if (change.type === 'lost' && this.#told.has(change.path)) {
+      } else if (change.type === 'lost' && this.#told.get(change.path)) {
         const gone = [change, ...entriesOfLost(watcher, change.path)].reverse()
         for (const { path, kind } of gone) this.#tell('unlink', path, kind, true)
-      } else if (change.type === 'restored' && !this.#told.has(change.path)) {
+        this.#told.set(change.path, false)
+      } else if (change.type === 'restored' && !this.#told.get(change.path)) {
         restored = change.path
         for (const { path, kind } of watcher.entries(restored)) this.#tell('add', path, kind, true)
       }
@@ -184,14 +185,16 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #tell(...[type, path, kind, isClosed]: PathEvent): void {
     const isThere = type !== 'unlink'
     const above = this.#scope.rootOf(dirname(path))
-    // A root before what is in it.
-    if (isThere && above !== undefined && !this.#told.has(above)) this.#tell('add', above, 'directory', true)
+    const isAboveTold = above === undefined || this.#told.get(above)
     const isRoot = this.#scope.rootOf(path) === path
+    // A root before what is in it, which is lost with it.
+    if (isThere && above && !isAboveTold) this.#tell('add', above, 'directory', true)
+    if (!isThere && !isRoot && isAboveTold === false) return
     const isHidden = this.#scope.isHidden(path, kind)
     // What is ignored for what it is shows when it is there.
     if (isRoot && isHidden) this.unwatch(path)
-    if (isHidden || (isRoot && type !== 'change' && this.#told.has(path) === isThere)) return
-    if (isRoot && isThere) this.#told.add(path)
+    if (isHidden || (isRoot && type !== 'change' && Boolean(this.#told.get(path)) === isThere)) return
+    if (isRoot && isThere) this.#told.set(path, true)
     else this.#told.delete(path)
     const event = kind !== 'directory' ? type : isThere ? 'addDir' : 'unlinkDir'
     if (event === 'add' && !this.#isReady) this.#emit(event, path)

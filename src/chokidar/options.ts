@@ -40,8 +40,7 @@ export function settingsOf(options: ChokidarOptions) {
   const usePolling = asked === undefined ? (options.usePolling ?? false) : !/^(false|0|)$/i.test(asked)
   const interval = often ? Number.parseInt(often, 10) : (options.interval ?? (usePolling ? 100 : 250))
   const { atomic = true, awaitWriteFinish = false, ignored = [], cwd } = options
-  const finish = { stabilityThreshold: 2000, pollInterval: 100 }
-  if (typeof awaitWriteFinish === 'object') Object.assign(finish, awaitWriteFinish)
+  const finish = { stabilityThreshold: 2000, pollInterval: 100, ...(awaitWriteFinish as object) }
   for (const [name, ms] of Object.entries({ interval, atomic, ...finish }))
     if (typeof ms === 'number' && !(ms >= 0)) throw invalidArgument(`options.${name}`, ms, 'a number of ms')
   return {

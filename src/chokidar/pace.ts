@@ -53,13 +53,11 @@ export class Pace {
 
   #wait(path: string, event: EventName | undefined, ms: number, isTold = false): void {
     this.#take(path)
-    if (ms === 0) {
-      this.#pass(event, path)
-      return
-    }
-    // The process stays for what watches, while that does.
-    const timer = setTimeout(() => this.#pass(this.#take(path)?.event, path), ms).unref()
-    this.#waiting.set(path, { event, isTold, timer })
+    if (ms > 0) {
+      // The process stays for what watches, while that does.
+      const timer = setTimeout(() => this.#pass(this.#take(path)?.event, path), ms).unref()
+      this.#waiting.set(path, { event, isTold, timer })
+    } else this.#pass(event, path)
   }
 
   #pass(event: EventName | undefined, path: string): void {

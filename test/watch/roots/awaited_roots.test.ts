@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,
-  existsSync,
   mkdirSync,
   renameSync,
   rmdirSync,
