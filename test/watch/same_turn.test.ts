@@ -406,7 +406,8 @@ describe.skipIf(!mayUnshare || !isBuilt)(
       const program = [process.execPath, join(import.meta.dirname, 'unanswered.mjs'), scratch()]
       const said = execFileSync('unshare', ['-rm', ...program], { encoding: 'utf8', timeout: 60_000 })
       const { took, told } = JSON.parse(said)
-      expect(took).toBeLessThan(1000)
+      // Half a second, and what a busy machine adds; else for as long as the server is stopped.
+      expect(took).toBeLessThan(5000)
       expect(told).toEqual(['create /root/b/new'])
     })
   },
