@@ -1,7 +1,7 @@
 import { opendir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Change } from '../watch/report/change.ts'
-import { type Watcher, watch } from '../watch/watcher.ts'
+import { Watcher } from '../watch/watcher.ts'
 import { type Event, eventsOf } from './events.ts'
 import { ignoreOf } from './ignore.ts'
 
@@ -66,7 +66,12 @@ export async function getEventsSince(dir: string, snapshot: string, opts?: Optio
 async function open(dir: string, { ignore = [] }: Options = {}, since?: string): Promise<Watcher> {
   await (await opendir(dir)).close()
   const ignored = ignore.length > 0 && { ignore: ignoreOf(resolve(dir), ignore) }
-  return watch(dir, { recursive: true, expand: true, ...ignored, ...(since !== undefined && { since }) })
+  return new Watcher(dir, {
+    recursive: true,
+    expand: true,
+    ...ignored,
+    ...(since !== undefined && { since }),
+  })
 }
 
 const keyOf = (dir: string, { ignore = [] }: Options = {}) =>
