@@ -22,7 +22,7 @@ import { replaceFileAs } from '../publish/replace_file.ts'
 import { systemClock } from './clock.ts'
 import { DIRECTORY_MASK } from './events/watch_mask.ts'
 import { isMissing, isShortage } from './report/watch_error.ts'
-import { entryOf } from './roots/file_entry.ts'
+import { kindOf } from './roots/file_entry.ts'
 import { Walker } from './scan/walker.ts'
 import type { SeenNow, SurveyedDirectory, WatchSystem } from './system.ts'
 import { MOST_ENTRIES } from './tree/entry_cache.ts'
@@ -61,10 +61,10 @@ export const linux: WatchSystem = {
     return found
   },
   lookNow: (followsLast) => {
-    const table = new MountTable()
+    const see = seeingNow(followsLast)
     return (path) => {
       try {
-        return lookAt(path, followsLast, table)
+        return see(path)
       } catch (error) {
         return isMissing(error) ? 'missing' : undefined
       }
@@ -152,25 +152,32 @@ async function resolveAt(path: string, table: MountTable): Promise<Resolved | un
   return real === path ? asItIs(path) : await followUpToCircle(path, targetOf)
 }
 
-/** undefined where inotify does not tell all. Throws as it cannot be looked at. */
-function lookAt(path: string, followsLast: boolean, table: MountTable): SeenNow | undefined {
-  const isTold = (each: string) => {
-    const mount = table.mountOf(pathOf(each))
+/** See {@link WatchSystem.lookNow}. Which mount it is on is asked of a directory once for all that lies in it. Throws as a path cannot be looked at. */
+function seeingNow(followsLast: boolean): (path: string) => SeenNow | undefined {
+  const table = new MountTable()
+  const points = new Set(table.points().map(keysOf))
+  const directories = new Map<string, boolean>()
+  const isTold = (path: string) => {
+    const mount = table.mountOf(pathOf(path))
     return mount !== undefined && chooseBackend(mount).backend === 'inotify'
   }
-  const isToldThere = () => {
-    try {
-      return isTold(path)
-    } catch (error) {
-      // A link that leads nowhere is there all the same, where it lies.
-      if (followsLast || !isMissing(error)) throw error
-      return isTold(dirname(path))
-    }
+  const isToldIn = (directory: string) => {
+    const known = directories.get(directory)
+    if (known !== undefined) return known
+    const found = isTold(directory)
+    directories.set(directory, found)
+    return found
   }
-  if (!isToldThere()) return undefined
-  const stats = (followsLast ? statSync : lstatSync)(pathOf(path), { bigint: true })
-  return entryOf(stats, stats.birthtimeNs) ?? 'directory'
+  return (path) => {
+    if (points.has(path) ? !isTold(path) : !isToldIn(dirname(path))) return undefined
+    const own = lstatSync(pathOf(path), NEVER_THROWS)
+    if (own === undefined || !own.isSymbolicLink()) return own === undefined ? 'missing' : kindOf(own)
+    if (!followsLast) return 'symlink'
+    return isTold(path) ? kindOf(statSync(pathOf(path))) : undefined
+  }
 }
+
+const NEVER_THROWS = { throwIfNoEntry: false } as const
 
 /** Rejects where the table does not say. */
 function chooseIn(table: MountTable, path: string, resolved: Resolved): Promise<Choice> {

@@ -4,8 +4,8 @@ import type { MountWatch } from '../mounts/mount_watch.ts'
 import type { Resolved } from '../mounts/syscalls/symlinks.ts'
 import type { Clock } from './clock.ts'
 import type { InotifyInstance } from './inotify_instance.ts'
+import type { Kind } from './report/change.ts'
 import type { Filesystem } from './saved/filesystem.ts'
-import type { Entry } from './scan/entry.ts'
 import type { Walker } from './scan/walker.ts'
 
 /** What is used of a {@link Walker}. */
@@ -21,8 +21,8 @@ export interface SurveyedDirectory {
   mounted: ReadonlySet<string>
 }
 
-/** What is at a path: a directory or a file of which inotify tells all, or nothing. */
-export type SeenNow = 'directory' | Entry | 'missing'
+/** What is at a path, if inotify tells all of it. */
+export type SeenNow = Kind | 'missing'
 
 /** What is asked for snapshots: see {@link Watcher.save}. Paths are keys. */
 export interface SavingSystem {

@@ -292,15 +292,15 @@ test.each([true, false])('a link that is not followed, and swapped (leads anywhe
   expect(lines).toEqual(['modify symlink r'])
 })
 
-test('a thousand files, all written', async () => {
+test('256 files, all written', async () => {
   const root = scratch()
-  const paths = Array.from({ length: 1000 }, (_, i) => join(root, `${i}`))
+  const paths = Array.from({ length: 256 }, (_, i) => join(root, `${i}`))
   for (const path of paths) fs.writeFileSync(path, '')
   const { lines } = await told(root, paths, {}, () => {
     for (const path of paths) fs.writeFileSync(path, 'x')
   })
-  expect(new Set(lines).size).toBe(1000)
-  expect(lines).toHaveLength(1000)
+  expect(new Set(lines).size).toBe(256)
+  expect(lines).toHaveLength(256)
 })
 
 test.each<[WatchOptions]>([[{}], [{ depth: 9 }], [{ ignore: [/\/nothing$/] }]])(

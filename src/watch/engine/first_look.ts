@@ -3,9 +3,9 @@ import type { InotifySource } from '../events/inotify_source.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Watching } from '../inotify_instance.ts'
 import type { Settings } from '../options.ts'
+import type { Kind } from '../report/change.ts'
 import type { SeenBefore } from '../roots/root.ts'
 import { watchFile } from '../roots/ways.ts'
-import type { Entry } from '../scan/entry.ts'
 import { Patience } from '../scan/patience.ts'
 import type { WatchSystem } from '../system.ts'
 
@@ -15,10 +15,17 @@ export interface FirstLookParts {
   inotify: Pick<InotifySource, 'open' | 'watching' | 'hold'>
   rescan: Pick<Rescan, 'lookAhead' | 'forgetAhead'>
   watches: Pick<WatchRelease, 'retire'>
+  /** Those of files, which nobody else may need yet, and nobody may remove. */
+  fileWatches: Set<number>
 }
 
 /** What was at a path. */
 export type SeenThen = 'missing' | 'directory' | SeenBefore
+
+/** So many of the roots that are no directories are looked at within the call: of thousands it would be half of the time that all of them take to be watched. */
+const MOST_FILES = 256
+
+const isNoFile = (kind: Kind | 'missing') => kind === 'missing' || kind === 'directory'
 
 /**
  * What there was at the roots within the call that asked for them: what happens after that call is told, though it has happened before anybody had a turn to look. Directories are
@@ -27,7 +34,6 @@ export type SeenThen = 'missing' | 'directory' | SeenBefore
 export class FirstLook {
   readonly #parts: FirstLookParts
   readonly #seen = new Map<string, SeenThen>()
-  readonly #fileWatches: number[] = []
   #release = () => {}
 
   constructor(parts: FirstLookParts) {
@@ -48,12 +54,15 @@ export class FirstLook {
     const see = system.lookNow(settings.followRoots)
     this.#release = inotify.hold()
     let failure: unknown
+    let directories = 0
     for (const path of new Set(paths)) {
-      if (patience.rest() <= 0) break
-      const seen = see(path)
+      if (patience.rest() <= 0 || this.#seen.size - directories >= MOST_FILES) break
+      const kind = see(path)
+      const seen = kind === undefined || isNoFile(kind) ? kind : this.#watchFile(path, kind)
       if (seen === undefined) continue
-      this.#seen.set(path, typeof seen === 'object' ? this.#watchFile(path, seen) : seen)
+      this.#seen.set(path, seen)
       if (seen !== 'directory') continue
+      directories++
       try {
         inotify.open()
         const isOver = this.#parts.rescan.lookAhead(path, inotify.watching as Watching, patience)
@@ -79,24 +88,27 @@ export class FirstLook {
 
   /** All is attached that was looked at, or will not be: the rest is out of date, and events are told from now on. */
   async end(): Promise<void> {
-    const { rescan, watches } = this.#parts
+    const { rescan, watches, fileWatches } = this.#parts
     this.#seen.clear()
     await rescan.forgetAhead()
-    watches.retire(this.#fileWatches.splice(0))
+    const wds = [...fileWatches]
+    fileWatches.clear()
+    watches.retire(wds)
     this.#release()
   }
 
-  #watchFile(path: string, entry: Entry): SeenBefore {
-    const { inotify, settings } = this.#parts
+  /** A file: it has its watch from now on, since by its stat nobody could tell that it was written within a tick of the clock. undefined: it has none. */
+  #watchFile(path: string, kind: Kind): SeenBefore | undefined {
+    const { inotify, settings, fileWatches } = this.#parts
     try {
       inotify.open()
       const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)
-      if (typeof wd !== 'number') return { entry, wd: 0 }
-      this.#fileWatches.push(wd)
-      return { entry, wd }
+      if (typeof wd !== 'number') return undefined
+      fileWatches.add(wd)
+      return { kind, wd }
     } catch {
       // For want of an instance. Who attaches it says so, or polls it.
-      return { entry, wd: 0 }
+      return undefined
     }
   }
 }

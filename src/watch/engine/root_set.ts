@@ -170,7 +170,7 @@ export class RootSet {
       root.before = undefined
     })
     if (seen === undefined) return
-    const kind = seen === 'directory' ? seen : seen.entry.kind
+    const kind = seen === 'directory' ? seen : seen.kind
     if (isThere && (root.kind === 'directory') === (kind === 'directory')) return
     reporter.report([asLost({ path: root.path, kind }, isThere ? 'replaced' : 'deleted', 'rescan')])
     if (!isThere) return

@@ -88,7 +88,9 @@ export function wire({
   const rootWays = new PathWatches<Root>()
   const fileWays = new PathWatches<FileRoot>()
   const linkIndex = new LinkIndex()
-  const watches = new WatchRelease(tree, inotify, [rootWays, fileWays, linkIndex])
+  // Of files that were looked at within the call, until they are attached.
+  const fileWatches = new Set<number>()
+  const watches = new WatchRelease(tree, inotify, [rootWays, fileWays, linkIndex, fileWatches])
 
   const watchShortage = new WatchShortage(reporter)
   const rescan = new Rescan({
@@ -103,7 +105,7 @@ export function wire({
     watchShortage,
   })
   const { looker } = rescan
-  const firstLook = new FirstLook({ system, settings, inotify, rescan, watches })
+  const firstLook = new FirstLook({ system, settings, inotify, rescan, watches, fileWatches })
   const translator = new Translator(tree, rules, pending)
   const shortage = new Shortage(reporter)
   const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })

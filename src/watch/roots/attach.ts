@@ -302,12 +302,10 @@ export class Attacher {
     const wasThere = root.file !== undefined || fromSaved !== undefined
     const isNew = !wasThere && root.before === undefined
     root.file ??= new FileRoot(root.path, settings)
-    const before = fromSaved ?? root.before?.entry
-    if (before !== undefined) root.file.begin(before)
+    if (fromSaved !== undefined) root.file.begin(fromSaved)
     const found = await this.#watchFile(root, root.file, mount, wasThere)
-    const isTold =
-      fromSaved === undefined && root.before !== undefined && files.isStillWatched(root.file, root.before)
-    const news = found !== 'lost' && isTold ? undefined : found
+    const news =
+      found === 'create' && root.before !== undefined ? files.newsSince(root.file, root.before) : found
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
       // What comes next may be a directory.

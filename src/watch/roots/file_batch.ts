@@ -132,9 +132,8 @@ export class FileBatch {
     root.mount = mount
     root.file = file
     root.realPath = wayTo(seen).realPath
-    const altered = files.begin(file, mount, seen.entry, before?.entry)
-    const isTold = before !== undefined && files.isStillWatched(file, before)
-    const news = settings.initial ? 'create' : isTold ? undefined : altered
+    files.begin(file, mount, seen.entry)
+    const news = settings.initial ? 'create' : before && files.newsSince(file, before)
     const { path, kind } = file
     if (news !== undefined && news !== 'lost' && !coverings.tellsOf(file))
       reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])

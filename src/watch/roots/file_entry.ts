@@ -1,4 +1,4 @@
-import type { BigIntStats } from 'node:fs'
+import type { BigIntStats, Stats } from 'node:fs'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { Kind } from '../report/change.ts'
 import type { Entry } from '../scan/entry.ts'
@@ -32,8 +32,11 @@ function shownMilliseconds(ns: bigint): number {
   return Number((ns - rest) / SECOND) * 1e3 + Number(rest) / 1e6
 }
 
-function kindOf(stats: BigIntStats | FileStat): Kind {
+export function kindOf(
+  stats: Pick<Stats | BigIntStats | FileStat, 'isFile' | 'isDirectory' | 'isSymbolicLink'>,
+): Kind {
   if (stats.isFile()) return 'file'
+  if (stats.isDirectory()) return 'directory'
   return stats.isSymbolicLink() ? 'symlink' : 'other'
 }
 

@@ -62,11 +62,10 @@ export class FileRoot {
     return this.#entry?.stat && shownStat(this.#entry, this.#entry.stat)
   }
 
-  /** For the first time: this is what the path leads to, as has been seen; and what is new about it, if it has been seen before that. */
-  begin(entry: Entry, before?: Entry): FileNews {
+  /** For the first time: this is what the path leads to, as has been seen. */
+  begin(entry: Entry): void {
     this.isPresent = true
     this.#entry = entry
-    return before && inFile(alteration(before, entry, 0))
   }
 
   /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */

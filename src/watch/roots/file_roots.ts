@@ -76,16 +76,16 @@ export class FileRoots {
     return await file.attach(this.#callsFor(mount))
   }
 
-  /** Goes on with one that is watched, and that was seen behind its watches for the first time; and says what is new about it, if it was seen before that. */
-  begin(file: FileRoot, mount: WatchedMount, entry: Entry, before: Entry | undefined): FileNews {
+  /** Goes on with one that is watched, and that was seen behind its watches for the first time. */
+  begin(file: FileRoot, mount: WatchedMount, entry: Entry): void {
     this.#mounts.set(file, mount)
     if (mount.usesInotify) this.#parts.watchShortage.end()
-    return file.begin(entry, before)
+    file.begin(entry)
   }
 
-  /** Whether the watch that it had when watch() was called is that of what is there now: then events tell what has been done to it since. */
-  isStillWatched(file: FileRoot, { wd }: SeenBefore): boolean {
-    return wd > 0 && this.#parts.ways.isOwn(file, wd)
+  /** Whether it is another than when watch() was called: it has another watch. What has been done to the same one, events tell. */
+  newsSince(file: FileRoot, { wd }: SeenBefore): FileNews {
+    return this.#parts.ways.isOwn(file, wd) ? undefined : 'modify'
   }
 
   remove(file: FileRoot): void {

@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
 import { IN_DELETE_SELF, IN_MOVE_SELF, IN_UNMOUNT } from '../../inotify/constants.ts'
 import type { Kind, LostReason, RootChange, Source } from '../report/change.ts'
-import type { Entry } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
@@ -11,8 +10,8 @@ const NONE: ReadonlySet<WatchedMount> = new Set()
 
 /** A file as it was when watch() was called. */
 export interface SeenBefore {
-  entry: Entry
-  /** Its watch; 0: none was to be had. Within a tick of the clock a file can be written and look as it did: that only events tell. */
+  kind: Kind
+  /** Its watch: what has been done to it since, events tell. */
   wd: number
 }
 
