@@ -10,6 +10,7 @@ import { MountTable } from '../mounts/mount_table.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { nearLinks } from '../mounts/near_links.ts'
+import { NearMounts } from '../mounts/near_mounts.ts'
 import {
   followTogether as followAllTogether,
   followUpToCircle,
@@ -152,28 +153,15 @@ async function resolveAt(path: string, table: MountTable): Promise<Resolved | un
   return real === path ? asItIs(path) : await followUpToCircle(path, targetOf)
 }
 
-/** See {@link WatchSystem.lookNow}. Which mount it is on is asked of a directory once for all that lies in it. Throws as a path cannot be looked at. */
+/** See {@link WatchSystem.lookNow}. Throws as a path cannot be looked at. */
 function seeingNow(followsLast: boolean): (path: string) => SeenNow | undefined {
-  const table = new MountTable()
-  const points = new Set(table.points().map(keysOf))
-  const directories = new Map<string, boolean>()
-  const isTold = (path: string) => {
-    const mount = table.mountOf(pathOf(path))
-    return mount !== undefined && chooseBackend(mount).backend === 'inotify'
-  }
-  const isToldIn = (directory: string) => {
-    const known = directories.get(directory)
-    if (known !== undefined) return known
-    const found = isTold(directory)
-    directories.set(directory, found)
-    return found
-  }
+  const near = new NearMounts()
   return (path) => {
-    if (points.has(path) ? !isTold(path) : !isToldIn(dirname(path))) return undefined
+    if (!near.has(path)) return undefined
     const own = lstatSync(pathOf(path), NEVER_THROWS)
     if (own === undefined || !own.isSymbolicLink()) return own === undefined ? 'missing' : kindOf(own)
     if (!followsLast) return 'symlink'
-    return isTold(path) ? kindOf(statSync(pathOf(path))) : undefined
+    return near.leadTo(path) ? kindOf(statSync(pathOf(path))) : undefined
   }
 }
 

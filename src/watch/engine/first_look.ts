@@ -90,11 +90,15 @@ export class FirstLook {
   async end(): Promise<void> {
     const { rescan, watches, fileWatches } = this.#parts
     this.#seen.clear()
-    await rescan.forgetAhead()
-    const wds = [...fileWatches]
-    fileWatches.clear()
-    watches.retire(wds)
-    this.#release()
+    try {
+      await rescan.forgetAhead()
+      const wds = [...fileWatches]
+      fileWatches.clear()
+      watches.retire(wds)
+    } finally {
+      // Whatever happens: nothing would ever be told.
+      this.#release()
+    }
   }
 
   /** A file: it has its watch from now on, since by its stat nobody could tell that it was written within a tick of the clock. undefined: it has none. */
