@@ -6,6 +6,9 @@
       'target_name': 'all_targets',
       'type': 'none',
       'dependencies': ['native/binding.gyp:inotify_bridge', 'native/binding.gyp:inotify_bridge_enter'],
+      'conditions': [
+        ['target_arch=="x64" or target_arch=="arm64"', {'dependencies': ['native/binding.gyp:inotify_bridge_run']}],
+      ],
     },
   ],
 }

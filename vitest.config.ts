@@ -19,17 +19,16 @@ const ALONE = [
   'test/mirror/mounts.test.ts',
   // They compare times, or bound them closely.
   'test/mirror/silent.test.ts',
+  'test/reload/many_files.test.ts',
   'test/watch/events/translator_renames.test.ts',
   'test/watch/finds/{deep_trees,entry_cache,recovery}.test.ts',
-  // It builds dist anew, which others use: npm test has it pack what is there.
-  ...(isLong ? ['test/pack/pack.test.ts'] : []),
 ]
 
 /** They run when all but those have, two at a time: for most of their time they wait. */
 const PAIRED = [
   // They bound times, but by half a second at least more than they take.
   'test/faults/faults.test.ts',
-  'test/mirror/{scenarios,stopped}.test.ts',
+  'test/mirror/{scenarios,stopped,times}.test.ts',
   'test/native/walker_circumstances.test.ts',
   // Their programs are given ports that were free a moment ago: the kernel gives each another, and the others here take none.
   'test/examples/{dev_servers,shown}.test.ts',
@@ -44,7 +43,7 @@ const ISOLATED = [
   'test/inotify/{guard,hand_over,inotify,lifecycle,limits,window}.test.ts',
   'test/native/{calls,pidfd,walker,walker_lifecycle,walker_ways}.test.ts',
   'test/errors.test.ts',
-  'test/fs/watch.test.ts',
+  'test/fs/{polls,watch}.test.ts',
   'test/mirror/{faults,lifecycle}.test.ts',
   'test/mounts/{diagnose,mount_of,remove_tree}.test.ts',
   'test/publish/{directory_lock,replace_file}.test.ts',
@@ -76,6 +75,10 @@ const others = !isLong
  * after the first run how long a file takes.
  */
 const FIRST = [
+  // Minutes with LONG, of which vitest remembers the seconds that they have without.
+  ...(isLong
+    ? ['simulation/simulation', 'simulation/found', 'examples/image', 'pack/pack', 'pack/build']
+    : []),
   'watch/finds/file_roots_any_moment',
   'scripts/scripts',
   'watch/poll/stat_only',

@@ -88,7 +88,9 @@ try {
     'node-gyp',
   ])
     symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name))
-  cpSync(join(root, 'build/arm64'), join(copy, 'build/arm64'), { recursive: true, force: true })
+  // What `npm pack` has compiled here, if it has: the rest is compiled now.
+  if (existsSync(join(root, 'build/arm64')))
+    cpSync(join(root, 'build/arm64'), join(copy, 'build/arm64'), { recursive: true })
   const made = spawnSync(process.execPath, [join(copy, 'scripts/prebuilds.mjs'), 'make', 'arm64'], {
     stdio: 'inherit',
   })

@@ -1,7 +1,7 @@
 // Makes of src/ what is shipped, in dist/: a few files, since Node takes longer to find and link two hundred modules than to run what is in them; and the
 // declarations. In out/ each module has a file of its own, for tests that start a process with what is not public.
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { builtinModules } from './builtin_modules.mjs'
@@ -26,6 +26,8 @@ const entries = {
   index: 'index.ts',
   cli: 'cli/main.ts',
   examiner_child: 'cli/diagnose/examiner_child.ts',
+  // inotify-bridge/register requires it.
+  fs_functions: 'fs/functions.ts',
 }
 
 /**
@@ -41,13 +43,13 @@ const PARTS = {
     /^src\/mounts\/diagnose\.ts$/,
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
-  fs: inAnyOf(/^src\/fs\//, /^src\/entries\/fs\.ts$/),
+  fs: inAnyOf(/^src\/fs\//, /^src\/entries\/fs(_promises)?\.ts$/),
   parcel: inAnyOf(/^src\/parcel\//, /^src\/entries\/parcel\.ts$/),
   chokidar: inAnyOf(/^src\/chokidar\//, /^src\/entries\/chokidar\.ts$/),
   // What users see of watch(), and of who uses it: the engine is loaded apart.
   watcher: inAnyOf(
-    /^src\/watch\/(watcher|engine_part|options|surface)\.ts$/,
-    /^src\/watch\/report\/(path_encoding|subscribers|watch_error)\.ts$/,
+    /^src\/watch\/(watcher|calls|engine_part|options|ignores|glob|surface)\.ts$/,
+    /^src\/watch\/report\/(is_close|mistakes|path_encoding|subscribers|watch_error)\.ts$/,
   ),
   diagnosis: inAnyOf(/^src\/mounts\/diagnosis\//),
   mounts: inAnyOf(/^src\/mounts\//),
@@ -108,6 +110,8 @@ for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
     .replace(ENGINE, `./${engine.fileName}`)
   if (ascii !== text) writeFileSync(join(dist, file), ascii)
 }
+// npx links to it in the repository as well, and makes it executable once alone.
+chmodSync(join(dist, 'cli.js'), 0o755)
 // Beside its JavaScript, where each is looked for.
 for (const name of entryPoints) {
   const hasDefault = readFileSync(join(out, `entries/${name}.d.ts`), 'utf8').includes('export default')
@@ -116,6 +120,9 @@ for (const name of entryPoints) {
 }
 for (const file of declarations(['index.d.ts', ...entryPoints.map((name) => `entries/${name}.d.ts`)]))
   cpSync(join(out, file), join(dist, file))
+
+await import('./man.mjs')
+await import('./completions.mjs')
 
 /**
  * Those that these declarations refer to, with them: what a user's compiler reads. The others are two thirds.

@@ -27,8 +27,9 @@ export function builtinModules() {
     resolveId(source, importer, { kind }) {
       if (source === GETTER) return `\0${GETTER}`
       if (!source.startsWith('node:')) return null
-      // What is imported where it is used is loaded then in any case, and of the getter's own this one is the source.
-      const isItself = kind === 'dynamic-import' || importer === `\0${GETTER}`
+      // What is imported where it is used is loaded then in any case, and of the getter's own this one is the source. And register.js is to load no other file.
+      const isItself =
+        kind === 'dynamic-import' || importer === `\0${GETTER}` || importer?.endsWith('/entries/register.ts')
       return isItself ? { id: source, external: true } : `\0${source}`
     },
     load(id) {
@@ -47,6 +48,7 @@ function atOnce(name) {
   return [
     `import { get } from '${GETTER}'`,
     `const builtin = get('${name}')`,
+    'export default builtin',
     ...keys.map((key) =>
       LOADED_WHEN_READ.has(`${name} ${key}`) ? wrapper(name, key) : `export const ${key} = builtin.${key}`,
     ),

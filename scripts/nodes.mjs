@@ -11,9 +11,10 @@ const root = join(import.meta.dirname, '..')
 
 const VERSIONS = ['22', '24', '26']
 
-/** Loading, inotify, workers, watch, mirror, and the addon's other half. */
+/** Loading, what is loaded by NODE_OPTIONS, inotify, workers, watch, mirror, and the addon's other half. */
 const SHORT = [
   'test/pack/loading.test.ts',
+  'test/register/register.test.ts',
   ...['inotify', 'workers', 'lifecycle', 'window'].map((name) => `test/inotify/${name}.test.ts`),
   ...['watcher', 'lifecycle'].map((name) => `test/watch/${name}.test.ts`),
   ...['lifecycle', 'data_link'].map((name) => `test/mirror/${name}.test.ts`),

@@ -58,7 +58,7 @@ function crossBuild(architecture, triplet) {
 function ship(from, architecture, strip) {
   const directory = join(prebuilds, `linux-${architecture}`)
   mkdirSync(directory, { recursive: true })
-  for (const name of ['inotify_bridge.node', 'inotify_bridge_enter']) {
+  for (const name of ['inotify_bridge.node', 'inotify_bridge_enter', 'inotify_bridge_run']) {
     const file = join(directory, name)
     cpSync(join(from, name), file)
     const stripped = spawnSync(strip, ['--strip-unneeded', file], { stdio: 'inherit' })

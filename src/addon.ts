@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { findCompiled, refuseOtherRuntimes } from './compiled.ts'
+import { AddonLoadError } from './errors.ts'
 
 /**
  * One inotify instance as the addon has it. Methods that stand for a system call return its result, or a negative errno:
@@ -103,8 +104,8 @@ export type BatchCallback = (rows: Int32Array, names: string[]) => void
  *     u8 nameBytes
  *     inoBytes        the folded inode number
  *     stat block      u32 mode, uid, gid, nlink; f64 size; f64 mtime, ctime (ns since the epoch, folded likewise: to be compared for being the
- *                     same); f64 ctime, btime, mtime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
- *                     none; mtime to be shown). Missing where the stat failed, but not with ENOENT, and see SINCE
+ *                     same); f64 ctime, btime (ms since the epoch: to be compared with a moment; btime 0 where the file system has
+ *                     none). Missing where the stat failed, but not with ENOENT, and see SINCE
  *     name
  *
  * **COMPARE**: of every directory the walker keeps a digest of 128 bits: of its place (the inode numbers and names from the request's root
@@ -201,10 +202,16 @@ export interface Addon {
   Walker: new () => NativeWalker
   Calls: new () => NativeCalls
   MountTable: new () => NativeMountTable
-  /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8) does not say; -errno. */
+  /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8, or with statx(2) refused) does not say; -errno. */
   mountId(path: string | Buffer): number
+  /** Whether all of inotify is refused to this process: 0; -errno of inotify_init1(2); errno of inotify_add_watch(2). */
+  refusal(): number
   /** waitpid(2) for this child alone, with WNOHANG: its pid if it had ended, 0 if it has not, or -errno. */
   reap(pid: number): number
+  /** ms since the system's start, by CLOCK_BOOTTIME. */
+  bootTime(): number
+  /** setrlimit(2) of the soft limit of open files: 0 or -errno. */
+  limitFiles(soft: number): number
   /** pidfd_open(2): a descriptor or -errno. ESRCH; ENOSYS before Linux 5.3. */
   pidfdOpen(pid: number): number
   /** pidfd_send_signal(2): 0 or -errno. */
@@ -213,9 +220,11 @@ export interface Addon {
   pidfdClose(fd: number): void
 }
 
-/** What is compiled: the addon, and the program beside it. */
+/** What is compiled: the addon, and the programs beside it. */
 export const ADDON_FILE = 'inotify_bridge.node'
 export const ENTER_FILE = 'inotify_bridge_enter'
+/** For x64 and arm64 alone. */
+export const RUN_FILE = 'inotify_bridge_run'
 
 let addon: Addon | undefined
 
@@ -223,6 +232,16 @@ let addon: Addon | undefined
 export function loadAddon(): Addon {
   addon ??= load()
   return addon
+}
+
+/** The addon, or why it cannot be loaded. */
+export function addonOrError(): Addon | AddonLoadError {
+  try {
+    return loadAddon()
+  } catch (error) {
+    if (error instanceof AddonLoadError) return error
+    throw error
+  }
 }
 
 function load(): Addon {
@@ -245,8 +264,17 @@ function load(): Addon {
 
 /** The path of the program that enters a mount namespace (native/ns_enter.cc). Throws AddonLoadError. */
 export function findEnter(): string {
-  const compiled = findCompiled(ENTER_FILE)
-  const found = compiled.paths(ENTER_FILE).find((path) => existsSync(path))
-  if (found === undefined) throw compiled.missing(ENTER_FILE, ENTER_FILE)
+  return findProgram(ENTER_FILE)
+}
+
+/** The path of the program that supervises another (native/run). Throws AddonLoadError. */
+export function findRun(): string {
+  return findProgram(RUN_FILE)
+}
+
+function findProgram(name: string): string {
+  const compiled = findCompiled(name)
+  const found = compiled.paths(name).find((path) => existsSync(path))
+  if (found === undefined) throw compiled.missing(name, name)
   return found
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { AddonLoadError } from './errors.ts'
+import { AddonLoadError, printable } from './errors.ts'
 
 /** Where compiled files may be, and what to say where they are not. */
 export interface Compiled {
@@ -28,9 +28,16 @@ export function findCompiled(what: string): Compiled {
   ]
   const paths = (file: string) => places.map((place) => join(moduleRoot, ...place, file))
   const missing = (what: string, file: string, cause?: unknown) =>
-    new AddonLoadError(what, PLATFORM, paths(file), remedy(moduleRoot), cause)
+    isForbidden(cause)
+      ? new AddonLoadError(`${what} that may be loaded`, PLATFORM, [], ALLOW_ADDONS, cause)
+      : new AddonLoadError(what, PLATFORM, paths(file), remedy(moduleRoot), cause)
   return { moduleRoot, places, paths, missing }
 }
+
+const isForbidden = (cause: unknown) => (cause as NodeJS.ErrnoException)?.code === 'ERR_DLOPEN_DISABLED'
+
+const ALLOW_ADDONS =
+  'Node forbids addons: start it without --no-addons, and where its permission model is in force (--permission) with --allow-addons'
 
 /** Of this code, as scripts/build-ts.mjs has put it in; not there where nothing has been built. */
 declare const INOTIFY_BRIDGE_VERSION: string
@@ -64,24 +71,21 @@ export function refuseOtherRuntimes(): void {
   if (bun === undefined && deno === undefined) return
   const [name, version] = bun === undefined ? ['Deno', deno] : ['Bun', bun]
   const hint =
-    `It calls functions of libuv that ${name} has not: run this with Node (>= 20.19). ` +
-    'What needs no addon works here: diagnose(), formatMask(), the constants.'
+    `it calls functions of libuv that ${name} has not. Run this with Node (>= 20.19). ` +
+    'What needs no addon works here: diagnosis, masks, constants'
   throw new AddonLoadError('addon', `${name} ${version}`, [], hint, undefined)
 }
 
 /** A function: what is not built has no version, and needs none. */
 const bundled = () =>
-  `This code has been bundled, and what is compiled cannot be: install inotify-bridge ${INOTIFY_BRIDGE_VERSION}, the version of the bundle, ` +
-  'where that is run (a node_modules beside it or above it).'
+  `this code has been bundled, and what is compiled cannot be: install inotify-bridge ${INOTIFY_BRIDGE_VERSION}, the version of the bundle, ` +
+  'where that is run (a node_modules beside it or above it)'
 
 function remedy(moduleRoot: string): string {
   if (process.platform !== 'linux')
-    return 'inotify is a facility of the Linux kernel: there is none on this platform.'
-  return (
-    'Compile it where it is installed (g++, make and python3 are needed):\n' +
-    '  npx inotify-bridge build\n' +
-    `or, where that is another package's own: node ${join(moduleRoot, 'dist/cli.js')} build`
-  )
+    return 'inotify is a facility of the Linux kernel, and there is none on this platform'
+  const cli = printable(join(moduleRoot, 'dist/cli.js'))
+  return `run \`npx inotify-bridge build\` (needs g++, make, python3), or \`node ${cli} build\``
 }
 
 /** What package.json says, if it is this package's, and not that of what a bundle happens to lie in. */

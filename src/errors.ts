@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
 
-/** What an {@link InotifyError} is made of. */
+/** The parts of an {@link InotifyError}. */
 export interface InotifyErrorInit {
   /** A positive errno as in errno(3), or its name. */
   errno: number | keyof typeof constants.errno
@@ -13,17 +13,42 @@ export interface InotifyErrorInit {
 }
 
 /**
- * A failure of a system call, or of a function of this library that stands for one, in the shape of Node's own system
- * errors: `code` ('ENOSPC'), `errno` (negative, as Node has it), `syscall`, `path`; and a `hint` that says what to do.
+ * A failed system call, or a failed function of this library, in the shape of Node's own system errors. Wrong arguments are a `TypeError` with the code
+ * `'ERR_INVALID_ARG_VALUE'` instead.
+ *
+ * The message escapes control characters of the path, and characters that end a line or turn the direction of text; `path` is as it is.
+ *
+ * @example
+ * ```js
+ * import { IN_CREATE, Inotify, InotifyError } from 'inotify-bridge'
+ *
+ * const inotify = new Inotify()
+ * try {
+ *   inotify.add('/nowhere', IN_CREATE)
+ * } catch (error) {
+ *   if (!(error instanceof InotifyError)) throw error
+ *   console.log(error.code, error.errno, error.syscall, error.path) // ENOENT -2 inotify_add_watch /nowhere
+ *   console.log(error.hint)
+ * }
+ * inotify.close()
+ * ```
  */
 export class InotifyError extends Error {
   override readonly name = 'InotifyError'
+  /** The errno's name: `'ENOSPC'`. */
   readonly code: string
+  /** Negative, as Node's own. */
   readonly errno: number
+  /** The system call, or the function of this library, that failed; `'import'` if a part of the package could not be loaded. */
   readonly syscall: string
+  /** The path that the call was about; absent if it was about none. */
   declare readonly path?: string
+  /**
+   * One sentence that says how to mend it; `''` if there is nothing to say. ENOSPC and EMFILE: the sysctl, its value, its use, and the command that raises it.
+   */
   readonly hint: string
 
+  /** @hidden */
   constructor({ errno, syscall, path, hint = '' }: InotifyErrorInit) {
     const number = -(typeof errno === 'number' ? errno : constants.errno[errno])
     const [code, meaning] = describeErrno(-number)
@@ -40,7 +65,7 @@ export class InotifyError extends Error {
 // Node makes a new one each time that it is asked.
 let systemErrors: Map<number, [string, string]> | undefined
 
-/** The name of an errno and what it means. libuv's table has not all of them, ESTALE of a network file system for one. */
+/** Returns the name of an errno and its meaning. libuv's table lacks some, for example ESTALE of network filesystems. */
 export function describeErrno(errno: number): [code: string, meaning: string] {
   systemErrors ??= getSystemErrorMap()
   const known = systemErrors.get(-errno)
@@ -49,22 +74,43 @@ export function describeErrno(errno: number): [code: string, meaning: string] {
   return [code, code === 'ESTALE' ? 'stale file handle' : 'unknown error']
 }
 
-/** The addon, or a program that comes with it, could not be loaded: says what was tried, on which platform, and what mends it. */
+/**
+ * The addon, or a program that comes with it, could not be loaded. Thrown by the first call that needs it, not by `import`: masks and constants never do, and
+ * `diagnose()` works without it. `cause` is the loader's error.
+ *
+ * Bun and Deno lack functions of libuv that the addon calls; there it is not loaded at all. A bundle finds the addon in a `node_modules` beside or above it, where the package is
+ * installed in the same version; esbuild, Rollup and webpack need no settings.
+ */
 export class AddonLoadError extends Error {
   override readonly name = 'AddonLoadError'
   readonly code = 'ERR_INOTIFY_BRIDGE_ADDON'
+  /** The paths that were tried. */
   readonly tried: readonly string[]
+  /** One sentence that says how to mend it. */
   readonly hint: string
 
+  /** @hidden */
   constructor(what: string, platform: string, tried: readonly string[], hint: string, cause: unknown) {
-    const paths = tried.map((path) => `\n  ${path}`).join('')
-    super(
-      `inotify-bridge has no ${what} for ${platform}${paths === '' ? '.' : `; tried:${paths}`}\n${hint}`,
-      { cause },
-    )
+    super(`inotify-bridge has no ${what} for ${platform}: ${hint}`, { cause })
     this.tried = tried
     this.hint = hint
   }
+}
+
+const PERMISSIONS: Readonly<Record<string, string>> = {
+  ChildProcess: '--allow-child-process',
+  WorkerThreads: '--allow-worker',
+  FileSystemRead: '--allow-fs-read',
+  FileSystemWrite: '--allow-fs-write',
+}
+
+/** Returns an error's message, with the option that allows what Node's permission model forbids: Node names that only from 24 on. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, permission = '' } = error as Error & { permission?: string }
+  const option = PERMISSIONS[permission]
+  if (option === undefined || message.includes(option)) return message
+  return `${message}: Node's permission model forbids it without ${option}`
 }
 
 /** A TypeError in Node's shape for an argument or option of the wrong type or value. */
@@ -73,6 +119,40 @@ export function invalidArgument(name: string, value: unknown, expected: string):
   return Object.assign(new TypeError(`${name} must be ${expected}; got ${shown}`), {
     code: 'ERR_INVALID_ARG_VALUE',
   })
+}
+
+/**
+ * Throws a TypeError for options that are no object, and for one that does not exist, which would have no effect: with the nearest name in place of a misspelt one.
+ *
+ * @param known the options that exist
+ * @param elsewhere options of other libraries, and what does the same here
+ */
+export function refuseUnknown(
+  name: string,
+  options: unknown,
+  known: readonly string[],
+  elsewhere: Readonly<Record<string, string>> = {},
+): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw invalidArgument(name, options, 'an object')
+  const unknown = Object.keys(options).find((key) => !known.includes(key))
+  if (unknown === undefined) return
+  const here = Object.hasOwn(elsewhere, unknown) ? elsewhere[unknown] : undefined
+  const meant = known.find((each) => isNear(each.toLowerCase(), unknown.toLowerCase()))
+  const cure = here ?? (meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`)
+  throw Object.assign(new TypeError(`${name}.${printable(unknown)} is no option (${cure})`), {
+    code: 'ERR_INVALID_ARG_VALUE',
+  })
+}
+
+/** Returns true if two words differ by at most two letters, in one place. */
+function isNear(one: string, other: string): boolean {
+  const [shorter, longer] = [one.length, other.length].sort((a, b) => a - b) as [number, number]
+  let [start, end] = [0, 0]
+  while (start < shorter && one[start] === other[start]) start++
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end++
+  const middle = longer - start - end
+  return middle <= 2 && middle <= shorter / 2
 }
 
 /**

@@ -15,7 +15,7 @@ const SOURCES = [
 
 /** Those of native/binding.gyp; and nothing is linked lazily, for what that takes is counted as the first caller's. */
 const FLAGS = [
-  ...['-D_GNU_SOURCE', '-O3', '-U_FORTIFY_SOURCE', '-fstack-protector-strong', '-Wall', '-Wextra'],
+  ...['-D_GNU_SOURCE', '-O2', '-U_FORTIFY_SOURCE', '-fstack-protector-strong', '-Wall', '-Wextra'],
   ...[
     '-std=c++17',
     '-fno-exceptions',

@@ -8,13 +8,13 @@ import { marked } from '../report.mjs'
 export function asPage({ host, questions }, plots) {
   return `# Benchmarks
 
-What inotify-bridge costs, beside others that do the same and beside a C program that does nothing but read(2). Made by \`npm run bench:page\` of
+The cost of inotify-bridge, beside others that do the same and beside a C program that does nothing but read(2). \`npm run bench:page\` makes this page of
 \`bench/results.json\`, which \`npm run bench -- --json\` has printed.
 
 Measured on ${host.date}: Linux ${host.kernel}, Node ${host.node}, ${host.cpus} x ${host.model}, fs.inotify.max_queued_events ${host.maxQueuedEvents}; ${host.peers}.${host.leftOut ? ` Left out, as it was not installed: ${host.leftOut}.` : ''}
 The subjects of a question are measured by turns, in processes of their own; a figure is the median of its rounds, and a ratio the median of the ratios of each round.
-Absolute times are those of this machine, which is small and shared; the ratios are what to look at. Where half of the rounds differ by more than a fifth, it is said.
-"Lost some": it did not tell of all, and what is not done takes no time.
+The machine is small and shared: look at the ratios, not at absolute times. Where half of the rounds differ by more than a fifth, the page says so.
+"Lost some": it missed events, so its time is not comparable.
 
 ${questions
   .map((question) =>

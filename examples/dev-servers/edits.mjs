@@ -1,12 +1,13 @@
 // How long it takes from an edit to the rebuild, by inotify-bridge and by the program's own watcher.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { run } from './rebuilds.mjs'
 
 /**
- * @typedef {import('./rebuilds.mjs').Program} Program
+ * @typedef {import('./programs.mjs').Program} Program
  * @typedef {import('./rebuilds.mjs').Rebuilds} Rebuilds
- * @typedef {import('./rebuilds.mjs').Start} Start
+ * @typedef {import('../stage.mjs').Stage['start']} Start
  * @typedef {{ behind: string, shown: string, out: string }} Paths where it is edited, where the program sees it, where what is built goes
  * @typedef {{ name: string, rebuilds: Rebuilds, edit: (version: number) => Promise<void> }} Player
  */
@@ -69,15 +70,12 @@ export async function byTurns(program, paths, edits, start) {
 async function players(program, { behind, shown, out }, start) {
   const [ours, own] = [true, false].map(async (isOurs) => {
     const name = isOurs ? 'ours' : 'own'
-    const project = join(behind, name)
-    const file = join(project, program.file)
+    const file = join(behind, name, program.file)
     // Each is longer than the last, so that it takes one write(2), and nobody sees the file empty: of that change chokidar would tell, and not of the next.
     const edit = (/** @type {number} */ version) => writeFile(file, program.text(version), { flag: 'r+' })
-    for (const path of [project, join(out, name)]) await mkdir(path, { recursive: true })
-    for (const [file, text] of Object.entries(program.files)) await writeFile(join(project, file), text)
-    await writeFile(file, program.text(1))
-    const place = { project: join(shown, name), out: join(out, name), isOurs, start }
-    return { name, rebuilds: await program.run(place), edit }
+    const [project, made] = [join(shown, name), join(out, name)]
+    const place = { behind: join(behind, name), project, out: made, isOurs }
+    return { name, rebuilds: await run(program, place, start), edit }
   })
   return /** @type {Promise<[Player, Player]>} */ (Promise.all([ours, own]))
 }

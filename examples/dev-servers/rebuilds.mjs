@@ -1,82 +1,66 @@
-// What is common to the programs: a project with one file that is edited, and what of it has been built.
-import { EventEmitter, once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+// A program, started in a project of its own, and which version of its file it has built.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../stage.mjs'
 
-/**
- * @typedef {import('../stage.mjs').Stage['start']} Start
- * @typedef {{ project: string, out: string, isOurs: boolean, start: Start }} Place
- *
- * @typedef {object} Program
- * @property {string} name
- * @property {string} how how it comes by inotify-bridge
- * @property {string} file the one that is edited
- * @property {(version: number) => string} text what is in it
- * @property {Record<string, string>} files the others
- * @property {(place: Place) => Promise<Rebuilds>} run starts it; resolves when it has built for the first time
- */
+const MODULES = join(import.meta.dirname, '../node_modules')
+
+/** The one line. It has the path here, and not inotify-bridge/register, as the example lies in the package's own repository. */
+const NODE_OPTIONS = `--import ${import.meta.resolve('../../dist/register.js')}`
 
 const PATIENCE = 20_000
 
-/** The program's file in what npm has installed. @param {string} file */
-export const installed = (file) => join(import.meta.dirname, '../node_modules', file)
-
-/** For node: fs.watch() is that of inotify-bridge/fs. */
-export const PRELOAD = ['--import', join(import.meta.dirname, 'fs_watch.mjs')]
-
-/** A module of which each version has another size: no two of them are alike to who compares times that are coarse. @param {number} version */
-export const moduleText = (version) => `export const version = ${version} // ${'-'.repeat(version)}\n`
-
-/** @param {string} text what is made of moduleText() @returns {number} 0: nothing that is whole */
-export const versionIn = (text) => Number(/\bversion = (\d+)/.exec(text)?.[1] ?? 0)
-
-/** Which version of its file a program has built. */
-export class Rebuilds extends EventEmitter {
+export class Rebuilds {
   version = 0
+  #look
 
-  /** @param {number} version */
-  note(version) {
-    this.version = Math.max(this.version, version)
-    this.emit('built')
+  /** @param {() => string | Promise<string>} look */
+  constructor(look) {
+    this.#look = look
   }
 
   /** Resolves when this version, or a later one, is built. @param {number} version @param {number} [patience] ms, after which it rejects */
   async reach(version, patience = PATIENCE) {
-    const signal = AbortSignal.timeout(patience)
-    while (this.version < version)
-      await once(this, 'built', { signal }).catch((cause) => {
-        throw new Error(`version ${version} is not built in ${patience} ms, but ${this.version}`, { cause })
-      })
+    for (const start = performance.now(); ; await sleep(10)) {
+      // Not there yet, or half of it.
+      const text = await Promise.resolve()
+        .then(this.#look)
+        .catch(() => '')
+      this.version = Math.max(this.version, Number(/\bversion = (\d+)/.exec(text)?.[1] ?? 0))
+      if (this.version >= version) return
+      if (performance.now() - start > patience)
+        throw new Error(`version ${version} is not built in ${patience} ms, but ${this.version}`)
+    }
   }
 }
 
 /**
- * Of a program that prints a line when it has built.
+ * Makes the project at `behind`, and starts the program where it sees that. Resolves when it has built for the first time.
  *
- * @param {ReturnType<Start>} program
- * @param {(line: string) => number | undefined} versionOf the version that is built where it says so
+ * @param {import('./programs.mjs').Program} program
+ * @param {{ behind: string, project: string, out: string, isOurs: boolean }} place
+ * @param {import('../stage.mjs').Stage['start']} start
  */
-export async function rebuildsByLine(program, versionOf) {
-  const rebuilds = new Rebuilds()
-  createInterface(program.child.stdout).on('line', (line) => {
-    const version = versionOf(line)
-    if (version !== undefined) rebuilds.note(version)
+export async function run({ bin, file, text, files, written, args, built }, place, start) {
+  const { behind, project, out, isOurs } = place
+  mkdirSync(out, { recursive: true })
+  for (const [name, content] of Object.entries({ ...files, [file]: text(1) })) {
+    mkdirSync(dirname(join(behind, name)), { recursive: true })
+    writeFileSync(join(behind, name), content)
+  }
+  symlinkSync(MODULES, join(behind, 'node_modules'))
+  if (written !== undefined) {
+    mkdirSync(join(behind, written))
+    if (project !== behind) spawnSync('mount', ['-t', 'tmpfs', 'none', join(project, written)])
+  }
+  const where = { project, out, port: await freePort() }
+  const environment = { OUT: out, NEXT_TELEMETRY_DISABLED: '1', NODE_OPTIONS: isOurs ? NODE_OPTIONS : '' }
+  const started = start(process.execPath, [join(MODULES, bin), ...args(where)], environment)
+  const rebuilds = new Rebuilds(() => built(where, started.output))
+  await rebuilds.reach(1, 3 * PATIENCE).catch((cause) => {
+    throw new Error(`it has not built: ${started.output}`, { cause })
   })
-  await firstOf(program, rebuilds)
   return rebuilds
 }
-
-/** @param {ReturnType<Start>} program @param {Rebuilds} rebuilds */
-async function firstOf(program, rebuilds) {
-  const ended = program.exited.then(() => {
-    throw new Error(`it has ended: ${program.output}`)
-  })
-  ended.catch(() => {})
-  await Promise.race([rebuilds.reach(1), ended]).catch((error) => {
-    throw new Error(`it has not built: ${program.output}`, { cause: error })
-  })
-}
-
-/** What is built of the file, as it lies there. @param {string} file */
-export const versionBuilt = (file) => versionIn(readFileSync(file, 'utf8'))

@@ -4,12 +4,7 @@ import { parseArgs } from 'node:util'
 import { serveFuse } from '../../test/mirror/fuse_mount.mjs'
 import { MOUNTS, onStage, say } from '../stage.mjs'
 import { byTurns, whereSilent } from './edits.mjs'
-import { nodemon } from './nodemon.mjs'
-import { tsc } from './tsc.mjs'
-import { vite } from './vite.mjs'
-import { webpack } from './webpack.mjs'
-
-const ALL = [vite, nodemon, webpack, tsc]
+import { PROGRAMS as ALL } from './programs.mjs'
 
 const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean' }, edits: { type: 'string', default: '20' } },
@@ -23,7 +18,7 @@ const chosen = positionals.length === 0 ? ALL : ALL.filter(({ name }) => positio
 
 const needs = {
   programs: ['setpriv'],
-  packages: ['nodemon-overridden'],
+  packages: ['next', 'webpack-dev-server'],
   devices: ['/dev/fuse'],
   namespace: MOUNTS,
 }
@@ -52,7 +47,7 @@ await onStage(needs, async ({ directory, start }) => {
   }
 
   for (const program of chosen) {
-    const { name, how } = program
+    const { name } = program
     const silent = await alone((begin) =>
       whereSilent(
         program,
@@ -71,7 +66,7 @@ await onStage(needs, async ({ directory, start }) => {
       continue
     }
     const own = silent.isOwnRebuilt ? 'rebuilt, too' : `not in ${ms(silent.bound)}`
-    say(`${name}: ${how}`)
+    say(name)
     say(`  where no events are delivered: rebuilt ${ms(silent.p50)} after an edit; its own watcher: ${own}`)
     say(
       `  where they are, ${edits} edits by turns: ${ms(ordinary.ours)}; its own watcher: ${ms(ordinary.own)} (x ${ratio.toFixed(2)})`,

@@ -32,7 +32,8 @@ await onStage({ programs: ['prometheus'] }, async ({ directory, start }) => {
   await publish(good(2))
   await until('the reload is reported', () => /^reload /m.test(bridge.output))
   const isLater = (await metric('success_timestamp_seconds')) > before
-  say(`a new configuration: successful ${await metric('successful')}, its time is later: ${isLater}`)
+  if (!isLater) throw new Error('prometheus has not loaded the new configuration')
+  say(`new configuration loaded: prometheus_config_last_reload_successful = ${await metric('successful')}`)
   const loaded = await textOf(`${url}/api/v1/status/config`)
   say(`  what prometheus has loaded says version ${/version: [^0-9]*(\d+)/.exec(loaded)?.[1]}`)
 

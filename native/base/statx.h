@@ -35,6 +35,10 @@ struct Statx {
   }
 };
 
+// statx(2), or where that is refused fstatat(2), which leaves out of stx_mask what it does not know. 0 or
+// -errno.
+int AskStatx(int directory, const char* name, int flags, unsigned mask, struct statx* found);
+
 // System calls on names beneath a directory that is held open. Each gives 0 (or a descriptor) or -errno.
 
 // CLOEXEC is added.

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "libc/trap.h"
@@ -73,6 +74,12 @@ int mount(const char* source, const char* target, const char* type, unsigned lon
   return static_cast<int>(Call(SYS_mount, source, target, type, flags, data));
 }
 
+int linkat(int directory, const char* path, int other, const char* name, int flags) {
+  return static_cast<int>(Call(SYS_linkat, directory, path, other, name, flags));
+}
+int fstatfs(int fd, struct statfs* found) {
+  return static_cast<int>(Call(SYS_fstatfs, fd, found));
+}
 int close(int fd) {
   return static_cast<int>(Call(SYS_close, fd));
 }

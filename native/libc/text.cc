@@ -1,4 +1,4 @@
-// Bytes and strings: what ns_enter.cc calls, and what a compiler may call of its own accord.
+// Bytes and strings: what ns_enter.cc and run/ call, and what a compiler may call of its own accord.
 
 #include <string.h>
 
@@ -17,6 +17,25 @@ void* memcpy(void* to, const void* from, size_t length) {
 void* memset(void* at, int byte, size_t length) {
   for (size_t i = 0; i < length; i++) static_cast<char*>(at)[i] = static_cast<char>(byte);
   return at;
+}
+
+void* memmove(void* to, const void* from, size_t length) {
+  if (to < from) return memcpy(to, from, length);
+  while (length-- > 0) static_cast<char*>(to)[length] = static_cast<const char*>(from)[length];
+  return to;
+}
+
+int memcmp(const void* one, const void* other, size_t length) {
+  const auto* a = static_cast<const unsigned char*>(one);
+  const auto* b = static_cast<const unsigned char*>(other);
+  for (size_t i = 0; i < length; i++)
+    if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+  return 0;
+}
+
+int strcmp(const char* one, const char* other) {
+  while (*one == *other && *one != '\0') one++, other++;
+  return static_cast<unsigned char>(*one) - static_cast<unsigned char>(*other);
 }
 
 size_t strlen(const char* text) {

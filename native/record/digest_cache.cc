@@ -2,12 +2,19 @@
 
 #include <cstdlib>
 
+// There is always one that is free. A digest's bits are as good as random, and none of them is all zeros.
+inline Digest* DigestSet::Slot(const Digest& digest) const {
+  size_t at = digest.low & (capacity_ - 1);
+  while (!slots_[at].is_none() && !(slots_[at] == digest)) at = (at + 1) & (capacity_ - 1);
+  return &slots_[at];
+}
+
 bool DigestSet::Has(const Digest& digest) const {
   // None is what a free slot holds.
   return capacity_ > 0 && !digest.is_none() && *Slot(digest) == digest;
 }
 
-bool DigestSet::Add(const Digest& digest) {
+inline bool DigestSet::Add(const Digest& digest) {
   if (count_ >= capacity_ / 4 * 3 && !Grow()) return false;
   Digest* slot = Slot(digest);
   if (!(*slot == digest)) count_++;
@@ -40,13 +47,6 @@ bool DigestSet::Grow() {
   }
   Swap(&larger);
   return true;
-}
-
-// There is always one that is free. A digest's bits are as good as random, and none of them is all zeros.
-Digest* DigestSet::Slot(const Digest& digest) const {
-  size_t at = digest.low & (capacity_ - 1);
-  while (!slots_[at].is_none() && !(slots_[at] == digest)) at = (at + 1) & (capacity_ - 1);
-  return &slots_[at];
 }
 
 void DigestCache::Begin() {

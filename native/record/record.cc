@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "base/ascii.h"
+
 namespace {
 
 constexpr size_t kHeadBytes = 80;
@@ -12,7 +14,7 @@ constexpr size_t kAlignment = 8;
 
 constexpr size_t kEntryHeadBytes = 2;
 constexpr size_t kMaxInoBytes = 7;
-constexpr size_t kStatBytes = 64;
+constexpr size_t kStatBytes = 56;
 constexpr size_t kMaxEntryBytes =
     kEntryHeadBytes + kMaxInoBytes + kStatBytes + sizeof(Digest) + kMaxNameBytes;
 
@@ -44,8 +46,7 @@ uint8_t* PutStat(uint8_t* to, const Statx& stat) {
   to = PutDouble(to, static_cast<double>(Fold(stat.mtime)));
   to = PutDouble(to, static_cast<double>(Fold(stat.ctime)));
   to = PutDouble(to, Milliseconds(stat.ctime));
-  to = PutDouble(to, Milliseconds(stat.btime));
-  return PutDouble(to, ShownMilliseconds(stat.mtime));
+  return PutDouble(to, Milliseconds(stat.btime));
 }
 
 uint8_t* PutBytes(uint8_t* to, const void* from, size_t bytes) {
@@ -57,9 +58,7 @@ uint8_t* PutBytes(uint8_t* to, const void* from, size_t bytes) {
 size_t CopyName(uint8_t* to, const char* name, bool* ascii) {
   size_t length = strnlen(name, kMaxNameBytes);
   memcpy(to, name, length);
-  uint8_t bits = 0;
-  for (size_t i = 0; i < length; i++) bits |= to[i];
-  *ascii = bits < 0x80;
+  *ascii = IsAscii(to, length);
   return length;
 }
 

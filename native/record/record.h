@@ -21,20 +21,6 @@ enum class Kind : uint8_t { kFile, kSymlink, kOther, kDirectory };
 
 constexpr size_t kMaxNameBytes = 255;
 
-// The same of one that is shown, as fs.Stats has it: before 1970, too, and of the same parts, so that no bit
-// differs.
-inline double ShownMilliseconds(uint64_t nanoseconds) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  auto time = static_cast<int64_t>(nanoseconds);
-  int64_t seconds = time / kSecond;
-  int64_t rest = time % kSecond;
-  if (rest < 0) {
-    rest += kSecond;
-    --seconds;
-  }
-  return static_cast<double>(seconds) * 1e3 + static_cast<double>(rest) / 1e6;
-}
-
 // One directory as JavaScript gets it: a head, its name, and its entries in two blobs, the subdirectories
 // being the second. The layout is described in src/addon.ts.
 class Record {

@@ -61,6 +61,13 @@ ssize_t ReadEntries(int directory, char* into, size_t room) {
   return bytes < 0 ? -errno : bytes;
 }
 
+// A file system that keeps whole seconds may tick every two, and changes of one tick look alike. See
+// mayBeChangedSince in src/watch/scan/entry.ts.
+bool MayBeChangedSince(uint64_t ctime, double since) {
+  bool is_coarse = ctime % 1'000'000'000 == 0;
+  return Milliseconds(ctime) + (is_coarse ? 2000 : 0) >= since;
+}
+
 }  // namespace
 
 Node* DirReader::Visit(const Job& job) {
@@ -269,7 +276,7 @@ void DirReader::AddListed(int directory, const ListedEntry& entry, const Request
     record_.flags |= Record::kVanished;
     return;
   }
-  if (error == 0 && stat && Milliseconds(facts.ctime) >= request.since) {
+  if (error == 0 && stat && MayBeChangedSince(facts.ctime, request.since)) {
     AddWhole(directory, entry.name, request, origin, facts);
   } else if (error == 0 && entry.type == DT_UNKNOWN) {
     record_.Add(KindOfMode(facts.mode), facts.ino, entry.name, nullptr);

@@ -80,9 +80,7 @@ timespec TimeOf(const statx_timestamp& time) {
 // The time of the last access, too, unless `modified_only`.
 int64_t CopyTimes(int from, int to, bool modified_only) {
   struct statx found;
-  // The raw call: glibc has statx() since 2.28 only, and fstat() by that name since 2.33.
-  int64_t error =
-      Retry([&] { return syscall(SYS_statx, from, "", AT_EMPTY_PATH, STATX_ATIME | STATX_MTIME, &found); });
+  int error = AskStatx(from, "", AT_EMPTY_PATH, STATX_ATIME | STATX_MTIME, &found);
   if (error < 0) return error;
   timespec times[] = {TimeOf(found.stx_atime), TimeOf(found.stx_mtime)};
   if (modified_only) times[0].tv_nsec = UTIME_OMIT;

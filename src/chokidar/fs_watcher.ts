@@ -1,13 +1,15 @@
 import { EventEmitter } from 'node:events'
 import { basename, dirname, relative } from 'node:path'
 import type { Change } from '../watch/report/change.ts'
+import { isClose } from '../watch/report/is_close.ts'
 import { addTogether, entriesOfLost, Watcher } from '../watch/watcher.ts'
 import { eventsOf, type PathEvent } from './events.ts'
 import { type ChokidarOptions, type EmitArgs, type EventName, settingsOf } from './options.ts'
 import { Pace } from './pace.ts'
 import { Scope } from './scope.ts'
-import { statsOf } from './stats.ts'
+import { statsAt } from './stats.ts'
 
+/** The events of {@link FSWatcher}, with their arguments. */
 export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
   all: [event: EventName, ...EmitArgs]
   raw: [event: string, name: string, details: { watchedPath: string }]
@@ -15,9 +17,13 @@ export type FSWatcherEventMap = Record<EventName, EmitArgs> & {
   error: [error: unknown]
 }
 
-/** As chokidar's: 'add', 'addDir', 'change', 'unlink', 'unlinkDir' (path, stats) · 'all' (event, path, stats) · 'ready' · 'error' (error) · 'raw' */
+/**
+ * As chokidar's. Events: `'add'`, `'addDir'`, `'change'`, `'unlink'`, `'unlinkDir'` (path, stats) · `'all'` (event, path, stats) · `'ready'` · `'error'` (error) · `'raw'`
+ */
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
+  /** The options with their defaults. */
   readonly options: ReturnType<typeof settingsOf>
+  /** True after close(). */
   closed = false
   #scope: Scope
   readonly #pace: Pace
@@ -28,6 +34,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #isReady = false
   #closing = Promise.resolve()
 
+  /** Watches nothing until {@link add}. */
   constructor(options: ChokidarOptions = {}) {
     super()
     this.options = settingsOf(options)
@@ -35,7 +42,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     this.#pace = new Pace(this.options, (event, path) => this.#emit(event, path))
   }
 
-  /** Watches these as well: files, directories, and what is not there yet. After close() it begins anew. Throws TypeError. */
+  /** Watches these as well: files, directories, and paths that do not exist yet. After close() it begins anew. Throws TypeError. */
   add(paths: string | string[]): this {
     const { roots, isBack } = this.#scope.add(paths)
     this.closed = false
@@ -46,7 +53,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     return this
   }
 
-  /** Nothing is told of these any more, nor of what lies below them. Throws TypeError. */
+  /** Ignores these from now on, and everything below them. Throws TypeError. */
   unwatch(paths: string | string[]): this {
     const roots = this.#scope.unwatch(paths)
     for (const root of roots) this.#told.delete(root)
@@ -58,7 +65,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     return this
   }
 
-  /** Ends all watching, and takes all listeners away. */
+  /** Stops all watching, and removes all listeners. */
   close(): Promise<void> {
     if (this.closed) return this.#closing
     this.#closing = this.#watcher?.close() ?? Promise.resolve()
@@ -72,19 +79,19 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     return this.#closing
   }
 
-  /** The process stays for the watcher, as for any that is `persistent`. */
+  /** Lets the watcher keep the process alive, as any that is `persistent`. */
   ref(): this {
     this.#watcher?.ref()
     return this
   }
 
-  /** The process does not stay for the watcher. */
+  /** Lets the process end though the watcher is open. */
   unref(): this {
     this.#watcher?.unref()
     return this
   }
 
-  /** The names in each directory that is watched, and in those in which roots lie. */
+  /** Returns the names in each directory that is watched, and in those in which roots lie. */
   getWatched(): Record<string, string[]> {
     const { cwd } = this.options
     const nameOf = (path: string) => (cwd === undefined ? path : relative(cwd, path) || '.')
@@ -105,12 +112,12 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     const watcher = new Watcher([], {
       recursive: true,
       expand: true,
+      settle: 0,
       persistent,
       initial: !this.options.ignoreInitial,
       followSymlinks,
       followRoots: followSymlinks,
       depth,
-      stat: this.options.alwaysStat,
       backend: this.options.usePolling ? 'poll' : 'auto',
       interval: Math.max(1, interval),
       ignore: this.#scope.ignore() ?? [],
@@ -167,10 +174,13 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #take(watcher: Watcher, changes: readonly Change[]): void {
     let restored: string | undefined
     for (const change of changes) {
+      // A listener has closed it.
+      if (this.#watcher !== watcher) return
       if ('mask' in change) {
         // What follows of a root has been told with it.
         if (restored !== undefined && this.#scope.rootOf(change.path) === restored) continue
-        for (const event of eventsOf(change)) this.#tell(...event)
+        if (isClose(change)) this.#pace.close(change.path)
+        else for (const event of eventsOf(change)) this.#tell(...event)
       } else if (change.type === 'lost' && this.#told.get(change.path)) {
         const gone = [change, ...entriesOfLost(watcher, change.path)].reverse()
         for (const { path, kind } of gone) this.#tell('unlink', path, kind, true)
@@ -184,7 +194,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
 
   #tell(...[type, path, kind, isClosed]: PathEvent): void {
     const isThere = type !== 'unlink'
-    const above = this.#scope.rootOf(dirname(path))
+    const above = path === '/' ? undefined : this.#scope.rootOf(dirname(path))
     const isAboveTold = above === undefined || this.#told.get(above)
     const isRoot = this.#scope.rootOf(path) === path
     // A root before what is in it, which is lost with it.
@@ -202,10 +212,10 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 
   #emit(event: EventName, path: string): void {
-    const hasStat = this.options.alwaysStat && !event.startsWith('unlink')
-    const [entry] = (hasStat && this.#watcher?.entries(path)) || []
+    const { alwaysStat, followSymlinks } = this.options
+    const stats = alwaysStat && !event.startsWith('unlink') ? statsAt(path, followSymlinks) : undefined
     const args: EmitArgs = [this.#scope.nameOf(path)]
-    if (entry?.stat !== undefined) args.push(statsOf(entry.kind, entry.stat))
+    if (stats !== undefined) args.push(stats)
     const details = { watchedPath: dirname(path) }
     this.#emitTo('raw', event === 'change' ? 'change' : 'rename', basename(path), details)
     this.#emitTo(event, ...args)
@@ -213,7 +223,7 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   }
 }
 
-/** Watches files and directories, and all that lies below these. Throws TypeError. */
+/** Watches files and directories, and everything below these. Throws TypeError. What differs from chokidar: docs/chokidar.md. */
 export function watch(paths: string | string[], options?: ChokidarOptions): FSWatcher {
   return new FSWatcher(options).add(paths)
 }

@@ -1,14 +1,17 @@
 import type { Stats } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 
+/** Returns true for a path that is ignored. `stats` has the type alone: isFile(), isDirectory() and the like. */
 export type MatchFunction = (path: string, stats?: Stats) => boolean
+/** A path, and with `recursive` everything below it. */
 export type MatcherObject = { path: string; recursive?: boolean }
+/** A rule of `ignored`. */
 export type Matcher = string | RegExp | MatchFunction | MatcherObject
 
-/** What vim, Emacs and Sublime Text write beside a file, and what lies below such a name. */
+/** The files that vim, Emacs and Sublime Text write beside a file, and everything below such a name. */
 export const OF_EDITORS = /(^|\/)(\.[^/]*\.sw[px]|[^/]*~|\.subl[^/]*\.tmp)(\/|$)/
 
-/** Whether a path is ignored: by what it is called, or by what it is as well. */
+/** Returns a function that says whether a path is ignored: by its name, or by its type as well. */
 export function ignoredBy(matchers: readonly Matcher[], cwd = ''): MatchFunction {
   const all = matchers.map((matcher) => matchFunctionOf(matcher, cwd))
   return (path, stats) => all.some((matches) => matches(path, stats))
@@ -22,7 +25,7 @@ function matchFunctionOf(matcher: Matcher, cwd: string): MatchFunction {
   return (path) => (recursive ? isIn(path, own) : path === own)
 }
 
-/** Whether a path is another, or lies below it. */
+/** Returns true if a path is another, or lies below it. */
 export function isIn(path: string, above: string): boolean {
   return path === above || path.startsWith(above.endsWith('/') ? above : `${above}/`)
 }

@@ -3,38 +3,47 @@ import { resolve } from 'node:path'
 import { invalidArgument } from '../errors.ts'
 import type { Matcher } from './ignored.ts'
 
-/** ms that a file must not have been written to. What is written is told, and is not polled for: `pollInterval` has no effect. */
+/** `awaitWriteFinish`: ms for which a file must not have been written to. Writes are reported by events, not polled for: `pollInterval` has no effect. */
 export type AWF = { stabilityThreshold: number; pollInterval: number }
 
-/** As chokidar has them. */
+/** Options, as chokidar has them. */
 export type ChokidarOptions = Partial<{
+  /** Keep the process alive while the watcher is open. @default true */
   persistent: boolean
-  /** What is not told, nor what lies below it. */
+  /** Paths that are not reported, nor anything below them. Relative paths are resolved against `cwd`, or else the working directory. */
   ignored: Matcher | Matcher[]
+  /** Do not report existing entries before 'ready'. @default false */
   ignoreInitial: boolean
+  /** Watch the targets of symlinks. @default true */
   followSymlinks: boolean
-  /** Paths are relative to it, those that are given and those that are told. */
+  /** The directory against which given and reported paths are relative. */
   cwd: string
-  /** Polls, whatever the file system. What delivers no events is polled in any case. */
+  /** Polls on any filesystem. Mounts that deliver no events are polled in any case. */
   usePolling: boolean
   /** ms between polls. @default 250, and 100 with usePolling */
   interval: number
-  /** Has no effect: a poll looks at all files at once. */
+  /** No effect: a poll looks at all files at once. */
   binaryInterval: number
+  /** Give `stats` with each event. @default false */
   alwaysStat: boolean
+  /** How many levels of subdirectories to descend. @default unlimited */
   depth: number
+  /** Do not emit 'error' for paths that may not be read. @default false */
   ignorePermissionErrors: boolean
-  /** A file that comes back within so many ms, or 100, is a 'change'; what editors write beside a file is not told. @default true */
+  /** ms, or true for 100: a file that comes back within it is a 'change', and files that editors write beside it are not reported. @default true */
   atomic: boolean | number
+  /** Report 'add' and 'change' of a file when it has not been written to for some time. @default false */
   awaitWriteFinish: boolean | Partial<AWF>
 }>
 
+/** The names of the events that have a path. */
 export type EventName = 'add' | 'addDir' | 'change' | 'unlink' | 'unlinkDir'
+/** The arguments of these events. `stats`: with `alwaysStat` or `awaitWriteFinish`. */
 export type EmitArgs = [path: string, stats?: Stats]
-/** As chokidar calls them. */
+/** The options of a watcher with their defaults. */
 export type FSWInstanceOptions = ReturnType<typeof settingsOf>
 
-/** Options with their defaults, and what the environment says. Throws TypeError. */
+/** Returns the options with their defaults and the environment's overrides. Throws TypeError. */
 export function settingsOf(options: ChokidarOptions) {
   const { CHOKIDAR_USEPOLLING: asked, CHOKIDAR_INTERVAL: often } = process.env
   const usePolling = asked === undefined ? (options.usePolling ?? false) : !/^(false|0|)$/i.test(asked)

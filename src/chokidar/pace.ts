@@ -46,6 +46,12 @@ export class Pace {
     }
   }
 
+  /** Reports what waited for the writer, who is done. */
+  close(path: string): void {
+    const { event, isTold } = this.#waiting.get(path) ?? {}
+    if (this.#finishMs === 0 && !isTold && event !== 'unlink') this.#pass(this.#take(path)?.event, path)
+  }
+
   /** Nothing of these is told any more. */
   forget(isForgotten: (path: string) => boolean): void {
     for (const path of this.#waiting.keys()) if (isForgotten(path)) this.#take(path)

@@ -1,66 +1,20 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
-import { AddonLoadError, escapeInvisible, printable } from '../errors.ts'
+import { printable } from '../errors.ts'
+import { COMMANDS } from './commands.ts'
 import { type Command, UsageError } from './shared/command.ts'
-import { tell } from './shared/output.ts'
-import { eraseProgress } from './shared/progress.ts'
-
-/** Loaded when it is asked for: to load all of them takes longer than what most of them do. */
-const COMMANDS: ReadonlyMap<string, { readonly summary: string; load(): Promise<Command> }> = new Map([
-  [
-    'watch',
-    {
-      summary: 'print the changes in directories, by inotify or by polling, as their mount needs',
-      load: async () => (await import('./watch/watch.ts')).watchCommand,
-    },
-  ],
-  [
-    'mirror',
-    {
-      summary: 'copy a directory that delivers no events to one that does',
-      load: async () => (await import('./mirror/mirror.ts')).mirrorCommand,
-    },
-  ],
-  [
-    'publish',
-    {
-      summary: 'put files in place so that watchers see IN_MOVED_TO, and readers never half a file',
-      load: async () => (await import('./publish/publish.ts')).publishCommand,
-    },
-  ],
-  [
-    'reload',
-    {
-      summary: 'signal, call or restart a program when its configuration has changed',
-      load: async () => (await import('./reload/reload.ts')).reloadCommand,
-    },
-  ],
-  [
-    'diagnose',
-    {
-      summary: 'say what a path can and cannot deliver, and why',
-      load: async () => (await import('./diagnose/diagnose.ts')).diagnoseCommand,
-    },
-  ],
-  [
-    'build',
-    {
-      summary: 'compile the addon where this is installed, for an architecture that none is packed for',
-      load: async () => (await import('./build/build.ts')).buildCommand,
-    },
-  ],
-])
+import { fieldsOf, tell, tellAsObjects } from './shared/output.ts'
 
 const HELP = `usage: inotify-bridge COMMAND [OPTIONS] ...
 
-${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+${[...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`).join('\n')}
 
-'inotify-bridge COMMAND --help' says more. --version prints the version.
+'inotify-bridge COMMAND --help' says more. --version (-v) prints the version.
 `
 
 async function main([name, ...args]: string[]): Promise<number> {
-  if (name === '--version') {
+  if (name === '--version' || name === '-v') {
     // By the package's own name: where it lies is another where it is bundled.
     const { version } = createRequire(import.meta.url)('inotify-bridge/package.json') as { version: string }
     process.stdout.write(`${version}\n`)
@@ -78,23 +32,22 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   const signal = stopSignal()
+  tellAsObjects(options.includes('--json'))
   try {
     const command = await asked.load()
     if (options.includes('--help') || options.includes('-h')) {
       process.stdout.write(command.help)
       return 0
     }
+    running = command
     return await command.run(args, signal)
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0
     if (error instanceof UsageError) {
-      tell(name, `${error.message} (see 'inotify-bridge ${name} --help')`)
+      tell(name, `${error.message} (see 'inotify-bridge ${name} --help')`, 'error', fieldsOf(error))
       return 2
     }
-    const message = error instanceof Error ? error.message : String(error)
-    // What it tells of has lines of its own: the places that were tried.
-    const [first = '', ...below] = error instanceof AddonLoadError ? message.split('\n') : [message]
-    tell(name, first, ...below)
+    tell(name, error)
     return 1
   }
 }
@@ -114,17 +67,25 @@ function stopSignal(): AbortSignal {
   return controller.signal
 }
 
-// `inotify-bridge watch -m . | head -1`: the reader has what it wanted.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+let running: Command | undefined
+
+process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
+  const [name = ''] = process.argv.slice(2)
+  const isLog = running?.printsLog === true
+  // `inotify-bridge watch -m . | head -1`: the reader has what it wanted.
+  if (code === 'EPIPE' && !isLog) process.exit(0)
+  const text = `stdout cannot be written (${code})${isLog ? ': the work goes on without it' : ''}`
+  tell(name, text, 'error', { code })
+  if (!isLog) process.exit(1)
+})
+// A write that was still queued fails as well.
+process.stdout.on('error', () => {})
 
 // Where the log's reader has gone, there is nobody left to tell, and what is to be done goes on.
 process.stderr.on('error', () => {})
 
 // One line, where Node would print three.
 process.removeAllListeners('warning')
-process.on('warning', (warning) => {
-  eraseProgress()
-  process.stderr.write(`inotify-bridge: warning: ${escapeInvisible(warning.message)}\n`)
-})
+process.on('warning', (warning) => tell('', warning, 'warning'))
 
 process.exitCode = await main(process.argv.slice(2))

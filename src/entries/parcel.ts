@@ -1,3 +1,4 @@
+import { getEventsSince, subscribe, unsubscribe, writeSnapshot } from '../parcel/parcel.ts'
 import { loadEngineBy } from '../watch/engine_part.ts'
 
 export type { Event } from '../parcel/events.ts'
@@ -11,5 +12,6 @@ export {
   unsubscribe,
   writeSnapshot,
 } from '../parcel/parcel.ts'
+export default { subscribe, unsubscribe, writeSnapshot, getEventsSince }
 
 loadEngineBy(() => import('../watch/open_engine.ts'))

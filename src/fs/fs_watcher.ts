@@ -1,7 +1,9 @@
+import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import type { WatchListener } from 'node:fs'
 import { LONGEST_TIMER } from '../interval.ts'
 
+/** The listener of fs.watch(): (eventType, filename). */
 export type FSWatchListener = WatchListener<string | Buffer>
 
 interface FSWatcherEventMap {
@@ -10,39 +12,52 @@ interface FSWatcherEventMap {
   close: []
 }
 
-/** As fs.FSWatcher: 'change' (eventType, filename) · 'error' (error) · 'close'. */
+/** As fs.FSWatcher. Events: `'change'` (eventType, filename) · `'error'` (error) · `'close'`. */
 export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
   #end: (() => void) | undefined
   // All that keeps the process: what it watches by does not.
   readonly #stay: NodeJS.Timeout
 
-  /** Use watch(). `open` gets what is to be called of changes, and of what ends them; its answer ends them. Throws what it throws. */
+  /**
+   * @hidden
+   * Use watch(). `open` gets the functions to call for changes, and for an error that ends them; its answer ends them. Throws what `open` throws.
+   */
   constructor(
     listener: FSWatchListener | undefined,
     open: (tell: FSWatchListener, fail: (error: Error) => void) => () => void,
   ) {
     super()
     if (listener !== undefined) this.on('change', listener)
-    const tell: FSWatchListener = (...change) => {
-      if (this.#end === undefined) return
-      try {
-        this.emit('change', ...change)
-      } catch (error) {
-        // It is an uncaught exception, and not the end of what others, and this listener, are still to be told.
-        queueMicrotask(() => {
-          throw error
-        })
-      }
+    // As Node's own, in the async context of who has called watch().
+    const inContext = AsyncResource.bind((act: () => void) => act())
+    const tell: FSWatchListener = (...change) => inContext(() => this.#tell(change))
+    // In a turn of its own, as Node's: who awaits what gives this watcher is to have listened by then.
+    const fail = (error: Error) => {
+      this.#end?.()
+      this.#end &&= () => {}
+      setImmediate(() => {
+        if (this.#end === undefined) return
+        this.close()
+        inContext(() => this.emit('error', error))
+      })
     }
-    this.#end = open(tell, (error) => {
-      if (this.#end === undefined) return
-      this.close()
-      this.emit('error', error)
-    })
+    this.#end = open(tell, fail)
     this.#stay = setInterval(() => {}, LONGEST_TIMER)
   }
 
-  /** Ends the watching. Idempotent. Nothing is told after it but 'close', in the next tick. */
+  #tell(change: Parameters<FSWatchListener>): void {
+    if (this.#end === undefined) return
+    try {
+      this.emit('change', ...change)
+    } catch (error) {
+      // It is an uncaught exception, and not the end of what others, and this listener, are still to be told.
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
+
+  /** Stops watching. Idempotent. Nothing but 'close' follows, in the next tick. */
   close(): void {
     if (this.#end === undefined) return
     this.#end()
@@ -51,11 +66,13 @@ export class FSWatcher extends EventEmitter<FSWatcherEventMap> {
     process.nextTick(() => this.emit('close'))
   }
 
+  /** Lets the open watcher keep the process alive (again). */
   ref(): this {
     this.#stay.ref()
     return this
   }
 
+  /** Lets the process end though the watcher is open. */
   unref(): this {
     this.#stay.unref()
     return this

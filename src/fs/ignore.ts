@@ -1,14 +1,18 @@
 import * as path from 'node:path'
 import { invalidArgument } from '../errors.ts'
 
-/** As fs.watch() has it: glob patterns, regular expressions and functions of what an event gives as its filename. */
+/** As fs.watch() has it: glob patterns (one without a slash is of the last name), regular expressions, and functions of the filename of an event. */
 export type FSWatchIgnore = IgnoreRule | IgnoreRule[]
+/**
+ * One rule.
+ * @inline
+ */
 type IgnoreRule = string | RegExp | ((filename: string) => boolean)
 
 // Node has it from 20.17 on; the types of 20 do not.
 const { matchesGlob } = path as unknown as { matchesGlob(name: string, pattern: string): boolean }
 
-/** Whether a filename is ignored. Throws TypeError. */
+/** Returns a function that says whether a filename is ignored. Throws TypeError. */
 export function ignoredBy(ignore: FSWatchIgnore): (filename: string) => boolean {
   const rules = Array.isArray(ignore)
     ? ignore.map((rule, i) => matcherOf(rule, `options.ignore[${i}]`))

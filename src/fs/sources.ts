@@ -1,9 +1,12 @@
 import type { WatchEventType } from 'node:fs'
 import * as inotify from '../inotify/constants.ts'
 import { SharedInotify } from '../inotify/shared_inotify.ts'
+import { chooseBackend } from '../mounts/filesystems.ts'
+import { mountIdAt, mountOf } from '../mounts/mount_of.ts'
 import type { WatchOptions } from '../watch/options.ts'
 import type { Change } from '../watch/report/change.ts'
 import { lookNow, Watcher } from '../watch/watcher.ts'
+import { Links } from './links.ts'
 
 /** ms that a call may take: fs.watch() has no bound. */
 const PATIENCE_MS = 5_000
@@ -23,6 +26,21 @@ const shared = new SharedInotify(CHANGES | RENAMES | inotify.IN_DELETE_SELF | in
 // As libuv has it: what is anything but a change, if only IN_ISDIR or IN_IGNORED, is a rename.
 const typeOf = (mask: number) => (mask & ~CHANGES ? 'rename' : 'change')
 
+/** By mount id, in one turn of the loop: a program may watch thousands of files in it, and each reading of the mount table takes some 0.2 ms. */
+const delivering = new Map<number, boolean>()
+
+/** Returns true if events report every change at a path. Throws InotifyError. */
+export function deliversAll(path: string | Buffer): boolean {
+  const id = mountIdAt(path)
+  const known = delivering.get(id)
+  if (known !== undefined) return known
+  const isDelivered = chooseBackend(mountOf(path)).backend === 'inotify'
+  if (delivering.size === 0) setImmediate(() => delivering.clear()).unref()
+  // 0: the kernel does not say.
+  if (id > 0) delivering.set(id, isDelivered)
+  return isDelivered
+}
+
 /** A file, or a directory's entries, by their events, as fs.watch() has them. The answer ends it. Throws InotifyError as it cannot be watched. */
 export function watchEvents(path: string | Buffer, { tell, fail }: Sink): () => void {
   return shared.watch(path, {
@@ -37,13 +55,26 @@ export function watchEvents(path: string | Buffer, { tell, fail }: Sink): () => 
  * @param isDelivered whether events tell all: then they do from this turn on
  */
 export function watchTree(path: string, options: WatchOptions, isDelivered: boolean, sink: Sink): () => void {
-  const watcher = new Watcher<Buffer>(path, { ...options, encoding: 'buffer', persistent: false })
+  const watcher = new Watcher<Buffer>(path, { ...options, settle: 0, encoding: 'buffer', persistent: false })
   const prefix = Buffer.byteLength(path === '/' ? '/' : `${path}/`)
   watcher.on('changes', (changes) => {
     for (const change of changes)
       for (const [type, at] of eventsOf(change))
         sink.tell(type, at && (at.length < prefix ? undefined : at.subarray(prefix)))
   })
+  if (options.recursive)
+    new Links(watcher, (link, renew) => {
+      const ofLink: Sink = {
+        tell(_, name) {
+          sink.tell('rename', link.subarray(prefix))
+          if (name === undefined) renew()
+        },
+        fail() {},
+      }
+      return deliversAll(link)
+        ? watchEvents(link, ofLink)
+        : watchTree(link.toString(), { recursive: false }, false, ofLink)
+    })
   // What cannot be watched is polled. But one that has closed of itself, as it does where events can no longer be read, says last why.
   let last: Error | undefined
   watcher.on('error', (error) => {

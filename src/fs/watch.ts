@@ -1,29 +1,28 @@
 import { addAbortListener } from 'node:events'
-import { watch as nodesOwn, type PathLike, statSync, type WatchOptions } from 'node:fs'
-import { basename, relative, resolve } from 'node:path'
+import { type PathLike, statSync, type WatchOptions } from 'node:fs'
+import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeErrno, InotifyError } from '../errors.ts'
-import { chooseBackend } from '../mounts/filesystems.ts'
-import { mountOf } from '../mounts/mount_of.ts'
 import { FSWatcher, type FSWatchListener } from './fs_watcher.ts'
 import { type FSWatchIgnore, ignoredBy } from './ignore.ts'
-import { type Sink, watchEvents, watchTree } from './sources.ts'
+import { nodeWatch } from './nodes_own.ts'
+import { watchPolled } from './polls.ts'
+import { deliversAll, type Sink, watchEvents, watchTree } from './sources.ts'
 
-/** As fs.watch() has them. */
+/** Options of fs.watch(), as the newest Node has them. */
 export interface FSWatchOptions
   extends Pick<WatchOptions, 'encoding' | 'persistent' | 'recursive' | 'signal'> {
-  /** Filenames that are not told of, nor what lies below them: glob patterns (one without a slash is of the last name), RegExps, functions. */
+  /**
+   * Filenames that are not reported, nor anything below them. Globs are matched by path.matchesGlob(), which warns that it is experimental before Node 24.8.
+   */
   ignore?: FSWatchIgnore | null | undefined
-  /** false: of a path at which there is nothing, nothing is ever told. @default true */
+  /** false: do not throw for a path at which there is nothing; nothing is ever reported of it. @default true */
   throwIfNoEntry?: boolean | null | undefined
 }
 
-// As it is now: whoever puts this in its place has it call itself otherwise.
-const nodeWatch = nodesOwn
-
 /**
- * As fs.watch(): the same arguments, events and errors. A tree is watched by its directories, not its files; what lies on a mount that does not deliver all events is
- * polled; and where events were lost, 'rename' with a filename of null says so.
+ * As fs.watch(): the same arguments, events and errors. Directories of a tree are watched, not its files; mounts that do not deliver all events are
+ * polled; and after lost events `'rename'` with a filename of null says so. What differs: docs/fs.md.
  */
 export function watch(
   filename: PathLike,
@@ -36,7 +35,9 @@ export function watch(
   if (!isValid(filename, asked)) nodeWatch(filename, options as object).close()
   const { encoding, ignore, persistent = true, recursive = false, signal, throwIfNoEntry } = asked
   const path = filename instanceof URL ? fileURLToPath(filename) : filename
-  const own = Buffer.from(basename(path.toString()))
+  // As libuv has it: of 'dir/' that is ''.
+  const named = Buffer.from(path)
+  const own = named.subarray(named.lastIndexOf('/') + 1)
   const isIgnored = ignore == null ? () => false : ignoredBy(ignore)
   const watcher = new FSWatcher(onChange, (tell, fail) => {
     const sink: Sink = {
@@ -47,12 +48,13 @@ export function watch(
       fail: (error) => fail(asNodeError(error, path)),
     }
     try {
-      const isDelivered = chooseBackend(mountOf(path)).backend === 'inotify'
+      const isDelivered = deliversAll(path)
       const isTree = recursive && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
       if (isDelivered && !isTree) return watchEvents(path, sink)
       const root = resolve(path.toString())
+      if (!isTree) return watchPolled(root, sink)
       const ignores = ignore != null && { ignore: (each: string) => isIgnored(relative(root, each)) }
-      return watchTree(root, { recursive: isTree, ...ignores }, isDelivered, sink)
+      return watchTree(root, { recursive: true, ...ignores }, isDelivered, sink)
     } catch (error) {
       if (throwIfNoEntry === false && (error as NodeJS.ErrnoException).code === 'ENOENT') return () => {}
       throw asNodeError(error as Error, path)

@@ -1,28 +1,50 @@
-/** An event as an object, as iterating an {@link EventBatch} makes it. Fields as in struct inotify_event of inotify(7). */
+/** An event as an object: the fields of struct inotify_event (inotify(7)). Iterating an {@link EventBatch} makes these. */
 export interface InotifyEvent {
-  /** What `Inotify.add` returned; -1 with IN_Q_OVERFLOW. */
+  /** The watch descriptor that {@link Inotify.add} returned; -1 with IN_Q_OVERFLOW. */
   wd: number
+  /** The raw mask: test it with `&`, print it with {@link formatMask}. */
   mask: number
-  /** The same, and not 0, in the IN_MOVED_FROM and the IN_MOVED_TO of one rename. */
+  /** The same number, and not 0, in the IN_MOVED_FROM and the IN_MOVED_TO of one rename. */
   cookie: number
-  /** UTF-8; '' where the kernel gave none: the event is about the watched object itself. */
+  /** The name in the watched directory, as UTF-8; `''` if the event is about the watched object itself. */
   name: string
 }
 
 /**
- * Events in the order of the kernel. No object is made for an event until it is asked for by iterating; reading columns makes
- * none. A batch stays valid as long as it is kept.
+ * Events in the order of the kernel. Iterating makes an object for each event; reading the columns makes none. A batch stays valid as long as it is kept.
  *
- * Each method takes an index from 0 to `length - 1` and throws a RangeError for any other.
+ * Each method takes an index from 0 to `length - 1`, and throws a RangeError for any other.
+ *
+ * @example
+ * ```js
+ * import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+ * import { IN_CREATE, Inotify } from 'inotify-bridge'
+ *
+ * const directory = await mkdtemp('/tmp/example-')
+ * const inotify = new Inotify()
+ * inotify.add(directory, IN_CREATE)
+ * inotify.on('events', (batch) => {
+ *   for (let i = 0; i < batch.length; i++) {
+ *     if (batch.mask(i) & IN_CREATE) console.log(batch.name(i), batch.nameBytes(i))
+ *   }
+ *   inotify.close()
+ * })
+ * inotify.on('close', () => rm(directory, { recursive: true }))
+ * await writeFile(`${directory}/é`, '')
+ * ```
  */
 export interface EventBatch extends Iterable<InotifyEvent> {
+  /** The number of events. */
   readonly length: number
+  /** The watch descriptor; -1 with IN_Q_OVERFLOW. */
   wd(i: number): number
+  /** The raw mask. */
   mask(i: number): number
+  /** The same number, and not 0, in the two halves of one rename. */
   cookie(i: number): number
-  /** UTF-8, '' where the kernel gave none. Bytes that are no UTF-8 become U+FFFD: see {@link nameBytes}. */
+  /** The name as UTF-8; `''` if the kernel gave none. Bytes that are no UTF-8 become U+FFFD: see {@link nameBytes}. */
   name(i: number): string
-  /** Exactly the bytes that the kernel gave. */
+  /** The exact bytes of the name. */
   nameBytes(i: number): Buffer
 }
 

@@ -65,5 +65,7 @@ export const IN_ALL_EVENTS = 0x0000_0fff
 
 // -- flags of inotify_init1(2), which this library always sets
 
+/** Flag of inotify_init1(2), always set by this library: the descriptor is closed in programs that the process executes. No part of a mask. */
 export const IN_CLOEXEC = 0x0008_0000
+/** Flag of inotify_init1(2), always set by this library: read(2) does not wait. No part of a mask; the same number as IN_MOVE_SELF. */
 export const IN_NONBLOCK = 0x0000_0800

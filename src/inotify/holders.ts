@@ -8,12 +8,12 @@ export interface Holder {
   /** As ps(1) has it: the first 15 bytes of the executable's name. */
   readonly name: string
   readonly instances: number
-  /** Of all of its instances. */
+  /** Watches of all of its instances. */
   readonly watches: number
 }
 
 /**
- * Who holds the watches of a real uid (whose they are, by inotify(7)), the one with most first. Processes of other containers
+ * The processes that hold watches of a real uid (inotify(7) counts by that), the one with most first. Processes of other containers
  * count against the limits as well and cannot be seen. An instance that two processes share after a fork is each one's.
  */
 export function readHolders(proc: string, uid: number): Holder[] {

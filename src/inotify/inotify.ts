@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
+import { type InspectOptions, inspect } from 'node:util'
 import { loadAddon, type NativeQueue } from '../addon.ts'
-import { InotifyError, invalidArgument } from '../errors.ts'
+import { InotifyError, invalidArgument, refuseUnknown } from '../errors.ts'
 import { type EventBatch, LoneEvent, PackedBatch } from './batch.ts'
 import { BatchIterator } from './iterator.ts'
 import { addHint } from './limits.ts'
@@ -8,20 +9,19 @@ import { addHint } from './limits.ts'
 /** Options of {@link Inotify}. */
 export interface InotifyOptions {
   /**
-   * ms. Under load, events are read this far apart instead of at every wakeup; the first after a pause is delivered at once.
-   * 0 reads at every wakeup.
+   * ms, 0 to 1000. Under load, reads are this far apart; the first event after a pause is delivered at once. 0: read at every wakeup.
    * @default 1
    */
   batchWindow?: number
   /**
-   * Bytes. What may wait in memory for a blocked loop or a slow consumer, before the kernel's queue fills and overflows.
-   * 0: nothing, and there is no thread that reads in a blocked loop's place.
+   * Bytes that may wait in native memory while the event loop is blocked or a consumer is slow, before the kernel's queue fills and overflows. Held in chunks of 64 KiB.
+   * 0: none, and no thread that reads while the loop is blocked.
    * @default 64 MiB
    */
   maxQueuedBytes?: number
-  /** Closes this Inotify when it aborts. */
+  /** Closes the instance when it aborts. A signal that has aborted before gives a closed instance. */
   signal?: AbortSignal
-  /** Whether an open Inotify keeps the process alive: see {@link Inotify.ref}. @default true */
+  /** Keeps the process alive while the instance is open: see {@link Inotify.ref}. @default true */
   persistent?: boolean
 }
 
@@ -45,21 +45,38 @@ export const barrier: unique symbol = Symbol('inotify-bridge.barrier')
 export const nativeQueue: unique symbol = Symbol('inotify-bridge.nativeQueue')
 
 /**
- * An inotify instance: inotify(7) one to one. Masks, cookies, names and order are the kernel's; nothing is filtered, paired or
- * merged.
+ * An inotify instance: inotify(7) one to one, with a thread of its own that reads while the event loop is blocked. Masks, cookies, names and order are the kernel's; nothing
+ * is filtered, paired or merged.
  *
- * Delivery begins with the first 'events' listener or iterator; until then, and whenever there is none, or an iterator's
- * consumer is slow, events wait in native memory (`maxQueuedBytes`) and then in the kernel. What does not fit there is lost and
- * told by an IN_Q_OVERFLOW (wd -1), never in silence.
+ * Events:
+ * - `'events'` (batch: {@link EventBatch}): events have come.
+ * - `'error'` (error): reading failed, and the instance is closed. Not emitted if an iterator is told and nobody listens.
+ * - `'close'`: in the tick after `close()`, an abort or an error.
  *
- * 'events' (batch) · 'error' (error): reading failed, and the instance is closed · 'close'
+ * Delivery begins with the first `'events'` listener or iterator. Until then, and while there is none, or an iterator's
+ * consumer is slow, events wait in native memory (`maxQueuedBytes`) and then in the kernel's queue. Events that do not fit are dropped by the kernel and
+ * reported by an IN_Q_OVERFLOW (wd -1), never lost in silence.
  *
  * @example
+ * ```js
+ * import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+ * import { formatMask, IN_CLOSE_WRITE, IN_MOVED_TO, Inotify } from 'inotify-bridge'
+ *
+ * const directory = await mkdtemp('/tmp/example-')
  * const inotify = new Inotify()
- * inotify.add('/etc/app', IN_MOVED_TO | IN_CLOSE_WRITE)
+ * const wd = inotify.add(directory, IN_CLOSE_WRITE | IN_MOVED_TO)
+ *
+ * await writeFile(`${directory}/app.tmp`, 'color: red\n')
+ * await rename(`${directory}/app.tmp`, `${directory}/app.yaml`)
+ *
  * for await (const batch of inotify) {
- *   for (const { mask, name } of batch) console.log(formatMask(mask), name)
+ *   for (const event of batch) {
+ *     console.log(event.wd === wd, formatMask(event.mask), event.name)
+ *     if (event.name === 'app.yaml') inotify.close()
+ *   }
  * }
+ * await rm(directory, { recursive: true })
+ * ```
  */
 export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncIterable<EventBatch>, Disposable {
   readonly #queue: NativeQueue
@@ -77,15 +94,16 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   #flowing = false
 
   /**
-   * inotify_init1(2), with IN_NONBLOCK and IN_CLOEXEC.
+   * Calls inotify_init1(2), with IN_NONBLOCK and IN_CLOEXEC.
    *
-   * @throws {InotifyError} EMFILE (fs.inotify.max_user_instances, or the process's own limit of descriptors), ENFILE, ENOMEM,
+   * @throws InotifyError: EMFILE (fs.inotify.max_user_instances, or the process's own limit of descriptors; the hint says which), ENFILE, ENOMEM,
    *   EAGAIN (no further thread)
-   * @throws {TypeError} an option of the wrong type or value
-   * @throws {AddonLoadError} there is no addon for this platform
+   * @throws TypeError: an option of the wrong type or value
+   * @throws AddonLoadError: there is no addon for this platform
    */
   constructor(options: InotifyOptions = {}) {
     super()
+    refuseUnknown('options', options, ['batchWindow', 'maxQueuedBytes', 'signal', 'persistent'])
     const { batchWindow = 1, maxQueuedBytes = 64 * 1024 * 1024, signal, persistent = true } = options
     if (!Number.isInteger(batchWindow) || batchWindow < 0 || batchWindow > 1000) {
       throw invalidArgument('options.batchWindow', batchWindow, 'a whole number of ms from 0 to 1000')
@@ -115,13 +133,15 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   /**
-   * inotify_add_watch(2). `path` is followed if it is a symlink, unless IN_DONT_FOLLOW is set; a Buffer gives the exact bytes.
+   * Calls inotify_add_watch(2). A `path` that is a symlink is followed unless the mask has IN_DONT_FOLLOW; a Buffer gives the exact bytes.
+   *
    * Adding an inode that is watched already, by whatever name, returns the same wd and replaces its mask (see IN_MASK_ADD,
-   * IN_MASK_CREATE). While it is replaced, if only by the same, the kernel makes no event of what happens there; with IN_MASK_ADD it does.
+   * IN_MASK_CREATE). While the kernel replaces a mask, even by the same one, it makes no event of what happens there; with IN_MASK_ADD it does.
    *
    * @returns the wd that events carry
-   * @throws {InotifyError} ENOENT, EACCES, ENOTDIR, EINVAL (a mask without events), EEXIST (IN_MASK_CREATE), ENAMETOOLONG,
+   * @throws InotifyError: ENOENT, EACCES, ENOTDIR, EINVAL (a mask without events), EEXIST (IN_MASK_CREATE), ENAMETOOLONG,
    *   ENOSPC (fs.inotify.max_user_watches), ENOMEM, EBADF (closed)
+   * @throws TypeError: a NUL byte in the path, or a mask that is no 32-bit number
    */
   add(path: string | Buffer, mask: number): number {
     if (!(typeof path === 'string' || Buffer.isBuffer(path)) || path.includes('\0')) {
@@ -136,9 +156,9 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   /**
-   * inotify_rm_watch(2). Events queued before are still delivered; an IN_IGNORED with this wd is the last.
+   * Calls inotify_rm_watch(2). Events queued before are still delivered; an IN_IGNORED with this wd is the last.
    *
-   * @throws {InotifyError} EINVAL (no such wd), EBADF (closed)
+   * @throws InotifyError: EINVAL (no such wd), EBADF (closed)
    */
   remove(wd: number): void {
     if ((wd | 0) !== wd) throw invalidArgument('wd', wd, 'a number that add() returned')
@@ -146,30 +166,31 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     if (error < 0) throw this.#error(-error, 'inotify_rm_watch')
   }
 
-  /** Closes the instance and every watch. Idempotent. No event is delivered after it; 'close' follows in the next tick. */
+  /** Closes the instance and every watch. Idempotent. No `'events'` follow; an iterator still hands out the batches that it had received. */
   close(): void {
     this.#end()
   }
 
-  /** An open Inotify keeps the process alive (again). */
+  /** Lets the open instance keep the process alive (again). */
   ref(): this {
     this.#queue.ref()
     return this
   }
 
-  /** The process may end though this Inotify is open. */
+  /** Lets the process end though the instance is open. */
   unref(): this {
     this.#queue.unref()
     return this
   }
 
+  /** Calls {@link close}. */
   [Symbol.dispose](): void {
     this.close()
   }
 
   /**
-   * Batches, until close(). A consumer slower than the events holds delivery back, for 'events' listeners as well. Leaving the
-   * loop leaves the Inotify open. Rejects with the error that ended the instance, if one did.
+   * Gives batches until {@link close}. Each iterator gets every batch. A slow consumer holds delivery back, for `'events'` listeners as well. Leaving the
+   * loop leaves the instance open. Rejects with the error that ended the instance, if one did.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<EventBatch> {
     const iterator: BatchIterator<EventBatch> = new BatchIterator(
@@ -189,6 +210,11 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   /** @internal */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    return `Inotify ${inspect({ open: this.#open, delivering: this.#flowing, iterators: this.#iterators.size }, options)}`
+  }
+
+  /** @internal */
   get [nativeQueue](): NativeQueue {
     return this.#queue
   }
@@ -200,6 +226,7 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     return mark
   }
 
+  /** @hidden */
   override removeAllListeners(event?: keyof InotifyEventMap): this {
     if (event === undefined) super.removeAllListeners()
     else super.removeAllListeners(event)

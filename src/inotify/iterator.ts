@@ -1,30 +1,41 @@
 // Batches that may wait for a slow consumer before delivery is held back. What comes then stays in native memory
 // (maxQueuedBytes) and behind that in the kernel, whose IN_Q_OVERFLOW says when even that was not enough.
 const HIGH_WATER = 16
+// Of those that are handed out as one, what is in them is counted.
+const HIGH_WATER_JOINED = 4096
 
-/** One `for await` over an Inotify: a bounded queue between the loop's pace and the consumer's. */
-export class BatchIterator<T> implements AsyncIterableIterator<T> {
+/** One `for await` over batches: a bounded queue between the loop's pace and the consumer's. */
+export class BatchIterator<T extends { readonly length: number }> implements AsyncIterableIterator<T> {
   readonly #waiting: T[] = []
   readonly #asked: Array<PromiseWithResolvers<IteratorResult<T>>> = []
   readonly #onRoom: () => void
-  readonly #onReturn: (rest: T[]) => void
+  readonly #onReturn: (rest: T[]) => void | Promise<void>
+  readonly #join: ((batches: T[]) => T) | undefined
+  #size = 0
   #ended = false
   #failure: { error: unknown } | undefined
 
-  /** onRoom: there is room again after {@link full}. onReturn: the consumer has left, and `rest` behind. */
-  constructor(onRoom: () => void, onReturn: (rest: T[]) => void) {
+  /**
+   * onRoom: there is room again after {@link full}. onReturn: the consumer has left, and `rest` behind; the loop is left when what it answers resolves.
+   * join: makes one of all that wait.
+   */
+  constructor(onRoom: () => void, onReturn: (rest: T[]) => void | Promise<void>, join?: (batches: T[]) => T) {
     this.#onRoom = onRoom
     this.#onReturn = onReturn
+    this.#join = join
   }
 
   get full(): boolean {
-    return this.#waiting.length >= HIGH_WATER
+    return this.#join === undefined ? this.#waiting.length >= HIGH_WATER : this.#size >= HIGH_WATER_JOINED
   }
 
   push(value: T): void {
     const asked = this.#asked.shift()
     if (asked) asked.resolve({ done: false, value })
-    else this.#waiting.push(value)
+    else {
+      this.#waiting.push(value)
+      this.#size += value.length
+    }
   }
 
   /** No more will come; what waits is still handed out, and then the error, if there is one. */
@@ -37,7 +48,7 @@ export class BatchIterator<T> implements AsyncIterableIterator<T> {
 
   next(): Promise<IteratorResult<T>> {
     const asked = withResolvers<IteratorResult<T>>()
-    const value = this.#waiting.shift()
+    const value = this.#take()
     if (value !== undefined) {
       asked.resolve({ done: false, value })
       this.#onRoom()
@@ -46,15 +57,21 @@ export class BatchIterator<T> implements AsyncIterableIterator<T> {
     return asked.promise
   }
 
-  return(): Promise<IteratorResult<T>> {
+  async return(): Promise<IteratorResult<T>> {
     const rest = this.#waiting.splice(0)
     this.end()
-    this.#onReturn(rest)
-    return Promise.resolve({ done: true, value: undefined })
+    await this.#onReturn(rest)
+    return { done: true, value: undefined }
   }
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  #take(): T | undefined {
+    this.#size = 0
+    const isOne = this.#join === undefined || this.#waiting.length < 2
+    return isOne ? this.#waiting.shift() : this.#join?.(this.#waiting.splice(0))
   }
 
   #settle(asked: PromiseWithResolvers<IteratorResult<T>>): void {

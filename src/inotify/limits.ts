@@ -2,18 +2,23 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { type Holder, readHolders } from './holders.ts'
+import { inotifyRefusal } from './refusal.ts'
 
-/** The limits of inotify(7), and how much of them this user has used up. NaN: /proc does not say. */
+/** The limits of inotify(7), and how much of them this user has in use; up to a second old. `NaN`: /proc does not say. */
 export interface InotifyLimits {
-  /** fs.inotify.max_user_watches: per user, over all of its instances. */
+  /** Watches per user, over all instances: the lower one of the sysctls that {@link watchesLimitedBy} may name. */
   maxUserWatches: number
-  /** fs.inotify.max_user_instances: per user. */
+  /** The sysctl that counts. `user.*` is the user namespace's own limit (namespaces(7)). */
+  watchesLimitedBy: 'fs.inotify.max_user_watches' | 'user.max_inotify_watches'
+  /** Instances per user, chosen likewise. */
   maxUserInstances: number
-  /** fs.inotify.max_queued_events: per instance, as it was when the instance was made. */
+  /** The sysctl that counts. */
+  instancesLimitedBy: 'fs.inotify.max_user_instances' | 'user.max_inotify_instances'
+  /** `fs.inotify.max_queued_events`: events per instance, as it was when the instance was made. */
   maxQueuedEvents: number
-  /** At least so many: processes in other containers count as well and cannot be seen. */
+  /** Watches in use, at least: processes of other containers count as well and cannot be seen. */
   watchesInUse: number
-  /** As {@link watchesInUse}; an instance that two processes share after a fork is seen twice. */
+  /** Instances in use, likewise. An instance that two processes share after a fork counts twice. */
   instancesInUse: number
 }
 
@@ -30,7 +35,7 @@ export function inotifyLimits(): InotifyLimits {
   return { ...latest().limits }
 }
 
-/** Who uses them, the one with most watches first; as old as {@link inotifyLimits}. */
+/** The processes that use them, the one with most watches first; as old as {@link inotifyLimits}. */
 export function inotifyHolders(): readonly Holder[] {
   return latest().holders
 }
@@ -50,25 +55,29 @@ export function readInotifyLimits(proc: string, uid: number): InotifyLimits {
 }
 
 function limitsWith(proc: string, holders: readonly Holder[]): InotifyLimits {
+  const watches = lower(proc, 'fs.inotify.max_user_watches', 'user.max_inotify_watches')
+  const instances = lower(proc, 'fs.inotify.max_user_instances', 'user.max_inotify_instances')
   return {
-    maxUserWatches: readLimit(proc, 'max_user_watches'),
-    maxUserInstances: readLimit(proc, 'max_user_instances'),
-    maxQueuedEvents: readLimit(proc, 'max_queued_events'),
+    maxUserWatches: watches.limit,
+    watchesLimitedBy: watches.sysctl,
+    maxUserInstances: instances.limit,
+    instancesLimitedBy: instances.sysctl,
+    maxQueuedEvents: readLimit(proc, 'fs.inotify.max_queued_events'),
     watchesInUse: holders.reduce((sum, { watches }) => sum + watches, 0),
     instancesInUse: holders.reduce((sum, { instances }) => sum + instances, 0),
   }
 }
 
 /**
- * What to do about an errno of inotify_init1(2), inotify_add_watch(2) or inotify_rm_watch(2): one sentence,
- * '' for one that these do not give. For ENOSPC and EMFILE it reads the limits, so it has the present
- * numbers.
+ * Returns one sentence that says how to mend an errno of inotify_init1(2), inotify_add_watch(2) or inotify_rm_watch(2); '' for one that these do not give.
+ * ENOSPC and EMFILE: reads the limits, so that the sentence has the present numbers.
  */
 export function addHint(errno: number, limits: () => InotifyLimits = inotifyLimits): string {
   const { ENOSPC, EMFILE } = constants.errno
   if (errno === ENOSPC) return watchesUsedUp(limits())
   if (errno === EMFILE) return descriptorsUsedUp() ? RAISE_ULIMIT : instancesUsedUp(limits())
-  return HINTS.get(errno) ?? ''
+  const refusal = inotifyRefusal()
+  return (refusal?.errno === -errno ? refusal.hint : HINTS.get(errno)) ?? ''
 }
 
 /** The same of open(2): its EMFILE is the process's own limit. */
@@ -84,7 +93,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [constants.errno.ENOENT, 'no such path, or a dangling symlink: watch the directory it will appear in'],
   [
     constants.errno.EACCES,
-    'read permission on the target itself is needed, and search permission (x) on each directory of its path',
+    'read permission on the target itself is needed, search permission (x) on each directory of its path, and that no security module (SELinux) refuses the watch',
   ],
   [
     constants.errno.ENOTDIR,
@@ -112,22 +121,27 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [constants.errno.EBADF, 'this instance is closed'],
 ])
 
-function watchesUsedUp({ maxUserWatches, watchesInUse }: InotifyLimits): string {
-  return `no watch is left: ${raise('max_user_watches', maxUserWatches, watchesInUse)}`
+function watchesUsedUp({ watchesLimitedBy, maxUserWatches, watchesInUse }: InotifyLimits): string {
+  return `no watch is left: ${raise(watchesLimitedBy, maxUserWatches, watchesInUse)}`
 }
 
-function instancesUsedUp({ maxUserInstances, instancesInUse }: InotifyLimits): string {
-  return `no inotify instance is left: ${raise('max_user_instances', maxUserInstances, instancesInUse)}`
+function instancesUsedUp({ instancesLimitedBy, maxUserInstances, instancesInUse }: InotifyLimits): string {
+  return `no inotify instance is left: ${raise(instancesLimitedBy, maxUserInstances, instancesInUse)}`
 }
 
-function raise(name: string, limit: number, inUse: number): string {
-  const sysctl = `fs.inotify.${name}`
+/** A command that raises a limit that is used up, and how that lasts: one of a user namespace goes with it. */
+export function howToRaise(sysctl: string, limit: number): string {
+  // One that is 0 forbids it.
+  const command = `'sysctl -w ${sysctl}=${Number.isNaN(limit) ? '<more>' : Math.max(2 * limit, 128)}'`
+  return sysctl.startsWith('user.')
+    ? `${command} as root of this user namespace, and again in each that is made`
+    : `${command}, and for good with that setting in a file of /etc/sysctl.d`
+}
+
+function raise(sysctl: string, limit: number, inUse: number): string {
   const elsewhere = inUse < limit ? ' that can be seen from here; those in other containers count too' : ''
-  const [shown, more] = Number.isNaN(limit) ? ['unknown', '<more>'] : [limit, 2 * limit]
-  return (
-    `${sysctl} is ${shown}, ${inUse} in use by this user${elsewhere}; raise it with ` +
-    `'sysctl -w ${sysctl}=${more}', and for good with that setting in a file of /etc/sysctl.d`
-  )
+  const shown = Number.isNaN(limit) ? 'unknown' : limit
+  return `${sysctl} is ${shown}, ${inUse} in use by this user${elsewhere}; raise it with ${howToRaise(sysctl, limit)}`
 }
 
 /**
@@ -146,9 +160,16 @@ function descriptorsUsedUp(): boolean {
   }
 }
 
-function readLimit(proc: string, name: string): number {
+/** The lower one, by its name. In the first user namespace they are one and the same. */
+function lower<Own, User>(proc: string, own: Own & string, user: User & string) {
+  const [limit, ofNamespace] = [readLimit(proc, own), readLimit(proc, user)]
+  const isLower = ofNamespace < (Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit)
+  return isLower ? { limit: ofNamespace, sysctl: user } : { limit, sysctl: own }
+}
+
+function readLimit(proc: string, sysctl: string): number {
   try {
-    return Number.parseInt(readFileSync(join(proc, 'sys/fs/inotify', name), 'utf8'), 10)
+    return Number.parseInt(readFileSync(join(proc, 'sys', sysctl.replaceAll('.', '/')), 'utf8'), 10)
   } catch {
     return Number.NaN
   }

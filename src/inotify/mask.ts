@@ -52,8 +52,8 @@ export const MASK_BITS: Readonly<Record<string, number>> = {
 const BITS = Object.entries(MASK_BITS)
 
 /**
- * A mask in words: 'IN_MOVED_TO|IN_ISDIR'. Bits that <sys/inotify.h> does not name are given in hexadecimal at the end; an
- * empty mask is '0'. Accepts a mask that JavaScript's `|` has made negative (IN_ONESHOT is bit 31).
+ * Returns a mask in words: `'IN_MOVED_TO|IN_ISDIR'`. Bits that <sys/inotify.h> does not name come in hexadecimal at the end; an
+ * empty mask is `'0'`. Takes masks that JavaScript's `|` has made negative (IN_ONESHOT is bit 31).
  */
 export function formatMask(mask: number): string {
   const names: string[] = []

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { InotifyError } from '../errors.ts'
+import { type InspectOptions, inspect } from 'node:util'
+import { InotifyError, refuseUnknown } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import type { MountWatch } from '../mounts/mount_watch.ts'
 import { keysOf } from '../name_key.ts'
@@ -8,19 +9,48 @@ import type { Missing } from './copy/staged.ts'
 import type { MirrorEvents, MirrorState } from './events.ts'
 import { type MirrorConfig, type MirrorOptions, readArguments } from './options.ts'
 import type { Skipped } from './plan/tree.ts'
-import type { Prepared } from './prepare.ts'
+import type { Prepared, Summary } from './prepare.ts'
 import type { SyncLoop } from './sync_loop.ts'
 
 /**
- * Keeps a copy of `source`, which is on a mount that delivers no events, in `target`, where every change arrives as a
- * rename: watchers get true inotify events, and readers see the old version or the new one, never part of one. The
- * target belongs to the mirror: what is in the way there is replaced.
+ * Copies `source`, on a mount that delivers no events, to `target`, best on a tmpfs, and keeps the copy current by polling. Every change arrives in the target as a
+ * rename: watchers get true inotify events, and readers see the old version or the new one, never part of one. The target belongs to the mirror: entries in the way there are replaced. It is made if it
+ * does not exist; its parent must.
  *
- * A source is a directory, or a regular file, whose target is the path of a file. Several are merged into one directory; the keys of
+ * A source is a directory, or a regular file, whose target is the path of a file; a source that is a link is followed anew in each pass. Several sources are merged into one directory; the keys of
  * several ConfigMaps then change together, behind one `..data`.
  *
- * Resolves after the first pass; rejects if a source is not there, if two of them have an entry of the same name, or the target
- * cannot be written.
+ * Resolves after the first pass: read {@link Mirror.skipped} and {@link Mirror.state} before you rely on the target. Process warnings (`InotifyBridgeWarning`): INOTIFY_BRIDGE_TARGET, the target is no
+ * tmpfs, so that secrets reach a disk; INOTIFY_BRIDGE_SLOW_POLL, a pass takes longer than the interval and 250 ms.
+ *
+ * @throws TypeError: an argument or option is wrong
+ * @throws InotifyError: ENOENT, ENOTDIR, EACCES ... (`open`): a source or the target cannot be opened; EEXIST: two sources have an entry of one name (`path` is the second, `hint` names the
+ *   first); EINVAL: the target is a source, in it, or around it; EISDIR: the source is a file and the target a directory; EBUSY: another mirror writes to this target; ENOSPC, EDQUOT, EACCES ...: the first
+ *   pass could not write the target
+ * @throws AddonLoadError: there is no addon for this platform
+ * @throws the signal's reason, if it aborts before the first pass is over; the target stays as it was
+ *
+ * @example
+ * ```js
+ * import { once } from 'node:events'
+ * import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+ * import { mirror } from 'inotify-bridge'
+ *
+ * const source = await mkdtemp('/tmp/example-')
+ * const target = await mkdtemp('/dev/shm/example-')
+ * await writeFile(`${source}/app.yaml`, 'color: red\n')
+ *
+ * const mirrored = await mirror(source, target)
+ * mirrored.on('error', (error) => console.error(error.message))
+ *
+ * await writeFile(`${source}/app.yaml`, 'color: green\n')
+ * const [{ changed, generation }] = await once(mirrored, 'update')
+ * console.log(changed, generation, await readFile(`${target}/app.yaml`, 'utf8')) // [ 'app.yaml' ] 2 color: green
+ *
+ * await mirrored.close()
+ * await rm(source, { recursive: true })
+ * await rm(target, { recursive: true })
+ * ```
  */
 export async function mirror(
   source: string | string[],
@@ -102,10 +132,13 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
       throw error
     }
     mirror.#hasStarted = true
-    config.signal?.addEventListener('abort', mirror.#onAbort, { once: true })
+    signal?.addEventListener('abort', mirror.#onAbort, { once: true })
+    // Between the first pass and here it is nobody's.
+    if (signal?.aborted) mirror.#onAbort()
     return mirror
   }
 
+  /** The present state; of several sources, that of the one that is worst off. */
   get state(): MirrorState {
     return this.#conditions.state
   }
@@ -115,9 +148,16 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.#conditions.reason
   }
 
-  /** What of the sources is not in the target, as of the last pass. */
+  /**
+   * The entries of the sources that are not in the target, or not in their present version, as of the last pass. Keys are named as readers know them: `..data/app.yaml`.
+   */
   get skipped(): readonly Skipped[] {
     return this.#conditions.skipped
+  }
+
+  /** @internal */
+  get summary(): Summary {
+    return this.#prepared.summary
   }
 
   /** @internal What keeps the target from being what the sources are, as of the last pass. */
@@ -130,24 +170,39 @@ export class Mirror extends EventEmitter<MirrorEvents> implements AsyncDisposabl
     return this.#conditions.lacking
   }
 
+  /** @internal */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const { sources, target } = this.summary
+    return `Mirror ${inspect({ state: this.state, sources, target, skipped: this.skipped.length }, options)}`
+  }
+
   /** @internal Whether a source is over the limits and the last version of it stays. */
   get isHeld(): boolean {
     return this.#conditions.isHeld
   }
 
-  /** Runs a pass now. If one is running, that one may have looked too early: resolves after the next. */
+  /**
+   * Runs a pass now. If one is running, that one may have looked too early: resolves after the next. Resolves also if the source is lost: look at {@link state}.
+   * @throws InotifyError: EBADF: closed; and the error of a pass if nobody listens to `'error'`
+   */
   async refresh(): Promise<void> {
     if (this.#closing !== undefined)
       throw new InotifyError({ errno: 'EBADF', syscall: 'refresh', hint: 'the mirror is closed' })
     await Promise.all(this.#followers.map((follower) => follower.refresh()))
   }
 
-  /** Stops after the pass that is running, and removes from the target what the mirror made there unless `keep`. */
-  close({ keep = false }: { keep?: boolean } = {}): Promise<void> {
-    this.#closing ??= this.#shutDown(keep ? 'keep' : 'remove')
+  /**
+   * Waits for the pass that is running (at most half a second for one that gets no answer: its thread is left behind, with the process warning INOTIFY_BRIDGE_LEFT_BEHIND) and removes from the target what the
+   * mirror made. `keep`: the content stays, with a note (`.inotify-bridge-*`) by which the next mirror of the target takes over. Idempotent: the first call decides.
+   * @throws InotifyError: something could not be removed
+   */
+  close(options: { keep?: boolean } = {}): Promise<void> {
+    refuseUnknown('options', options, ['keep'])
+    this.#closing ??= this.#shutDown(options.keep ? 'keep' : 'remove')
     return this.#closing
   }
 
+  /** Calls {@link close}, without `keep`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

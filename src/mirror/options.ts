@@ -1,35 +1,38 @@
 import { resolve } from 'node:path'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
 
 /** Options of `mirror()`. */
 export interface MirrorOptions {
-  /** ms from the beginning of one look at the source to that of the next. INOTIFY_BRIDGE_INTERVAL overrides it. @default 250 */
+  /**
+   * ms from one look at a quiet source to the next, at least 1. After a change the next looks come sooner: after a sixteenth of it (10 ms at the least), then doubling. The environment's
+   * INOTIFY_BRIDGE_INTERVAL overrides it.
+   * @default 250
+   */
   interval?: number
   /**
-   * ms for which a file outside a `..data` directory must hold still before it is published, 50 times as long if it has become
-   * empty.
+   * ms for which a file outside a `..data` directory must hold still before it is published; 50 times as long if it has become empty.
    * @default 100
    */
   quiet?: number
   /**
-   * How many regular files, and bytes in them and in the texts of symlinks, are copied of a source at most.
+   * The most regular files, and bytes in them and in the texts of symlinks outside a ConfigMap's layout, that are copied of each source. Directories do not count.
    * @default { files: 1024, bytes: 16777216 }
    */
   limits?: { files: number; bytes: number }
   /**
-   * What the target shows of a source beyond the limits. `link`: its files become links to the source's, so that
-   * the content goes on flowing, without events; what is skipped is left out. `hold`: the last version within the limits.
+   * The target's content for a source beyond the limits. 'link': its files become links to the source's, so that
+   * the content stays current, without events; skipped entries are left out. 'hold': the last version within the limits stays.
    * @default 'hold' if anything of the source is skipped, else 'link'
    */
   overLimit?: 'link' | 'hold'
-  /** Closes the mirror when it is aborted. */
+  /** Closes the mirror when it aborts. */
   signal?: AbortSignal
-  /** Whether the mirror keeps the process alive. @default true */
+  /** Keep the process alive while the mirror is open. @default true */
   persistent?: boolean
 }
 
-/** What Kata's agent mirrors at most: `mirror(source, target, { limits: KATA_LIMITS })`. */
+/** Limits in the size of those of Kata's agent: 8 files, 1 MiB. Not the default: `mirror(source, target, { limits: KATA_LIMITS })`. */
 export const KATA_LIMITS: { readonly files: number; readonly bytes: number } = Object.freeze({
   files: 8,
   bytes: 1024 * 1024,
@@ -45,6 +48,15 @@ export interface MirrorConfig {
   readonly overLimit: 'link' | 'hold' | undefined
   readonly signal: AbortSignal | undefined
   readonly persistent: boolean
+  readonly firstPass?: FirstPass
+}
+
+/** How far the first pass is, for who waits for it. */
+export interface FirstPass {
+  /** Entries of a source have been looked at. */
+  looked(entries: number): void
+  /** A source is over the limits, and what comes of that may take long. */
+  over(reason: string, isHeld: boolean): void
 }
 
 /** Reads the arguments of `mirror()`; throws a TypeError that names the one which is wrong. */
@@ -54,7 +66,7 @@ export function readArguments(
   options: MirrorOptions,
   environment: NodeJS.ProcessEnv,
 ): MirrorConfig {
-  if (typeof options !== 'object' || options === null) throw invalidArgument('options', options, 'an object')
+  refuseUnknown('options', options, ['interval', 'quiet', 'limits', 'overLimit', 'signal', 'persistent'])
   const { quiet = 100, overLimit, signal, persistent = true } = options
   const interval = pollInterval(options.interval, environment)
   const limits = options.limits ?? { files: 1024, bytes: 16 * 1024 * 1024 }
@@ -65,8 +77,7 @@ export function readArguments(
   requirePath('target', target)
   if (!isWithin(quiet, 0, LONGEST_TIMER))
     throw invalidArgument('options.quiet', quiet, 'a number of ms, at least 0')
-  if (typeof limits !== 'object' || limits === null)
-    throw invalidArgument('options.limits', limits, 'an object { files, bytes }')
+  refuseUnknown('options.limits', limits, ['files', 'bytes'])
   for (const name of ['files', 'bytes'] as const) {
     if (!isWithin(limits[name], 0, Infinity)) {
       throw invalidArgument(`options.limits.${name}`, limits[name], 'a number, at least 0')

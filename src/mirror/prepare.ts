@@ -1,9 +1,13 @@
 import { basename, dirname } from 'node:path'
 import { AddonLoadError, InotifyError } from '../errors.ts'
+import { mountById } from '../mounts/mount_of.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
+import { requireProc } from '../mounts/proc.ts'
+import { CallError, codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle, lookUpPath } from '../mounts/syscalls/directory_handle.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import type { MirrorConfig } from './options.ts'
+import { countKeys } from './plan/tree.ts'
 import type { ScanRules } from './source/snapshot.ts'
 import { Source } from './source/source.ts'
 import { SyncLoop, type SyncLoopListener } from './sync_loop.ts'
@@ -23,10 +27,20 @@ export interface Prepared {
   readonly passes: readonly PassContext[]
   follow(pass: PassContext, listener: SyncLoopListener): SyncLoop
   watchMounts(changed: (points: Buffer[]) => void): MountWatch
+  readonly summary: Summary
   /** Whether the target had something before: an earlier mirror's, or somebody else's that has been replaced. */
   readonly inherited: boolean
   /** Everything that is still open. */
   close(): Promise<void>
+}
+
+/** What is mirrored to where. The type of a file system is undefined where it is not known. */
+export interface Summary {
+  readonly sources: ReadonlyArray<{ readonly path: string; readonly type: string | undefined }>
+  readonly target: { readonly path: string; readonly type: string | undefined }
+  readonly interval: number
+  /** Files and links that readers see. */
+  readonly keys: number
 }
 
 /** A source that was there when the mirror started. */
@@ -37,10 +51,12 @@ interface Found {
   /** Of its directory, if it is a file. */
   readonly held: DirectoryHandle
   readonly inode: { readonly dev: bigint; readonly ino: bigint }
+  readonly lineage: Lineage
 }
 
 /** Opens what the passes work with, or leaves nothing open and nothing made. */
 export async function prepare(config: MirrorConfig): Promise<Prepared> {
+  requireProc()
   const calls = new SyscallThread()
   const ways = config.sources.map((path) => ({ path, calls: new SyscallThread() }))
   const endSources = () => {
@@ -79,12 +95,7 @@ async function prepareTarget(
   const isSole = found.length === 1 && first?.isFile === true
   if (isSole) await refuseAsFile(calls, first, config.target)
   const only = isSole ? basename(config.target) : ''
-  const ways = await Promise.all(found.map(({ held }) => lineageOf(held)))
-  const sources = found.map(({ held, isFile }, index) => ({
-    stat: held.opened,
-    lineage: ways[index] as Lineage,
-    isFile,
-  }))
+  const sources = found.map(({ held, isFile, lineage }) => ({ stat: held.opened, lineage, isFile }))
   const target = await Target.open(calls, {
     directory: isSole ? dirname(config.target) : config.target,
     only,
@@ -94,16 +105,16 @@ async function prepareTarget(
   })
   const publisher = new Publisher(target, found.length)
   const passes: PassContext[] = []
-  for (const [index, { path, calls: own, isFile }] of found.entries()) {
+  for (const [index, { path, calls: own, isFile, lineage }] of found.entries()) {
     const alias = isFile ? (isSole ? only : basename(path)) : undefined
     const source = new Source(path, own, alias)
-    const known = ways[index]?.path
     const rules: ScanRules = {
       limits: config.limits,
-      sources: known === undefined ? [path] : [path, known],
+      sources: lineage.path === undefined ? [path] : [path, lineage.path],
       get target() {
         return target.held.opened
       },
+      ...(config.firstPass && { looked: config.firstPass.looked }),
     }
     passes.push({ config, source, index, publisher, target, rules })
   }
@@ -113,6 +124,14 @@ async function prepareTarget(
     passes,
     follow: (pass, listener) => new SyncLoop(pass, listener),
     watchMounts: (changed) => new MountWatch(changed),
+    get summary() {
+      return {
+        sources: passes.map(({ source: { path, type } }) => ({ path, type })),
+        target: { path: config.target, type: mountById(Number(target.held.opened.mount))?.type },
+        interval: config.interval,
+        keys: countKeys(publisher.tree),
+      }
+    },
     inherited: !target.wasEmpty,
     close: async () => {
       await target.close()
@@ -121,7 +140,12 @@ async function prepareTarget(
   }
 }
 
-/** Throws an {@link InotifyError} if it is not there, or neither a directory nor a regular file. */
+const UNREADABLE =
+  "the mirror's user must be able to read and to search the source: runAsUser, fsGroup or defaultMode in a pod, else chmod"
+const UNREACHABLE =
+  'a source must be a directory or a regular file that exists and can be reached when the mirror starts'
+
+/** Throws an {@link InotifyError} if it is not there, cannot be read, or is neither a directory nor a regular file. */
 async function findSource(path: string, calls: SyscallThread): Promise<Found> {
   try {
     await lookUpPath(calls, path)
@@ -130,13 +154,13 @@ async function findSource(path: string, calls: SyscallThread): Promise<Found> {
     const isFile = stat.isFile()
     // Anything else is ENOTDIR here.
     const held = await DirectoryHandle.open(calls, isFile ? dirname(path) : path)
-    return { path, calls, isFile, held, inode: stat }
+    // O_PATH takes no right to read it.
+    if (!isFile) await held.names(1)
+    return { path, calls, isFile, held, inode: stat, lineage: await lineageOf(held) }
   } catch (error) {
     if (error instanceof AddonLoadError) throw error
-    const errno =
-      error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
-    const hint =
-      'a source must be a directory or a regular file that exists and can be reached when the mirror starts'
+    const errno = error instanceof CallError ? -error.errno : 'EIO'
+    const hint = codeOf(error) === 'EACCES' ? UNREADABLE : UNREACHABLE
     throw new InotifyError({ errno, syscall: 'open', path, hint })
   }
 }

@@ -12,7 +12,7 @@ const THOROUGH = 10_000
 const PATIENCE = 5000
 /** ms that the end of a pass is waited for when a mirror is closed. */
 const PARTING = 500
-/** A pass that takes longer than this, and than the interval, is said to. */
+/** A look that takes longer than this, and than the interval, is said to. */
 const SLOW = 250
 
 /** Told of what comes of following. What these throw is for those who await the pass. */
@@ -157,7 +157,7 @@ export class SyncLoop {
       ends.abort()
     } else {
       const isUnconfirmed = outcome?.found === 'source' && outcome.isUnconfirmed
-      await Promise.race([woken, this.#watch(probes, isUnconfirmed ? 2 * interval : THOROUGH)])
+      await Promise.race([woken, this.#watch(probes, isUnconfirmed ? interval : THOROUGH)])
       await probes[Symbol.asyncDispose]().catch(() => {})
     }
     this.#wake = () => {}
@@ -172,26 +172,27 @@ export class SyncLoop {
       interval: Math.ceil(interval),
       limit: Math.ceil(Math.max(limit, interval)),
     }
-    const stalled = setTimeout(
-      () => this.#listener.stalled(`it has not answered for ${seconds(PATIENCE)}`),
-      pace.limit + interval + PATIENCE,
-    ).unref()
+    let isOver = false
+    const say = () => isOver || this.#listener.stalled(`it has not answered for ${seconds(PATIENCE)}`)
+    // A loop that was blocked as long has its timers before it hears of the answer.
+    const stalled = setTimeout(() => setImmediate(say), pace.limit + interval + PATIENCE).unref()
     try {
       const { ended, longest } = await source.calls.awaitChange(probes.all, pace, persistent)
-      if (longest > interval) this.#saySlow(source.path, longest)
+      if (longest > Math.max(interval, SLOW)) this.#saySlow(source.path, longest)
       this.#wasDisturbed = ended === 'changed'
       // A quiet source is at its full interval when it is looked at thoroughly.
       if (ended === 'quiet') this.#soon = interval
     } catch {
       // Ended, or there is no memory: the next pass says what is to be said.
     } finally {
+      isOver = true
       clearTimeout(stalled)
     }
   }
 
   /** Says meanwhile if the source does not answer. */
   async #watchOver<T>(work: Promise<T>): Promise<T> {
-    const watchdog = setInterval(() => this.#sayIfStalled(), PATIENCE / 5).unref()
+    const watchdog = setInterval(() => setImmediate(() => this.#sayIfStalled()), PATIENCE / 5).unref()
     try {
       return await work
     } finally {

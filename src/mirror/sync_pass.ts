@@ -3,14 +3,17 @@ import { CallError } from '../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import { stage } from './copy/stage.ts'
 import type { Missing, Staged, StagedGeneration } from './copy/staged.ts'
-import { type Emptied, TWO_TICKS } from './copy/stillness.ts'
+import type { Emptied } from './copy/stillness.ts'
 import type { MirrorConfig } from './options.ts'
 import { isShown } from './plan/generation.ts'
 import { adopted, heldVersion, isShownByLinks, needsLastKeys, withLastKeys } from './plan/last_good.ts'
 import { linked } from './plan/linked.ts'
 import type { Contribution } from './plan/merge.ts'
+import { danglingLinks, follow, NO_DOUBTS } from './plan/reach.ts'
 import type { Skipped } from './plan/tree.ts'
+import { Doubts } from './source/doubts.ts'
 import { codeOf, losesSource, Replaced, reasonOf, Torn } from './source/errors.ts'
+import { movedLinks } from './source/moved_links.ts'
 import { MOST_SKIPPED, Scan, type ScanRules, type Snapshot, verify } from './source/snapshot.ts'
 import type { Source } from './source/source.ts'
 import type { SourceHandle } from './source/source_handle.ts'
@@ -20,6 +23,9 @@ import type { Target } from './target/target.ts'
 
 /** How often a scan that raced the source's writer is begun again at once. */
 const ATTEMPTS = 3
+
+const LINKS_CHANGED = 'links were changed while it was read'
+const UNSURE: Missing = { path: '', reason: LINKS_CHANGED, isPassing: true }
 
 /** What a pass found and did. */
 export type Outcome =
@@ -55,7 +61,9 @@ export interface PassContext {
 export class SyncPass {
   readonly #context: PassContext
   #emptied: Emptied = new Map()
-  #read: Reading | undefined
+  readonly #doubts = new Doubts()
+  // Links that led nowhere when the source was last read, and what they said.
+  #dangling: ReadonlySet<string> = new Set()
 
   constructor(context: PassContext) {
     this.#context = context
@@ -74,7 +82,7 @@ export class SyncPass {
         let outcome: Outcome | undefined
         let uncleared: InotifyError | undefined
         try {
-          outcome = await this.#attempt(epoch, signal)
+          outcome = await this.#attempt(epoch, signal, left > 1)
         } catch (error) {
           // A directory that was replaced while it was read cannot be listed, for one: whether the source has gone shows at its path.
           if (isOfSource(error) && left > 1) continue
@@ -108,15 +116,21 @@ export class SyncPass {
     return undefined
   }
 
-  async #attempt(epoch: number, signal: AbortSignal): Promise<Outcome> {
+  async #attempt(epoch: number, signal: AbortSignal, isRepeatable: boolean): Promise<Outcome> {
     const { config, source, index, publisher, target, rules } = this.#context
+    const began = performance.now()
     await using root = await source.open()
     await using scan = new Scan(root, rules)
-    const snapshot = await scan.read(this.#read?.data !== undefined)
+    const snapshot = await scan.read(this.#doubts.hadData)
+    const { nowhere, isNews } = this.#leadNowhere(snapshot)
+    if (isNews && isRepeatable) throw new Torn('links lead to what was made while it was read')
     const held = scan.generation
     const staged =
       snapshot.over === undefined ? await this.#stage(root, snapshot, held, signal) : this.#link(snapshot)
     this.#emptied = staged.emptied
+    const { over } = snapshot
+    if (over !== undefined)
+      config.firstPass?.over(config.sources.length > 1 ? `${source.path}: ${over}` : over, staged.isHeld)
     const had = publisher.contributionOf(index)
     const isSwapped = had?.generation !== undefined && had.generation.from !== snapshot.data
     // The target's thread has nothing else to do while the source's verifies. Of several sources it is not yet known what is made.
@@ -133,23 +147,43 @@ export class SyncPass {
       if (!(each.reason instanceof Torn)) await source.confirm(root.opened)
       throw each.reason
     }
-    const published = await this.#publish(root, epoch, this.#contribution(snapshot, staged), isSwapped)
+    const moved = await movedLinks(root, snapshot.tree, rules.sources)
+    if (moved.size > 0 && isRepeatable) throw new Torn(LINKS_CHANGED)
+    const isSure = moved.size === 0 && !isNews
+    const doubts = { wanting: new Set([...staged.wanting, ...moved]), nowhere }
+    const contribution = { ...this.#contribution(snapshot, staged), doubts }
+    const published = await this.#publish(root, epoch, contribution, isSwapped)
     const failures = [...staged.failures, ...published.failures]
     const isWhole =
-      staged.missing.length + failures.length === 0 && snapshot.over === undefined && !published.isDeferred
-    this.#read = isWhole ? readAgain(snapshot.data, this.#read) : undefined
+      isSure &&
+      staged.missing.length + failures.length === 0 &&
+      snapshot.over === undefined &&
+      !published.isDeferred
+    this.#doubts.note(snapshot, began, isUnread(snapshot, staged))
     return {
       found: 'source',
       over: snapshot.over,
       changed: published.changed,
       isDeferred: published.isDeferred,
       skipped: skippedOf(snapshot, staged),
-      lacking: firstLacking(snapshot, staged),
+      lacking: firstLacking(snapshot, staged) ?? (isSure ? undefined : UNSURE),
       isHeld: staged.isHeld,
       failures,
       complete: isWhole ? snapshot : undefined,
-      isUnconfirmed: this.#read?.isConfirmed === false,
+      isUnconfirmed: this.#doubts.any,
     }
+  }
+
+  /**
+   * The links of a scan that lead nowhere. `nowhere`: those of which that is sure. A file may have been made behind the look at its directory, and
+   * in front of the look at the link to it: a second look sees that.
+   */
+  #leadNowhere({ tree }: Snapshot): { nowhere: ReadonlySet<string>; isNews: boolean } {
+    const before = this.#dangling
+    const ends = new Map(danglingLinks(tree).map((path) => [path, `${path}\0${follow(tree, path).end}`]))
+    this.#dangling = new Set(ends.values())
+    const nowhere = new Set([...ends.keys()].filter((path) => before.has(ends.get(path) ?? '')))
+    return { nowhere, isNews: nowhere.size < ends.size }
   }
 
   async #publish(
@@ -177,7 +211,7 @@ export class SyncPass {
       target: publisher.tree,
       own: publisher.contributionOf(index)?.entries,
       generation: this.#shown(),
-      isConfirmed: this.#read?.isConfirmed === true && this.#read.data === snapshot.data,
+      doubts: this.#doubts,
       emptied: this.#emptied,
     }
     const stillness = { quiet: config.quiet, signal }
@@ -188,7 +222,7 @@ export class SyncPass {
   /** Of a source over the limits. */
   #link(snapshot: Snapshot): Ready {
     const { config, source } = this.#context
-    const links = linked(snapshot, source)
+    const links = { ...linked(snapshot, source), wanting: NO_DOUBTS.wanting }
     // Those who see links go on to do so: there is no version to go back to. What is skipped is not among them.
     const isSure = () =>
       snapshot.skipped.length + links.missing.length === 0 || isShownByLinks(this.#had(), source.path)
@@ -217,7 +251,7 @@ export class SyncPass {
       return { ...withLastKeys(entries, had), isLastGood: isAsked }
     }
     const isLastGood = isAsked && missing.length > 0
-    return { source: source.path, entries, generation, isAdopted: false, isLastGood }
+    return { source: source.path, entries, generation, isAdopted: false, isLastGood, doubts: NO_DOUBTS }
   }
 
   /** The source's generation as the target shows it. */
@@ -254,19 +288,8 @@ function isOfSource(error: unknown): boolean {
   return error instanceof CallError && codeOf(error) !== 'ECANCELED'
 }
 
-/**
- * When a generation was read first, and whether it has been read again since, behind two ticks of the clock. A file that was written
- * twice within a tick may have the same stat key with other content. (A flat file is read twice in one pass.)
- */
-interface Reading {
-  readonly data: string | undefined
-  readonly since: number
-  readonly isConfirmed: boolean
-}
-
-function readAgain(data: string | undefined, before: Reading | undefined): Reading {
-  const now = performance.now()
-  if (data === undefined) return { data, since: now, isConfirmed: true }
-  if (before?.data !== data) return { data, since: now, isConfirmed: false }
-  return before.isConfirmed ? before : { ...before, isConfirmed: now - before.since >= TWO_TICKS }
+/** The paths of a source that a pass could not read as they are now. Their last version stays. */
+function isUnread({ data }: Snapshot, { missing, failures, generation }: Ready): (path: string) => boolean {
+  const hasFailed = failures.length > 0 || (data !== undefined && generation === undefined)
+  return (path) => hasFailed || missing.some((each) => `${path}/`.startsWith(`${each.path}/`))
 }

@@ -3,10 +3,19 @@ import { loadPart } from '../load_part.ts'
 import type { Diagnosis } from './diagnosis/diagnosis.ts'
 
 /**
- * Says what an existing path can and cannot deliver and why. Reads only; writes no probe.
+ * Says whether an existing path delivers events, why not, and the line to change. Reads only; writes no probe. Servers are asked anew, whatever the kernel remembers.
  *
- * Rejects with an InotifyError (code, errno, syscall 'statx', path, hint) if the path cannot be reached: ETIMEDOUT where a mount on
- * the way has not answered for 4 s.
+ * @throws InotifyError: (syscall 'statx') the path cannot be reached: ENOENT, EACCES, ENOTDIR, ELOOP, ENAMETOOLONG, ESTALE, ENOTCONN; the hint names the component. ETIMEDOUT: a mount on
+ *   the way has not answered for 4 s; the hint names it. A thread of its own waits, and is left behind
+ *
+ * @example
+ * ```js
+ * import { diagnose } from 'inotify-bridge'
+ *
+ * const { mount, local, remote, backend, reasons, limits } = await diagnose('/proc')
+ * console.log(mount.type, local, remote, backend) // proc lost silent poll
+ * console.log(reasons, limits.maxUserWatches)
+ * ```
  */
 export async function diagnose(path: string): Promise<Diagnosis> {
   // Before anything is awaited: the working directory may be another then.

@@ -1,9 +1,7 @@
+import { inotifyRefusal } from '../inotify/refusal.ts'
 import type { Mount } from './mountinfo.ts'
 
-/**
- * What a filesystem tells inotify. inotify_add_watch(2) succeeds on every one of them, so that proves
- * nothing.
- */
+/** The events that a filesystem delivers to inotify. inotify_add_watch(2) succeeds on every one of them, so its success proves nothing. */
 export interface Capability {
   /** Changes made through this kernel's own mounts. */
   local: 'delivered' | 'lost' | 'unknown'
@@ -14,17 +12,21 @@ export interface Capability {
   remote: 'none' | 'silent' | 'unknown'
   /** One sentence, without the filesystem's name. */
   why: string
-  /** Who else may change it, where it is known that somebody may. */
+  /** The ones who may change it besides, where that is known. */
   others?: string
   /** Remote changes are possible, but so rare that polling for them by default would be a waste. */
   rare?: true
   /** Nothing happens to it. */
   readOnly?: true
+  /** The same name in another case may be the same file, and a listing may show another than was given. */
+  anyCase?: true
   /** Its files change without their times or sizes changing: only a comparison of contents tells. */
   untimed?: true
+  /** Its directories may have no new times when names come and go in them: only listing them tells. */
+  untimedDirectories?: true
 }
 
-/** Where the changes of a mount are to be had from. */
+/** The source of changes: inotify, polling, or both at once. */
 export type Backend = 'inotify' | 'poll' | 'inotify+poll'
 
 const SEEN_HERE = 'the kernel reports what is changed through this mount'
@@ -34,6 +36,7 @@ const OWN_DISK: Capability = {
   remote: 'none',
   why: 'only this kernel changes it, and it reports every change',
 }
+const OWN_DISK_IN_ANY_CASE: Capability = { ...OWN_DISK, anyCase: true }
 const SHARED_FOLDER: Capability = {
   local: 'delivered',
   remote: 'silent',
@@ -51,6 +54,7 @@ const FUSE: Capability = {
   remote: 'silent',
   others: 'whoever is behind the FUSE server',
   why: `${SEEN_HERE}, but is not told what changes behind the FUSE server`,
+  untimedDirectories: true,
 }
 const READ_ONLY: Capability = {
   readOnly: true,
@@ -107,13 +111,18 @@ const UNDECIDED: Capability = {
 
 /** By the type in mountinfo: f_type cannot tell virtiofs from FUSE, and 9p shows the host's. */
 const BY_TYPE: ReadonlyMap<string, Capability> = new Map([
-  ...rows(OWN_DISK, 'ext2 ext3 ext4 xfs btrfs f2fs tmpfs ramfs zfs bcachefs exfat vfat ntfs3 fuseblk'),
+  ...rows(OWN_DISK, 'ext2 ext3 ext4 xfs btrfs f2fs tmpfs ramfs zfs bcachefs devtmpfs hugetlbfs'),
+  ...rows(OWN_DISK_IN_ANY_CASE, 'exfat vfat ntfs3 fuseblk'),
   ...rows(SHARED_FOLDER, 'virtiofs vboxsf vmhgfs fuse.vmhgfs-fuse prl_fs'),
   ...rows(DOCKER_DESKTOP, 'fakeowner grpcfuse fuse.grpcfuse osxfs fuse.osxfs'),
-  ...rows(NETWORK, 'nfs nfs4 cifs smb3 ceph lustre gpfs beegfs panfs ocfs2 gfs2 vxfs afs coda ncpfs'),
+  ...rows({ ...NETWORK, anyCase: true }, 'cifs smb3'),
+  ...rows(NETWORK, 'nfs nfs4 ceph lustre gpfs beegfs panfs ocfs2 gfs2 vxfs afs coda ncpfs'),
   ...rows(FUSE, 'fuse'),
   ...rows(READ_ONLY, 'squashfs erofs iso9660 cramfs'),
-  ...rows(MADE_BY_THE_KERNEL, 'proc sysfs devpts debugfs tracefs'),
+  ...rows(
+    MADE_BY_THE_KERNEL,
+    'proc sysfs devpts debugfs tracefs securityfs configfs binfmt_misc fusectl selinuxfs pstore efivarfs',
+  ),
   ...rows(CONTROL_GROUPS, 'cgroup cgroup2'),
   ...rows(OVERLAY, 'overlay'),
   ...rows(UNRELIABLE, 'aufs'),
@@ -124,7 +133,7 @@ function rows(capability: Capability, types: string): Array<[string, Capability]
   return types.split(' ').map((type) => [type, capability])
 }
 
-/** What the filesystem of a mount tells inotify: by its type, for 9p by its cache mode too. */
+/** Returns the events that the filesystem of a mount delivers: by its type, for 9p by its cache mode too. */
 export function capability(mount: Pick<Mount, 'type' | 'options'>): Capability {
   if (mount.type === '9p') return isGofer(mount) ? GVISOR : capabilityOf9p(mount.options)
   return BY_TYPE.get(mount.type) ?? (mount.type.startsWith('fuse.') ? FUSE : UNDECIDED)
@@ -135,7 +144,7 @@ export function isGofer({ type, options }: Pick<Mount, 'type' | 'options'>): boo
   return type === '9p' && options.some((option) => option.startsWith('rfdno='))
 }
 
-/** Whether a server answers for it, and so may stop to. */
+/** Returns true if a server answers for the mount, and so may stop to. */
 export function mayHang(mount: Pick<Mount, 'type' | 'options'>): boolean {
   return capability(mount).others !== undefined
 }
@@ -151,16 +160,21 @@ export function backendFor({ local, remote, rare }: Capability): Backend {
   return remote === 'none' || rare ? 'inotify' : 'inotify+poll'
 }
 
-/** Where changes are got from, and why: one sentence. */
+/** A source of changes, and the reason: one sentence. */
 export interface Choice {
   backend: Backend
   why: string
+  /** See {@link Capability.anyCase}. */
+  anyCase?: boolean
 }
 
-/** Where watch() gets the changes of a mount from when it is left to choose. */
+/** Returns the source that watch() uses for a mount if it is left to choose. */
 export function chooseBackend(mount: Pick<Mount, 'type' | 'options'>): Choice {
+  const refusal = inotifyRefusal()
+  if (refusal !== undefined) return { backend: 'poll', why: `${mount.type}: ${refusal.hint}` }
   const found = capability(mount)
-  return { backend: backendFor(found), why: `${mount.type}: ${found.why}` }
+  const choice: Choice = { backend: backendFor(found), why: `${mount.type}: ${found.why}` }
+  return found.anyCase ? { ...choice, anyCase: true } : choice
 }
 
 /**

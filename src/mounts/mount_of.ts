@@ -1,7 +1,6 @@
 import { readFileSync, realpathSync, statfsSync } from 'node:fs'
-import { constants } from 'node:os'
 import { dirname } from 'node:path'
-import { loadAddon } from '../addon.ts'
+import { addonOrError } from '../addon.ts'
 import { AddonLoadError } from '../errors.ts'
 import { typeByMagic } from './magic.ts'
 import { type Mount, type MountRow, mountAt, parseMountinfo, toMount } from './mountinfo.ts'
@@ -23,12 +22,8 @@ export interface MountSystem {
 
 const linux: MountSystem = {
   mountId(path) {
-    try {
-      return loadAddon().mountId(path)
-    } catch (error) {
-      if (error instanceof AddonLoadError) return 0
-      throw error
-    }
+    const addon = addonOrError()
+    return addon instanceof AddonLoadError ? 0 : addon.mountId(path)
   },
   // Lossy for names that are not UTF-8, as realPath is: the two are compared.
   readMountinfo: () => readFileSync('/proc/self/mountinfo', 'utf8'),
@@ -54,6 +49,11 @@ export function isMountPoint(path: string): boolean {
 
 /** The id of an existing path's mount, symlinks followed; 0 where the kernel does not say. Throws as {@link mountOf}. */
 export const mountIdAt = (path: string | Buffer): number => mountIdOf(path, linux)
+
+/** The mount with this id, if it is in the mount table. */
+export function mountById(id: number): Mount | undefined {
+  return rowIn(textOf(linux), id)
+}
 
 /** {@link mountOf} on a given system. */
 export function findMount(path: string | Buffer, system: MountSystem): Mount {
@@ -99,16 +99,9 @@ export function mountByMagic(id: number, fType: number | bigint): Mount {
   return { id, point: '', root: '', type, source: '', options: [] }
 }
 
-/**
- * statx(2) missing (before 4.11) or forbidden (old seccomp profiles answer EPERM) says nothing about the
- * path.
- */
-const NO_STATX = new Set([-constants.errno.ENOSYS, -constants.errno.EPERM])
-
 function mountIdOf(path: string | Buffer, system: MountSystem): number {
   const id = system.mountId(path)
   if (id >= 0) return id
-  if (NO_STATX.has(id)) return 0
   throw statxError(-id, path)
 }
 

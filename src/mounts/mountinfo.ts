@@ -1,14 +1,12 @@
-/** A mount, as /proc/self/mountinfo lists it. */
+/** A mount, as a row of /proc/self/mountinfo (proc(5)) has it. `id` 0 and `point` '': the kernel did not say. */
 export interface Mount {
-  /** The kernel's number of this mount; 0 where the kernel did not say. */
+  /** The kernel's number of this mount. */
   id: number
-  /** Where it is mounted, as seen from this process's root; '' where the kernel did not say. */
+  /** The mount point, as seen from this process's root. */
   point: string
-  /**
-   * What of the filesystem is mounted: '/', a bind's or a subvolume's path, or one that ends in '//deleted'.
-   */
+  /** The part of the filesystem that is mounted: '/', a bind's or a subvolume's path, or a path that ends in '//deleted' where it is gone. */
   root: string
-  /** 'ext4', 'virtiofs', 'fuse.bindfs'. */
+  /** The type: 'ext4', 'virtiofs', 'fuse.bindfs'. */
   type: string
   /** The device, the tag or the server's path; often 'none', and may be ''. */
   source: string
@@ -65,7 +63,7 @@ export function mountAt(mounts: readonly MountRow[], path: string): MountRow | u
   return current
 }
 
-/** Whether a path is the directory or lies below it, by whole components: '/ab' is not within '/a'. */
+/** Returns true if a path is the directory or lies below it, by whole components: '/ab' is not within '/a'. */
 export function isWithin(path: string, directory: string): boolean {
   if (directory === '/') return path.startsWith('/')
   return path === directory || path.startsWith(`${directory}/`)

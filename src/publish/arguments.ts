@@ -1,9 +1,12 @@
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument, refuseUnknown } from '../errors.ts'
 
-/** The content of a file, as it is given. */
+/**
+ * The content of a file, as the caller gives it; a string is written as UTF-8.
+ * @inline
+ */
 export type Data = string | Uint8Array
 
-/** Of a new file, whatever the umask, as the kubelet has it: who reads is another user, most often. */
+/** The mode of a new file, whatever the umask, as the kubelet has it: the reader is another user, most often. */
 export const NEW_FILE_MODE = 0o644
 
 /** Checks a path: a zero byte would end it early, and another file be written than the one named. */
@@ -22,11 +25,11 @@ export function bytesOf(name: string, value: unknown): Buffer {
 }
 
 /** The mode that the options ask for; undefined if none. */
-export function modeOf(options: unknown): number | undefined {
-  if (typeof options !== 'object' || options === null) throw invalidArgument('options', options, 'an object')
-  const mode = 'mode' in options ? options.mode : undefined
+export function modeOf(options: { mode?: number }): number | undefined {
+  refuseUnknown('options', options, ['mode'])
+  const { mode } = options
   if (mode === undefined) return undefined
-  if (typeof mode !== 'number' || !Number.isInteger(mode) || mode < 0 || mode > 0o7777)
+  if (!Number.isInteger(mode) || mode < 0 || mode > 0o7777)
     throw invalidArgument('options.mode', mode, 'permission bits from 0 to 0o7777')
   return mode
 }

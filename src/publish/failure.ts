@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { InotifyError } from '../errors.ts'
+import { requireProc } from '../mounts/proc.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
 import { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 
@@ -18,7 +19,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   ],
   [
     constants.errno.EPERM,
-    "the directory is sticky and the file somebody else's, or one of them is immutable or append-only (lsattr)",
+    "the directory is sticky and the file somebody else's, one of them is immutable or append-only (lsattr), or a seccomp filter refuses the call",
   ],
   [constants.errno.EBUSY, MOUNTED_FILE],
   [constants.errno.ENOENT, 'the directory must exist'],
@@ -63,6 +64,7 @@ export function failure(
 
 /** Runs with a thread for the system calls. What they open is closed at the end, with whatever locks it held. */
 export async function withCalls<T>(path: string, run: (calls: SyscallThread) => Promise<T>): Promise<T> {
+  requireProc()
   const calls = new SyscallThread()
   try {
     return await about(path, run(calls))

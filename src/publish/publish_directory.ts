@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
-import { isLaidByAnother, mayOthersRename } from '../mounts/syscalls/ownership.ts'
+import { isLaidByAnother } from '../mounts/syscalls/ownership.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { inTurn, lockDirectory } from './directory/directory_lock.ts'
 import { directoryMode, type Keys } from './directory/keys.ts'
@@ -147,17 +147,16 @@ async function openOrMake(calls: SyscallThread, path: string, mode: number): Pro
 /** Makes a directory unless there is one; also another publisher may have made it. */
 async function makeDirectory({ directory, name }: Place, mode: number): Promise<void> {
   const { calls } = directory
+  const mark = new VersionMark(await directory.stat())
   try {
-    await calls.mkdir(directory.at(name), mode)
+    await calls.mkdir(directory.at(name), mark.isNeeded ? VersionMark.NEW_MODE : mode)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return
     throw error
   }
-  // The umask is none of who reads. But what has the name can be shown to be what was made only where nobody else may rename.
-  if (!mayOthersRename(await directory.stat())) {
-    await using made = await directory.directory(name)
-    const had = Number(made.opened.mode & 0o7777n)
-    if ((had & 0o777) !== mode) await calls.chmod(made.fd, (had & 0o7000) | mode)
-  }
+  await using made = await directory.directory(name)
+  // The umask is none of who reads. But where others may rename, one of another use may have been given the name.
+  if ((await mark.canBeNew(made.opened, directory)) && (await made.names(1)).length === 0)
+    await calls.chmod(made.fd, mode | (Number(made.opened.mode) & 0o6000))
   await syncDirectory(directory)
 }

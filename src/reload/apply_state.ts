@@ -22,6 +22,11 @@ export class ApplyState {
     this.#applied = baseline
   }
 
+  /** What is in use, as far as it is known. */
+  get applied(): Contents | undefined {
+    return this.#applied
+  }
+
   /** What keeps the content that there is now from being used. */
   get failing(): ReloadFailure | undefined {
     return this.#failing

@@ -1,11 +1,12 @@
 import { InotifyError } from '../errors.ts'
+import { watch } from '../watch/calls.ts'
 import { settingsOf, type WatchOptions } from '../watch/options.ts'
-import { type Watcher, watch } from '../watch/watcher.ts'
+import type { Watcher } from '../watch/watcher.ts'
 
 /** Of the paths that cannot be watched, how many are told of one by one each time: whoever may write a directory lays links by the thousand. */
 const NAMED = 5
 
-const OPTIONS: WatchOptions = { recursive: true }
+const OPTIONS: WatchOptions = { recursive: true, settle: 0 }
 
 export interface ChangeTriggerListener {
   /** Something may have changed. */

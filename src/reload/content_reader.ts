@@ -1,14 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { basename, join } from 'node:path'
-import { InotifyError, printable } from '../errors.ts'
+import { InotifyError } from '../errors.ts'
 import { typeByMagic } from '../mounts/magic.ts'
+import { requireProc } from '../mounts/proc.ts'
 import { CallError } from '../mounts/syscalls/call_error.ts'
+import { atOnce } from '../mounts/syscalls/concurrency.ts'
 import { DirectoryHandle } from '../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../mounts/syscalls/file_stat.ts'
 import { type ResolvedPath, resolvePath } from '../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../mounts/syscalls/syscall_thread.ts'
 import { keyOf, pathOf } from '../name_key.ts'
-import { type Contents, contentsOf, isInternal, leadsOutward, Unsettled } from './contents.ts'
+import { contentsOf, isInternal, leadsOutward, type Reading, Unsettled } from './contents.ts'
 import { digestOf, versionOf } from './file_digest.ts'
 
 /** Each level holds a descriptor while what is below it is read. */
@@ -23,10 +25,12 @@ const MAX_BYTES = 256 * 1024 * 1024
  * /proc/kmsg, trace_pipe. Whoever may lay a symlink would have this process, perhaps root's, do it.
  */
 const OF_THE_KERNEL: ReadonlySet<string | undefined> = new Set(['proc', 'sysfs', 'debugfs', 'tracefs'])
+/** How many files are looked at at once. Each may hold 256 KiB. */
+const AT_ONCE = 64
 /** How often what changes while it is read is read again at once. */
 const ATTEMPTS = 5
 
-/** A key: the version that was looked at, and what stands for its content. */
+/** A key: the version that was looked at, '' where it did not hold still even for that, and what stands for its content. */
 interface Found {
   readonly version: string
   readonly content: string
@@ -56,34 +60,30 @@ export class ContentReader {
   }
 
   /**
+   * Reads once more at once, a few times, if anything else moves meanwhile than the keys in `restless`.
+   *
    * @throws {InotifyError} a path, or something below it, is not there or cannot be read
-   * @throws {Unsettled}
    */
-  async read(): Promise<Contents> {
-    let torn = new Unsettled()
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      try {
-        return await this.#readOnce()
-      } catch (error) {
-        if (!(error instanceof Unsettled)) throw error
-        torn = error
-      }
+  async read(restless: ReadonlySet<string> = new Set()): Promise<Reading> {
+    requireProc()
+    for (let attempt = 1; ; attempt++) {
+      const reading = await this.#readOnce()
+      if (attempt === ATTEMPTS || [...reading.moving].every((key) => restless.has(key))) return reading
     }
-    throw torn
   }
 
-  async #readOnce(): Promise<Contents> {
-    const read = await this.#walk(true)
+  async #readOnce(): Promise<Reading> {
+    const { found, outward } = await this.#walk(true)
     // Whatever changed meanwhile, a swap of `..data` between two keys for one, shows in what is there now.
-    const now = await this.#walk(false)
-    const isSame =
-      read.found.size === now.found.size &&
-      [...read.found].every(([key, { version }]) => now.found.get(key)?.version === version)
-    if (!isSame) throw new Unsettled('it changed while it was read')
-    return await contentsOf(
-      new Map([...read.found].map(([key, { content }]) => [key, content])),
-      read.outward,
+    const now = (await this.#walk(false)).found
+    const versionOf = (key: string) => found.get(key)?.version || undefined
+    const all = new Set([...found.keys(), ...now.keys()])
+    const moving = [...all].filter(
+      (key) => versionOf(key) === undefined || versionOf(key) !== now.get(key)?.version,
     )
+    const contents = await contentsOf(new Map([...found].map(([key, { content }]) => [key, content])))
+    const versions = new Map([...now].map(([key, { version }]) => [key, version]))
+    return { ...contents, versions, moving: new Set(moving), outward }
   }
 
   async #walk(reads: boolean): Promise<Walk> {
@@ -121,7 +121,7 @@ export class ContentReader {
 
   /** Once a mount is gone the empty directory below it comes to light: that is no content. */
   async #requireMount(held: DirectoryHandle, path: string): Promise<void> {
-    const { mount } = held.opened
+    const { mountOrDevice: mount } = held.opened
     const isEmpty = (await held.names(1)).length === 0
     const before = this.#mounts.get(path)
     if (isEmpty && before !== undefined && before !== mount) {
@@ -170,14 +170,21 @@ class Walk {
     const above = new Set([...place.above, here])
     const names = await held.names(MAX_ENTRIES + 1)
     const hasData = names.some((name) => name.toString() === '..data')
-    for (const name of names.sort(Buffer.compare)) {
-      if (isInternal(name.toString(), hasData)) continue
-      if (++this.#entries > MAX_ENTRIES) {
-        const hint = `more than ${MAX_ENTRIES} entries: name the files, or a directory with fewer`
-        throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path, hint })
-      }
-      await this.#entry({ ...place, above }, name)
+    const keys = names.filter((name) => !isInternal(name.toString(), hasData))
+    this.#entries += keys.length
+    if (this.#entries > MAX_ENTRIES) {
+      const hint = `more than ${MAX_ENTRIES} entries: name the files, or a directory with fewer`
+      throw new InotifyError({ errno: 'E2BIG', syscall: 'read', path, hint })
     }
+    const others: Array<() => Promise<void>> = []
+    const inside = { ...place, above }
+    const look = async (name: Buffer) => {
+      const other = await this.#entry(inside, name)
+      if (other !== undefined) others.push(other)
+    }
+    await atOnce(keys.sort(Buffer.compare), look, AT_ONCE)
+    // Each holds a descriptor.
+    for (const other of others) await other()
   }
 
   /** @param shown the path by which people know it */
@@ -189,28 +196,44 @@ class Walk {
     shown: string,
   ): Promise<void> {
     if (!this.#reads) return this.#add(key, versionOf(stat), '')
-    try {
+    await this.#met(key, shown, async () => {
       await this.#requireReadable(parent, name, stat, shown)
-      const { version, digest } = await digestOf(parent, name, (bytes) => this.#takeBytes(bytes, shown))
+      const { version, digest } = await digestOf(parent, name, stat.size, (bytes) =>
+        this.#takeBytes(bytes, shown),
+      )
       this.#add(key, version, digest)
-    } catch (error) {
-      throw asMet(error, shown)
-    }
+    })
   }
 
-  async #entry(place: Place, bytes: Buffer): Promise<void> {
+  /** Takes in a file; what is no file is left to the function that is returned. */
+  async #entry(place: Place, bytes: Buffer): Promise<(() => Promise<void>) | undefined> {
     const { held, path, prefix } = place
     const key = prefix + bytes.toString('latin1')
     const shown = join(path, bytes.toString())
-    try {
+    let other: (() => Promise<void>) | undefined
+    await this.#met(key, shown, async () => {
       const stat = await held.lstat(bytes)
-      if (stat.isSymbolicLink()) return await this.#link(place, bytes, stat, key)
       if (stat.isFile()) return await this.file(held, bytes, stat, key, shown)
-      if (!stat.isDirectory()) return this.#add(key, versionOf(stat), 'neither a file nor a directory')
-      await using below = await held.directory(bytes)
-      await this.directory({ ...place, held: below, path: shown, prefix: `${key}/` })
+      if (stat.isSymbolicLink()) other = () => this.#link(place, bytes, stat, key)
+      else if (stat.isDirectory()) other = () => this.#below(place, bytes, key, shown)
+      else this.#add(key, versionOf(stat), 'neither a file nor a directory')
+    })
+    return other && (() => this.#met(key, shown, other as () => Promise<void>))
+  }
+
+  async #below(place: Place, bytes: Buffer, key: string, shown: string): Promise<void> {
+    await using held = await place.held.directory(bytes)
+    await this.directory({ ...place, held, path: shown, prefix: `${key}/` })
+  }
+
+  /** What has gone since it was listed, or become something else, moves. */
+  async #met(key: string, shown: string, take: () => Promise<void>): Promise<void> {
+    try {
+      await take()
     } catch (error) {
-      throw asMet(error, shown)
+      const isUnsettled = error instanceof Unsettled || (error instanceof CallError && MOVED.has(error.code))
+      if (!isUnsettled) throw error instanceof CallError ? readError(error, shown) : error
+      this.#add(key, '', '')
     }
   }
 
@@ -297,12 +320,7 @@ function isNowhere(error: unknown): boolean {
   return error instanceof CallError && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)
 }
 
-/** An error met below a root: what has gone since it was listed, or become something else, is a change. */
-function asMet(error: unknown, path: string): unknown {
-  if (!(error instanceof CallError)) return error
-  const isChange = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'EPROTOTYPE'].includes(error.code)
-  return isChange ? new Unsettled(`${printable(path)}: ${error.code}`) : readError(error, path)
-}
+const MOVED: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'EPROTOTYPE'])
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOENT: 'nothing is done until it is there',

@@ -4,25 +4,43 @@ export interface Contents {
   readonly keys: ReadonlyMap<string, string>
   /** Of all keys and what they hold. */
   readonly digest: string
+}
+
+/** What a look has found. */
+export interface Reading extends Contents {
+  /** Another of each key that has been written to, or has become another. */
+  readonly versions: ReadonlyMap<string, string>
+  /** The keys that did not hold still while all was read, or may be; all others were there at one moment. */
+  readonly moving: ReadonlySet<string>
   /** Absolute paths of the symlinks that lead out of the directory that they are in. */
   readonly outward: readonly string[]
 }
 
-/** The content did not hold still while it was read. */
+/** A file did not hold still while it was read. */
 export class Unsettled extends Error {
   override readonly name = 'Unsettled'
 }
 
-export async function contentsOf(
-  keys: ReadonlyMap<string, string>,
-  outward: readonly string[],
-): Promise<Contents> {
+export async function contentsOf(keys: ReadonlyMap<string, string>): Promise<Contents> {
   // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
   // No name holds a NUL, and no digest.
   for (const key of [...keys.keys()].sort()) hash.update(`${key}\0${keys.get(key)}\0`, 'latin1')
-  return { keys, digest: hash.digest('hex'), outward }
+  return { keys, digest: hash.digest('hex') }
+}
+
+/** The same, but that these keys, and those below them, are what they were before. */
+export async function heldAt(
+  now: Contents,
+  held: ReadonlySet<string>,
+  before: Contents | undefined,
+): Promise<Contents> {
+  if (held.size === 0) return now
+  const isHeld = (key: string): boolean =>
+    held.has(key) || (key.includes('/') && isHeld(key.slice(0, key.lastIndexOf('/'))))
+  const kept = [...(before?.keys ?? [])].filter(([key]) => isHeld(key))
+  return await contentsOf(new Map([...[...now.keys].filter(([key]) => !isHeld(key)), ...kept]))
 }
 
 /** The keys in which two contents differ. */

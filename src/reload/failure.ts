@@ -1,9 +1,10 @@
-/** What went wrong in a reload, and what the program or the server said. */
+/** A failed validation or action, with the output of the program or the answer of the server. */
 export interface ReloadFailure {
+  /** The step that failed. */
   stage: 'validate' | 'action'
-  /** One sentence, with what to do about it where that is known. */
+  /** One sentence, with the fix where it is known. */
   reason: string
-  /** The end of what was written or answered, 64 KiB at most. */
+  /** The end of the output, or the beginning of the answer: 64 KiB at most. */
   output: string
 }
 

@@ -1,9 +1,20 @@
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER } from '../interval.ts'
 
-/** What is done when the content has changed. A process is sent a signal, a program is run, an URL is asked for, pods are replaced. */
+/**
+ * The action that follows a change of content.
+ *
+ * - `{ signal, pid }`: a signal to the process that has this pid when reload() is called, and to no other that has it later. Signals need Linux 5.3 (pidfd_open(2)).
+ * - `{ signal, pidFile }`: to the process that the file names. A file older than that process is stale. It must be a regular file with one hard link that only its owner may write, and its owner must be
+ *   root, this process's user, or allowed to signal the process himself (kill(2)); likewise a symlink to it. The directories on the way are not judged: use one that only these may write.
+ * - `{ signal, process }`: to the process with this executable's name, `nginx`; of a server and its workers, to the server. Only processes of this user count, unless it is root; two are an error.
+ * - `{ command }`: a program and its arguments, without a shell. Exit code 0 is success.
+ * - `{ http }`: a request, POST if no method is named. A status of 200 to 299 is success; redirects are not followed. Messages show origin and path of a URL, never its query.
+ * - `{ rollout }`: writes the digest as the annotation `inotify-bridge/digest` into the pod template. Needs the package `@kubernetes/client-node` (version 2 wants Node 22.19) and a service account that may
+ *   `patch` the object.
+ */
 export type ReloadAction =
   | { signal: NodeJS.Signals; pid: number }
   | { signal: NodeJS.Signals; pidFile: string }
@@ -15,6 +26,8 @@ export type ReloadAction =
   | {
       /** The program and its arguments; no shell. Exit code 0 is success. */
       command: string[]
+      /** The program goes on, as a server does: started at once, and at each change ended, by SIGTERM and after 2 s by SIGKILL, and started anew. @default false */
+      restart?: boolean
     }
   | {
       /** POST if no method is named. A status of 200 to 299 is success. */
@@ -24,16 +37,20 @@ export type ReloadAction =
 
 /** Options of {@link reload}. */
 export interface ReloadOptions {
-  /** Files and directories, these with all that is in them. Symlinks are followed. */
+  /** Files and directories, the latter with everything below. Symlinks are followed. A path may not exist yet. */
   paths: string[]
-  /** A program and its arguments, no shell: exit code 0 says that the content is good. It runs before each action. */
+  /** A program and its arguments, without a shell. Exit code 0: the content is good, and the action follows. */
   validate?: string[]
+  /** The action that follows. */
   action: ReloadAction
   /** ms without a change after which the content is looked at: a burst of changes is one reload. @default 1000 */
   delay?: number
-  /** ms. The content is looked at that often even if nothing says that it has changed. @default 60000 */
+  /**
+   * ms after which the content is looked at even without an event. The environment's INOTIFY_BRIDGE_INTERVAL is another one: how often a silent mount is polled.
+   * @default 60000
+   */
   interval?: number
-  /** ms after which what has failed is tried again. @default 5000 */
+  /** ms after which a failure is tried again. @default 5000 */
   retry?: number
   /** ms that the validation, and the action, may take each. @default 30000 */
   timeout?: number
@@ -50,9 +67,10 @@ export interface ReloadConfig {
   readonly timeout: number
 }
 
-/** Defaults, and what is wrong with the options: a TypeError that names it. */
+/** Returns the options with their defaults. Throws a TypeError that names a wrong one. */
 export function readOptions(options: ReloadOptions): ReloadConfig {
-  if (!isObject(options)) throw invalidArgument('options', options, 'an object')
+  const known = ['paths', 'validate', 'action', 'delay', 'interval', 'retry', 'timeout']
+  refuseUnknown('options', options, known)
   const { paths, validate } = options
   if (!Array.isArray(paths) || paths.length === 0) {
     throw invalidArgument('options.paths', paths, 'an array of at least one path')
@@ -82,10 +100,19 @@ function readAction(action: ReloadAction): ReloadAction {
   if (asked.length !== 1) {
     throw invalidArgument('options.action', `{ ${Object.keys(action).join(', ')} }`, `one of ${forms}`)
   }
+  const known = {
+    signal: ['signal', 'pid', 'pidFile', 'process'],
+    command: ['command', 'restart'],
+    http: asked,
+    rollout: asked,
+  }
+  refuseUnknown('options.action', action, known[asked[0] as (typeof asked)[number]])
   if ('signal' in action) return readSignal(action)
   if ('command' in action) {
     requireArgv('options.action.command', action.command)
-    return { command: [...action.command] }
+    const { command, restart = false } = action
+    if (typeof restart !== 'boolean') throw invalidArgument('options.action.restart', restart, 'a boolean')
+    return { command: [...command], ...(restart && { restart }) }
   }
   return 'http' in action ? readHttp(action) : readRollout(action)
 }
@@ -123,8 +150,7 @@ function readSignal(action: SignalAction): ReloadAction {
 }
 
 function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadAction {
-  if (!isObject(http))
-    throw invalidArgument('options.action.http', http, 'an object { url, method?, headers? }')
+  refuseUnknown('options.action.http', http, ['url', 'method', 'headers'])
   const { url, method = 'POST', headers = {} } = http
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
   if (
@@ -153,8 +179,7 @@ function readHttp({ http }: Extract<ReloadAction, { http: object }>): ReloadActi
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 function readRollout({ rollout }: Extract<ReloadAction, { rollout: object }>): ReloadAction {
-  if (!isObject(rollout))
-    throw invalidArgument('options.action.rollout', rollout, 'an object { kind, namespace, name }')
+  refuseUnknown('options.action.rollout', rollout, ['kind', 'namespace', 'name'])
   const { kind, namespace, name } = rollout
   if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(kind)) {
     throw invalidArgument('options.action.rollout.kind', kind, "'Deployment', 'StatefulSet' or 'DaemonSet'")

@@ -1,43 +1,55 @@
 import { EventEmitter } from 'node:events'
+import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CoalescedTask } from '../coalesced_task.ts'
-import { InotifyError } from '../errors.ts'
+import { InotifyError, messageOf, printable } from '../errors.ts'
 import { loadPart } from '../load_part.ts'
 import { warn } from '../warning.ts'
 import type { Action } from './actions/action.ts'
 import { requireProcess } from './actions/process_stat.ts'
 import { ApplyState } from './apply_state.ts'
 import { ChangeTrigger } from './change_trigger.ts'
-import { type Contents, Unsettled } from './contents.ts'
+import { type Contents, heldAt, type Reading, shownKeys } from './contents.ts'
 import { ActionError, type ReloadFailure } from './failure.ts'
 import { type ReloadConfig, type ReloadOptions, readOptions } from './options.ts'
 import { Timers } from './timers.ts'
+import { Unrest } from './unrest.ts'
 import type { Work } from './work.ts'
 
 /** ms after which a mount that does not answer is said. */
 const PATIENCE = 5000
 
+/** The events of a {@link Reloader}, with their arguments. */
 export interface ReloaderEvents {
-  /** The action is done. `changed` names the keys as their readers know them: `app.yaml`. */
+  /**
+   * The action is done. `changed` names the keys that differ from the content in use, as their readers know them: `app.yaml`, relative to the path; whole paths if there are several `paths`. `digest` is the
+   * SHA-256 of the content.
+   */
   reload: [reload: { changed: string[]; digest: string }]
-  /** The content is not good, or the action could not be done: at each try. */
+  /** The validation or the action has failed; at each try. */
   failed: [failure: ReloadFailure]
-  /** The content that failed is gone, and what is there is what the action was last done for: there was nothing to do. */
+  /** After a failed validation the content in use is back: there is nothing to do. */
   recovered: []
-  /** A path is not there, or cannot be read or watched: once while that lasts; or nothing can be, see {@link Reloader.ready}. A process warning where nobody listens. */
+  /**
+   * A path is missing, or cannot be read or watched: once while that lasts. Or a part of the package could not be loaded: see {@link Reloader.ready}. Without a listener it is a process warning
+   * (INOTIFY_BRIDGE_RELOAD).
+   */
   error: [error: Error]
+  /** The reloader is closed. */
   close: []
-  /** @internal A program runs; `ended` resolves when it has been waited for. */
-  child: [pid: number, ended: Promise<void>]
+  /** @internal A program runs; `ended` resolves when it has been waited for: to how, if it was to go on and has ended by itself, else to ''. */
+  child: [pid: number, ended: Promise<string>]
+  /** @internal The program that is the action writes to its stdout or stderr. */
+  output: [stream: Readable, name: 'stdout' | 'stderr']
   /** @internal A look is over, and all that it found has been told. */
   look: []
 }
 
-/** A running reload, see {@link reload}. */
+/** A running reload, made by {@link reload}. */
 export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDisposable {
   /**
-   * Resolves when the paths are watched and their content is known: changes from then on count. Rejects with EBADF if it is closed before, and with what 'error'
-   * tells as well where a part of this package cannot be loaded (EMFILE; ENOENT: it was replaced), by which it does nothing.
+   * Resolves when the paths are watched and their content is known: changes from then on count. Rejects with EBADF if it is closed before, and with an {@link InotifyError} that 'error' reports as well if a
+   * part of the package cannot be loaded (EMFILE; ENOENT: it was replaced): then it does nothing.
    */
   readonly ready: Promise<void>
   readonly #config: ReloadConfig
@@ -45,12 +57,15 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   readonly #work: Promise<Work>
   readonly #hints: ChangeTrigger
   readonly #alarms: Timers
+  readonly #unrest = new Unrest()
   readonly #turns = new CoalescedTask(() => this.#look())
   readonly #ending = new AbortController()
   #applyState: ApplyState | undefined
   #trouble: Error | undefined
   // performance.now(), before which the same content is not tried again: what failed is told of changes as well that change nothing.
   #retryAt = 0
+  // ms of the last reading.
+  #took = 0
   #isAsked = false
   #closing: Promise<void> | undefined
 
@@ -72,11 +87,18 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (once) this.#applyState = new ApplyState(undefined)
     this.ready = this.#start()
     this.ready.catch(() => {})
+    if (this.#isKept) this.ready.then(() => this.trigger()).catch(() => {})
   }
 
-  /** What keeps the content that is there now from being used: the last 'failed', until it has passed. */
+  /** The last 'failed', until it has passed; undefined if the present content is in use. */
   get failing(): ReloadFailure | undefined {
     return this.#applyState?.failing
+  }
+
+  /** Whether the action is a program that goes on, and is to be started with what there is. */
+  get #isKept(): boolean {
+    const { action } = this.#config
+    return 'command' in action && action.restart === true
   }
 
   /** @internal Why the content is not known. */
@@ -85,8 +107,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   /**
-   * Looks now, and tries again what has failed. Resolves when that is over, and with it the reload that it caused; a failure is told by
-   * 'failed'.
+   * Looks now, without `delay`, and tries again what has failed. Resolves when that is over, and with it the reload that it caused; a failure is reported by
+   * 'failed' and does not reject.
+   * @throws InotifyError: EBADF: closed
    */
   async trigger(): Promise<void> {
     await this.ready
@@ -96,12 +119,13 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     await this.#turns.run()
   }
 
-  /** Ends all of it, a program that runs as well. Idempotent. Nothing is done or told after the call. */
+  /** Stops everything, a program that runs too. Idempotent. Nothing but 'close' follows the call. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
   }
 
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
@@ -115,11 +139,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (this.#isWatched) {
       // Before it is read, so that no change falls between; but a mount that has stopped answering is not waited for.
       await Promise.race([this.#hints.follow([]), this.#pause(PATIENCE)])
-      const contents = await this.#read()
-      // What is not there is not in use: when it comes, it is a change.
-      this.#applyState = new ApplyState(contents)
-      if (contents !== undefined) this.#hints.follow(contents.outward)
-      this.#alarms.looked(this.#untilRetry)
+      const found = await this.#read(false)
+      // What is not there is not in use: when it comes, it is a change. So is what does not hold still.
+      const isInUse = found !== undefined && !this.#isKept
+      this.#applyState = new ApplyState(isInUse ? await heldAt(found, found.moving, undefined) : undefined)
+      if (found !== undefined) this.#hints.follow(found.outward)
+      this.#alarms.looked(this.#took, this.#untilRetry)
     }
     this.#requireOpen()
     this.#tell('look')
@@ -130,15 +155,20 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     if (this.#applyState === undefined) await this.ready.catch(() => {})
     const state = this.#applyState
     if (state === undefined || this.#ending.signal.aborted) return
-    this.#alarms.reset()
-    if (this.#isAsked) this.#retryAt = 0
+    const { isBurst, takesAll } = this.#alarms.begin()
+    const isAsked = this.#isAsked
+    if (isAsked) this.#retryAt = 0
     this.#isAsked = false
     try {
-      const now = await this.#read()
-      if (this.#isWatched) this.#hints.follow(now?.outward ?? [])
-      if (now !== undefined) await this.#take(state, now)
+      const found = await this.#read(isBurst)
+      if (this.#isWatched) this.#hints.follow(found?.outward ?? [])
+      if (found === undefined) return
+      if (takesAll || isAsked) await this.#take(state, await heldAt(found, found.moving, state.applied))
+      // Else the burst will end, or goes on for something alone that never rests.
+      else if (this.#unrest.isKnown)
+        await this.#take(state, await heldAt(found, this.#unrest.restless, state.applied))
     } finally {
-      this.#alarms.looked(this.#untilRetry)
+      this.#alarms.looked(this.#took, this.#untilRetry)
       this.#tell('look')
     }
   }
@@ -152,16 +182,22 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
       }
       if (verdict !== 'act') return
       if (!(await this.#isValid(state, now))) return
-      const after = this.#config.validate === undefined ? now : await this.#read()
+      const after = this.#config.validate === undefined ? now : await this.#readAgain(now)
       // It is not known any more, which has been said.
       if (after === undefined) return
       if (after.digest === now.digest) return await this.#act(state, now)
       // What was found good is not what is there now: a burst of its own, with a trailing edge of its own.
       await this.#pause(this.#config.delay)
-      const settled = await this.#read()
+      const settled = await this.#readAgain(now)
       if (settled === undefined) return
       now = settled
     }
+  }
+
+  /** The same, but for what does not rest: that is left as it was. */
+  async #readAgain(before: Contents): Promise<Contents | undefined> {
+    const found = await this.#read(true)
+    return found && (await heldAt(found, this.#unrest.restless, before))
   }
 
   async #isValid(state: ApplyState, now: Contents): Promise<boolean> {
@@ -184,8 +220,9 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     const { signal } = this.#ending
     if (signal.aborted) return false
     try {
-      const onChild = (pid: number, ended: Promise<void>) => this.emit('child', pid, ended)
-      await action({ digest: now.digest, timeout: this.#config.timeout, signal, onChild })
+      const onChild = (pid: number, ended: Promise<string>) => this.emit('child', pid, ended)
+      const onOutput = (stream: Readable, name: 'stdout' | 'stderr') => this.emit('output', stream, name)
+      await action({ digest: now.digest, timeout: this.#config.timeout, signal, onChild, onOutput })
       return !signal.aborted
     } catch (error) {
       if (signal.aborted) return false
@@ -198,12 +235,15 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   /** What the paths hold; undefined, and an 'error' that says why, if that cannot be known. */
-  async #read(): Promise<Contents | undefined> {
-    const stalled = setInterval(() => void this.#checkAnswers(), PATIENCE / 5)
+  async #read(isBurst: boolean): Promise<Reading | undefined> {
+    // A loop that was blocked as long has its timers before it hears of the answer.
+    const stalled = setInterval(() => setImmediate(() => void this.#checkAnswers()), PATIENCE / 5)
     try {
-      const contents = await this.#readSettled()
-      this.#trouble = undefined
-      return contents
+      const found = await this.#readSettled(isBurst)
+      const [restless] = shownKeys(found.moving)
+      if (restless === undefined) this.#trouble = undefined
+      else this.#enterTrouble(this.#changesTooFast(restless, 'it is left as it was until it rests'))
+      return found
     } catch (error) {
       if (!this.#ending.signal.aborted) this.#enterTrouble(error as Error)
       return undefined
@@ -212,22 +252,27 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
     }
   }
 
-  async #readSettled(): Promise<Contents> {
+  /** Waits until everything holds still but what never does. */
+  async #readSettled(isBurst: boolean): Promise<Reading> {
+    const { reader } = await this.#work
     for (let tries = 1; ; tries++) {
-      try {
-        const { reader } = await this.#work
-        return await reader.read()
-      } catch (error) {
-        if (!(error instanceof Unsettled)) throw error
-        if (tries === 5) {
-          const [path] = this.#config.paths
-          const hint = `it changes faster than it can be read: ${error.message}`
-          this.#enterTrouble(new InotifyError({ errno: 'EAGAIN', syscall: 'read', path, hint }))
-        }
-      }
+      const began = performance.now()
+      const found = await reader.read(this.#unrest.restless)
+      this.#took = performance.now() - began
+      this.#unrest.observe(found, isBurst)
+      const { restless } = this.#unrest
+      const [other] = shownKeys([...found.moving].filter((key) => !restless.has(key)))
+      if (other === undefined) return found
+      if (tries === 5) this.#enterTrouble(this.#changesTooFast(other, 'nothing is done until it rests'))
       await this.#pause(this.#config.delay)
       this.#ending.signal.throwIfAborted()
     }
+  }
+
+  #changesTooFast(key: string, and: string): InotifyError {
+    const [path] = this.#config.paths
+    const hint = `'${printable(key)}' changes faster than it can be read: ${and}`
+    return new InotifyError({ errno: 'EAGAIN', syscall: 'read', path, hint })
   }
 
   async #checkAnswers(): Promise<void> {
@@ -245,8 +290,12 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
   }
 
   #tellOf(error: Error): void {
-    if (this.listenerCount('error') > 0) this.#tell('error', error)
-    else if (!this.#ending.signal.aborted) warn('INOTIFY_BRIDGE_RELOAD', `reload: ${error.message}`)
+    // Who listens is asked when the error is told: a listener of once() may have heard of another error of the same turn.
+    queueMicrotask(() => {
+      if (this.#ending.signal.aborted) return
+      if (this.listenerCount('error') > 0) EventEmitter.prototype.emit.call(this, 'error', error)
+      else warn('INOTIFY_BRIDGE_RELOAD', `reload: ${error.message}`)
+    })
   }
 
   // A listener that throws is an uncaught exception, not a failure of the work that this is part of.
@@ -286,24 +335,40 @@ export class Reloader extends EventEmitter<ReloaderEvents> implements AsyncDispo
 }
 
 function failureOf(stage: ReloadFailure['stage'], error: unknown): ReloadFailure {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   return { stage, reason, output: error instanceof ActionError ? error.output : '' }
 }
 
 /**
- * Turns changes of files into a signal, a command, a HTTP request or a rollout: validated, once for a burst, only where the content is
- * another, and tried again until it has worked. What is there at the start is taken to be in use already.
+ * Turns changes of files into a signal, a command, an HTTP request or a rollout: after a validation, once for a burst, only if the content
+ * differs, and tried again until it has worked. The content at the start is taken to be in use already. Promises: docs/semantics.md, S88 to S103.
+ *
+ * @throws TypeError: an option is wrong; the message names it
+ * @throws InotifyError: ESRCH: no process has the pid; EACCES: the process is another user's, and /proc hides those (hidepid)
  *
  * @example
+ * ```js
+ * import { once } from 'node:events'
+ * import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+ * import { reload } from 'inotify-bridge'
+ *
+ * const directory = await mkdtemp('/tmp/example-')
+ * await writeFile(`${directory}/app.yaml`, 'color: red\n')
  * const reloader = reload({
- *   paths: ['/etc/nginx'],
- *   validate: ['nginx', '-t'],
- *   action: { signal: 'SIGHUP', process: 'nginx' },
+ *   paths: [directory],
+ *   validate: ['grep', '-q', 'color', `${directory}/app.yaml`],
+ *   action: { command: ['echo', 'reloading'] },
+ *   delay: 100,
  * })
  * reloader.on('failed', ({ stage, reason, output }) => console.error(stage, reason, output))
- *
- * @throws {TypeError} an option is wrong
- * @throws {InotifyError} ESRCH: the pid is nobody's
+ * reloader.on('error', (error) => console.error(error.message))
+ * await reloader.ready
+ * await writeFile(`${directory}/app.yaml`, 'color: blue\n')
+ * const [{ changed, digest }] = await once(reloader, 'reload')
+ * console.log(changed, digest) // [ 'app.yaml' ] 5b0c...
+ * await reloader.close()
+ * await rm(directory, { recursive: true })
+ * ```
  */
 export function reload(options: ReloadOptions): Reloader {
   return new Reloader(readOptions(options))

@@ -4,12 +4,27 @@ export interface Pace {
   readonly interval: number
 }
 
-/** The clocks of a reloader: the trailing edge of a burst, the look without an event, the next try. */
+/** What a look is to make of what changes. */
+export interface Occasion {
+  /** Whether there has been no pause of `delay` since the last change. */
+  readonly isBurst: boolean
+  /** Whether all is to be taken as it is, since all has rested, or time is up: what moves is not. */
+  readonly takesAll: boolean
+}
+
+/** What is read in the midst of a burst takes a fifth of the time, at most. */
+const PAUSES_PER_LOOK = 4
+/** ms */
+const LEAST_PAUSE = 10
+
+/** The clocks of a reloader: the trailing edge of a burst, looks in its midst, the look without an event, the next try. */
 export class Timers {
   readonly #pace: Pace
   readonly #ring: () => void
   #quiet: NodeJS.Timeout | undefined
   #latest: NodeJS.Timeout | undefined
+  // performance.now() of the burst's beginning, or of the last look that took all of it; undefined: all rests.
+  #burst: number | undefined
   // performance.now() of the next try: events must not put it off, there may be no end of them.
   #due = Number.POSITIVE_INFINITY
   #closed = false
@@ -19,39 +34,66 @@ export class Timers {
     this.#ring = ring
   }
 
-  /** Something has changed: time when nothing has for `delay`. A burst that has no end is looked at in its midst, after `interval`. */
+  /**
+   * Something has changed: time when nothing has for `delay`. In a burst that goes on it is also time after each `delay`, as something may
+   * have no rest while all else has.
+   */
   changed(): void {
     if (this.#closed) return
-    if (this.#quiet === undefined)
-      this.#lookWithin(Math.min(this.#pace.interval, Math.max(1, this.#due - performance.now())))
+    if (this.#burst === undefined) {
+      this.#burst = performance.now()
+      this.#lookWithin(Math.min(2 * this.#pace.delay, this.#pace.interval, this.#due - this.#burst))
+    }
     clearTimeout(this.#quiet)
-    this.#quiet = setTimeout(this.#ring, this.#pace.delay)
+    this.#quiet = setTimeout(() => {
+      this.#burst = undefined
+      this.#ring()
+    }, this.#pace.delay)
   }
 
   /** A look begins: what was to come before is part of it. */
-  reset(): void {
+  begin(): Occasion {
+    const now = performance.now()
+    const isBurst = this.#burst !== undefined
+    // A timer may be early by less than a ms.
+    const takesAll = now + 1 >= Math.min((this.#burst ?? 0) + this.#pace.interval, this.#due) || !isBurst
+    if (isBurst && takesAll) this.#burst = now
+    this.#reset()
+    return { isBurst, takesAll }
+  }
+
+  /**
+   * A look is over: the next is an `interval` away, or what has failed is tried again after so many ms.
+   *
+   * @param took ms that everything took to be read
+   */
+  looked(took: number, retry?: number): void {
+    const now = performance.now()
+    const { delay, interval } = this.#pace
+    if (retry !== undefined) this.#due = now + retry
+    let latest = now + interval
+    if (this.#burst !== undefined) {
+      if (this.#quiet === undefined) this.changed()
+      const pause = Math.max(delay, LEAST_PAUSE, PAUSES_PER_LOOK * took)
+      latest = Math.min(now + pause, this.#burst + interval)
+    }
+    this.#lookWithin(Math.min(latest, this.#due) - now)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#reset()
+  }
+
+  #reset(): void {
     clearTimeout(this.#quiet)
     clearTimeout(this.#latest)
     this.#quiet = undefined
     this.#due = Number.POSITIVE_INFINITY
   }
 
-  /** A look is over: the next is an `interval` away, or what has failed is tried again after so many ms. */
-  looked(retry?: number): void {
-    const { interval } = this.#pace
-    if (retry !== undefined) this.#due = performance.now() + retry
-    // A change in the meantime has set it.
-    if (this.#quiet === undefined || retry !== undefined)
-      this.#lookWithin(Math.min(interval, retry ?? interval))
-  }
-
-  close(): void {
-    this.#closed = true
-    this.reset()
-  }
-
   #lookWithin(ms: number): void {
     clearTimeout(this.#latest)
-    if (!this.#closed) this.#latest = setTimeout(this.#ring, ms)
+    if (!this.#closed) this.#latest = setTimeout(this.#ring, Math.max(1, ms))
   }
 }

@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { InotifyError } from '../errors.ts'
@@ -8,6 +8,7 @@ import { type Choice, chooseBackend } from '../mounts/filesystems.ts'
 import { isMountPoint, mountOf } from '../mounts/mount_of.ts'
 import { MountTable } from '../mounts/mount_table.ts'
 import { MountWatch } from '../mounts/mount_watch.ts'
+import { parseMountinfo } from '../mounts/mountinfo.ts'
 import { chooseForPath } from '../mounts/mounts_on_path.ts'
 import { nearLinks } from '../mounts/near_links.ts'
 import { NearMounts } from '../mounts/near_mounts.ts'
@@ -41,6 +42,8 @@ const PSEUDO = new Set([
   'pstore',
   'efivarfs',
   'binfmt_misc',
+  'fusectl',
+  'selinuxfs',
   'mqueue',
   'nsfs',
 ])
@@ -76,6 +79,14 @@ export const linux: WatchSystem = {
     return PSEUDO.has(type) ? type : undefined
   },
   isSymlink: async (path) => (await lstat(pathOf(path))).isSymbolicLink(),
+  mountedFiles: () => {
+    try {
+      const table = parseMountinfo(readFileSync('/proc/self/mountinfo', 'latin1'))
+      return table.flatMap(({ root, point }) => (root === '/' ? [] : [keysOf(Buffer.from(point, 'latin1'))]))
+    } catch {
+      return []
+    }
+  },
   isMountPoint: async (path) => isMountPoint(path),
   realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
   // Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads.

@@ -1,59 +1,66 @@
 import { resolve } from 'node:path'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument, refuseUnknown } from '../errors.ts'
 import { LONGEST_TIMER, pollInterval } from '../interval.ts'
+import { type Ignores, ignoresOf } from './ignores.ts'
 import type { Kind } from './report/change.ts'
 
 /** Options of {@link watch}. */
 export interface WatchOptions {
-  /** What lies deeper than the entries of a root as well. @default false */
+  /** Watch subdirectories too, also those that are made later. @default false */
   recursive?: boolean
   /**
-   * With `recursive`: how many levels of directories in a root are gone into. 0: none, as without `recursive`; 1: what lies in the directories of a root is told, and not
-   * what lies in theirs. Each root counts from itself.
+   * With `recursive`: how many levels below each root to descend. 0: the root's own entries. 1: also the entries of its subdirectories.
    * @default Infinity
    */
   depth?: number
-  /** 'auto': by the mount, of each root and below it. The environment's INOTIFY_BRIDGE_BACKEND overrides it. @default 'auto' */
+  /** 'auto': chosen by mount, for each root and for mounts below it. The environment's INOTIFY_BRIDGE_BACKEND overrides it. @default 'auto' */
   backend?: 'auto' | 'inotify' | 'poll'
-  /** ms between polls. The environment's INOTIFY_BRIDGE_INTERVAL overrides it. @default 250 */
+  /**
+   * ms from the end of a poll to the next, 1 to 2147483647: sooner after a poll that has found something, later if polls take longer. Missing roots are looked for as often where no event tells that
+   * they appear. The environment's INOTIFY_BRIDGE_INTERVAL overrides it.
+   * @default 250
+   */
   interval?: number
-  /** Report what is there as 'create', parents first, before ready. @default false */
+  /** Report what is there as 'create' (source 'rescan'), parents first, before ready. Not for roots that are added later. @default false */
   initial?: boolean
   /**
-   * A file that {@link Watcher.save} has written: what differs from it is told before ready, with source 'snapshot', as `initial` would tell what is there, which is without effect then. If it
-   * is missing, torn or of another version, filesystem or root, all that is there is told as new, and 'error' says why (ENOENT, EBADMSG, EXDEV, ENODATA). Of roots that are added later it
-   * says nothing.
+   * A file that {@link Watcher.save} has written. The difference from it is reported before ready, with source 'snapshot'; `initial` is without effect then. If the file
+   * is missing, torn, or of another version, filesystem or root, everything is reported as new, and 'error' says why (ENOENT, EBADMSG, EXDEV, ENODATA). Roots that are added later are not in it.
    */
   since?: string
-  /** Each `delete`, `rename` and `exchange` of a directory is followed by one for each entry below it, whose mask is 0. @default false */
-  expand?: boolean
   /**
-   * Each change and each entry carries what stat(2) says: size, mode, mtimeMs, ino. It is looked at behind each change, by the threads that walk: some 130 bytes an entry, and a statx(2) a change.
+   * Follow each `delete`, `rename` and `exchange` of a directory by one for each entry below it, parents first, with mask 0: for programs that keep a flat list of paths.
    * @default false
    */
-  stat?: boolean
+  expand?: boolean
   /**
-   * A symlink to a directory is watched as the directory it leads to, unless it lies in that. Of roots that are symlinks `followRoots` says so.
+   * Watch a symlink to a directory as that directory, under the link's name, unless it leads to a parent directory (a loop) or lies behind three others. A link to a file stays a 'symlink';
+   * changes of the file are reported under the link's name. Roots: see `followRoots`.
    * @default false
    */
   followSymlinks?: boolean
   /**
-   * A root that is a symlink is what it leads to. false: it is that symlink, which is a `modify` when another takes its place; those on the way to it are
-   * followed all the same.
+   * Follow a root that is a symlink. `false`: watch the link itself; replacing it is a `modify`. Symlinks on the way to it are followed in any case.
    * @default true
    */
   followRoots?: boolean
-  /** Paths that are not reported, nor what lies below them: a function that says so, or path prefixes (strings, whole components) and patterns. */
+  /**
+   * Paths that are not reported, nor what lies below them. Strings are globs of the path from its root on: 'build' is the one in the root, and at any depth with two stars and a slash before it.
+   * Absolute strings are globs of the absolute path. RegExps are searched for in the path from its root on. A function is given the absolute path.
+   */
   ignore?: ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
-  /** ms. A 'modify' is reported when there has been none of its path for so long. sync() does not wait. @default 0 */
+  /**
+   * ms. A 'modify' is reported when there has been none of its path for so long; 0: each one, at once. Without it a save is one change, reported when the writer closes the file, or after 50 ms: a 'modify',
+   * or the 'create' of a new file. With a number only a 'modify' waits: a new file is a 'create' at once, and a 'modify' when it has been quiet. sync() does not wait.
+   */
   settle?: number
-  /** Polls read every file, all of it, and compare what it holds: for servers whose times and sizes are not to be relied on. @default false */
+  /** Polls read every file, all of it, and compare contents: for servers whose times and sizes are not reliable (virtiofs with writeback). @default false */
   hash?: boolean
   /** 'buffer': paths are Buffers of the exact bytes, since a name need not be UTF-8. @default 'utf8' */
   encoding?: 'utf8' | 'buffer'
   /** Closes the watcher when it aborts. */
   signal?: AbortSignal
-  /** Whether the open watcher keeps the process alive. @default true */
+  /** Keep the process alive while the watcher is open. @default true */
   persistent?: boolean
 }
 
@@ -66,13 +73,12 @@ export interface Settings {
   recursive: boolean
   depth: number
   expand: boolean
-  stat: boolean
   followSymlinks: boolean
   followRoots: boolean
   /** undefined: nothing is ignored. */
-  ignores: ((path: string, kind: Kind) => boolean) | undefined
-  /** ms; 0: at once. */
-  settle: number
+  ignores: Ignores | undefined
+  /** ms; 0: at once; undefined: a save is one change. */
+  settle: number | undefined
   /** Polls compare what files hold as well. */
   hash: boolean
   encoding: 'utf8' | 'buffer'
@@ -90,26 +96,38 @@ export function rootPath(path: string): string {
   return filePath('path', path)
 }
 
-/** Of an argument or option of this name; likewise. */
+/** Likewise, of an argument or option of this name. */
 export function filePath(name: string, path: string): string {
   if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path)
   throw invalidArgument(name, path, 'a string, not empty and without a NUL byte')
 }
 
+const KNOWN = [
+  ...['recursive', 'depth', 'backend', 'interval', 'initial', 'since', 'expand', 'followSymlinks'],
+  ...['followRoots', 'ignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
+]
+
+/** Options of other watchers, and what does the same here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  ignored: "ignored is chokidar's; here: ignore",
+  ignoreInitial: "ignoreInitial is chokidar's; here: nothing that is there is told without `initial`",
+  awaitWriteFinish: "awaitWriteFinish is chokidar's; here: a save is told when the file is closed; settle",
+  usePolling: "usePolling is chokidar's; here: backend: 'poll'",
+  pollInterval: 'here: interval',
+  cwd: "cwd is chokidar's; here: path.relative(cwd, change.path)",
+  debounce: 'here: settle',
+  exclude: 'here: ignore',
+}
+
 /** Defaults, the environment, and what is wrong with the options. Throws TypeError. */
 export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
+  refuseUnknown('options', options, KNOWN, ELSEWHERE)
   // Empty is as good as unset, as everywhere in the shell.
   const asked = environment.INOTIFY_BRIDGE_BACKEND || undefined
   const backend = asked ?? options.backend ?? 'auto'
   const interval = pollInterval(options.interval, environment)
-  const {
-    recursive = false,
-    initial = false,
-    settle = 0,
-    followSymlinks = false,
-    followRoots = true,
-  } = options
-  const { depth = Number.POSITIVE_INFINITY, expand = false, stat = false } = options
+  const { recursive = false, initial = false, settle, followSymlinks = false, followRoots = true } = options
+  const { depth = Number.POSITIVE_INFINITY, expand = false } = options
   const { hash = false, signal, persistent = true, ignore, encoding = 'utf8', since } = options
 
   if (backend !== 'auto' && backend !== 'inotify' && backend !== 'poll') {
@@ -122,7 +140,6 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   for (const [name, value] of Object.entries({
     recursive,
     expand,
-    stat,
     initial,
     followSymlinks,
     followRoots,
@@ -138,7 +155,7 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
   if (encoding !== 'utf8' && encoding !== 'buffer') {
     throw invalidArgument('options.encoding', encoding, `'utf8' or 'buffer'`)
   }
-  if (typeof settle !== 'number' || !(settle >= 0 && settle <= LONGEST_TIMER)) {
+  if (settle !== undefined && !(typeof settle === 'number' && settle >= 0 && settle <= LONGEST_TIMER)) {
     throw invalidArgument('options.settle', settle, `a number of ms from 0 to ${LONGEST_TIMER}`)
   }
   const ignores = ignoresOf(ignore)
@@ -148,7 +165,6 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     recursive: recursive && depth > 0,
     depth,
     expand,
-    stat,
     initial,
     since: since === undefined ? undefined : filePath('options.since', since),
     followSymlinks,
@@ -159,39 +175,5 @@ export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv
     encoding,
     signal,
     persistent,
-  }
-}
-
-const IGNORE_FORMS = 'a function, or an array of strings and RegExps'
-
-/** Throws TypeError. */
-export function ignoresOf(ignore: WatchOptions['ignore']): Settings['ignores'] {
-  if (ignore === undefined || (Array.isArray(ignore) && ignore.length === 0)) return undefined
-  if (typeof ignore === 'function') return guarded(ignore)
-  if (!Array.isArray(ignore)) throw invalidArgument('options.ignore', ignore, IGNORE_FORMS)
-  const prefixes: string[] = []
-  const patterns: RegExp[] = []
-  for (const rule of ignore) {
-    if (rule instanceof RegExp) patterns.push(rule)
-    else if (typeof rule === 'string' && rule !== '') prefixes.push(resolve(rule))
-    else throw invalidArgument('options.ignore', rule, IGNORE_FORMS)
-  }
-  return (path) =>
-    prefixes.some((prefix) => path === prefix || path.startsWith(prefix === '/' ? '/' : `${prefix}/`)) ||
-    // search, not test: a pattern with the g flag must not remember where it was.
-    patterns.some((pattern) => path.search(pattern) >= 0)
-}
-
-// A predicate that throws is an uncaught exception, as a listener that does; not the end of what was being told.
-function guarded(ignores: (path: string, kind: Kind) => boolean): Settings['ignores'] {
-  return (path, kind) => {
-    try {
-      return ignores(path, kind)
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error
-      })
-      return false
-    }
   }
 }

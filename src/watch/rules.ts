@@ -12,8 +12,8 @@ export interface Rules {
   /** Whether a root that is a symlink is what that leads to. */
   readonly followsRoots: boolean
   readonly hidesSome: boolean
-  /** Whether what lies deep is hidden: then a root within another one's tree shows more of that. */
-  readonly hidesDepths: boolean
+  /** Whether what is hidden depends on the root that it lies below: then a root within another one's tree shows more, or less. */
+  readonly hidesByRoot: boolean
   /** Whether what would have this path is not to be reported. Paths are keys: see name_key.ts. */
   hides(path: string, kind: Kind): boolean
 }
@@ -29,6 +29,11 @@ export function rulesOf(
   isRoot: (path: string) => boolean,
 ): ReplaceableRules {
   let current = ignores
+  const relativeOf = (path: string) => {
+    let root = dirname(path)
+    while (!isRoot(root) && root !== '/') root = dirname(root)
+    return textOf(path.slice(root === '/' ? 1 : root.length + 1))
+  }
   // Without `recursive` what links lead to is gone into, unless a depth of 0 is asked for.
   const hidesDepths = (recursive || followSymlinks) && depth !== Number.POSITIVE_INFINITY
   // How many directories are between it and the nearest root that it lies below.
@@ -44,8 +49,12 @@ export function rulesOf(
     get hidesSome() {
       return current !== undefined || hidesDepths
     },
-    hidesDepths,
-    hides: (path, kind) => (hidesDepths && isTooDeep(path)) || (current?.(textOf(path), kind) ?? false),
+    get hidesByRoot() {
+      return hidesDepths || current?.isByRoot === true
+    },
+    hides: (path, kind) =>
+      (hidesDepths && isTooDeep(path)) ||
+      current?.has(textOf(path), current.isByRoot ? relativeOf(path) : '', kind) === true,
     replaceIgnores: (others) => {
       current = others
     },

@@ -1,4 +1,5 @@
 import { InotifyError } from '../errors.ts'
+import { inotifyRefusal } from '../inotify/refusal.ts'
 import type { Choice } from '../mounts/filesystems.ts'
 import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
@@ -21,6 +22,9 @@ export class SourceChoice {
 
   /** The source for a root. Rejects as its path cannot be looked at. */
   async choose(path: string): Promise<Choice> {
+    // Before it is looked for: what comes later at a path could not be watched either.
+    const refusal = this.#backend === 'inotify' ? inotifyRefusal() : undefined
+    if (refusal !== undefined) throw refusal
     return this.insteadOf(await this.#system.choose(path))
   }
 
@@ -28,6 +32,7 @@ export class SourceChoice {
   insteadOf(chosen: Choice): Choice {
     if (this.#backend === 'auto') return chosen
     return {
+      ...chosen,
       backend: this.#backend,
       why: `asked for, where ${chosen.backend} would have been chosen (${chosen.why})`,
     }

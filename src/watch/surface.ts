@@ -1,5 +1,6 @@
 export { AddonLoadError, InotifyError } from '../errors.ts'
 export type { Backend } from '../mounts/filesystems.ts'
+export { waitFor, watch } from './calls.ts'
 export type { WatchOptions } from './options.ts'
 export type {
   Change,
@@ -13,5 +14,4 @@ export type {
 } from './report/change.ts'
 export type { Coverage } from './report/coverage.ts'
 export type { Entry } from './report/entry.ts'
-export type { Stat } from './report/stat.ts'
-export { Watcher, watch } from './watcher.ts'
+export { Watcher } from './watcher.ts'

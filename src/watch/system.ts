@@ -61,6 +61,8 @@ export interface WatchSystem {
   isSymlink(path: string): Promise<boolean>
   /** Whether a file is mounted by itself: of what is written to it the directory that it lies in has no event. */
   isMountPoint(path: string): Promise<boolean>
+  /** The mount points, keys, at which a file may be mounted by itself: what is bound there is not the whole of a filesystem. None where nobody can tell. */
+  mountedFiles(): readonly string[]
   /** The path without symlinks, as the mount table has it. Rejects as realpath(3) fails. */
   realpath(path: string): Promise<string>
   /** Over which symlinks a path leads, as far as it leads anywhere: what is missing is taken by the letter. Where links go round, it leads to one of them. */

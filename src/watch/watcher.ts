@@ -1,30 +1,30 @@
 import { EventEmitter } from 'node:events'
 import { resolve } from 'node:path'
+import { type InspectOptions, inspect } from 'node:util'
 import { LONGEST_TIMER } from '../interval.ts'
 import type { Engine } from './engine/engine.ts'
 import { loadEngine, type OpenEngine, providedEngine } from './engine_part.ts'
-import {
-  filePath,
-  ignoresOf,
-  rootPath,
-  rootPaths,
-  type Settings,
-  settingsOf,
-  type WatchOptions,
-} from './options.ts'
+import { type Ignores, ignoresOf } from './ignores.ts'
+import { filePath, rootPath, rootPaths, type Settings, settingsOf, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import type { Coverage } from './report/coverage.ts'
 import type { Entry } from './report/entry.ts'
+import { warnOfRoots } from './report/mistakes.ts'
 import { encoderOf, pathEncoderOf } from './report/path_encoding.ts'
 import type { WatchListener } from './report/reporter.ts'
 import { Subscribers } from './report/subscribers.ts'
 import { closedError } from './report/watch_error.ts'
 import type { WatchSystem } from './system.ts'
 
-/** What was below a root when it was lost, which `lost` does not tell one by one: for who has to tell it so. */
+/** Returns the entries that a lost root had. For adapters that must emit a delete for each. */
 export let entriesOfLost: (watcher: Watcher, path: string) => Iterable<Entry>
-/** As add(), of many absolute paths: of files that follow each other in an eighth of the time. Rejects by the first that cannot be added; others may have been, or not. */
+/**
+ * As add(), for many absolute paths: files that follow each other take an eighth of the time. Rejects by the first that cannot be added; others may have been, or not.
+ */
 export let addTogether: (watcher: Watcher, paths: readonly string[]) => Promise<void>
+
+/** Has it warn of paths that are most likely a mistake; the faces of other libraries do as these do. */
+export let warnOfMistakes: (watcher: Watcher) => void
 
 interface WatcherEventMap<Path extends string | Buffer> {
   ready: []
@@ -33,42 +33,42 @@ interface WatcherEventMap<Path extends string | Buffer> {
   close: []
 }
 
-/** ms that a call of watch() may take for its first look: see {@link Patience}. */
-const PATIENCE_MS = 50
-
 /** Key of a method for this package alone. */
 export const lookNow: unique symbol = Symbol('inotify-bridge.lookNow')
 
 /**
- * Watches directories (their entries or, with `recursive`, all that lies below them) and files, and tells what changed. The source is
- * chosen by mount: inotify where every change is delivered, polling where none is, both where others can change it unseen.
+ * A running watch, made by {@link watch}. `Path` is Buffer with `encoding: 'buffer'`.
  *
- * A change that both see is reported once, and after an overflow exactly what differs is reported.
- *
- * 'ready' · 'changes' (changes) · 'error' (error): something cannot be watched or polled as it should be; if events can no longer be
- * read, the watcher is closed · 'close'
+ * Events:
+ * - `'ready'`: with {@link ready}.
+ * - `'changes'` (changes): something changed. Changes that are reported while there is neither a listener nor an iterator are gone.
+ * - `'error'` (error): something cannot be watched or polled as it should be (ENOSPC: the message names the sysctl); the rest goes on. Emitted only if somebody listens. If events can no
+ *   longer be read, the watcher is closed, and without a listener or an iterator this is an uncaught exception.
+ * - `'close'`: the watcher is closed.
  */
 export class Watcher<Path extends string | Buffer = string>
   extends EventEmitter<WatcherEventMap<Path>>
   implements AsyncIterable<Array<Change<Path>>>, AsyncDisposable
 {
   /**
-   * Resolves when all roots given to watch() are watched, or looked for where they are not there yet. Rejects if one cannot be (the
-   * watcher is then closed), and if the watcher is closed before: with the signal's reason, or EBADF.
+   * Resolves when all roots given to watch() are watched, or awaited where they are not there yet. Rejects, and closes the watcher, if one cannot be watched: EACCES,
+   * ENAMETOOLONG; with `backend: 'inotify'` also ENOSPC, EMFILE, EPERM, ENOSYS. Rejects if the watcher is closed before: with the signal's reason, or EBADF.
    */
   readonly ready: Promise<void>
   // Not there before it is loaded, which is before `ready`.
   #engine: Engine | undefined
-  readonly #subscribers = new Subscribers<Array<Change<Path>>>()
+  readonly #subscribers = new Subscribers<Change<Path>>(() => this.#onLeft())
   readonly #signal: AbortSignal | undefined
   readonly #encodePath: (path: string) => Path
+  #ignores: Ignores | undefined
+  #warns = false
   // All that keeps the process: nothing below does, but for a walk while it lasts.
   readonly #stay: NodeJS.Timeout
   readonly #abort = () => void this.close()
   #open = true
   #closing: Promise<void> | undefined
 
-  /** Use {@link watch}. */
+  /** @hidden */
   constructor(paths: string | string[], options: WatchOptions)
   /** @internal */
   constructor(paths: string | string[], options: WatchOptions, system?: WatchSystem)
@@ -82,7 +82,10 @@ export class Watcher<Path extends string | Buffer = string>
     }
     const provided = providedEngine()
     if (provided !== undefined) open(provided)
+    this.#ignores = settings.ignores
     this.#signal = settings.signal
+    // Within the call, as the caller may close the watcher within the same turn.
+    this.#signal?.addEventListener('abort', this.#abort, { once: true })
     this.#encodePath = pathEncoderOf<Path>(settings.encoding)
     this.#stay = setInterval(() => {}, LONGEST_TIMER)
     if (!settings.persistent) this.unref()
@@ -102,18 +105,19 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Watches one more root: a directory, a file, or a path at which there is nothing yet.
-   * @throws {InotifyError} EACCES, ENAMETOOLONG; ENOSPC or EMFILE where the backend was asked for, not chosen; EBADF: closed
+   * Watches one more root: a directory, a file, or a path at which there is nothing yet. Does nothing if the root is watched already.
+   * @throws InotifyError: as {@link ready}; EBADF: closed
    */
   async add(path: string): Promise<void> {
     const absolute = rootPath(path)
     await this.ready
     await this.#running.add(absolute)
+    this.#warnOf([absolute])
   }
 
   /**
-   * Ends the watching of a root, one that is still being added too: nothing is reported of it any more. Does nothing if it is none. Rejects as
-   * `ready` does.
+   * Stops watching a root, also one that is still being added. Nothing is reported of it afterwards. Does nothing if the path is no root.
+   * @throws InotifyError: as {@link ready}
    */
   async remove(path: string): Promise<void> {
     const absolute = resolve(path)
@@ -123,8 +127,8 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Every change made before this call has been reported when it resolves. Iterators that are full get more than they would otherwise.
-   * @throws {InotifyError} EBADF: closed, before or meanwhile
+   * Resolves when every change made before the call has been reported: waits for the kernel's queue, polls what is polled, and reports what `settle` holds back.
+   * @throws InotifyError: EBADF: closed, before or meanwhile; EMFILE, ENFILE, ENOMEM, EAGAIN: a poll lacks a descriptor or memory
    */
   async sync(): Promise<void> {
     await this.ready
@@ -132,24 +136,26 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Replaces `ignore`; undefined: nothing is ignored from now on. All is looked through when it resolves: what is ignored by now has been told as deleted and is not
-   * watched any more, what is not ignored any more has been told as created. Rejects as `ready` does.
-   * @throws {TypeError} what is no such thing
-   * @throws {InotifyError} EBADF: closed
+   * Replaces the option `ignore`; `undefined`: nothing is ignored from now on. When it resolves, paths that are ignored now have been reported as deleted and have no watch, and paths that
+   * are no longer ignored as created.
+   * @throws TypeError: a value that `ignore` does not take
+   * @throws InotifyError: as {@link ready}; EBADF: closed
    */
   async setIgnore(ignore: WatchOptions['ignore']): Promise<void> {
     const ignores = ignoresOf(ignore)
     await this.ready
     await this.#running.setIgnores(ignores)
+    this.#ignores = ignores
+    this.#warnOf(this.#running.roots)
   }
 
   /**
-   * Writes what has been told so far to a file, for the `since` of a watcher to come: names, inode numbers, sizes and times, some 10 to 20 bytes an entry besides its name. Atomically and durably:
-   * whoever is killed meanwhile, or finds the disk full, leaves the file that was there. What is changed while this is under way may be told again then; nothing is left out.
+   * Writes the tree as reported so far to a file, for the option `since` of a later watcher: of each entry its name, inode number, mode, size and times, 9 bytes an entry besides its name
+   * (measured). The file is replaced atomically and durably; a new one has the mode 0600. Promises: docs/semantics.md, S49 to S53.
    *
-   * All that was changed before the call has been told when it resolves, as with {@link sync}.
-   * @throws {TypeError} a path that is empty, or has a NUL byte
-   * @throws {InotifyError} EBADF: closed, before or meanwhile; ENOSPC, EROFS, EACCES, ENOENT ... as the file cannot be written
+   * Every change made before the call has been reported when it resolves, as with {@link sync}.
+   * @throws TypeError: a path that is empty, or has a NUL byte
+   * @throws InotifyError: EBADF: closed, before or meanwhile; ENOSPC, EROFS, EACCES, ENOENT ...: the file cannot be written, and the file before is as it was
    */
   async save(file: string): Promise<void> {
     const absolute = filePath('file', file)
@@ -157,17 +163,19 @@ export class Watcher<Path extends string | Buffer = string>
     await this.#subscribers.hurry(() => this.#running.save(absolute))
   }
 
-  /** Per root, and per mount and followed symlink below it: the source, why, and what is not watched as it should be. */
+  /**
+   * Returns one row for each root, and for each mount and followed link to a directory below it: the source, why, and the paths that are not watched as chosen.
+   */
   coverage(): Coverage[] {
     return this.#engine?.coverage() ?? []
   }
 
   /**
-   * What is at the roots and below them, as far as has been told: what one has who has listed them at `ready` and applied each change since. With a path,
-   * what is there, and all that lies below it. Each path once, parents first; nothing of roots that are lost, or not looked at yet.
+   * Returns the tree as reported so far: all roots and everything below them, or a path and everything below it. Each path comes once, parents first. Roots that are lost, or not looked
+   * at yet, have none.
    *
-   * Reads what is known, no file system. Changes may come while you iterate: what has gone by then is left out.
-   * @throws {TypeError} a path that is empty, or has a NUL byte
+   * Asks no filesystem. Changes may come while you iterate: entries that have gone by then are left out.
+   * @throws TypeError: a path that is empty, or has a NUL byte
    */
   entries(path?: string): Iterable<Entry<Path>> {
     const absolute = path === undefined ? undefined : rootPath(path)
@@ -175,45 +183,58 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Whether there is something at a path, as far as has been told: see {@link entries}.
-   * @throws {TypeError} a path that is empty, or has a NUL byte
+   * Returns true if the tree as reported so far has an entry at a path: see {@link entries}.
+   * @throws TypeError: a path that is empty, or has a NUL byte
    */
   has(path: string): boolean {
     const absolute = rootPath(path)
-    return this.#open && (this.#engine?.believed.has(absolute) ?? false)
+    const engine = this.#engine
+    return this.#open && engine?.believed.has(absolute) === true && !engine.holdsCreate(absolute)
   }
 
-  /** The process stays for the open watcher: undoes {@link unref}, and `persistent: false`. */
+  /** Lets the open watcher keep the process alive: undoes {@link unref}, and `persistent: false`. */
   ref(): this {
     this.#stay.ref()
     return this
   }
 
-  /** The process does not stay for the watcher. It does for its first look, until `ready`. */
+  /** Lets the process end though the watcher is open; it stays for the first look in any case, until {@link ready}. */
   unref(): this {
     this.#stay.unref()
     return this
   }
 
-  /** Ends all watching. Idempotent. No change is reported after the call. */
+  /** Stops all watching. Idempotent. No change is reported after the call. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
   }
 
+  /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
   /**
-   * Changes as they are reported, until close(). A slow consumer holds reading back, in the end to an 'overflow' and a rescan. Rejects
+   * Gives changes until {@link close}: all that have been reported since the loop last asked, as one array. A slow consumer holds reading back, in the end to an `'overflow'` and a rescan. Rejects
    * with the error that ended the watcher, if one did.
+   *
+   * Leaving the loop closes the watcher, unless another loop, or a listener of 'changes', is there to hear more.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<Array<Change<Path>>> {
     return this.#subscribers.iterate()
   }
 
+  /** @internal */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const roots = [...(this.#engine?.roots ?? [])]
+    return `Watcher ${inspect({ open: this.#open, roots, ready: this.ready }, options)}`
+  }
+
   static {
+    warnOfMistakes = (watcher) => {
+      watcher.#warns = true
+    }
     entriesOfLost = (watcher, path) => watcher.#engine?.believed.belowLost(resolve(path)) ?? []
     addTogether = async (watcher, paths) => {
       await watcher.ready
@@ -230,20 +251,19 @@ export class Watcher<Path extends string | Buffer = string>
     const encode = encoderOf<Path>(encoding)
     return {
       changes: (changes) => this.#report(encode(changes)),
-      trouble: (error) => {
-        if (this.listenerCount('error') > 0) this.#emit('error', error as Error)
-      },
+      trouble: (error) => this.#emitIfHeard(error as Error, () => this.#open),
       broken: (error) => this.#break(error),
       room: () => this.#subscribers.room(),
     }
   }
 
   *#entries(path: string | undefined): Generator<Entry<Path>> {
-    const believed = this.#engine?.believed
-    if (believed === undefined) return
+    const engine = this.#engine
+    if (engine === undefined) return
+    const { believed } = engine
     for (const entry of path === undefined ? believed.all() : believed.at(path)) {
       if (!this.#open) return
-      yield { ...entry, path: this.#encodePath(entry.path) }
+      if (!engine.holdsCreate(entry.path)) yield { ...entry, path: this.#encodePath(entry.path) }
     }
   }
 
@@ -252,9 +272,9 @@ export class Watcher<Path extends string | Buffer = string>
     await undefined
     try {
       if (this.#signal?.aborted) this.#abort()
-      else this.#signal?.addEventListener('abort', this.#abort, { once: true })
       if (this.#engine === undefined && this.#open) await load()
       await this.#running.addAll(roots)
+      this.#warnOf(roots)
       if (!this.#open) throw closedError()
     } catch (error) {
       throw this.#notReady(error)
@@ -262,19 +282,34 @@ export class Watcher<Path extends string | Buffer = string>
     this.#emit('ready')
   }
 
+  #warnOf(roots: Iterable<string>): void {
+    if (this.#warns) warnOfRoots(roots, this.#running.believed, this.#ignores)
+  }
+
   /** What `ready` rejects with. It may go unhandled, as the only one to tell; but not if the error was told otherwise. */
   #notReady(error: unknown): unknown {
-    const unasked = this.#open
-    if (unasked && this.listenerCount('error') > 0) this.#emit('error', error as Error)
-    if (!unasked || this.listenerCount('error') > 0 || this.#subscribers.size > 0) this.ready.catch(() => {})
-    if (!unasked) return this.#signal?.aborted ? this.#signal.reason : error
+    const told = () => void this.ready.catch(() => {})
+    if (!this.#open || this.#subscribers.size > 0) told()
+    if (!this.#open) return this.#signal?.aborted ? this.#signal.reason : error
+    this.#emitIfHeard(error as Error, () => {
+      told()
+      return true
+    })
     this.#closing = this.#close({ error })
     return error
   }
 
+  async #onLeft(): Promise<void> {
+    if (!this.#open || this.listenerCount('changes') > 0) return
+    // Who iterates once more is told, and does not take the end of the loop for the end of all changes.
+    this.#closing = this.#close({ error: closedError('leaving its only loop has closed this watcher') })
+    await this.#closing
+  }
+
   #break(error: Error): void {
     if (!this.#open) return
-    if (this.#subscribers.size === 0 || this.listenerCount('error') > 0) this.#emit('error', error)
+    if (this.#subscribers.size === 0) this.#emit('error', error)
+    else this.#emitIfHeard(error)
     this.#closing = this.#close({ error })
   }
 
@@ -286,7 +321,15 @@ export class Watcher<Path extends string | Buffer = string>
   // A listener that throws is an uncaught exception, not a failure of the work that this is part of.
   #emit<K extends keyof WatcherEventMap<Path>>(event: K, ...values: WatcherEventMap<Path>[K]): void {
     queueMicrotask(() => {
-      if (event !== 'changes' || this.#open) EventEmitter.prototype.emit.call(this, event, ...values)
+      if (event === 'error' || event === 'close' || this.#open)
+        EventEmitter.prototype.emit.call(this, event, ...values)
+    })
+  }
+
+  /** Who listens is asked when the error is told: a listener of once() may have heard of another error of the same turn. */
+  #emitIfHeard(error: Error, mayTell = () => true): void {
+    queueMicrotask(() => {
+      if (this.listenerCount('error') > 0 && mayTell()) EventEmitter.prototype.emit.call(this, 'error', error)
     })
   }
 
@@ -298,27 +341,4 @@ export class Watcher<Path extends string | Buffer = string>
     await this.#engine?.close()
     this.#emit('close')
   }
-}
-
-/**
- * Watches one or more directories or files. The source is chosen by mount.
- *
- * What happens after the call is reported, in the same turn too: the first look is made within it, and takes 50 ms of it, or up to 500 ms for the first thousand directories of a slow disk. What that has not reached, what is polled and what lies behind
- * followed symlinks or on mounts below is seen by {@link Watcher.ready}: await that, or listen to 'ready', and all changes made from then on are reported. A path at which there is nothing yet is
- * 'restored' when something comes; one that cannot be read rejects ready with an {@link InotifyError} (EACCES).
- *
- * @example
- * await using watcher = watch('/etc/app', { recursive: true })
- * for await (const changes of watcher) for (const { type, path } of changes) console.log(type, path)
- */
-export function watch(
-  paths: string | string[],
-  options: WatchOptions & { encoding: 'buffer' },
-): Watcher<Buffer>
-export function watch(paths: string | string[], options?: WatchOptions): Watcher
-export function watch(paths: string | string[], options: WatchOptions = {}): Watcher | Watcher<Buffer> {
-  const watcher =
-    options.encoding === 'buffer' ? new Watcher<Buffer>(paths, options) : new Watcher<string>(paths, options)
-  watcher[lookNow](paths, PATIENCE_MS)
-  return watcher
 }

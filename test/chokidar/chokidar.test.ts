@@ -289,6 +289,44 @@ test('stats are those of the file when it is told', async () => {
   expect(stats?.mtime).toEqual(now.mtime)
 })
 
+test.each([true, false])('stats of what links lead to, with followSymlinks: %s', async (followSymlinks) => {
+  const root = scratch()
+  const outside = scratch()
+  fs.writeFileSync(join(outside, 'f'), 'twelve bytes')
+  const watcher = watch(root, { alwaysStat: true, followSymlinks })
+  onTestFinished(() => watcher.close())
+  await new Promise<void>((resolve) => watcher.once('ready', resolve))
+  const shown = new Map<string, unknown>()
+  watcher.on('all', (_, path, stats) => void shown.set(basename(path), stats && [stats.ino, stats.size]))
+  for (const [name, to] of [
+    ['file', 'f'],
+    ['directory', ''],
+    ['nowhere', 'none'],
+  ] as const)
+    fs.symlinkSync(join(outside, to), join(root, name))
+  await expect.poll(() => shown.size).toBeGreaterThanOrEqual(3)
+  for (const name of ['file', 'directory', 'nowhere']) {
+    const path = join(root, name)
+    const { ino, size } = followSymlinks && fs.existsSync(path) ? fs.statSync(path) : fs.lstatSync(path)
+    expect(shown.get(name), name).toEqual([ino, size])
+  }
+})
+
+test('with alwaysStat, events come in their order, and what has gone by then has no stats', async () => {
+  const root = scratch()
+  const watcher = watch(root, { alwaysStat: true })
+  onTestFinished(() => watcher.close())
+  await new Promise<void>((resolve) => watcher.once('ready', resolve))
+  const told: string[] = []
+  watcher.on(
+    'all',
+    (event, path, stats) => void told.push(`${event} ${basename(path)} ${stats?.size ?? '-'}`),
+  )
+  for (const name of ['a', 'b', 'c']) fs.writeFileSync(join(root, name), name.repeat(3))
+  fs.rmSync(join(root, 'b'))
+  await expect.poll(() => told).toEqual(['add a 3', 'add b -', 'add c 3', 'unlink b -'])
+})
+
 test('without listeners an error is an uncaught one; with ignorePermissionErrors there is none', async () => {
   const watcher = new FSWatcher({ ignorePermissionErrors: true })
   onTestFinished(() => watcher.close())

@@ -16,10 +16,11 @@ async function following(base: string, paths: string | string[], options: Chokid
     await expect.poll(() => events.length).toBeGreaterThanOrEqual(count)
     return events.splice(0).sort()
   }
-  /** Until these are what was told last of their paths. What was renamed away and back may be told to go and come once more: its event was on the way. */
+  /** Until these are what was told last of their paths. What was renamed away and back may be told to go and come once more: its event was on the way. With `atomic` a file is a 'change' then. */
   const becomes = async (...expected: string[]) => {
     const latest = () => {
-      const byPath = new Map(events.map((line) => [line.slice(line.indexOf(' ')), line]))
+      const states = events.map((line) => line.replace(/^change /, 'add '))
+      const byPath = new Map(states.map((line) => [line.slice(line.indexOf(' ')), line]))
       return [...byPath.values()].sort()
     }
     await expect.poll(latest).toEqual(expected)

@@ -142,11 +142,12 @@ test('over the limits from the start, held: --once is 1, and it is not ready', a
   const { source, target } = await secret()
   const limits = ['--max-files', '1', '--over-limit', 'hold']
   const { code, stderr } = await new Run([...ONCE, ...limits, source, target]).ended()
-  expect([code, stderr]).toEqual([1, 'inotify-bridge mirror: over-limit: more than 1 files\n'])
+  const said = `over-limit: 2 files, at most 1: ${target} keeps its last version (--max-files)`
+  expect([code, stderr]).toEqual([1, `inotify-bridge mirror: ${said}\n`])
   const ready = join(scratch(), 'ready')
   const run = new Run([...FAST, ...probed(ready), ...limits, source, target])
   await run.until('stdout', /"state".*\n/)
-  expect(await readiness(run)).toEqual([503, 'over-limit: more than 1 files\n'])
+  expect(await readiness(run)).toEqual([503, 'over-limit: 2 files, at most 1\n'])
   expect(existsSync(ready)).toBe(false)
 })
 

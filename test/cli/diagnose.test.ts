@@ -68,8 +68,9 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
   }, 120_000)
 
   test('each place: what is proved, moved, left by a layer, gone', async () => {
-    const { probed, left, binds, same, layer, gone, errors } = await play<{
+    const { probed, codes, left, binds, same, layer, gone, errors } = await play<{
       probed: Named
+      codes: number[]
       left: string[]
       binds: Named
       same: Named
@@ -101,6 +102,10 @@ describe.skipIf(!mayUnshare)('on live mounts (needs unshare -rm)', () => {
       result: 'not possible',
       why: expect.stringMatching(/a mount of its own/),
     })
+    expect(
+      codes,
+      'with --check: tmpfs, overlay, FUSE, a file there, one of two, one that is not there',
+    ).toEqual([0, 0, 1, 1, 1, 1])
     expect(left.sort(), 'no scratch file stays').toEqual(['file', 'file', 'key'])
 
     // What is said is what rename(2) does.
@@ -208,6 +213,19 @@ test('ended in the midst of a probe, it leaves nothing either', async () => {
   run.kill('SIGTERM')
   await run.ended()
   await expect.poll(() => readdirSync(directory)).toEqual([])
+})
+
+test.each([
+  { args: ['--check', '.'], code: 0 },
+  { args: ['--check', '--json', '.'], code: 0 },
+  { args: ['--check', '--probe', '.'], code: 0 },
+  { args: ['--check', '/proc'], code: 1 },
+  { args: ['--check', '.', '/proc'], code: 1 },
+  { args: ['--check', '--json', '/proc', '.'], code: 1 },
+  { args: ['/proc'], code: 0 },
+])('exit code $code: diagnose $args', async ({ args, code }) => {
+  const ended = await new Run(['diagnose', ...args], { cwd: scratch() }).ended()
+  expect(ended).toMatchObject({ code, stderr: '' })
 })
 
 test('of two paths, one of which is not there: what is known of the other, and exit code 1', async () => {

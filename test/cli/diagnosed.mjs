@@ -106,6 +106,16 @@ const scenarios = {
     const server = await serveFuse(at('back'), at('front'))
     bindFile('fs/a/file', 'pinned')
     const probed = await each(['--probe'], 'memory', 'merged', 'front', 'fs/a/file', 'pinned')
+    const codes = []
+    for (const names of [
+      ['memory'],
+      ['merged'],
+      ['front'],
+      ['front/key'],
+      ['memory', 'front'],
+      ['memory', 'none'],
+    ])
+      codes.push((await diagnose('--check', ...names.map(at))).code)
     const left = ['memory', 'merged', 'back', 'fs/a'].flatMap((name) => fs.readdirSync(at(name)))
     const binds = await each([], 'one', 'two')
     fs.mkdirSync(at('fs/b'))
@@ -119,7 +129,7 @@ const scenarios = {
     await once(server, 'exit')
     const gone = await diagnose(at('front/key'))
     const errors = [renameError('one/a/file', 'two/a/new'), renameError('one/a/file', 'one/b/new')]
-    return { probed, left, binds, same, layer, gone, errors }
+    return { probed, codes, left, binds, same, layer, gone, errors }
   },
 
   // A server that has taken the question and does not answer it: whoever asked cannot be killed, as over virtiofs.

@@ -53,3 +53,36 @@ test('stdin is read no further either', () => {
   spawnSync('sh', ['-c', 'echo all | "$0" "$1" publish - "$2"', process.execPath, MAIN, path])
   expect(readFileSync(path, 'utf8')).toBe('all\n')
 })
+
+// Varied: where nothing comes from, and to whom it goes.
+test.each([
+  ['false | "$0" "$1" publish - dest', 'stdin'],
+  ['true | "$0" "$1" publish --json --mode 600 - dest', 'stdin'],
+  ['"$0" "$1" publish - dest <&-', 'stdin'],
+  ['"$0" "$1" publish - dest </dev/null', 'stdin'],
+  [': >empty; "$0" "$1" publish - dest <empty', 'stdin'],
+  ["script -qec \"'$0' '$1' publish - dest\" /dev/null </dev/null", 'stdin'],
+  ['mkfifo fifo; : >fifo & "$0" "$1" publish fifo dest', 'fifo'],
+  ['mkdir dir; mkfifo fifo; : >fifo & "$0" "$1" publish --configmap fifo dir', 'fifo'],
+])('an empty stream publishes nothing, and one line says so: %s', (script, name) => {
+  const cwd = scratch()
+  writeFileSync(join(cwd, 'dest'), 'old')
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script, process.execPath, MAIN], {
+    cwd,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  const said = `${name} is empty, and nothing was published: has the program failed that writes it? To publish an empty file, name one: /dev/null`
+  const lines = `${stdout}${stderr}`.trim().split('\n')
+  expect([status, lines]).toEqual([1, [expect.stringContaining(said)]])
+  expect(readFileSync(join(cwd, 'dest'), 'utf8')).toBe('old')
+  expect(existsSync(join(cwd, 'dir/..data'))).toBe(false)
+})
+
+test.each(['/dev/null', 'empty'])('an empty file is published by its name: %s', (file) => {
+  const cwd = scratch()
+  writeFileSync(join(cwd, 'empty'), '')
+  writeFileSync(join(cwd, 'dest'), 'old')
+  expect(spawnSync(process.execPath, [MAIN, 'publish', file, 'dest'], { cwd }).status).toBe(0)
+  expect(readFileSync(join(cwd, 'dest'), 'utf8')).toBe('')
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { whyForbidden } from '../../src/cli/in_place/namespace_policy.ts'
-import { isForegroundStat } from '../../src/cli/in_place/pass_signals.ts'
+import { isForegroundStat } from '../../src/cli/shared/pass_signals.ts'
 
 const USERNS = 'unshare(CLONE_NEWUSER|CLONE_NEWNS)'
 const SYSCTL = '/proc/sys'

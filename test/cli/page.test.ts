@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { headline, row, wrap } from '../../src/cli/diagnose/page.ts'
+import { headline, row } from '../../src/cli/diagnose/page.ts'
+import { wrap } from '../../src/cli/shared/help.ts'
 
 const plain = { width: 30, colour: false }
 

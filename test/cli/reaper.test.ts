@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Reaper } from '../../src/cli/in_place/reaper.ts'
+import { Reaper } from '../../src/cli/shared/reaper.ts'
 import { scratch } from '../support/scratch.ts'
 import { MAIN } from './command.ts'
 import { childrenOf, mayBeProcess1, Process1 } from './pid_namespace.ts'
@@ -45,10 +45,20 @@ test('nobody else does', () => {
 })
 
 describe.skipIf(!mayBeProcess1)('as process 1 of a pid namespace (needs unshare -rpf)', () => {
-  /** `mirror` behind a shell that leaves it an orphan, which ends when something is written to the FIFO. */
-  async function withOrphan() {
+  const mirror = () => {
     const [source, target] = [scratch(), scratch('/dev/shm')]
     writeFileSync(join(source, 'a'), 'one')
+    return ['mirror', '--quiet', '0', source, target]
+  }
+  /** A program that takes signals, and starts and loses children all the time. */
+  const LOOP = 'trap "exit 0" TERM INT HUP; echo mirroring; while :; do sleep 0.01; done'
+  const COMMANDS = [
+    { name: 'mirror', own: 0, command: mirror },
+    { name: 'exec', own: 1, command: () => ['exec', '--', 'sh', '-c', LOOP] },
+  ]
+
+  /** A command behind a shell that leaves it an orphan, which ends when something is written to the FIFO. */
+  async function withOrphan(command: readonly string[]) {
     const fifo = join(scratch(), 'fifo')
     execFileSync('mkfifo', [fifo])
     const run = new Process1([
@@ -59,22 +69,34 @@ describe.skipIf(!mayBeProcess1)('as process 1 of a pid namespace (needs unshare 
       fifo,
       process.execPath,
       MAIN,
-      ...['mirror', '--quiet', '0', source, target],
+      ...command,
     ])
-    await run.until('stdout', /state mirroring/)
+    await run.until('stdout', /^mirroring/)
     return { run, fifo, pid: await run.outerPid() }
   }
 
-  test('an orphan that ends is no zombie', async () => {
-    const { fifo, pid } = await withOrphan()
-    expect(childrenOf(pid)).toHaveLength(1)
+  test.each(COMMANDS)('$name: an orphan that ends is no zombie', async ({ command, own }) => {
+    const { fifo, pid } = await withOrphan(command())
+    expect(childrenOf(pid)).toHaveLength(own + 1)
     writeFileSync(fifo, 'end\n')
-    await expect.poll(() => childrenOf(pid), PATIENCE).toEqual([])
+    await expect.poll(() => childrenOf(pid), PATIENCE).toHaveLength(own)
   })
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it with exit code 0', async (signal) => {
-    const { run, pid } = await withOrphan()
+  test.each(
+    COMMANDS.flatMap((each) =>
+      (['SIGTERM', 'SIGINT', 'SIGHUP'] as const).map((signal) => ({ ...each, signal })),
+    ),
+  )('$name: $signal ends it with exit code 0', async ({ command, signal }) => {
+    const { run, pid } = await withOrphan(command())
     process.kill(pid, signal)
     expect(await run.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  })
+
+  test.each([
+    ['exit 7', 7],
+    ['kill -TERM $$', 128 + 15],
+  ])('exec is told how its command ends, orphan or none: %s', async (script, code) => {
+    const run = new Process1([process.execPath, MAIN, 'exec', '--', 'sh', '-c', `(true &); ${script}`])
+    expect(await run.ended()).toMatchObject({ code, stderr: '' })
   })
 })

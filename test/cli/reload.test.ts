@@ -144,7 +144,7 @@ test('--once: validates and acts now, and ends with the result', async () => {
   expect(await attempt(path, '--', 'true')).toEqual([0, 'reload: app.yaml\n', ''])
   expect(await attempt(path, '--', 'sh', '-c', 'echo oh no; exit 3')).toEqual([
     1,
-    '',
+    'oh no\n',
     "inotify-bridge reload: action failed: 'sh': exit code 3\ninotify-bridge reload: | oh no\n",
   ])
   expect(await attempt('--validate', 'false', path, '--', 'touch', `${path}.acted`)).toEqual([

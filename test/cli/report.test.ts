@@ -27,7 +27,7 @@ test('mirror: so as well', async () => {
   const runs = [[], ['--json']].map(
     (flags, n) => new Run(['mirror', '--interval', '20', ...flags, source, join(target, `${n}`)]),
   )
-  for (const run of runs) await run.until('stdout', /state.*\n/)
+  for (const run of runs) await run.until('stdout', /mirroring.*\n/)
   await atomicWrite(source, keys('new'))
   const [text, json] = runs as [Run, Run]
   await text.until('stdout', new RegExp(`^update 2: ${SHOWN}$`, 'm'))

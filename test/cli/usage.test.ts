@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
-const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'diagnose', 'build']
+const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'run', 'exec', 'diagnose', 'build', 'completion']
 
 test.each([['--help'], ['-h'], ['help']])('%s lists every command', async (flag) => {
   const { code, stdout, stderr } = await new Run([flag]).ended()
@@ -21,28 +21,27 @@ test.each(COMMANDS)('%s --help tells the usage and the exit codes', async (comma
   expect(stdout).toContain('Exit code')
 })
 
-test('--version prints the version', async () => {
-  expect((await new Run(['--version']).ended()).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+test.each(['--version', '-v'])('%s prints the version', async (flag) => {
+  expect((await new Run([flag]).ended()).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
 const WRONG: Array<[what: string, args: string[], code: number, words: string]> = [
   ['no command', [], 2, 'name a command'],
   ['an unknown command', ['wach'], 2, "there is no command 'wach'"],
   ['build with an argument', ['build', '.'], 2, 'it takes no arguments'],
+  ...[['exec'], ['exec', '--'], ['exec', '--', ''], ['exec', 'vite'], ['exec', 'vite', '--', 'dev']].map(
+    (args): (typeof WRONG)[number] => [args.join(' '), args, 2, 'write the command behind --'],
+  ),
   ['watch without a path', ['watch'], 2, 'name at least one file or directory'],
   ['an unknown flag', ['watch', '--frob', '/'], 2, "Unknown option '--frob'"],
   ['an unknown event', ['watch', '-e', 'moved', '/'], 2, "there is no event 'moved'"],
   ['an event that is no change', ['watch', '-e', 'open', '/'], 2, '--raw'],
   ['an event that is no change, among others', ['watch', '-e', 'create,close_nowrite', '/'], 2, '--raw'],
   ['a -t that is no number', ['watch', '-t', '0.5', '/'], 2, '--timeout takes a whole number of at least 0'],
-  [
-    'a -t that begins with a dash',
-    ['watch', '-t', '-1', '/'],
-    2,
-    "starting with a dash use '--timeout=-XYZ'",
-  ],
+  ['a value that begins with a dash', ['watch', '--exclude', '-x', '/'], 2, 'joined to it: --exclude=-VALUE'],
+  ['the same by a short name', ['watch', '-e', '-x', '/'], 2, 'joined to it: -e-VALUE'],
   ['a -t below 0', ['watch', '--timeout=-1', '/'], 2, 'at least 0'],
-  ['a -t that no timer can wait for', ['watch', '-t', '9999999', '/'], 2, 'at most 2147483 seconds'],
+  ['a -t that no timer can wait for', ['watch', '-t', '9999999', '/'], 2, 'at most 2147483; got'],
   ['a --settle below 0', ['watch', '--settle=-5', '/'], 2, '--settle takes a whole number of at least 0'],
   ['an unknown conversion', ['watch', '--format', '%w%d', '/'], 2, "'%d'; it takes %w %f %e"],
   ['%T without a format for it', ['watch', '--format', '%T', '/'], 2, '--timefmt says how'],
@@ -196,12 +195,20 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
   ['stdin into a directory', ['publish', '-', '/tmp'], 2, "'-' is stdin and has no name"],
   ['stdin twice', ['publish', '-', '-', '/tmp'], 2, 'can be read once'],
   ['to stdin', ['publish', '/etc/passwd', '-'], 2, 'stands before DEST'],
-  ['several to no directory', ['publish', '/etc/passwd', '/etc/group', '/no/such'], 1, 'ENOTDIR'],
+  [
+    'several to no directory',
+    ['publish', '/etc/passwd', '/etc/group', '/no/such'],
+    1,
+    'there is no directory /no/such',
+  ],
+  ['to no directory', ['publish', '/etc/passwd', '/nowhere/'], 1, 'there is no directory /nowhere'],
+  ['to no directory below one', ['publish', '/etc/passwd', '/tmp/no/.'], 1, 'there is no directory /tmp/no'],
+  ['to a file as a directory', ['publish', '/etc/passwd', '/etc/group/'], 1, 'ENOTDIR'],
   [
     'to touch what is none',
     ['publish', '--touch', '/no/such'],
     1,
-    "ENOTDIR: not a directory, publish '/no/such'",
+    "open '/no/such' (there is no directory /no/such: make it first)",
   ],
   [
     'to publish what is not there',
@@ -225,6 +232,37 @@ const WRONG: Array<[what: string, args: string[], code: number, words: string]> 
   ['ESC in a name', ['diagnose', '/no/\x1b[31msuch'], 1, '\\x1b[31m'],
 ]
 
+const NUMBERS = {
+  watch: ['-t', '-mt', '--timeout', '--settle', '--interval'],
+  mirror: ['--interval', '--quiet', '--max-files', '--max-bytes'],
+  reload: ['--delay', '--interval', '--retry', '--timeout', '--pid'],
+}
+
+for (const [command, flags] of Object.entries(NUMBERS))
+  for (const flag of flags) {
+    const name = flag.endsWith('t') && !flag.startsWith('--') ? '--timeout' : flag
+    const rest =
+      flag === '--pid'
+        ? ['/a', '--signal', 'HUP']
+        : command === 'reload'
+          ? ['/a', '--', 'true']
+          : ['/a', '/b']
+    for (const value of ['-5', '-0.5'])
+      WRONG.push([
+        `${command} ${flag} ${value}`,
+        [command, flag, value, ...rest],
+        2,
+        `${name} takes a whole number of at least`,
+      ])
+    if (!name.startsWith('--max'))
+      WRONG.push([
+        `${command} ${flag} 1e11`,
+        [command, flag, '100000000000', ...rest],
+        2,
+        `${name} takes a whole number of at most`,
+      ])
+  }
+
 describe('one line on stderr, and the exit code', () => {
   let told: Array<{ code: number; stdout: string; stderr: string }>
   beforeAll(async () => {
@@ -242,6 +280,8 @@ describe('one line on stderr, and the exit code', () => {
       expect(rest).toEqual({ code, stdout: '' })
       expect(stderr).toContain(words)
       expect(stderr.trim().split('\n')).toHaveLength(1)
+      // Who runs a command has no functions, nor their options.
+      expect(stderr).not.toMatch(/\w\(\)|options\./)
     },
   )
 

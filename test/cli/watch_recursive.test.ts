@@ -201,9 +201,14 @@ test.runIf(spawnSync('script', ['--version']).error === undefined)(
 
 /** How many directories the process watches for what comes up in them (IN_CREATE), and not only for their own end. */
 function watches(pid: number): number {
-  const infos = readdirSync(`/proc/${pid}/fdinfo`).map((fd) =>
-    readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'),
-  )
+  const infos = readdirSync(`/proc/${pid}/fdinfo`).map((fd) => {
+    try {
+      return readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8')
+    } catch {
+      // Closed since the directory was read.
+      return ''
+    }
+  })
   const masks = [...infos.join('').matchAll(/^inotify wd:.* mask:([0-9a-f]+)/gm)].map(
     ([, mask]) => `0x${mask}`,
   )

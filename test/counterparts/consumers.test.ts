@@ -28,7 +28,7 @@ async function mirrored() {
   await swap('one')
   const [program = '', ...args] = wrap([process.execPath, MAIN, 'mirror', '--interval', '20', front, target])
   const run = new Program(program, args)
-  await run.until('stdout', /state mirroring/)
+  await run.until('stdout', /^mirroring/m)
   return { target, key: join(target, 'app.yaml'), swap }
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { readExecArguments } from '../../src/cli/exec/exec.ts'
 import { readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
 import { readPublishArguments } from '../../src/cli/publish/publish_options.ts'
 import { readReloadArguments } from '../../src/cli/reload/reload_options.ts'
@@ -50,8 +51,20 @@ export async function expectRightUsage([command = '', ...args]: string[]): Promi
       if (ended instanceof UsageError) throw ended
       return
     }
+    case 'run':
+      expect(args).toContain('--')
+      return
+    case 'exec':
+      return void readExecArguments(args)
     case 'diagnose':
-      for (const word of args) if (word.startsWith('-')) expect(['--json', '--probe']).toContain(word)
+      for (const word of args)
+        if (word.startsWith('-')) expect(['--check', '--json', '--probe']).toContain(word)
+      return
+    case 'completion':
+      expect(['bash', 'zsh', 'fish']).toContain(args[0]?.replace(/>.*/, ''))
+      return
+    case 'build':
+      expect(args).toEqual([])
       return
     default:
       throw new UsageError(`there is no command ${command}`)

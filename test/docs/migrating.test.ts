@@ -12,7 +12,6 @@ import {
 } from 'node:fs'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
-import { subscribe } from '@parcel/watcher'
 import * as chokidar from 'chokidar'
 import { expect, onTestFinished, test } from 'vitest'
 import { watch } from '../../src/entries/watch.ts'
@@ -48,6 +47,13 @@ const STEPS: Record<string, (directory: string, outside: string) => void> = {
   '`e` is removed with all in it': (directory) => rmSync(join(directory, 'e'), { recursive: true }),
 }
 
+const PARCEL = `
+const { relative } = require('node:path')
+const [, directory] = process.argv
+require('@parcel/watcher').subscribe(directory, (_, events) => {
+  for (const { type, path } of events) console.log(type + ' ' + relative(directory, path))
+}).then(() => console.log('ready'))`
+
 type Tell = (what: string) => void
 
 /** Resolves when changes made from then on are told. */
@@ -63,10 +69,22 @@ const WATCHERS: Record<string, (directory: string, tell: Tell) => Promise<void>>
     await once(watcher, 'ready')
   },
   async '@parcel/watcher'(directory, tell) {
-    const subscription = await subscribe(directory, (_, events) => {
-      for (const { type, path } of events) tell(`${type} ${relative(directory, path)}`)
-    })
-    onTestFinished(() => subscription.unsubscribe())
+    // A process of its own: now and then its subscribe() never returns (two of its threads wait for each other), and nothing else runs then.
+    for (let isReady = false; !isReady; ) {
+      const child = spawn(process.execPath, ['-e', PARCEL, directory], { cwd: import.meta.dirname })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const waiting = setTimeout(() => child.kill('SIGKILL'), 5000)
+      await new Promise<void>((resolve) => {
+        createInterface(child.stdout)
+          .on('line', (line) => {
+            if (line !== 'ready') return tell(line)
+            isReady = true
+            resolve()
+          })
+          .on('close', resolve)
+      })
+      clearTimeout(waiting)
+    }
   },
   async 'inotifywait -mr'(directory, tell) {
     const events = 'create,modify,attrib,close_write,move,delete'

@@ -12,8 +12,14 @@ const examples = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .flatMap(({ name }) => markdownIn(`examples/${name}`))
 
-/** The pages that users read, by their paths below the repository's root. */
-export const PAGES = [...markdownIn('.'), ...markdownIn('docs'), ...examples].sort()
+/** The pages that users and contributors read, by their paths below the repository's root. */
+export const PAGES = [
+  ...markdownIn('.'),
+  ...markdownIn('docs'),
+  ...markdownIn('docs/api'),
+  ...markdownIn('test'),
+  ...examples,
+].sort()
 
 export function textOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
@@ -71,7 +77,7 @@ export function proseOf(page: string): string {
   return textOf(page).replace(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replace(/[^\n]/g, ''))
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub makes them, and those that it has itself. */
 export function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of proseOf(page).matchAll(/^#+ (.+)$/gm)) {
@@ -84,5 +90,6 @@ export function anchorsOf(page: string): Set<string> {
     for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`
     anchors.add(anchor)
   }
+  for (const [, id = ''] of proseOf(page).matchAll(/<a id="([^"]+)">/g)) anchors.add(id)
   return anchors
 }

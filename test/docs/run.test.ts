@@ -14,7 +14,7 @@ const pages = isLong ? PAGES : ['README.md']
 const blocks = pages.flatMap(blocksOf)
 
 /** What a command says that goes on until it is ended: it does what it is to do. */
-const UNDER_WAY = /Watches established|^ready: |state mirroring|^listening/m
+const UNDER_WAY = /Watches established|^ready: |^mirroring |^listening/m
 
 /** Has a script read by a shell in a namespace that has the directories which the docs name. See stage.sh. */
 function onStage(script: string, files: Record<string, string>, changing = ''): Program {

@@ -1,15 +1,19 @@
-// The sidecar's image without a registry: its root is assembled by hand as examples/kubernetes/Dockerfile says, and each command runs in it as the manifests
-// have it: another user, no capability, a read-only root, no further privileges, the system calls that a runtime allows.
+// The image without Docker and a registry: the Dockerfile's own instructions are carried out in a scratch directory, and each command runs in what they
+// make as the manifests have it: another user, no capability, a read-only root, no further privileges, the system calls that a runtime allows.
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -18,43 +22,84 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Program } from '../cli/command.ts'
 import { compile } from '../support/compile.ts'
+import { isLong } from '../support/long.ts'
 import { exampleText } from './manifests.ts'
 
 const CHECKOUT = join(import.meta.dirname, '../..')
 const isRoot = process.getuid?.() === 0
 
-const dockerfile = exampleText('kubernetes/Dockerfile')
-const [, lastStage = ''] = dockerfile.split(/^FROM gcr/m)
-const entryPoint: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(lastStage)?.[1] ?? '[]')
-const [node = '', main = ''] = entryPoint
-const installed = /^WORKDIR (.*)$/m.exec(dockerfile)?.[1] ?? ''
+/** The Dockerfile's instructions: the keyword, and what follows it. */
+const instructions = exampleText('kubernetes/Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => /^(\w+) (.*)$/.exec(line)?.slice(1) as [string, string])
+const lastFrom = instructions.findLastIndex(([keyword]) => keyword === 'FROM')
+const lastStage = (name: string) =>
+  instructions.slice(lastFrom).find(([keyword]) => keyword === name)?.[1] ?? ''
 
 const folder = mkdtempSync(join(tmpdir(), 'inotify-bridge-image-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-const root = join(folder, 'root')
+const context = join(folder, 'context')
+const root = join(folder, 'image')
 const inRoot = (path: string) => join(root, path)
+const node = '/usr/local/bin/node'
+const command = `/usr/local/bin/${JSON.parse(lastStage('ENTRYPOINT'))[0]}`
+const installed = '/opt/inotify-bridge'
 
-/** A file of this machine, and the directories that it lies in, at the same path. */
-function bring(file: string, to = file): void {
-  mkdirSync(dirname(inRoot(to)), { recursive: true })
-  cpSync(realpathSync(file), inRoot(to))
+/** Copies what .dockerignore lets through: a list of what is needed, less what is built there. */
+function makeContext(): void {
+  const lines = readFileSync(join(CHECKOUT, '.dockerignore'), 'utf8').split('\n')
+  const without = lines
+    .filter((line) => /^\w/.test(line))
+    .map((line) => new RegExp(`^${join(CHECKOUT, line).replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`))
+  const filter = (path: string) => !without.some((pattern) => pattern.test(path))
+  for (const name of lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1)))
+    cpSync(join(CHECKOUT, name), join(context, name), { recursive: true, filter })
 }
 
-/** What the first stage's npm makes of the tarball; what is compiled is that of this checkout. */
-function install(): void {
-  const modules = inRoot(join(installed, 'node_modules'))
-  mkdirSync(modules, { recursive: true })
-  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]
-  const tarball = execFileSync('npm', pack, { cwd: CHECKOUT, encoding: 'utf8' }).trim()
-  execFileSync('tar', ['-xzf', join(folder, tarball), '-C', modules])
-  renameSync(join(modules, 'package'), join(modules, 'inotify-bridge'))
-  for (const name of ['inotify_bridge.node', 'inotify_bridge_enter'])
-    cpSync(
-      join(CHECKOUT, 'build/Release', name),
-      join(modules, `inotify-bridge/prebuilds/linux-${process.arch}`, name),
-    )
-  for (const name of ['bindings', 'file-uri-to-path'])
-    cpSync(join(CHECKOUT, 'node_modules', name), join(modules, name), { recursive: true })
+/** What npm would do, from what this checkout has: LONG=1 has npm itself do it. */
+const NPM = `#!/bin/sh -e
+case $* in
+'ci --ignore-scripts') ln -s ${CHECKOUT}/node_modules node_modules ;;
+'run build') mkdir build && cp -r ${CHECKOUT}/dist . && cp -r ${CHECKOUT}/build/Release build ;;
+'ci --omit=dev --ignore-scripts') mkdir node_modules && cp -r ${CHECKOUT}/node_modules/bindings ${CHECKOUT}/node_modules/file-uri-to-path node_modules ;;
+*) exit 1 ;;
+esac`
+
+/** Carries out the first stage. Its directories /src and /image are beneath `folder`. */
+function build(): void {
+  const tools = join(folder, 'tools')
+  mkdirSync(tools)
+  if (!isLong) {
+    writeFileSync(join(tools, 'npm'), NPM)
+    chmodSync(join(tools, 'npm'), 0o755)
+  }
+  const here = (text: string) => text.replaceAll(/(?<=^|[\s"'])\/(src|image)(?=[\s/]|$)/g, `${folder}/$1`)
+  const env = {
+    ...process.env,
+    PATH: `${tools}:${process.env.PATH}`,
+    WITH: isLong ? '@kubernetes/client-node@1' : '',
+  }
+  let cwd = '/'
+  for (const [keyword, text] of instructions.slice(0, lastFrom)) {
+    if (keyword === 'WORKDIR') {
+      cwd = here(text)
+      mkdirSync(cwd, { recursive: true })
+    } else if (keyword === 'RUN')
+      execFileSync('sh', ['-ec', here(text)], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })
+    else if (keyword === 'COPY')
+      for (const name of text.split(' ').slice(0, -1))
+        cpSync(join(context, name), name === '.' ? cwd : join(cwd, name), { recursive: true })
+    else expect(['ARG', 'FROM']).toContain(keyword)
+  }
+}
+
+/** A file of this machine at the same path. */
+function bring(file: string): void {
+  mkdirSync(dirname(inRoot(file)), { recursive: true })
+  cpSync(realpathSync(file), inRoot(file))
 }
 
 /** What distroless/cc has of glibc and libstdc++: the libraries that node names, and their loader. */
@@ -75,7 +120,7 @@ function publish(text: string): void {
 }
 
 /** A container of the image, with what a runtime mounts; /target is an emptyDir, all else cannot be written. */
-function container(args: string[], program = entryPoint): Program {
+function container(args: string[], program = [command]): Program {
   const mounts = `
     mount --bind "$1" "$1"
     mount -t proc proc "$1/proc"
@@ -98,24 +143,45 @@ function container(args: string[], program = entryPoint): Program {
 
 describe.skipIf(!isRoot)(`the sidecar's image${isRoot ? '' : ' (needs root)'}`, () => {
   beforeAll(() => {
-    bring(process.execPath, node)
+    makeContext()
+    build()
     bringLibraries()
-    install()
     for (const directory of ['proc', 'dev', 'source', 'target']) mkdirSync(inRoot(directory))
     mkdirSync(volume, { mode: 0o755 })
     publish('color: red\n')
     symlinkSync('..data/app.yaml', join(volume, 'app.yaml'))
-  }, 60_000)
+  })
 
-  test('it has the entry point that the Dockerfile says, and no shell', () => {
+  test('Docker is sent nothing that git ignores: neither node_modules nor what is built here', () => {
+    const sent = readdirSync(context, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => !statSync(join(context, path)).isDirectory(),
+    )
+    const list = ['ls-files', '--cached', '--others', '--exclude-standard']
+    const known = execFileSync('git', list, { cwd: CHECKOUT, encoding: 'utf8' }).split('\n')
+    expect(sent.filter((path) => !known.includes(path))).toEqual([])
+  })
+
+  test('the last stage takes what the first has made, has no right, and starts the command itself', () => {
+    expect(lastStage('COPY')).toBe('--from=build /image /')
+    expect(lastStage('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+    expect(JSON.parse(lastStage('ENTRYPOINT'))).toEqual(['inotify-bridge'])
+  })
+
+  test('it has the entry point, and no shell', () => {
     expect(existsSync(inRoot(node))).toBe(true)
-    expect(existsSync(inRoot(main))).toBe(true)
+    expect(lstatSync(inRoot(command)).isSymbolicLink()).toBe(true)
     expect(existsSync(inRoot('bin'))).toBe(false)
-    expect(readdirSync(inRoot(join(installed, 'node_modules'))).sort()).toEqual([
-      'bindings',
-      'file-uri-to-path',
-      'inotify-bridge',
-    ])
+    const modules = readdirSync(inRoot(join(installed, 'node_modules')))
+    expect(modules.filter((name) => !name.startsWith('.')).sort()).toEqual(['bindings', 'file-uri-to-path'])
+  })
+
+  test('a rollout asks for the package that the Dockerfile adds if it is told to', async () => {
+    const rollout = ['--rollout', 'Deployment/web', '--namespace', 'shop']
+    const { code, stderr } = await container(['reload', '--once', '/source', ...rollout]).ended()
+    expect(code).toBe(1)
+    // Else it is the service account that is not there.
+    if (isLong) expect(stderr).not.toContain('npm install')
+    else expect(stderr).toContain('npm install @kubernetes/client-node@1')
   })
 
   test('who runs in it is as the manifests say', async () => {

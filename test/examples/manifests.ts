@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect } from 'vitest'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { type MirrorArguments, readMirrorArguments } from '../../src/cli/mirror/mirror_options.ts'
 
@@ -8,7 +9,7 @@ interface Probe {
   httpGet: { path: string; port: string }
 }
 
-interface Container {
+export interface Container {
   name: string
   image: string
   command?: string[]
@@ -42,7 +43,8 @@ interface Pod {
   shareProcessNamespace?: boolean
 }
 
-interface Manifest {
+export interface Manifest {
+  apiVersion: string
   kind: string
   metadata: { name: string; namespace?: string }
   data?: Record<string, string>
@@ -52,23 +54,65 @@ interface Manifest {
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 
-/** Of every example: 'kubernetes/envoy.yaml'. */
-export const MANIFESTS = readdirSync(EXAMPLES, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .flatMap(({ name }) => readdirSync(join(EXAMPLES, name)).map((file) => `${name}/${file}`))
-  .filter((file) => file.endsWith('.yaml'))
+const files = readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.yaml') && !file.includes('node_modules'))
   .sort()
+const isComponent = (file: string) => dirname(file) === 'kubernetes/mirror'
+const isWhole = (file: string) => !isComponent(file) && /^kind:/m.test(exampleText(file))
+
+/** The files that are applied as they are, of every example: 'rollout/manifest.yaml'. */
+export const FILES = files.filter(isWhole)
+
+/** A kustomization by its directory, and a patch of Envoy's pod by its file: what they come to, kubectl says. */
+export const RENDERED = files
+  .filter((file) => !isWhole(file) && !isComponent(file))
+  .map((file) => (basename(file) === 'kustomization.yaml' ? dirname(file) : file))
+
+/** Those of them that have a pod with a command line of inotify-bridge. */
+export const MANIFESTS = [...FILES.filter((file) => /inotify-bridge:/.test(exampleText(file))), ...RENDERED]
+
+/** Before 1.21 it has no components, and no --patch-file. */
+function mayRender(): boolean {
+  const { stdout } = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' })
+  const [, minor = '0'] = /"gitVersion": "v1\.(\d+)/.exec(stdout ?? '') ?? []
+  return Number(minor) >= 21
+}
+const hasKubectl = mayRender()
+
+export const isReadable = (file: string) => hasKubectl || !RENDERED.includes(file)
+
+/** Tests of each manifest, which are skipped by name where it cannot be rendered. */
+export function describeEach(names: readonly string[], tests: (file: string) => void): void {
+  for (const file of names)
+    describe.skipIf(!isReadable(file))(`${file}${isReadable(file) ? '' : ' (needs kubectl 1.21)'}`, () =>
+      tests(file),
+    )
+}
 
 export function exampleText(file: string): string {
   return readFileSync(join(EXAMPLES, file), 'utf8')
 }
 
 export function manifestsIn(file: string): Manifest[] {
-  const documents = parseAllDocuments(exampleText(file), { merge: true })
+  const documents = parseAllDocuments(RENDERED.includes(file) ? rendered(file) : exampleText(file), {
+    merge: true,
+  })
   return documents.map((document) => {
     expect(document.errors, file).toEqual([])
     return document.toJS()
   })
+}
+
+/** The pod that the patches are of, as one has it. */
+export const GIVEN = 'kubernetes/envoy/deployment.yaml'
+
+function rendered(file: string): string {
+  const path = join(EXAMPLES, file)
+  if (existsSync(join(path, 'kustomization.yaml')))
+    return execFileSync('kubectl', ['kustomize', path], { encoding: 'utf8' })
+  const input = JSON.stringify(manifestsIn(GIVEN).find(({ kind }) => kind === 'Deployment'))
+  const args = ['patch', '--local', '-f', '-', '--patch-file', path, '-o', 'yaml']
+  return execFileSync('kubectl', args, { input, encoding: 'utf8' })
 }
 
 export function podIn(file: string) {

@@ -163,7 +163,7 @@ describe('the calls that can be made to fail', () => {
   test.skipIf(!existsSync(ADDON))('are all that the addon links (needs the addon)', () => {
     // None of these is a system call, or none that can fail.
     const others =
-      /^(napi_|uv_|mem|str|__|_ITM|pthread_mutex_)|^(abort|calloc|free|getauxval|malloc|qsort|realloc|snprintf|syscall)$/
+      /^(napi_|uv_|mem|str|__|_ITM|pthread_mutex_)|^(abort|calloc|clock_gettime|free|getauxval|[gs]etrlimit|malloc|qsort|realloc|snprintf|syscall)$/
     const symbols = execFileSync('readelf', ['--dyn-syms', '-W', ADDON], { encoding: 'utf8' })
     const linked = [...symbols.matchAll(/ UND (\w+)/g)].map(([, symbol]) => symbol?.replace(/64$/, '') ?? '')
     const unknown = linked.filter((symbol) => !others.test(symbol) && !known.has(symbol))
@@ -174,8 +174,8 @@ describe('the calls that can be made to fail', () => {
   test('are all that it makes by syscall(2)', () => {
     const sources = readdirSync(join(ROOT, 'native'), { recursive: true, encoding: 'utf8' })
     const made = sources
-      // libc/ is what the program beside it has in place of a libc.
-      .filter((name) => /\.(cc|h)$/.test(name) && name !== 'ns_enter.cc' && !name.startsWith('libc/'))
+      // The programs beside it, and what they have in place of a libc.
+      .filter((name) => /\.(cc|h)$/.test(name) && name !== 'ns_enter.cc' && !/^(libc|run)\//.test(name))
       .flatMap((name) => [...readFileSync(join(ROOT, 'native', name), 'utf8').matchAll(/\bSYS_(\w+)/g)])
       .map(([, call]) => call)
     // It cannot fail: its arguments are what they are.
@@ -195,6 +195,8 @@ describe('the calls that can be made to fail', () => {
       'eventfd_write',
       'posix_fadvise',
       'fchownat',
+      // It is made where statx(2) is refused: see refused.test.ts.
+      'newfstatat',
     ]
     expect([...known].filter((call) => call !== undefined && !inTable.has(call)).toSorted()).toEqual(
       left.toSorted(),

@@ -180,7 +180,7 @@ describe.skipIf(!mayUnshare || !isBuilt)(
 
     test('and none for the directory itself, that is an error of the call, which says what to do', () => {
       const root = scratch()
-      const hint = expect.stringContaining('max_user_watches')
+      const hint = expect.stringContaining('user.max_inotify_watches is 0')
       expect(said(root, 0)).toEqual({ code: 'ENOSPC', syscall: 'watch', filename: root, hint })
     })
 

@@ -47,11 +47,27 @@ describe('readInotifyLimits', () => {
   it('reads the three limits', () => {
     expect(readInotifyLimits(proc, 0)).toEqual({
       maxUserWatches: 8192,
+      watchesLimitedBy: 'fs.inotify.max_user_watches',
       maxUserInstances: 128,
+      instancesLimitedBy: 'fs.inotify.max_user_instances',
       maxQueuedEvents: 16384,
       watchesInUse: 0,
       instancesInUse: 0,
     })
+  })
+
+  it.each([
+    ['9000', '128', 8192, 'fs.inotify.max_user_watches', 128, 'fs.inotify.max_user_instances'],
+    ['8192', '0', 8192, 'fs.inotify.max_user_watches', 0, 'user.max_inotify_instances'],
+    ['8191', '2147483647', 8191, 'user.max_inotify_watches', 128, 'fs.inotify.max_user_instances'],
+  ])('of a user namespace with %s and %s the lower ones count', (watches, instances, ...expected) => {
+    put('sys/user/max_inotify_watches', watches)
+    put('sys/user/max_inotify_instances', instances)
+    const found = readInotifyLimits(proc, 0)
+    const { maxUserWatches, watchesLimitedBy, maxUserInstances, instancesLimitedBy } = found
+    expect([maxUserWatches, watchesLimitedBy, maxUserInstances, instancesLimitedBy]).toEqual(expected)
+    rmSync(join(proc, 'sys/fs'), { recursive: true })
+    expect(readInotifyLimits(proc, 0).maxUserWatches).toBe(Number(watches))
   })
 
   it("adds up this real uid's instances and their watches, nobody else's", () => {
@@ -141,7 +157,9 @@ describe('inotifyLimits', () => {
 describe('addHint', () => {
   const limits: InotifyLimits = {
     maxUserWatches: 8192,
+    watchesLimitedBy: 'fs.inotify.max_user_watches',
     maxUserInstances: 128,
+    instancesLimitedBy: 'fs.inotify.max_user_instances',
     maxQueuedEvents: 16384,
     watchesInUse: 8192,
     instancesInUse: 128,
@@ -164,6 +182,14 @@ describe('addHint', () => {
 
   it('ENOSPC: gives no number that it does not know', () => {
     expect(hint('ENOSPC', { ...limits, maxUserWatches: Number.NaN })).not.toMatch(/NaN/)
+  })
+
+  it('the limit of a user namespace, by its name, which no sysctl.d of the node raises', () => {
+    const given = { ...limits, maxUserWatches: 30, watchesLimitedBy: 'user.max_inotify_watches' as const }
+    expect(hint('ENOSPC', given)).toMatch(
+      /user\.max_inotify_watches is 30.*'sysctl -w user\.max_inotify_watches=128' as root of this user namespace/,
+    )
+    expect(hint('ENOSPC', given)).not.toMatch(/fs\.inotify|sysctl\.d/)
   })
 
   it('EMFILE: the instances, unless this process can open nothing more', () => {

@@ -174,7 +174,7 @@ test('over the limit entries become links to the source, and files again when it
   expect(await shownIn(target)).toEqual(['a', 'b'])
   expect((await stat(join(target, 'a'))).ino).not.toBe((await stat(join(source, 'a'))).ino)
   expect(states).toEqual([
-    ['over-limit', 'more than 2 files'],
+    ['over-limit', '3 files, at most 2'],
     ['mirroring', ''],
   ])
 })
@@ -192,32 +192,45 @@ test("overLimit: 'hold' keeps the last good version", async () => {
   expect(await readFile(join(target, 'a'), 'utf8')).toBe('123')
 })
 
-test('a key that has become a file which is being written stays the key that it was', async () => {
-  const { source, target, start } = fixture()
-  await atomicWrite(source, { key: 'one', other: 'one' })
-  const mirror = await start({ quiet: 100 })
-  const generation = await readlink(join(source, '..data'))
-  const write = async (text: string) => {
-    await writeFile(join(source, '.next'), text)
-    await rename(join(source, '.next'), join(source, 'key'))
-  }
-  await write('two')
-  for (const name of ['other', '..data']) await unlink(join(source, name))
-  await rm(join(source, generation), { recursive: true })
-  let n = 0
-  let writing = Promise.resolve()
-  const writer = setInterval(() => {
-    writing = writing.then(() => write('more'.repeat(++n)))
-  }, 5)
-  try {
+test.each([
+  { others: 'the other goes', left: ['key'] },
+  { others: 'the other has a new version', left: ['..data', '..next', 'key', 'other'] },
+])(
+  'a key that has become a file which is being written stays the key that it was: $others',
+  async ({ left }) => {
+    const { source, target, start } = fixture()
+    await atomicWrite(source, { key: 'one', other: 'one' })
+    const mirror = await start({ quiet: 100 })
+    const generation = await readlink(join(source, '..data'))
+    const write = async (text: string) => {
+      await writeFile(join(source, '.next'), text)
+      await rename(join(source, '.next'), join(source, 'key'))
+    }
+    await write('two')
+    if (left.includes('other')) {
+      await mkdir(join(source, '..next'))
+      await writeFile(join(source, '..next', 'other'), 'two')
+      await symlink('..next', join(source, '..data_tmp'))
+      await rename(join(source, '..data_tmp'), join(source, '..data'))
+    } else {
+      for (const name of ['other', '..data']) await unlink(join(source, name))
+    }
+    await rm(join(source, generation), { recursive: true })
+    let n = 0
+    let writing = Promise.resolve()
+    const writer = setInterval(() => {
+      writing = writing.then(() => write('more'.repeat(++n)))
+    }, 5)
+    try {
+      await mirror.refresh()
+      // Where the writer was held up for as long, it was no writer any more.
+      expect(await readFile(join(target, 'key'), 'utf8')).toMatch(/^(one|two|(more)+)$/)
+    } finally {
+      clearInterval(writer)
+      await writing
+    }
     await mirror.refresh()
-    // Where the writer was held up for as long, it was no writer any more.
-    expect(await readFile(join(target, 'key'), 'utf8')).toMatch(/^(one|two|(more)+)$/)
-  } finally {
-    clearInterval(writer)
-    await writing
-  }
-  await mirror.refresh()
-  expect(await shownIn(target)).toEqual(['key'])
-  expect(await readFile(join(target, 'key'), 'utf8')).toBe('more'.repeat(n))
-})
+    expect(await shownIn(target)).toEqual(left)
+    expect(await readFile(join(target, 'key'), 'utf8')).toBe('more'.repeat(n))
+  },
+)

@@ -35,10 +35,12 @@ export async function serve(argv, front) {
  * @param {string} back
  * @param {string} front
  * @param {string} [control] see there
+ * @param {string} [tick] see there
  */
-export function serveFuse(back, front, control = '') {
+export function serveFuse(back, front, control = '', tick = '1') {
   const program = join(import.meta.dirname, 'fuse_server.mjs')
-  return serve([process.execPath, program, back, front, REMEMBERED, 'default_permissions', control], front)
+  const argv = [program, back, front, REMEMBERED, 'default_permissions', control, '', tick]
+  return serve([process.execPath, ...argv], front)
 }
 
 /**

@@ -1,11 +1,13 @@
 // A FUSE server that shows a directory, read-only, and lets the kernel keep what it has learnt for SECONDS, as virtiofsd does
 // (bindfs, of which that cannot be had, forbids it). Mounts, serves until it is killed, prints 'ready' once it can be used.
 //
-//   node fuse_server.mjs BACK FRONT SECONDS [OPTION OF THE MOUNT [CONTROL [REQUESTS [TICK]]]]
+//   node fuse_server.mjs BACK FRONT SECONDS [OPTION OF THE MOUNT [CONTROL [REQUESTS [TICK [UNTIMED [NUMBERS]]]]]]
 //
 // While there is a file CONTROL it says what fails, [{ name, operation, errno }]: what is asked of an entry that was last looked up
 // by this name, where the operation is 'read' or 'any'. REQUESTS gets a line for each request: ms since the epoch, opcode. TICK is of the
-// clock that the times are by, in ns.
+// clock that the times are by, in ns. UNTIMED, if not empty: directories have the times of the server's beginning for ever, as rclone's do.
+// While there is a file NUMBERS it says how much is added to each inode number but the root's: when that is another, all
+// numbers are, as if the kernel had forgotten each file and a server had made its number up anew (libfuse without use_ino).
 // The errno 'NONE': it is never answered, and whoever asks is beyond SIGKILL.
 //
 // fuse(4) and the structures of <linux/fuse.h>, protocol 7.31, of which the mirror needs this much.
@@ -14,10 +16,22 @@ import fs from 'node:fs'
 import { constants as os } from 'node:os'
 import { basename } from 'node:path'
 
-const [, , back = '', front = '', seconds = '1', option = '', control = '', requests = '', tick = '1'] =
-  process.argv
+const [
+  ,
+  ,
+  back = '',
+  front = '',
+  seconds = '1',
+  option = '',
+  control = '',
+  requests = '',
+  tick = '1',
+  untimed = '',
+  made = '',
+] = process.argv
 const VALID = BigInt(seconds)
 const TICK = BigInt(tick)
+const BEGAN = BigInt(Date.now()) * 1_000_000n
 const { O_RDONLY, O_RDWR, O_NOFOLLOW } = fs.constants
 const O_PATH = 0o10000000
 
@@ -77,12 +91,22 @@ function nodeOf(number) {
   return node
 }
 
+/** @param {bigint} ino */
+function numberOf(ino) {
+  const isRoot = ino === rootIno
+  return isRoot || made === '' || !fs.existsSync(made)
+    ? ino
+    : ino + BigInt(fs.readFileSync(made, 'utf8') || 0)
+}
+
 /** struct fuse_attr @param {bigint} number */
 function attributes(number) {
   const stat = fs.fstatSync(nodeOf(number).fd, { bigint: true })
   const out = Buffer.alloc(88)
-  const times = [stat.atimeNs, stat.mtimeNs, stat.ctimeNs].map((time) => time - (time % TICK))
-  const long = [stat.ino, stat.size, stat.blocks, ...times]
+  const isUntimed = untimed !== '' && stat.isDirectory()
+  const times = isUntimed ? [BEGAN, BEGAN, BEGAN] : [stat.atimeNs, stat.mtimeNs, stat.ctimeNs]
+  const ticks = times.map((time) => time - (time % TICK))
+  const long = [numberOf(stat.ino), stat.size, stat.blocks, ...ticks]
   long.forEach((value, i) => {
     out.writeBigUInt64LE(i < 3 ? value : value / 1_000_000_000n, i * 8)
   })
@@ -117,7 +141,7 @@ function listing(number) {
   return fs.readdirSync(path).flatMap((name) => {
     // No server fails to list a directory because a name went meanwhile.
     const stat = fs.lstatSync(`${path}/${name}`, { bigint: true, throwIfNoEntry: false })
-    return stat === undefined ? [] : [{ name, type: Number(stat.mode >> 12n), ino: stat.ino }]
+    return stat === undefined ? [] : [{ name, type: Number(stat.mode >> 12n), ino: numberOf(stat.ino) }]
   })
 }
 
@@ -179,6 +203,7 @@ const operations = {
   29: (_, body) => release(body.readBigUInt64LE(0)),
 }
 
+const rootIno = fs.statSync(back, { bigint: true }).ino
 const device = fs.openSync('/dev/fuse', O_RDWR)
 last = 1n
 numbers.set('root', last)

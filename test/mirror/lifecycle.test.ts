@@ -211,6 +211,17 @@ test('a target on a disk is warned of', async () => {
   await started.close()
 })
 
+/** What is said of slow looks from now on. */
+function saidSlow(): string[] {
+  const messages: string[] = []
+  const listen = ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'INOTIFY_BRIDGE_SLOW_POLL') messages.push(message)
+  }
+  process.on('warning', listen)
+  onTestFinished(() => void process.off('warning', listen))
+  return messages
+}
+
 test('a look that takes long is said once, but not the first, which has everything to copy', async () => {
   const { source, start } = fixture()
   await writeFile(join(source, 'a'), '1')
@@ -221,12 +232,7 @@ test('a look that takes long is said once, but not the first, which has everythi
     await sleep(300)
     return await run.call(this, signal)
   })
-  const messages: string[] = []
-  const listen = ({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'INOTIFY_BRIDGE_SLOW_POLL') messages.push(message)
-  }
-  process.on('warning', listen)
-  onTestFinished(() => void process.off('warning', listen))
+  const messages = saidSlow()
   const mirror = await start({ interval: 50 })
   // Warnings are emitted in the next tick.
   await new Promise(setImmediate)
@@ -236,6 +242,31 @@ test('a look that takes long is said once, but not the first, which has everythi
   await new Promise(setImmediate)
   expect(messages).toEqual([expect.stringContaining(`looking at ${source} took `)])
 })
+
+test.each([
+  { interval: 10, longest: 40, took: undefined },
+  { interval: 10, longest: 249, took: undefined },
+  { interval: 10, longest: 260, took: '0.3 s' },
+  { interval: 1000, longest: 900, took: undefined },
+  { interval: 1000, longest: 1400, took: '1.4 s' },
+])(
+  'nor is one by stat alone, of $longest ms at an interval of $interval, unless it is 250 ms',
+  async ({ interval, longest, took }) => {
+    const { source, start } = fixture()
+    const { awaitChange } = SyscallThread.prototype
+    let looks = 0
+    const spy = vi.spyOn(SyscallThread.prototype, 'awaitChange')
+    onTestFinished(() => spy.mockRestore())
+    spy.mockImplementation(function (this: SyscallThread, ...asked) {
+      return looks++ === 0 ? Promise.resolve({ ended: 'changed', longest }) : awaitChange.call(this, ...asked)
+    })
+    const messages = saidSlow()
+    await start({ interval })
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(1))
+    const said = `looking at ${source} took ${took}, longer than the interval`
+    await vi.waitFor(() => expect(messages).toEqual(took === undefined ? [] : [said]))
+  },
+)
 
 test('a start that fails waits for the first passes of the other sources before it clears up', async () => {
   const { source, target } = fixture()

@@ -47,6 +47,21 @@ async function overLimit() {
   return { source, target, start, secret, links }
 }
 
+test.each(['', 'volume', 'deep/volume'])(
+  'the key of a ConfigMap at %j in the source is there as soon as the kubelet has swapped, before the mirror looks',
+  async (below) => {
+    const { source, target, start } = mirrorInMemory()
+    const volume = join(source, below)
+    await mkdir(volume, { recursive: true })
+    await atomicWrite(volume, { key: 'old', other: 'old' })
+    await start({ limits: { files: 1, bytes: 100 } })
+    expect(readFileSync(join(target, below, 'key'), 'utf8')).toBe('old')
+    await atomicWrite(volume, { key: 'new', other: 'new' })
+    for (const name of ['key', 'other', '..data/key'].slice(0, below === '' ? 2 : 3))
+      expect(readFileSync(join(target, below, name), 'utf8')).toBe('new')
+  },
+)
+
 test('a link for each file, and real directories', async () => {
   const { source, target, start, links } = await overLimit()
   await symlink('d/b', join(source, 'relative'))

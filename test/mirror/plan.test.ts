@@ -2,41 +2,7 @@ import { expect, test } from 'vitest'
 import { changedNames } from '../../src/mirror/plan/changed.ts'
 import { nameGeneration } from '../../src/mirror/plan/generation.ts'
 import { plan } from '../../src/mirror/plan/plan.ts'
-import type { TargetFile, TargetNode, TargetTree } from '../../src/mirror/plan/tree.ts'
-import type { StatKey } from '../../src/mounts/syscalls/stat_watch.ts'
-
-const KEY: StatKey = {
-  ino: 1n,
-  mode: 0o100644n,
-  uid: 0n,
-  gid: 0n,
-  size: 1n,
-  mtimeNs: 1n,
-  ctimeNs: 1n,
-  nlink: 1n,
-}
-
-/** A tree in short: a string is a link's text, an object a directory, a file() a file. */
-interface Sketch {
-  [name: string]: string | TargetFile | Sketch
-}
-
-function file(digest: string, key: Partial<StatKey> = {}): TargetFile {
-  return { kind: 'file', digest, key: { ...KEY, ...key } }
-}
-
-function tree(sketch: Sketch): TargetTree {
-  const node = (entry: string | TargetFile | Sketch): TargetNode => {
-    if (typeof entry === 'string') return { kind: 'link', to: entry }
-    return isFile(entry) ? entry : tree(entry)
-  }
-  const entries = Object.entries(sketch).map(([name, entry]): [string, TargetNode] => [name, node(entry)])
-  return { kind: 'directory', key: KEY, entries: new Map(entries) }
-}
-
-function isFile(entry: TargetFile | Sketch): entry is TargetFile {
-  return entry.kind === 'file'
-}
+import { file, KEY, type Sketch, tree } from './sketch.ts'
 
 function steps(from: Sketch, to: Sketch): string[] {
   return plan(tree(from), tree(to)).map((step) => `${step.do} ${step.path}`)
@@ -71,6 +37,15 @@ test('files before the links to them, removals after both', () => {
     'place link',
     'remove gone',
   ])
+})
+
+test('a link to a link comes behind that, whatever their names', () => {
+  const old = { a: 'old', old: file('x') }
+  const next = { a: 'b', b: 'd/c', d: { c: '../new' }, new: file('y') }
+  const placed = ['place d', 'place new', 'place b', 'place a']
+  expect(steps(old, next)).toEqual([...placed, 'remove old'])
+  const links = ['place d/c', 'place b', 'place a']
+  expect(steps({ ...old, d: {} }, next)).toEqual(['place new', ...links, 'remove old'])
 })
 
 test('content decides: a new key alone is remembered, a new mode is set in place', () => {
@@ -148,8 +123,8 @@ test('so do links into a source, and those over other links', () => {
     'place b',
     'place ..data',
     'place d',
-    'place sub/up',
     'place over',
+    'place sub/up',
     'remove ..1',
   ])
 })

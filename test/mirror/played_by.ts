@@ -3,9 +3,18 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
 
-/** What a program says, as JSON, that node runs in a mount namespace of its own. */
-export async function playedBy<T>(program: string, ...args: readonly string[]): Promise<T> {
-  const child = spawn('unshare', ['-rm', process.execPath, program, ...args], {
+/** What a program says, as JSON, that node runs in a mount namespace of its own, and in a user namespace. */
+export function playedBy<T>(program: string, ...args: readonly string[]): Promise<T> {
+  return played('-rm', program, args)
+}
+
+/** The same as this machine's root, who alone may mount a disk. */
+export function playedByRoot<T>(program: string, ...args: readonly string[]): Promise<T> {
+  return played('-m', program, args)
+}
+
+async function played<T>(namespaces: string, program: string, args: readonly string[]): Promise<T> {
+  const child = spawn('unshare', [namespaces, process.execPath, program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -9,8 +9,8 @@ import { describe, expect, onTestFinished, type TestContext, test, vi } from 'vi
 import { atomicWrite } from '../../examples/kubelet.mjs'
 import { IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { Inotify } from '../../src/inotify/inotify.ts'
+import { watch } from '../../src/watch/calls.ts'
 import type { Change } from '../../src/watch/report/change.ts'
-import { watch } from '../../src/watch/watcher.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { directory, fixture } from './fixture.ts'
 

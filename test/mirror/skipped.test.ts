@@ -46,7 +46,7 @@ test('what links say counts as bytes, but for those of a ConfigMap itself', asyn
   expect(mirror.state).toBe('mirroring')
   await symlink('a', join(source, 'c'))
   await mirror.refresh()
-  expect([mirror.state, mirror.reason]).toEqual(['over-limit', 'more than 1000 bytes'])
+  expect([mirror.state, mirror.reason]).toEqual(['over-limit', '1001 bytes, at most 1000'])
 })
 
 test('no more names are held than a source may have, however many levels it has', async () => {

@@ -136,3 +136,17 @@ describe('diagnose on this kernel', () => {
     })
   })
 })
+
+it('what is hidden by a later mount is not named as below', async () => {
+  const row = (id: number, parent: number, point: string, type: string) =>
+    `${id} ${parent} 0:${id} / ${point} rw - ${type} none rw\n`
+  const system = imagine('server', { files: { '/a/x': 'file' } })
+  const table = (last: string) => row(1, 0, '/', 'ext4') + row(2, 1, '/a/b', 'nfs4') + last
+  const of = async (last: string) => {
+    const mounted = { ...system, readMountinfo: () => table(last) }
+    return (await examine('/a', mounted)).verdict.text
+  }
+  expect(await of('')).toMatch(/below: \/a\/b \(nfs4\)/)
+  expect(await of(row(3, 2, '/a/b', 'tmpfs'))).not.toMatch(/below/)
+  expect(await of(row(3, 2, '/a/b', 'virtiofs'))).toMatch(/below: \/a\/b \(virtiofs\)\./)
+})

@@ -5,12 +5,13 @@ import { recorded } from './fixture.ts'
 const of = (type: string, ...options: string[]) => capability({ type, options })
 
 describe('capability', () => {
-  it.each('ext2 ext3 ext4 xfs btrfs f2fs tmpfs ramfs zfs bcachefs exfat vfat ntfs3 fuseblk'.split(' '))(
-    '%s: delivered, and nobody else can change it',
-    (type) => {
-      expect(of(type)).toMatchObject({ local: 'delivered', remote: 'none' })
-    },
-  )
+  it.each(
+    'ext2 ext3 ext4 xfs btrfs f2fs tmpfs ramfs zfs bcachefs exfat vfat ntfs3 fuseblk devtmpfs hugetlbfs'.split(
+      ' ',
+    ),
+  )('%s: delivered, and nobody else can change it', (type) => {
+    expect(of(type)).toMatchObject({ local: 'delivered', remote: 'none' })
+  })
 
   it.each(
     (
@@ -26,7 +27,11 @@ describe('capability', () => {
     expect(backendFor(of(type))).toBe('inotify')
   })
 
-  it.each('proc sysfs devpts debugfs tracefs'.split(' '))('%s: lost', (type) => {
+  it.each(
+    'proc sysfs devpts debugfs tracefs securityfs configfs binfmt_misc fusectl selinuxfs pstore efivarfs'.split(
+      ' ',
+    ),
+  )('%s: lost', (type) => {
     expect(of(type)).toMatchObject({ local: 'lost', remote: 'silent' })
   })
 
@@ -52,7 +57,7 @@ describe('capability', () => {
     expect(of('aufs')).toMatchObject({ local: 'unknown', remote: 'silent' })
   })
 
-  it.each('autofs ecryptfs hostfs wslfs vzfs sdcardfs devtmpfs jfs unknown fused'.split(' '))(
+  it.each('autofs ecryptfs hostfs wslfs vzfs sdcardfs jfs unknown fused'.split(' '))(
     '%s: not known whether others can change it',
     (type) => {
       expect(of(type)).toMatchObject({ local: 'delivered', remote: 'unknown' })

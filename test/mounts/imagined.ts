@@ -10,7 +10,9 @@ import { tableText } from './fixture.ts'
 
 export const LIMITS: InotifyLimits = {
   maxUserWatches: 1000,
+  watchesLimitedBy: 'fs.inotify.max_user_watches',
   maxUserInstances: 128,
+  instancesLimitedBy: 'fs.inotify.max_user_instances',
   maxQueuedEvents: 16384,
   watchesInUse: 12,
   instancesInUse: 3,
@@ -27,6 +29,7 @@ interface Imagined {
   cmdline?: string
   limits?: Partial<InotifyLimits>
   holders?: Holder[]
+  refusal?: string
 }
 
 const BARE = { link: '', links: 1n }
@@ -70,6 +73,7 @@ export function imagine(table: string, imagined: Imagined = {}): ExamineSystem {
     kernel: () => ({ version, cmdline }),
     limits: () => ({ ...LIMITS, ...imagined.limits }),
     holders: () => imagined.holders ?? [],
+    refusal: () => imagined.refusal,
   }
 }
 

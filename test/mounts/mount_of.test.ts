@@ -63,18 +63,6 @@ describe('findMount', () => {
     expect(findMount('/link', fake)).toMatchObject({ id: 121, type: 'virtiofs' })
   })
 
-  it.each([
-    ['ENOSYS', 38],
-    ['EPERM', 1],
-  ])('takes %s for a kernel or sandbox that does not say', (_, errno) => {
-    const fake = system({
-      mountId: () => -errno,
-      readMountinfo: () => tableText('wsl2'),
-      realPath: String,
-    })
-    expect(findMount('/mnt/c', fake).type).toBe('9p')
-  })
-
   it("takes f_type, not this table's same path, for an id of another mount namespace", () => {
     const fake = system({
       mountId: () => 9999,

@@ -5,13 +5,7 @@ import { type Files, imagine } from './imagined.ts'
 
 describe('what cannot be reached', () => {
   test.each([
-    [
-      'a path that does not exist',
-      '/srv/no/such',
-      {},
-      'ENOENT',
-      /there is no \/srv; make it, or .* watch\(\) waits/,
-    ],
+    ['a path that does not exist', '/srv/no/such', {}, 'ENOENT', /there is no \/srv; make it$/],
     [
       'a symlink that leads nowhere',
       '/etc/link',
@@ -25,6 +19,31 @@ describe('what cannot be reached', () => {
       { '/root/x': 'EACCES' },
       'EACCES',
       /uid \d+ may not look for \/root\/x; search permission/,
+    ],
+    ...[
+      ["another user's process", '/proc/7/root/etc/envoy', '/proc/7/root/etc', 'EACCES'],
+      ['the root of it itself', '/proc/7/root', '/proc/7/root', 'EACCES'],
+      ['a process that hidepid=1 hides', '/proc/7/root/etc', '/proc/7/root/etc', 'EPERM'],
+    ].map(([name = '', path = '', at = '', code = '']): [string, string, Files, string, RegExp] => [
+      name,
+      path,
+      { '/proc/7/root': 'file', [at]: code },
+      code,
+      /^uid \d+ may not look into process 7: .* CAP_SYS_PTRACE; run as that user, .*--profile=sysadmin'$/,
+    ]),
+    [
+      'a directory of a process that may be seen',
+      '/proc/7/root/etc/envoy',
+      { '/proc/7/root/etc/envoy': 'EACCES' },
+      'EACCES',
+      /may not look for \/proc\/7\/root\/etc\/envoy; search permission/,
+    ],
+    [
+      'a process that is gone, or hidden by hidepid=2',
+      '/proc/7/root/etc',
+      { '/proc/7': 'ENOENT' },
+      'ENOENT',
+      /^no process 7 is to be seen here$/,
     ],
     [
       'a server that forgot',

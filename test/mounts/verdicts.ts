@@ -19,6 +19,7 @@ export interface Case {
 
 export const delivered = { local: 'delivered', remote: 'none', pinned: 'no', backend: 'inotify' } as const
 export const silent = { local: 'delivered', remote: 'silent', pinned: 'no', backend: 'inotify+poll' } as const
+export const REGISTER = /NODE_OPTIONS="--import inotify-bridge\/register".*inotify-bridge exec -- PROGRAM/
 export const MIRROR = /inotify-bridge mirror \/\S+ TARGET.*tmpfs.*--in-place/
 
 /** Each of these places is examined, by the mount table as it was recorded there. */

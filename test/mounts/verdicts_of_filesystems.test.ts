@@ -1,6 +1,6 @@
 // What diagnose() says of filesystems, and of the machines that have them: remote ones, other systems' and those that the kernel makes.
 import { volume } from './imagined.ts'
-import { delivered, MIRROR, silent, testVerdicts } from './verdicts.ts'
+import { delivered, MIRROR, REGISTER, silent, testVerdicts } from './verdicts.ts'
 
 const WSL2 = 'Linux version 5.15.153.1-microsoft-standard-WSL2 (root@941d701f84f1)'
 const GVISOR = 'Linux version 4.19.0-gvisor #1 SMP Sun Jan 10 15:06:54 PST 2016'
@@ -25,13 +25,42 @@ testVerdicts({
     verdict: /layer behind this overlay was changed directly/,
     advice: [/mount the overlay again/i],
   },
+  'a directory in which the host has volumes: what lies below is named': {
+    table: 'kata_guest',
+    path: '/etc',
+    files: { '/etc/x': 'file' },
+    is: { local: 'delivered', backend: 'inotify' },
+    level: 'partly',
+    verdict:
+      /mounts below: \/etc\/resolv\.conf \(virtiofs\), \/etc\/hosts \(virtiofs\), \/etc\/config \(virtiofs\)\.$/,
+    because: /^\/etc\/config is virtiofs .*host changes\.$/m,
+    advice: [/backend: 'poll'/, /diagnose \/etc\/resolv\.conf'.*`recursive` polls it/],
+  },
+  'many mounts below: the first are named': {
+    table: 'server',
+    path: '/mnt',
+    is: delivered,
+    level: 'partly',
+    verdict:
+      /see.* every change.*below: \/mnt\/nfs \(nfs4\), \/mnt\/share \(cifs\), \/mnt\/sshfs \(fuse\.sshfs\) and 2 more\.$/,
+    because: /^\/mnt\/plain is 9p/m,
+    advice: [/diagnose \/mnt\/nfs/],
+  },
+  'a file has nothing below it, nor has a name that begins alike': {
+    table: 'server',
+    path: '/mnt/n',
+    files: { '/mnt/n/x': 'file' },
+    is: delivered,
+    level: 'good',
+    verdict: /sees every change\.$/,
+  },
   'NFS 4': {
     table: 'server',
     path: '/mnt/nfs',
     is: silent,
     level: 'bad',
     verdict: /miss changes made by the server or other clients/,
-    advice: [/watch\(\)/, MIRROR],
+    advice: [/watch\(\)/, REGISTER, MIRROR],
   },
   CIFS: {
     table: 'server',
@@ -100,10 +129,11 @@ testVerdicts({
     path: '/',
     version: OLD_GVISOR,
     is: { local: 'delivered', backend: 'inotify' },
-    level: 'good',
-    verdict: /changed through this path/,
+    level: 'partly',
+    verdict:
+      /changed through this path.*changes made by others on mounts below: \/etc\/hosts \(9p\), \/etc\/config \(9p\)\.$/,
     because: /^This is gVisor \(\/proc\/version has its date/m,
-    advice: [/backend: 'poll'/],
+    advice: [/backend: 'poll'/, /diagnose \/etc\/hosts/],
   },
   'Docker Desktop: a directory of the Mac': {
     table: 'docker_desktop',

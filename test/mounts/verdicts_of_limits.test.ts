@@ -8,6 +8,20 @@ describe('limits', () => {
   const of = (limits: object) =>
     examine('/srv/x', imagine('server', { files: { '/srv/x': 'file' }, limits, holders }))
 
+  test('inotify is refused to this process: no watcher works, why, and what to allow', async () => {
+    const refusal = 'inotify_init1(2) is refused to this process (EPERM), by somebody'
+    const { verdict, diagnosis } = await examine(
+      '/srv/x',
+      imagine('server', { files: { '/srv/x': 'file' }, refusal }),
+    )
+    expect(verdict).toEqual({
+      level: 'bad',
+      text: expect.stringMatching(/^No watcher .* works in this process/),
+    })
+    expect(diagnosis.reasons).toContain(`${refusal}.`)
+    expect(diagnosis.advice[0]).toMatch(/^Allow inotify_init1\(2\) and inotify_add_watch\(2\)/)
+  })
+
   test('all watches are used up: nothing new works, and who holds most', async () => {
     const { verdict, diagnosis } = await of({ watchesInUse: 1000 })
     expect(verdict).toEqual({

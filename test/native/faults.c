@@ -45,6 +45,7 @@
   X(close)             \
   X(fcntl)             \
   X(statx)             \
+  X(newfstatat)        \
   X(getdents64)        \
   X(fstatfs)           \
   X(readlinkat)        \
@@ -270,6 +271,8 @@ static int call_of(long number) {
   switch (number) {
     case SYS_statx:
       return CALL_statx;
+    case SYS_newfstatat:
+      return CALL_newfstatat;
     case SYS_getdents64:
       return CALL_getdents64;
     case SYS_openat2:

@@ -26,7 +26,7 @@ export const KINDS = ['file', 'symlink', 'other', 'directory']
  * @property {number} [since]
  * @property {Array<string | Buffer>} [names]
  *
- * @typedef {{ mode: number, uid: number, gid: number, nlink: number, size: number, mtime: number, ctime: number, ctimeMs: number, btimeMs: number, mtimeMs: number }} Stat
+ * @typedef {{ mode: number, uid: number, gid: number, nlink: number, size: number, mtime: number, ctime: number, ctimeMs: number, btimeMs: number }} Stat
  * @typedef {{ kind: string, ino: number, name: Buffer, ascii: boolean, stat?: Stat }} Entry
  *
  * @typedef {object} WalkRecord
@@ -73,10 +73,10 @@ export function packRequests(requests) {
 /** @param {Buffer} bytes @param {number} at @returns {Stat} */
 function readStat(bytes, at) {
   const [mode, uid, gid, nlink] = [0, 4, 8, 12].map((offset) => bytes.readUInt32LE(at + offset))
-  const [size, mtime, ctime, ctimeMs, btimeMs, mtimeMs] = [16, 24, 32, 40, 48, 56].map((offset) =>
+  const [size, mtime, ctime, ctimeMs, btimeMs] = [16, 24, 32, 40, 48].map((offset) =>
     bytes.readDoubleLE(at + offset),
   )
-  return /** @type {Stat} */ ({ mode, uid, gid, nlink, size, mtime, ctime, ctimeMs, btimeMs, mtimeMs })
+  return /** @type {Stat} */ ({ mode, uid, gid, nlink, size, mtime, ctime, ctimeMs, btimeMs })
 }
 
 /** @param {Buffer} blob @param {number} count */
@@ -92,7 +92,7 @@ function readEntries(blob, count) {
     for (let i = inoBytes; i-- > 0; ) ino = ino * 256 + (blob[at + i] ?? 0)
     at += inoBytes
     const stat = (first & 8) !== 0 ? readStat(blob, at) : undefined
-    if (stat !== undefined) at += 64
+    if (stat !== undefined) at += 56
     const name = blob.subarray(at, at + nameBytes)
     at += nameBytes
     entries.push({ kind: KINDS[kind] ?? '?', ino, name, ascii: (first & 4) !== 0, ...(stat && { stat }) })

@@ -31,10 +31,10 @@ for (const [architecture, machine] of MACHINES) {
   describe.skipIf(!isMade)(`linux-${architecture}${condition}`, () => {
     const file = (name: string) => join(prebuilds, `linux-${architecture}`, name)
     const addon = () => file('inotify_bridge.node')
-    const program = () => file('inotify_bridge_enter')
+    const programs = () => [file('inotify_bridge_enter'), file('inotify_bridge_run')]
 
-    test('both are of that architecture', () => {
-      for (const one of [addon(), program()])
+    test('all are of that architecture', () => {
+      for (const one of [addon(), ...programs()])
         expect(readelf('-hW', one)).toMatch(new RegExp(`Machine: .*${machine}`))
     })
 
@@ -58,27 +58,35 @@ for (const [architecture, machine] of MACHINES) {
     })
 
     // Of libc it has a few functions of its own (native/libc): with glibc in it it had 700 KB.
-    test('the program asks for no dynamic linker, and has nothing for one to do: one file for glibc and musl, of a few KB', () => {
-      expect(readelf('-lW', program())).not.toContain('INTERP')
-      expect(readelf('-rW', program())).toContain('There are no relocations')
-      expect(readelf('-dW', program())).not.toContain('NEEDED')
-      expect(statSync(program()).size).toBeLessThan(80_000)
+    test('the programs ask for no dynamic linker, and have nothing for one to do: one file for glibc and musl, of a few KB', () => {
+      for (const program of programs()) {
+        expect(readelf('-lW', program)).not.toContain('INTERP')
+        expect(readelf('-rW', program)).toContain('There are no relocations')
+        expect(readelf('-dW', program)).not.toContain('NEEDED')
+        expect(statSync(program).size).toBeLessThan(80_000)
+      }
     })
 
     // What an overwritten buffer is to find: a guard before each return address, tables that cannot be written, no stack that is
     // executed, and a program that is never twice at the same address.
-    test('both are hardened', () => {
-      for (const one of [addon(), program()]) {
+    test('all are hardened', () => {
+      for (const one of [addon(), ...programs()]) {
         expect(readelf('-dW', one)).toMatch(/\(FLAGS\).*BIND_NOW/)
         expect(readelf('-lW', one)).toMatch(/GNU_RELRO/)
         expect(readelf('-lW', one)).toMatch(/GNU_STACK .* RW /)
       }
-      expect(readelf('-hW', program())).toMatch(/Type: +DYN/)
+      for (const program of programs()) expect(readelf('-hW', program)).toMatch(/Type: +DYN/)
       const objects =
         architecture === process.arch
-          ? join(ROOT, 'build/Release/obj.target/inotify_bridge_enter/native')
-          : join(checkout, 'build', architecture, 'native/build/Release/obj.target/inotify_bridge_enter')
-      expect(readelf('-sW', join(objects, 'ns_enter.o'))).toContain('__stack_chk_fail')
+          ? join(ROOT, 'build/Release/obj.target')
+          : join(checkout, 'build', architecture, 'native/build/Release/obj.target')
+      const nativeOf = (target: string) =>
+        join(objects, target, architecture === process.arch ? 'native' : '')
+      for (const object of [
+        join(nativeOf('inotify_bridge_enter'), 'ns_enter.o'),
+        join(nativeOf('inotify_bridge_run'), 'run/caller.o'),
+      ])
+        expect(readelf('-sW', object)).toContain('__stack_chk_fail')
       if (architecture === 'x64') expect(readelf('--dyn-syms', '-W', addon())).toContain('__stack_chk_fail')
     })
   })

@@ -138,7 +138,7 @@ test.skipIf(!isLong)(
     rmSync(join(folder, 'node_modules/inotify-bridge/prebuilds'), { recursive: true })
     writeMoves(folder)
     expect(run(process.execPath, 'esm.mjs').stderr).toMatch(
-      /has no addon for linux[\s\S]*\n {2}npx inotify-bridge build\n/,
+      /has no addon for linux-\w+: run `npx inotify-bridge build` \(needs g\+\+, make, python3\), or `node \S+ build`\n/,
     )
 
     const built = run('npx', 'inotify-bridge', 'build')

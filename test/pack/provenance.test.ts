@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { scratch } from '../support/scratch.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -30,8 +31,36 @@ test('what others have written is named by its commit', () => {
 
 test('npm is told to publish with provenance, after the bill of materials', () => {
   const runs = steps.flatMap(({ run }) => run ?? [])
-  expect(runs.at(-1)).toBe('npm publish --provenance --access public')
+  expect(runs.slice(-4)).toEqual([
+    'node scripts/addresses.mjs set "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY" "$GITHUB_REPOSITORY_OWNER"',
+    'npm publish --provenance --access public',
+    'npm publish --provenance --access public ./packages/chokidar',
+    'npm publish --provenance --access public ./packages/parcel-watcher',
+  ])
   expect(runs).toContain('npm run --silent sbom > sbom.cdx.json')
+})
+
+test('npm does not publish before the addresses are known, and does once the release has set them', () => {
+  const copy = scratch()
+  for (const each of ['package.json', 'scripts/addresses.mjs', 'packages'])
+    cpSync(join(ROOT, each), join(copy, each), { recursive: true })
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ['scripts/addresses.mjs', ...args], { cwd: copy, encoding: 'utf8' })
+  const manifest = (directory: string) =>
+    JSON.parse(readFileSync(join(copy, directory, 'package.json'), 'utf8'))
+  expect(manifest('').scripts.prepublishOnly).toBe('node scripts/addresses.mjs check')
+  const refused = run('check')
+  expect(refused.status).toBe(1)
+  expect(refused.stderr).toContain(`${join(copy, 'package.json')}: no author, repository, homepage, bugs`)
+  expect(run('set', 'no address', 'owner').status).toBe(2)
+  expect(run('set', 'https://host.example/owner/name', 'owner').status).toBe(0)
+  expect(run('check')).toMatchObject({ status: 0, stderr: '' })
+  expect(manifest('')).toMatchObject({
+    name: 'inotify-bridge',
+    repository: { url: 'git+https://host.example/owner/name.git' },
+    bugs: 'https://host.example/owner/name/issues',
+  })
+  expect(manifest('packages/chokidar').repository.directory).toBe('packages/chokidar')
 })
 
 test('no expression of a release stands in a script, which would run what somebody names so', () => {

@@ -1,6 +1,15 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -9,6 +18,7 @@ import { publishDirectory } from '../../src/index.ts'
 import { CallError } from '../../src/mounts/syscalls/call_error.ts'
 import { SyscallThread } from '../../src/mounts/syscalls/syscall_thread.ts'
 import { enterNamespace, mayUnshare } from '../mounts/namespace.ts'
+import { isRoot } from '../support/others.ts'
 import { scratch } from '../support/scratch.ts'
 import { data, published, read, VERSION } from './published.ts'
 import { STRANGE_NAMES, watched } from './watched.ts'
@@ -161,4 +171,49 @@ test('names are names', async () => {
   for (const name of STRANGE_NAMES) expect(read(directory, name)).toBe(name)
   expect(await publishDirectory(directory, files)).toEqual({ changed: false })
   expect(existsSync('x')).toBe(false)
+})
+
+// Varied: who else may write above; 0o2000 is taken over from it.
+test.each([0o755, 0o777, 0o1777, 0o2775, 0o2777])(
+  'a directory that is made has 0755 whatever the umask, and whoever may write above it: %o',
+  async (above) => {
+    const before = process.umask(0o077)
+    onTestFinished(() => void process.umask(before))
+    const parent = scratch()
+    chmodSync(parent, above)
+    await publishDirectory(join(parent, 'new'), { a: '1' })
+    expect(statSync(join(parent, 'new')).mode & 0o5777).toBe(0o755)
+    await publishDirectory(join(parent, 'secret'), { a: '1' }, { mode: 0o600 })
+    expect(statSync(join(parent, 'secret')).mode & 0o5777).toBe(0o700)
+  },
+)
+
+// Kubernetes' fsGroup: an emptyDir is 2775 and of that group. Varied: who may write, and who publishes: root, or one who is in the group, or not.
+describe.skipIf(!isRoot)('in a set-group-ID directory each key has its group (needs root)', () => {
+  const GROUP = 2000
+  test.each([
+    [0o2775, []],
+    [0o2755, []],
+    [0o2777, ['setpriv', '--reuid=65534', '--regid=65534', '--groups=2000']],
+    [0o2777, ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']],
+  ])('%o %j', (mode, as) => {
+    const base = scratch()
+    const above = join(base, 'above')
+    chmodSync(base, 0o755)
+    mkdirSync(above)
+    chownSync(above, 0, GROUP)
+    chmodSync(above, mode)
+    const script = `import(process.argv[1]).then(async ({ publishDirectory }) => {
+      for (const version of ['1', '2'])
+        await publishDirectory(process.argv[2], { key: version, 'sub/below/key': version }, { mode: 0o640 })
+    })`
+    const index = join(import.meta.dirname, '../../dist/publish.js')
+    const [program = '', ...args] = [...as, process.execPath, '-e', script, index, above]
+    const { stderr } = spawnSync(program, args, { encoding: 'utf8', cwd: '/' })
+    expect(stderr).toBe('')
+    for (const key of ['key', 'sub/below/key']) {
+      const { gid, mode } = statSync(join(above, key))
+      expect([gid, mode & 0o777]).toEqual([GROUP, 0o640])
+    }
+  })
 })

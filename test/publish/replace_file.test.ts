@@ -190,8 +190,10 @@ describe('what is refused leaves everything as it was', () => {
   test('a directory, and what ends like one', async () => {
     const directory = scratch()
     mkdirSync(join(directory, 'sub'))
-    for (const name of ['sub', 'sub/', 'sub/.', '..', 'file/'])
+    for (const name of ['sub', 'sub/', 'sub/.', '..'])
       await expect(replaceFile(`${directory}/${name}`, ''), name).rejects.toMatchObject({ code: 'EISDIR' })
+    for (const name of ['missing/', 'missing/.', 'missing/..', 'sub/missing//'])
+      await expect(replaceFile(`${directory}/${name}`, ''), name).rejects.toMatchObject({ code: 'ENOENT' })
     expect(readdirSync(directory)).toEqual(['sub'])
   })
 

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { ApplyState } from '../../src/reload/apply_state.ts'
 import { type Contents, contentsOf, isInternal, leadsOutward } from '../../src/reload/contents.ts'
 
-const holding = (keys: Record<string, string>): Promise<Contents> =>
-  contentsOf(new Map(Object.entries(keys)), [])
+const holding = (keys: Record<string, string>): Promise<Contents> => contentsOf(new Map(Object.entries(keys)))
 const [one, two, three] = [
   await holding({ a: '1', b: '1' }),
   await holding({ a: '2', b: '1' }),

@@ -66,8 +66,15 @@ export function processesWith(text: string): number[] {
     .map(Number)
 }
 
+// A process of vitest's runs several files: children that others have left are not this file's.
+const leftByOthers = new Set(allZombies())
+
 /** The children of this process that have ended and that nobody has waited for. */
 export function zombies(): number[] {
+  return allZombies().filter((pid) => !leftByOthers.has(pid))
+}
+
+function allZombies(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {

@@ -25,8 +25,21 @@ function asNobody(hidepid: string, args: readonly string[]): string {
   const script = `mount -t proc -o hidepid="$1" proc /proc; "$2" 1000 & shift 2; "$@" "$!"`
   const ran = spawnSync(
     'unshare',
-    ['-mpf', 'sh', '-ec', script, 'sh', hidepid, theirs, 'setpriv', ...AS_NOBODY, process.execPath, ...args],
-    { encoding: 'utf8', cwd: '/', timeout: 120_000 },
+    [
+      '-mpf',
+      '--kill-child',
+      'sh',
+      '-ec',
+      script,
+      'sh',
+      hidepid,
+      theirs,
+      'setpriv',
+      ...AS_NOBODY,
+      process.execPath,
+      ...args,
+    ],
+    { encoding: 'utf8', cwd: '/', timeout: 120_000, killSignal: 'SIGKILL' },
   )
   expect(ran.status, ran.stderr).toBe(0)
   return ran.stdout

@@ -1,15 +1,18 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { PATIENCE, reloading } from './fixture.ts'
 
-async function serve(answer: RequestListener) {
-  const server = createServer(answer).listen(0, '127.0.0.1')
+async function serve(answer: RequestListener, port = 0) {
+  const server = createServer(answer).listen(port, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
     server.closeAllConnections()
@@ -118,3 +121,31 @@ test('close() does not wait for an answer', async () => {
   await reloader.close()
   expect(told.events).toEqual(['close'])
 })
+
+// Of fetch's "bad ports", which it asks for nothing; not below 1024, where a user may not listen.
+test.each([1719, 3659, 5060, 6000, 6666, 10080])('a port that browsers are kept from: %d', async (port) => {
+  const served = await serve((_, response) => void response.end(), port).catch(() => undefined)
+  // Another program has it.
+  if (served === undefined) return
+  expect(await attempt({ url: `http://127.0.0.1:${port}/-/reload` })).toBe('reload')
+})
+
+test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
+  'https, and a certificate that nobody vouches for (needs openssl)',
+  async () => {
+    const directory = scratch()
+    const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+    const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject]
+    spawnSync('openssl', ['req', '-x509', ...made])
+    const options = { key: readFileSync(key), cert: readFileSync(cert) }
+    const server = https.createServer(options, (_, response) => void response.end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    expect(await attempt({ url })).toMatchObject({ reason: expect.stringMatching(/failed: .*self-signed/) })
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await attempt({ url })).toBe('reload')
+  },
+)

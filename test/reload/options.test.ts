@@ -20,6 +20,11 @@ test.each([
   ['an empty path', { paths: [''], action: command }, 'options.paths'],
   ['a NUL in a path', { paths: ['a\0b'], action: command }, 'options.paths'],
   ['a shell command', { paths: ['a'], validate: 'nginx -t', action: command }, 'options.validate'],
+  [
+    'a restart that is neither yes nor no',
+    { paths: ['a'], action: { command: ['true'], restart: 1 } },
+    'options.action.restart',
+  ],
   ['an empty program', { paths: ['a'], action: { command: [''] } }, 'options.action.command'],
   ['no action', { paths: ['a'] }, 'options.action'],
   ['two actions', { paths: ['a'], action: { ...command, http: { url: 'http://a' } } }, 'options.action'],

@@ -29,7 +29,7 @@ export async function play(script: Script, source: Source, pace: Pace): Promise<
   for (const step of script.setUp) await perform(step, world, file)
 
   const roots = watch.roots.map(({ text }) => resolve(base, text))
-  const options = optionsOf(watch, base, source, pace)
+  const options = optionsOf(watch, source, pace)
   const belief = new Belief(base, watch, roots)
   const { watcher, changes } = await watching(roots, options)
   world.watcher = watcher
@@ -131,15 +131,14 @@ async function perform(step: Step, world: World, file: string): Promise<void> {
   }
 }
 
-function optionsOf(watch: Watch, base: string, backend: Source, pace: Pace): WatchOptions {
-  const ignore = watch.ignore.map((rule) => (typeof rule === 'string' ? join(base, rule) : rule))
+function optionsOf(watch: Watch, backend: Source, pace: Pace): WatchOptions {
   return {
     backend,
     interval: pace === 'in passing' ? 1 : NEVER,
     recursive: watch.recursive,
     initial: watch.initial,
     followSymlinks: watch.follow,
-    ...(ignore.length > 0 ? { ignore } : {}),
+    ...(watch.ignore.length > 0 ? { ignore: watch.ignore } : {}),
     ...(watch.settle === undefined ? {} : { settle: watch.settle }),
     encoding: watch.bytes ? 'buffer' : 'utf8',
   }

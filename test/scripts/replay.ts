@@ -156,17 +156,25 @@ export function reality(root: string, sight: Sight): Tree {
   return tree
 }
 
-function descend(directory: Buffer, path: string, above: string[], sight: Sight, tree: Tree): void {
+function descend(
+  directory: Buffer,
+  path: string,
+  above: string[],
+  sight: Sight,
+  tree: Tree,
+  links = 0,
+): void {
   for (const name of namesIn(directory)) {
     const bytes = Buffer.concat([directory, Buffer.from('/'), name])
     const entry = join(path, sight.bytes ? textOf(name) : name.toString())
     if (sight.ignores(entry)) continue
     const kind = kindOf(lstatSync(bytes))
     const below = directoryBelow(bytes, kind, sight)
-    // A link to a directory that it lies in leads round in a circle, and is a link.
-    const isFollowed = below !== undefined && !above.includes(below)
+    const beyond = kind === 'symlink' ? links + 1 : links
+    // A link to a directory that it lies in leads round in a circle, and is a link. So is the fourth on a way.
+    const isFollowed = below !== undefined && !above.includes(below) && beyond <= 3
     tree.set(entry, isFollowed ? 'directory' : kind)
-    if (isFollowed) descend(bytes, entry, [...above, below], sight, tree)
+    if (isFollowed) descend(bytes, entry, [...above, below], sight, tree, beyond)
   }
 }
 

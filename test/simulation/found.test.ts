@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLong } from '../support/long.ts'
+import { rounds } from '../support/long.ts'
 import { campaign, type Played } from './play/campaign.ts'
 import { FOUND } from './play/found/found.ts'
 import { FOUND_BOTH_SOURCES } from './play/found/found_both_sources.ts'
@@ -15,7 +15,8 @@ import type { Scenario } from './play/scenario.ts'
 import { interleavings } from './play/sequences.ts'
 
 const MOST_PREEMPTIONS = 2
-const MOST_PLAYS = isLong ? 300 : 2
+// Of each schedule and its neighbours. PLAYS=300 plays so many of them.
+const MOST_PLAYS = rounds(process.env.PLAYS, { quick: 2, long: 100 })
 
 test.each([
   ...FOUND,

@@ -6,6 +6,14 @@ import { ORDINARY } from './play/scenario.ts'
 const symlink = (path: string, target: string): Operation => ({ type: 'symlink', path, target })
 // The path of the inner root is this link from now on: to /out/o.
 const behindLink: Operation = { type: 'exchange', path: '/t/b', other: '/t/k' }
+// Behind it three links on one way, which are four for the outer root.
+const overTwo: Operation[] = [
+  behindLink,
+  { type: 'mkdir', path: '/out/p' },
+  { type: 'mkdir', path: '/t/c' },
+  symlink('/out/o/n', '/t/a'),
+  symlink('/t/a/n', '/out/p'),
+]
 
 test.each<{ what: string; operations: Operation[]; isLeftOut: boolean }>([
   {
@@ -53,6 +61,12 @@ test.each<{ what: string; operations: Operation[]; isLeftOut: boolean }>([
   {
     what: 'likewise by a second link',
     operations: [behindLink, symlink('/out/o/n', '/t/a'), symlink('/t/a/n', '/out')],
+    isLeftOut: true,
+  },
+  { what: 'two links behind the inner root, which is one', operations: overTwo, isLeftOut: false },
+  {
+    what: 'a third, which is one too many for the outer root',
+    operations: [...overTwo, symlink('/out/p/n', '/t/c')],
     isLeftOut: true,
   },
   {

@@ -19,7 +19,7 @@ export const WATCHERS = ['events', 'polls', 'links', 'files', 'settle', 'ignore'
 const WRITERS = 2
 const OPERATIONS = 150
 // A name that others write as well, of files and directories.
-const IGNORED = /\/-rf$/
+const IGNORED = /(^|\/)-rf$/
 /** How often the same is done for the queue to overflow. */
 const STORM = 80
 

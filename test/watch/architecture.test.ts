@@ -9,7 +9,7 @@ const SRC = join(import.meta.dirname, '../../src')
 const ROOMS = ['engine', 'poll', 'roots', 'events', 'diff', 'pending', 'saved', 'tree', 'scan', 'report']
 
 /** Right in src/watch: these put the rooms together; all else there says what rooms agree on, and any may import it. */
-const TOP = ['watcher.ts', 'engine_part.ts', 'open_engine.ts', 'surface.ts', 'linux.ts']
+const TOP = ['calls.ts', 'watcher.ts', 'engine_part.ts', 'open_engine.ts', 'surface.ts', 'linux.ts']
 
 /** Whose types contracts may name. */
 const NAMED_IN_CONTRACTS = ['saved', 'scan', 'report']

@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { watch } from '../../src/watch/watcher.ts'
+import { watch } from '../../src/watch/calls.ts'
 import { scratch } from '../support/scratch.ts'
 import { inWords, watching } from './support.ts'
 

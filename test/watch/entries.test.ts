@@ -1,9 +1,9 @@
-// What a watcher says is there: what one has who has listed it and applied each change. The simulation holds it against what was told in every schedule.
+// What a watcher says is there: what one has who has listed it and applied each change. The simulation holds it against what was told in each step of every schedule.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { watch } from '../../src/watch/calls.ts'
 import { Directory } from '../../src/watch/tree/directory.ts'
-import { watch } from '../../src/watch/watcher.ts'
 import { scratch } from '../support/scratch.ts'
 import { watching } from './support.ts'
 
@@ -58,6 +58,26 @@ describe.each(['inotify', 'poll'] as const)('by %s', (backend) => {
     expect(words(watcher.entries(join(root, 'a')), root)).toEqual(['file /a'])
     expect([...watcher.entries(join(root, 'd'))]).toEqual([])
   })
+
+  test.each([
+    [['d/e', 'd', ''], false],
+    [['d/e', '', 'd'], false],
+    [['d/e/c', 'd', 'd/e', ''], false],
+    [['d/e', ''], true],
+    [['d/e/c', 'd/b', 'd'], true],
+  ])(
+    'a directory comes before what is in it, in whatever order the roots were given: %j, recursive: %s',
+    async (names, recursive) => {
+      const root = tree()
+      const { watcher } = await watching(
+        names.map((name) => join(root, name)),
+        { recursive, backend },
+      )
+      const paths = [...watcher.entries()].map(({ path }) => path)
+      for (const [i, path] of paths.entries()) expect(paths.indexOf(join(path, '..'))).toBeLessThan(i)
+      expect(new Set(paths).size).toBe(paths.length)
+    },
+  )
 
   test('has() says whether a path is among them, of whatever root', async () => {
     const [one, two] = [tree(), tree()]

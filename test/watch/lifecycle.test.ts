@@ -238,10 +238,9 @@ describe.each(BACKENDS)('%s', (backend) => {
       const directory = scratch()
       const { watcher, told } = await watching(directory, { backend, interval: 1 })
       const iterator = watcher[Symbol.asyncIterator]()
-      for (let i = 0; i < 20; i++) {
-        mkdirSync(join(directory, `d${i}`))
-        await watcher.sync()
-      }
+      // As many changes as may wait.
+      for (let i = 0; i < 4096; i++) mkdirSync(join(directory, `d${i}`))
+      await watcher.sync()
       return { directory, watcher, iterator, told }
     }
 
@@ -254,7 +253,8 @@ describe.each(BACKENDS)('%s', (backend) => {
       await watcher.add(other)
       await watcher.remove(other)
       const first = (await iterator.next()).value as Change[]
-      expect(story(first, directory)).toEqual(['create directory d0'])
+      expect(first.length).toBe(4097)
+      expect(story(first, directory).at(-1)).toBe('create directory more')
       await watcher.close()
     })
 
@@ -271,7 +271,7 @@ describe.each(BACKENDS)('%s', (backend) => {
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
       expect(changes.length).toBeLessThan(10)
-      for (let i = 0; i < 25; i++) void iterator.next()
+      for (let i = 0; i < 3; i++) void iterator.next()
       await expect.poll(() => changes.length).toBe(10)
       await told()
     })

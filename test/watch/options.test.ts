@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { watch } from '../../src/watch/calls.ts'
 import { settingsOf, type WatchOptions } from '../../src/watch/options.ts'
-import { watch } from '../../src/watch/watcher.ts'
 
 const bad = (options: object) => () => settingsOf(options as WatchOptions, {})
 
@@ -13,7 +13,7 @@ test('defaults', () => {
     followSymlinks: false,
     followRoots: true,
     ignores: undefined,
-    settle: 0,
+    settle: undefined,
     encoding: 'utf8',
     signal: undefined,
     persistent: true,
@@ -109,34 +109,5 @@ describe('the environment', () => {
     expect(() => settingsOf({}, { [name]: value })).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(`^${name}.*'?${value}`) }),
     )
-  })
-})
-
-describe('ignore', () => {
-  const ignored = (ignore: NonNullable<WatchOptions['ignore']>, path: string) =>
-    settingsOf({ ignore }, {}).ignores?.(path, 'file')
-
-  test.each([
-    ['/a/b', '/a/b', true],
-    ['/a/b', '/a/b/c', true],
-    ['/a/b', '/a/bc', false],
-    ['/a/b/', '/a/b', true],
-    ['/', '/a', true],
-  ])('prefix %s, path %s: %s', (prefix, path, expected) => {
-    expect(ignored([prefix], path)).toBe(expected)
-  })
-
-  test('a pattern with the g flag does not remember', () => {
-    const { ignores } = settingsOf({ ignore: [/\.tmp$/g] }, {})
-    expect([1, 2, 3].map(() => ignores?.('/a.tmp', 'file'))).toEqual([true, true, true])
-  })
-
-  test('a function is given the path and the kind', () => {
-    const { ignores } = settingsOf({ ignore: (path, kind) => path === '/a' && kind === 'directory' }, {})
-    expect([ignores?.('/a', 'directory'), ignores?.('/a', 'file')]).toEqual([true, false])
-  })
-
-  test.each([[undefined], [[]]])('%j ignores nothing', (ignore) => {
-    expect(settingsOf(ignore === undefined ? {} : { ignore }, {}).ignores).toBeUndefined()
   })
 })

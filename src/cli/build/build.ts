@@ -5,33 +5,36 @@ import { dirname, join } from 'node:path'
 import { findCompiled, refuseOtherRuntimes } from '../../compiled.ts'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
-import { type Command, parse, UsageError } from '../shared/command.ts'
+import { defineCommand, parse, UsageError } from '../shared/command.ts'
 import { printLine, tell } from '../shared/output.ts'
 import { compilerThatIsMissing, run } from './tools.ts'
 import { Workspace } from './workspace.ts'
 
-const HELP = `usage: inotify-bridge build
-
-Compiles the addon where this package is installed, of the source that lies in its native/: for an architecture that no binary has been
+const description = {
+  usage: [''],
+  about: `Compiles the addon where this package is installed, of the source that lies in its native/: for an architecture that no binary has been
 packed for. What has been packed is left as it is, and what has been compiled is used in its place. What was compiled before is
 replaced when the new is done and can be loaded; a build that fails, or is stopped, leaves it.
 
 It needs g++ (or what CXX names), make and python3:
   Debian   apt install g++ make python3
   Alpine   apk add g++ make python3 linux-headers
+
 Of npm's it takes node-gyp and node-addon-api, from node_modules where they are there, and fetches them otherwise for as long as it runs.
-Headers of Node that lie beside it are taken, and fetched by node-gyp otherwise.
-
-  -h, --help
-
-Exit code: 0 done, 1 failed, 2 wrong usage.
-`
+Headers of Node that lie beside it are taken, and fetched by node-gyp otherwise.`,
+  options: {},
+  notes: 'Exit code: 0 done, 1 failed, 2 wrong usage.',
+  examples: [
+    'npx inotify-bridge build',
+    'CXX=clang++ npx inotify-bridge build',
+    'node node_modules/inotify-bridge/dist/cli.js build',
+  ],
+}
 
 // As they are tested with.
 const FETCHED = ['node-gyp@12', 'node-addon-api@8']
 
-export const buildCommand: Command = {
-  help: HELP,
+export const buildCommand = defineCommand('build', description, {
   async run(args, signal) {
     if (parse(args, {}).positionals.length > 0) throw new UsageError('it takes no arguments')
     const { moduleRoot } = findCompiled('addon')
@@ -47,7 +50,7 @@ export const buildCommand: Command = {
     }
     return 0
   },
-}
+})
 
 /** Returns the path of what has been compiled. */
 async function build(moduleRoot: string, signal: AbortSignal): Promise<string> {
@@ -59,7 +62,7 @@ async function build(moduleRoot: string, signal: AbortSignal): Promise<string> {
   try {
     using workspace = new Workspace(native)
     const modules = installedFor(moduleRoot) ?? (await fetch(fetchedTo, signal))
-    tell('build', `compiles in ${printable(native)}`)
+    tell('build', `compiles in ${printable(native)}`, 'info')
     const gyp = [modules.gyp, 'rebuild', '--loglevel=error', ...headersBesideNode()]
     const env = { ...process.env, NODE_PATH: modules.path }
     await run(process.execPath, gyp, { cwd: workspace.directory, env, signal })
@@ -97,7 +100,7 @@ async function fetch(directory: string, signal: AbortSignal): Promise<Modules> {
     directory,
     ...FETCHED,
   ]
-  tell('build', `fetches ${FETCHED.join(' and ')}`)
+  tell('build', `fetches ${FETCHED.join(' and ')}`, 'info')
   await run('npm', install, { cwd: directory, env: process.env, signal })
   const path = join(directory, 'node_modules')
   return { gyp: join(path, 'node-gyp/bin/node-gyp.js'), path }

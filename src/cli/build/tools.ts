@@ -44,7 +44,11 @@ export async function compilerThatIsMissing(signal: AbortSignal): Promise<string
     const [name = ''] = program.split(' ')
     const isThere = await run(name, ['--version'], { cwd: '/', env: process.env, signal }).then(
       () => true,
-      () => false,
+      (error) => {
+        // That is no matter of which program it is.
+        if (error.code === 'ERR_ACCESS_DENIED') throw error
+        return false
+      },
     )
     signal.throwIfAborted()
     if (!isThere) return name

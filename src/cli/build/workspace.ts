@@ -1,7 +1,8 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { ADDON_FILE, ENTER_FILE } from '../../addon.ts'
+import { ADDON_FILE, ENTER_FILE, RUN_FILE } from '../../addon.ts'
+import { messageOf } from '../../errors.ts'
 
 /** Of a directory in native/ in which something is compiled. */
 const PREFIX = '.build-'
@@ -41,13 +42,13 @@ export class Workspace implements Disposable {
     try {
       createRequire(join(made, 'any.js'))(join(made, ADDON_FILE))
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = messageOf(cause)
       throw new Error(`what has been compiled cannot be loaded: ${why}`, { cause })
     }
     mkdirSync(join(this.#native, RELEASE), { recursive: true })
     // The addon is the last: with it the package can be used.
-    for (const file of [ENTER_FILE, ADDON_FILE])
-      renameSync(join(made, file), join(this.#native, RELEASE, file))
+    for (const file of [ENTER_FILE, RUN_FILE, ADDON_FILE])
+      if (existsSync(join(made, file))) renameSync(join(made, file), join(this.#native, RELEASE, file))
     return join(this.#native, RELEASE, ADDON_FILE)
   }
 

@@ -1,38 +1,45 @@
 import type { Examination } from '../../mounts/diagnosis/examine.ts'
 import { type Probe, SCRATCH } from '../../mounts/diagnosis/probe.ts'
 import { checkRename, type End, type RenameCheck } from '../../mounts/diagnosis/rename_check.ts'
-import { type Command, parse, UsageError } from '../shared/command.ts'
+import { defineCommand, parse, UsageError } from '../shared/command.ts'
+import { flag } from '../shared/option.ts'
 import { printJson, printStyled, tell } from '../shared/output.ts'
 import { diagnosisLines, moveLines, unansweredLines } from './diagnosis_text.ts'
 import { Examiner, type Unanswered } from './examiner.ts'
 import { paperOf } from './page.ts'
 
-const HELP = `usage: inotify-bridge diagnose [--json] [--probe] PATH...
+const OPTIONS = {
+  probe: flag(
+    `prove that changes made here are delivered: makes an empty file ${SCRATCH}* in the directory (or beside the file), renames it, removes it at once and waits up to 1.5 s for the event. Whoever watches the directory sees a dotfile come and go: harmless, unless it reloads at any event at all. Proves nothing of remote changes`,
+  ),
+  check: flag('exit code 1 if the verdict on any of the paths is bad, for CI and init containers'),
+  json: flag('an object a line; of two paths a third one, the move'),
+} as const
 
-Says of each path whether events arrive there: which mount it and each symlink on the way lie on, whether changes made here
+const description = {
+  usage: ['[OPTIONS] PATH...'],
+  about: `Says of each path whether events arrive there: which mount it and each symlink on the way lie on, whether changes made here
 (local) and those made elsewhere (remote) are delivered, whether it is a single-file mount (subPath) that no update reaches,
-what watch() would use, how far the limits of inotify are used up and by whom, why, and what to do about it.
+by what a watch is made, how far the limits of inotify are used up and by whom, why, and what to do about it.
 
 With two paths it also says what becomes of a file that is moved from the first to the second: between two mounts, two binds
 of one file system included, it is EXDEV, and no watcher of the second sees IN_MOVED_TO.
 
-Reads only, unless --probe is given. A mount that does not answer is given up after 4 s.
+Reads only, unless --probe is given. A mount that does not answer is given up after 4 s.`,
+  options: OPTIONS,
+  notes: `Colours are for a terminal; NO_COLOR forbids them.
 
-      --probe     prove that changes made here are delivered: makes an empty file ${SCRATCH}* in the directory (or beside
-                  the file), renames it, removes it at once and waits up to 1.5 s for the event. Whoever watches the directory
-                  sees a dotfile come and go: harmless, unless it reloads at any event at all. Proves nothing of remote changes
-      --json      an object a line; of two paths a third one, the move
-  -h, --help
+Exit code: 0 done, 1 failed, no answer or (--check) a bad verdict, 2 wrong usage.`,
+  examples: [
+    'inotify-bridge diagnose /etc/config',
+    'inotify-bridge diagnose --check --probe /var/lib/app',
+    'inotify-bridge diagnose /tmp /etc/envoy',
+  ],
+}
 
-Colours are for a terminal; NO_COLOR forbids them.
-Exit code: 0 done, whatever the verdict, 1 failed or no answer, 2 wrong usage.
-`
-
-export const diagnoseCommand: Command = {
-  help: HELP,
+export const diagnoseCommand = defineCommand('diagnose', description, {
   async run(args) {
-    const options = { json: { type: 'boolean' }, probe: { type: 'boolean' } } as const
-    const { values, positionals: paths } = parse(args, options)
+    const { values, positionals: paths } = parse(args, OPTIONS)
     if (paths.length === 0) throw new UsageError('name at least one path')
     if (paths.includes('')) throw new UsageError('one of the paths is empty')
     const report = values.json ? new Objects() : new Text()
@@ -46,15 +53,16 @@ export const diagnoseCommand: Command = {
         report.examined(examination, values.probe ? await examiner.probe(examination) : undefined)
       } else {
         if (answer.unanswered !== undefined) report.unanswered(answer.unanswered)
-        tell('diagnose', answer.message)
+        tell('diagnose', answer.message, 'error', answer.fields ?? { path })
       }
     }
     const [a, b] = found
     if (paths.length === 2 && a !== undefined && b !== undefined)
       report.moved(checkRename(endOf(a), endOf(b)))
-    return found.length === paths.length ? 0 : 1
+    const isBad = values.check === true && found.some(({ verdict }) => verdict.level === 'bad')
+    return isBad || found.length < paths.length ? 1 : 0
   },
-}
+})
 
 function endOf({ diagnosis: { path }, route, directory }: Examination): End {
   return { path, route, directory }

@@ -29,7 +29,8 @@ export function diagnosisLines(found: Examination, probe: Probe | undefined, pap
   rows.push(['backend', `${backend}, if watch() is left to choose`])
   rows.push([
     'limits',
-    `${limits.watchesInUse} of ${limits.maxUserWatches} watches, ${limits.instancesInUse} of ${limits.maxUserInstances} instances ` +
+    `${limits.watchesInUse} of ${limits.maxUserWatches} watches${ofNamespace(limits.watchesLimitedBy)}, ` +
+      `${limits.instancesInUse} of ${limits.maxUserInstances} instances${ofNamespace(limits.instancesLimitedBy)} ` +
       `in use by this user, as far as can be seen; a queue takes ${limits.maxQueuedEvents} events`,
   ])
   if (holders.length > 0) rows.push(['held by', holders.slice(0, NAMED).map(held).join('; ')])
@@ -90,6 +91,10 @@ function describe({ type, point, source, root, options }: Mount): string {
   const of = root === '/' || root === '' ? '' : `, of which ${root} is mounted`
   const readOnly = options.includes('ro') ? ', read-only' : ''
   return `${type} at ${point || '(not in this mount table)'} from ${source || 'none'}${of}${readOnly}`
+}
+
+function ofNamespace(sysctl: string): string {
+  return sysctl.startsWith('user.') ? ` (${sysctl} of this user namespace)` : ''
 }
 
 function held({ name, pid, watches, instances }: Holder): string {

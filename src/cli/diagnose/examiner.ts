@@ -2,18 +2,19 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { printable } from '../../errors.ts'
+import { messageOf, printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { type Examination, examineHere } from '../../mounts/diagnosis/examine.ts'
 import { UnansweredError } from '../../mounts/diagnosis/path_resolution.ts'
 import { beginProbe, type Probe } from '../../mounts/diagnosis/probe.ts'
 import { mayHang } from '../../mounts/filesystems.ts'
 import { type Mount, parseMountinfo } from '../../mounts/mountinfo.ts'
+import { fieldsOf } from '../shared/output.ts'
 
 /** What has become of a question: an error is told as words, since it may come from another process. */
 export type Answer =
   | { readonly examination: Examination }
-  | { readonly message: string; readonly unanswered?: Unanswered | undefined }
+  | { readonly message: string; readonly fields?: object; readonly unanswered?: Unanswered | undefined }
 
 /** A mount that does not answer, and what the mount table says of it. */
 export interface Unanswered {
@@ -116,10 +117,11 @@ export async function answer(path: string): Promise<Answer> {
   try {
     return { examination: await examineHere(path) }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    if (!(error instanceof UnansweredError)) return { message }
+    const message = messageOf(error)
+    const fields = fieldsOf(error)
+    if (!(error instanceof UnansweredError)) return { message, fields }
     const { code, hint, mount } = error
-    return { message, unanswered: { path, code, hint, mount } }
+    return { message, fields, unanswered: { path, code, hint, mount } }
   }
 }
 

@@ -1,5 +1,6 @@
 import { printable } from '../../errors.ts'
 import type { Verdict } from '../../mounts/diagnosis/verdict.ts'
+import { wrap } from '../shared/help.ts'
 
 /** What is printed to. */
 export interface Paper {
@@ -32,19 +33,6 @@ export function row(label: string, text: string, paper: Paper): string[] {
   const [first = '', ...rest] = wrap(printable(text), paper.width - MARGIN)
   const name = paint(label.padEnd(MARGIN - 3), SGR.dim, paper)
   return [`  ${name} ${first}`, ...rest.map((line) => `${' '.repeat(MARGIN)}${line}`)]
-}
-
-/** Breaks at spaces. A word that is too long, a path, stays whole: it is to be copied. */
-export function wrap(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line]
 }
 
 function paint(text: string, code: string, { colour }: Paper): string {

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, readFileSync, writeFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { constants as os } from 'node:os'
 import type { Duplex } from 'node:stream'
-import { getSystemErrorMap } from 'node:util'
 import { findEnter } from '../../addon.ts'
-import { printable } from '../../errors.ts'
+import { describeErrno, messageOf, printable } from '../../errors.ts'
 import { O_PATH } from '../../mounts/syscalls/syscall_thread.ts'
+import { withUsualLimit } from '../../reload/actions/open_files.ts'
+import { CommandError, type Ending, endOf } from '../shared/ending.ts'
 import { whyForbidden } from './namespace_policy.ts'
 
 /** What to run, and over what. */
@@ -19,23 +19,6 @@ export interface EnterRequest {
   /** The directory, or one beneath it, entered anew before the command starts; '' leaves it as it is. */
   readonly workingDirectory: string
   readonly command: readonly [string, ...string[]]
-}
-
-/** How a process has ended. */
-export interface Ending {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
-/** The command cannot be run: with the exit code that a shell gives then (POSIX, 2.8.2). */
-export class CommandError extends Error {
-  override readonly name = 'CommandError'
-  readonly exitCode: number
-
-  constructor(exitCode: number, message: string) {
-    super(message)
-    this.exitCode = exitCode
-  }
 }
 
 /** A process that enters a mount namespace of its own, mounts an empty tmpfs over a directory, and waits to become a command. */
@@ -61,14 +44,16 @@ export class Entrant implements AsyncDisposable {
     const program = findEnter()
     // Beneath what is mounted, as whatever the path leads to by then need not be that.
     const within = workingDirectory === '' ? '' : `.${workingDirectory.slice(directory.length)}`
-    const child = spawn(program, [directory, String(size), within, ...command], {
-      // The last is a socket (unix(7)), whose end either side notices.
-      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    })
+    const child = withUsualLimit(() =>
+      spawn(program, [directory, String(size), within, ...command], {
+        // The last is a socket (unix(7)), whose end either side notices.
+        stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      }),
+    )
     try {
       await once(child, 'spawn')
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = messageOf(cause)
       const hint = 'its mode must allow it (chmod +x), and its mount must not be noexec'
       throw new Error(`'${printable(program)}' cannot be run: ${why} (${hint})`, { cause })
     }
@@ -130,11 +115,6 @@ function mapAll(pid: number, map: 'uid_map' | 'gid_map'): boolean {
   }
 }
 
-async function endOf(child: ChildProcess): Promise<Ending> {
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-  return { code, signal }
-}
-
 /** The words of the next line; none at the end. */
 async function nextLine(socket: Duplex): Promise<string[]> {
   let text = ''
@@ -158,18 +138,14 @@ function failure(
   [call = '', digits]: string[],
 ): Error {
   const errno = Number(digits)
-  const [code, meaning] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error']
+  if (call === 'execvp') return new CommandError(program, errno)
+  const [code, meaning] = describeErrno(errno)
   const why = `${code}: ${meaning}`
-  if (call === 'execvp') {
-    return errno === os.errno.ENOENT
-      ? new CommandError(127, `'${printable(program)}' was not found (or what its first line names): ${why}`)
-      : new CommandError(126, `'${printable(program)}' cannot be executed: ${why}`)
-  }
   if (call === 'chdir')
     return new Error(`the working directory '${printable(workingDirectory)}' is not in the mirror: ${why}`)
   if (call === 'open') {
     const replaced =
-      errno === os.errno.ENOTDIR
+      code === 'ENOTDIR'
         ? ': it, or a directory on the way to it, was replaced while this began; start it again, and see who may write beside it'
         : ''
     return new Error(`${why}, open '${printable(directory)}'${replaced}`)

@@ -1,18 +1,18 @@
 import { realpath, stat } from 'node:fs/promises'
-import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { printable } from '../../errors.ts'
 import { type Mirror, mirror } from '../../mirror/mirror.ts'
 import { completed, lackingIn } from '../mirror/complete.ts'
 import type { MirrorArguments } from '../mirror/mirror_options.ts'
-import { reportMirror } from '../mirror/mirror_report.ts'
+import { flagsOf, reportMirror } from '../mirror/mirror_report.ts'
 import { startMirrorService } from '../mirror/mirror_service.ts'
 import { MirrorStatus } from '../mirror/mirror_status.ts'
 import { reportOnStderr } from '../service/report.ts'
+import { CommandError, type Ending, endLike } from '../shared/ending.ts'
 import { tell } from '../shared/output.ts'
-import { CommandError, type Ending, Entrant } from './enter.ts'
-import { passSignals } from './pass_signals.ts'
-import type { Reaper } from './reaper.ts'
+import { passSignals } from '../shared/pass_signals.ts'
+import type { Reaper } from '../shared/reaper.ts'
+import { Entrant } from './enter.ts'
 
 /**
  * `mirror SOURCE --in-place -- COMMAND`: runs the command in a mount namespace of its own in which the mirror lies over SOURCE,
@@ -27,11 +27,10 @@ export async function runInPlace(
   // again for a child. And a report that nobody reads is no reason to end the command.
   process.stderr.on('error', () => {})
   try {
-    const { code, signal } = await supervise(settings, command, reaper)
-    return signal === null ? (code ?? 1) : dieOf(signal)
+    return endLike(await supervise(settings, command, reaper))
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    tell('mirror', error.message)
+    tell('mirror', error)
     return error.exitCode
   }
 }
@@ -96,21 +95,20 @@ async function completeMirror(
 ): Promise<Mirror> {
   const mirrored = await mirror(directory, target, options)
   await completed(mirrored, options.signal)
-  const why = whyNotComplete(mirrored, directory, options.limits)
+  const why = whyNotComplete(mirrored, directory)
   if (why === undefined) return mirrored
   await mirrored.close()
   throw new Error(why)
 }
 
-function whyNotComplete(
-  mirrored: Mirror,
-  directory: string,
-  { files, bytes }: MirrorArguments['options']['limits'],
-): string | undefined {
+function whyNotComplete(mirrored: Mirror, directory: string): string | undefined {
   const shown = `'${printable(directory)}'`
-  if (mirrored.state === 'over-limit')
-    return `${shown} has more than ${files} files or ${bytes} bytes, and nothing could be shown in its place: raise --max-files or --max-bytes`
-  if (mirrored.state !== 'mirroring')
+  const { state, reason } = mirrored
+  if (state === 'over-limit') {
+    const flags = flagsOf(reason)
+    return `${shown} has ${reason}, and nothing could be shown in its place${flags && `: raise ${flags}`}`
+  }
+  if (state !== 'mirroring')
     return `${shown} was lost while it was copied: start again when it can be reached`
   const lacking = lackingIn(mirrored)
   return (
@@ -145,27 +143,4 @@ function directoryWithin(directory: string): string {
 function sizeFor({ files, bytes }: { files: number; bytes: number }): bigint {
   const page = process.arch === 'arm64' ? 65536n : 4096n
   return 2n * (BigInt(bytes) + BigInt(files) * page) + 2n ** 20n
-}
-
-/** Signals that make a core dump (signal(7)): one of this process would be taken for the command's, or written over it. */
-const WITH_CORE: ReadonlySet<NodeJS.Signals> = new Set([
-  'SIGABRT',
-  'SIGBUS',
-  'SIGFPE',
-  'SIGILL',
-  'SIGQUIT',
-  'SIGSEGV',
-  'SIGSYS',
-  'SIGTRAP',
-  'SIGXCPU',
-  'SIGXFSZ',
-])
-
-/**
- * Ends this process by the signal that ended the command, so that who waits for it sees the same; or returns a shell's exit code
- * for that where it cannot be: process 1 does not die of its own signals (pid_namespaces(7)), Node ignores SIGPIPE.
- */
-function dieOf(signal: NodeJS.Signals): number {
-  if (!WITH_CORE.has(signal)) process.kill(process.pid, signal)
-  return 128 + constants.signals[signal]
 }

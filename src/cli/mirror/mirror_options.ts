@@ -1,6 +1,7 @@
 import type { MirrorOptions } from '../../mirror/options.ts'
-import { type ListenAddress, listenAddressOf } from '../service/listen.ts'
+import { LISTEN_OPTION, type ListenAddress, listenAddressOf } from '../service/listen.ts'
 import { choiceOf, numberOf, parse, UsageError } from '../shared/command.ts'
+import { flag, JSON_OPTION, option } from '../shared/option.ts'
 
 /** The command line of `inotify-bridge mirror`, understood. */
 export interface MirrorArguments {
@@ -16,17 +17,25 @@ export interface MirrorArguments {
   readonly command: readonly [string, ...string[]] | undefined
 }
 
-const OPTIONS = {
-  interval: { type: 'string' },
-  quiet: { type: 'string' },
-  'max-files': { type: 'string' },
-  'max-bytes': { type: 'string' },
-  'over-limit': { type: 'string' },
-  once: { type: 'boolean' },
-  'ready-file': { type: 'string' },
-  listen: { type: 'string' },
-  'in-place': { type: 'boolean' },
-  json: { type: 'boolean' },
+export const MIRROR_OPTIONS = {
+  interval: option('MS', 'between two looks at the source; 250'),
+  quiet: option('MS', 'for which a file outside ..data must hold still before it is copied; 100'),
+  'max-files': option('N', 'regular files that are copied of a SOURCE, at most; 1024'),
+  'max-bytes': option('N', 'bytes in them, and in the texts of symlinks, at most; 16777216'),
+  'over-limit': option(
+    'MODE',
+    "link (TARGET's files become links to the source's) or hold (the last good version stays); by default hold if there is anything in the source that is skipped, else link",
+  ),
+  once: flag(
+    'end when a complete version of every SOURCE is in TARGET; 1, and what is missing or over the limits, if there is none',
+  ),
+  'ready-file': option(
+    'FILE',
+    'is there while TARGET can be relied on: from when a complete version of every SOURCE is in it to the end of the command, but not while the source is lost, is over the limits and held, or TARGET cannot be written',
+  ),
+  listen: LISTEN_OPTION,
+  'in-place': flag('see above'),
+  json: JSON_OPTION,
 } as const
 
 /** Reads the arguments of `inotify-bridge mirror`; throws a {@link UsageError} that names the one which is wrong. */
@@ -35,15 +44,15 @@ export function readMirrorArguments(args: readonly string[]): MirrorArguments {
   const dashes = args.indexOf('--')
   const [head, tail] =
     dashes === -1 ? [[...args], undefined] : [args.slice(0, dashes), args.slice(dashes + 1)]
-  const { values, positionals } = parse(head, OPTIONS)
+  const { values, positionals } = parse(head, MIRROR_OPTIONS)
 
   const overLimit = choiceOf('--over-limit', values['over-limit'], ['link', 'hold'])
   const interval = numberOf('--interval', values.interval, 1)
   const quiet = numberOf('--quiet', values.quiet, 0)
   const options: MirrorArguments['options'] = {
     limits: {
-      files: numberOf('--max-files', values['max-files'], 0) ?? 1024,
-      bytes: numberOf('--max-bytes', values['max-bytes'], 0) ?? 16 * 1024 * 1024,
+      files: numberOf('--max-files', values['max-files'], 0, Number.MAX_SAFE_INTEGER) ?? 1024,
+      bytes: numberOf('--max-bytes', values['max-bytes'], 0, Number.MAX_SAFE_INTEGER) ?? 16 * 1024 * 1024,
     },
     ...(interval !== undefined && { interval }),
     ...(quiet !== undefined && { quiet }),

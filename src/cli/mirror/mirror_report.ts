@@ -1,6 +1,8 @@
 import type { Mirror } from '../../mirror/mirror.ts'
+import type { Summary } from '../../mirror/prepare.ts'
 import { listed, type Report } from '../service/report.ts'
-import { tell } from '../shared/output.ts'
+import { fieldsOf, tell } from '../shared/output.ts'
+import { lackingIn } from './complete.ts'
 
 /**
  * Reports what a mirror does, from the end of its first pass.
@@ -12,8 +14,16 @@ export function reportMirror(
   report: Report,
   asKnown: (message: string) => string = (message) => message,
 ): void {
+  const stateText = () => {
+    const { state, reason, isHeld, summary } = mirrored
+    if (state === 'over-limit') return overLimitText(reason, isHeld, summary.target.path)
+    return reason === '' ? state : `${state}: ${reason}`
+  }
   // What the first pass met is told here, and what comes from now on by events.
-  report('state', { state: mirrored.state }, `state ${mirrored.state}`)
+  const { state, reason, summary } = mirrored
+  const first =
+    state === 'mirroring' ? `${summaryText(summary)}; ${lackingIn(mirrored) ?? 'ready'}` : stateText()
+  report('state', { state, ...(reason && { reason }) }, asKnown(first))
   for (const skipped of mirrored.skipped)
     report('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`)
 
@@ -24,8 +34,32 @@ export function reportMirror(
     report('skipped', skipped, `skipped ${skipped.path}: ${skipped.reason}`),
   )
   mirrored.on('state', (state, reason) => {
-    if (state !== 'closed') report('state', { state, reason }, `state ${state}${reason && `: ${reason}`}`)
+    if (state !== 'closed') report('state', { state, reason }, asKnown(stateText()))
   })
-  // The last good version stays, and the next pass tries again.
-  mirrored.on('error', (error) => tell('mirror', asKnown(error.message)))
+  mirrored.on('error', (error) => {
+    const { path, ...fields } = fieldsOf(error)
+    const text = `${asKnown(error.message)}: the last good version is kept, and each pass tries again`
+    tell('mirror', text, 'error', { ...fields, path: path && asKnown(path) })
+  })
+}
+
+/** That a source has more than is copied, what comes of it, and which flags raise the limits. */
+export function overLimitText(reason: string, isHeld: boolean, target: string): string {
+  const flags = flagsOf(reason)
+  const outcome = isHeld ? 'keeps its last version' : 'has links, without events'
+  return `over-limit: ${reason}: ${target} ${outcome}${flags && ` (${flags})`}`
+}
+
+/** The flags that raise the limits which a reason names, '' if none does. */
+export function flagsOf(reason: string): string {
+  const limits = ['files', 'bytes'].filter((name) => reason.includes(` ${name}, at most`))
+  return limits.map((name) => `--max-${name}`).join(' and ')
+}
+
+function summaryText({ sources, target, interval, keys }: Summary): string {
+  const from = sources.map(
+    ({ path, type }) => `${path} (${type ? `${type}, ` : ''}polled every ${interval} ms)`,
+  )
+  const to = target.path + (target.type ? ` (${target.type})` : '')
+  return `mirroring ${listed(from)} to ${to}: ${keys} ${keys === 1 ? 'key' : 'keys'}`
 }

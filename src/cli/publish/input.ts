@@ -1,6 +1,6 @@
 import { constants, fstatSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
-import { InotifyError } from '../../errors.ts'
+import { InotifyError, printable } from '../../errors.ts'
 import { CallError } from '../../mounts/syscalls/call_error.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 
@@ -21,7 +21,7 @@ export interface Input {
 export async function readStdin(signal: AbortSignal): Promise<Input> {
   try {
     const stat = fstatSync(0, { bigint: true })
-    return await collect('stdin', stat, addAbortSignal(signal, process.stdin))
+    return await collect('stdin', stat, addAbortSignal(signal, process.stdin), true)
   } catch (error) {
     throw signal.aborted ? interrupted('stdin') : error
   }
@@ -37,7 +37,7 @@ export async function readInput(path: string, signal: AbortSignal): Promise<Inpu
   signal.addEventListener('abort', end, { once: true })
   try {
     const { fd, stat } = await calls.open(path, constants.O_RDONLY)
-    return await collect(path, stat, chunksOf(calls, fd))
+    return await collect(path, stat, chunksOf(calls, fd), stat.isFIFO())
   } catch (error) {
     if (signal.aborted) throw interrupted('its input')
     if (!(error instanceof CallError)) throw error
@@ -65,7 +65,13 @@ async function* chunksOf(calls: SyscallThread, fd: number): AsyncGenerator<Buffe
   }
 }
 
-async function collect(name: string, stat: Stat, chunks: AsyncIterable<Buffer>): Promise<Input> {
+/** @param isStream what is empty there is the output of a program that has failed, most often */
+async function collect(
+  name: string,
+  stat: Stat,
+  chunks: AsyncIterable<Buffer>,
+  isStream: boolean,
+): Promise<Input> {
   if (stat.isFile() && stat.size > BigInt(MAX_INPUT_BYTES)) throw tooLarge(name)
   const read: Buffer[] = []
   let bytes = 0
@@ -74,11 +80,15 @@ async function collect(name: string, stat: Stat, chunks: AsyncIterable<Buffer>):
     if (bytes > MAX_INPUT_BYTES) throw tooLarge(name)
     read.push(chunk)
   }
+  if (bytes === 0 && isStream) {
+    const hint = 'has the program failed that writes it? To publish an empty file, name one: /dev/null'
+    throw new Error(`${printable(name)} is empty, and nothing was published: ${hint}`)
+  }
   return { data: Buffer.concat(read), ...rightsOf(stat) }
 }
 
 function tooLarge(path: string): InotifyError {
-  const hint = `more than ${MAX_INPUT_BYTES / 1024 / 1024} MiB is not published, as all of it is held in memory: move the file, by mv(1) or moveFile()`
+  const hint = `more than ${MAX_INPUT_BYTES / 1024 / 1024} MiB is not published, as all of it is held in memory: move the file, by mv(1)`
   return new InotifyError({ errno: 'EFBIG', syscall: 'read', path, hint })
 }
 

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { InotifyError } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
@@ -10,45 +9,45 @@ import { publishKeys } from '../../publish/publish_directory.ts'
 import { replaceFileAs, replaceFileIn } from '../../publish/replace_file.ts'
 import { TOUCHED_NAME, touchDirectory } from '../../publish/touch.ts'
 import { reportOnStdout } from '../service/report.ts'
-import type { Command } from '../shared/command.ts'
+import { defineCommand } from '../shared/command.ts'
 import { tell } from '../shared/output.ts'
 import { type Input, readInput, readStdin } from './input.ts'
-import { type PublishArguments, readPublishArguments, requireNames } from './publish_options.ts'
+import {
+  PUBLISH_OPTIONS,
+  type PublishArguments,
+  readPublishArguments,
+  requireNames,
+} from './publish_options.ts'
 
-const HELP = `usage: inotify-bridge publish [OPTIONS] FILE DEST
-       inotify-bridge publish [OPTIONS] FILE... DIRECTORY
-       inotify-bridge publish [OPTIONS] --configmap FILE... DIRECTORY
-       inotify-bridge publish --touch DIRECTORY
-
-Copies what is in FILE ('-' is stdin), up to 64 MiB, to DEST, or under its own name into DIRECTORY, so that whoever watches the
+const description = {
+  usage: [
+    '[OPTIONS] FILE DEST',
+    '[OPTIONS] FILE... DIRECTORY',
+    '[OPTIONS] --configmap FILE... DIRECTORY',
+    '--touch DIRECTORY',
+  ],
+  about: `Copies what is in FILE ('-' is stdin), up to 64 MiB, to DEST, or under its own name into DIRECTORY, so that whoever watches the
 directory sees one IN_MOVED_TO of the name and readers find the old content or the new one: it is written beside DEST, on the disk, and
 renamed. FILE stays. Owner and mode of a DEST that is there are kept; a new one has 644, and of that nothing that FILE has not (of a FILE
 with 600, 600). Where DEST is a symlink, the file that it leads to is replaced.
 
 Several files are published one after another. With --configmap they are published together, in the layout of a ConfigMap volume: a
 version directory behind ..data, and a link for each key, its FILE's name. Keys that are not among them any more are removed; the same
-content again writes nothing. DIRECTORY is made if it is missing. Modes are those of new files, and of directories as much as those need.
-
-      --configmap           see above
-      --touch DIRECTORY     when all is published, rename a file to ${TOUCHED_NAME} in DIRECTORY: Envoy reads its files again at
-                            any move in its watched_directory. Can be given more than once, and without anything to publish
-      --mode MODE           octal; of a file that is there instead of its own, of a new one and of each key instead of 644 or what FILE
-                            has of it, whatever the umask
-      --json                an object a line
-  -h, --help
-
-  generate-config | inotify-bridge publish - /etc/app/app.yaml
-  inotify-bridge publish --mode 600 --touch /etc/envoy/watched tls.crt tls.key /etc/envoy/certs
-  inotify-bridge publish --configmap app.yaml users.yaml /run/config
-
-Exit code: 0 done, 1 failed, 2 wrong usage.
-`
+content again writes nothing. DIRECTORY is made if it is missing. Modes are those of new files, and of directories as much as those need.`,
+  options: PUBLISH_OPTIONS,
+  notes: 'Exit code: 0 done, 1 failed, 2 wrong usage.',
+  examples: [
+    'generate-config | inotify-bridge publish - /etc/app/app.yaml',
+    'inotify-bridge publish --mode 600 --touch /etc/envoy/watched tls.crt tls.key /etc/envoy/certs',
+    'inotify-bridge publish --configmap app.yaml users.yaml /run/config',
+  ],
+}
 
 /** From a signal to the end. */
 const GRACE_MS = 1000
 
-export const publishCommand: Command = {
-  help: HELP,
+export const publishCommand = defineCommand('publish', description, {
+  printsLog: true,
   async run(args, signal) {
     const settings = readPublishArguments(args)
     const report = reportOnStdout(settings.json)
@@ -56,7 +55,7 @@ export const publishCommand: Command = {
     const calls = new SyscallThread()
     try {
       const touched: Array<[string, DirectoryHandle]> = []
-      for (const path of settings.touch) touched.push([path, await requireDirectory(calls, path)])
+      for (const path of settings.touch) touched.push([path, await followToDirectory(calls, path)])
       await publish(calls, settings, signal)
       for (const [path, directory] of touched) {
         await touchDirectory(directory, path)
@@ -67,7 +66,7 @@ export const publishCommand: Command = {
     }
     return 0
   },
-}
+})
 
 /**
  * What is under way is done in a moment, but a mount that does not answer would be waited for for ever, and another publisher's lock for long.
@@ -97,9 +96,9 @@ async function publish(calls: SyscallThread, settings: PublishArguments, signal:
     report('published', { path: target, keys: names, changed }, text)
     return
   }
-  const directory = await openDirectory(calls, target)
+  const isDirectory = files.length > 1 || /(^|\/)\.{0,2}$/.test(target)
+  const directory = await (isDirectory ? followToDirectory : openDirectory)(calls, target)
   if (directory !== undefined) requireNames(files)
-  else if (files.length > 1) throw notADirectory(target)
   // All are read before the first is published: one that is missing must not leave half of them new.
   for (const [name, { data, mode, group }] of await readAll(files, (file) => basename(file), signal)) {
     const path = directory === undefined ? target : `${target.replace(/\/+$/, '')}/${name}`
@@ -135,19 +134,4 @@ async function openDirectory(calls: SyscallThread, path: string): Promise<Direct
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined
     throw error
   }
-}
-
-async function requireDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle> {
-  const directory = await openDirectory(calls, path)
-  if (directory === undefined) throw notADirectory(path)
-  return directory
-}
-
-function notADirectory(path: string): InotifyError {
-  return new InotifyError({
-    errno: 'ENOTDIR',
-    syscall: 'publish',
-    path,
-    hint: 'it must be a directory that exists',
-  })
 }

@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
 import { printable } from '../../errors.ts'
+import { TOUCHED_NAME } from '../../publish/touch.ts'
 import { parse, UsageError } from '../shared/command.ts'
+import { flag, JSON_OPTION, option, repeated } from '../shared/option.ts'
 
 /** The command line of `inotify-bridge publish`, understood. */
 export interface PublishArguments {
@@ -14,16 +16,22 @@ export interface PublishArguments {
   readonly json: boolean
 }
 
-const OPTIONS = {
-  configmap: { type: 'boolean' },
-  touch: { type: 'string', multiple: true },
-  mode: { type: 'string' },
-  json: { type: 'boolean' },
+export const PUBLISH_OPTIONS = {
+  configmap: flag('see above'),
+  touch: repeated(
+    'DIRECTORY',
+    `when all is published, rename a file to ${TOUCHED_NAME} in DIRECTORY: Envoy reads its files again at any move in its watched_directory. Can be given more than once, and without anything to publish`,
+  ),
+  mode: option(
+    'MODE',
+    'octal; of a file that is there instead of its own, of a new one and of each key instead of 644 or what FILE has of it, whatever the umask',
+  ),
+  json: JSON_OPTION,
 } as const
 
 /** Reads the arguments of `inotify-bridge publish`; throws a {@link UsageError} that says what is wrong. */
 export function readPublishArguments(args: string[]): PublishArguments {
-  const { values, positionals } = parse(args, OPTIONS)
+  const { values, positionals } = parse(args, PUBLISH_OPTIONS)
   const touch = values.touch ?? []
   const files = [...positionals]
   const target = files.pop()

@@ -6,8 +6,9 @@ import {
   type ReloadOptions,
   readOptions,
 } from '../../reload/options.ts'
-import { type ListenAddress, listenAddressOf } from '../service/listen.ts'
+import { LISTEN_OPTION, type ListenAddress, listenAddressOf } from '../service/listen.ts'
 import { choiceOf, numberOf, parse, UsageError } from '../shared/command.ts'
+import { flag, JSON_OPTION, option, repeated } from '../shared/option.ts'
 
 /** The command line of `inotify-bridge reload`, understood. */
 export interface ReloadArguments {
@@ -17,26 +18,38 @@ export interface ReloadArguments {
   readonly listen: ListenAddress | undefined
 }
 
-const OPTIONS = {
-  delay: { type: 'string' },
-  interval: { type: 'string' },
-  retry: { type: 'string' },
-  timeout: { type: 'string' },
-  validate: { type: 'string' },
-  'validate-arg': { type: 'string', multiple: true },
-  signal: { type: 'string' },
-  pid: { type: 'string' },
-  'pid-file': { type: 'string' },
-  process: { type: 'string' },
-  http: { type: 'string' },
-  rollout: { type: 'string' },
-  namespace: { type: 'string' },
-  once: { type: 'boolean' },
-  listen: { type: 'string' },
-  json: { type: 'boolean' },
+export const RELOAD_OPTIONS = {
+  delay: option('MS', 'without a change before it is looked at, so that a burst is one reload; 1000'),
+  interval: option('MS', 'between two looks without an event; 60000'),
+  retry: option('MS', 'before what has failed is tried again; 5000'),
+  timeout: option('MS', 'that the validation, and the action, may take each; 30000'),
+  validate: option('PROGRAM', 'exit code 0: the content is good. Run as it is, without a shell'),
+  'validate-arg': repeated('ARG', 'for it; once for each (--validate-arg=-t where it begins with a dash)'),
+  signal: option('SIG', 'HUP, or any other'),
+  pid: option('N', 'of the process that is sent it'),
+  'pid-file': option(
+    'FILE',
+    "the same; a file that is older than the process it names is stale. It must belong to root, to this user or to that process's, as must a symlink that leads to it, and be writable by its owner alone",
+  ),
+  process: option(
+    'NAME',
+    "the same, by its executable's name; of a server and its workers, the server. Only this user's processes are meant; root's means anybody's",
+  ),
+  http: option('URL', 'POST; a status of 200 to 299 is success'),
+  rollout: option(
+    'KIND/NAME',
+    "Deployment, StatefulSet or DaemonSet: the digest becomes an annotation of its pods (needs the npm package @kubernetes/client-node, and the rights of the pod's service account)",
+  ),
+  namespace: option('NAMESPACE', 'of the rollout'),
+  restart: flag(
+    'COMMAND goes on, as a server does: it is started, and at each change ended (SIGTERM, and SIGKILL after 2 s) and started anew',
+  ),
+  once: flag('validate and act now, whatever has changed, and end with the result: 0 or 1'),
+  listen: LISTEN_OPTION,
+  json: JSON_OPTION,
 } as const
 
-type Values = ReturnType<typeof parse<typeof OPTIONS>>['values']
+type Values = ReturnType<typeof parse<typeof RELOAD_OPTIONS>>['values']
 
 /** Reads the arguments of `inotify-bridge reload`; throws a {@link UsageError} that names the one which is wrong. */
 export function readReloadArguments(args: readonly string[]): ReloadArguments {
@@ -44,7 +57,7 @@ export function readReloadArguments(args: readonly string[]): ReloadArguments {
   const dashes = args.indexOf('--')
   const head = dashes === -1 ? [...args] : args.slice(0, dashes)
   const command = dashes === -1 ? undefined : args.slice(dashes + 1)
-  const { values, positionals: paths } = parse(head, OPTIONS)
+  const { values, positionals: paths } = parse(head, RELOAD_OPTIONS)
   if (paths.length === 0) throw new UsageError('name at least one PATH')
 
   const validate = validationOf(values)
@@ -84,6 +97,8 @@ function actionOf(values: Values, command: string[] | undefined): ReloadAction {
   if (asked.length + Number(command !== undefined) !== 1) {
     throw new UsageError(`name one thing to be done: ${forms}`)
   }
+  if (values.restart && (command === undefined || values.once))
+    throw new UsageError('--restart needs -- COMMAND, and does not go with --once')
   const targets = (['pid', 'pid-file', 'process'] as const).filter((name) => values[name] !== undefined)
   if (values.signal === undefined && targets[0] !== undefined) {
     throw new UsageError(`--${targets[0]} needs --signal, which it is sent`)
@@ -93,7 +108,7 @@ function actionOf(values: Values, command: string[] | undefined): ReloadAction {
   }
   if (command !== undefined) {
     if (command[0] === undefined || command[0] === '') throw new UsageError('there is no COMMAND behind --')
-    return { command }
+    return { command, restart: values.restart === true }
   }
   if (values.http !== undefined) return { http: { url: values.http } }
   if (values.rollout !== undefined) return rolloutOf(values.rollout, values.namespace)

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { printable } from '../../errors.ts'
 import type { Reloader } from '../../reload/reloader.ts'
 import { listed, type Report } from '../service/report.ts'
@@ -20,6 +21,23 @@ export function reportReload(reloader: Reloader, report: Report, json: boolean):
     if (more > 0) tell('reload', `| (${more} lines before these)`)
     for (const line of lines.slice(-OUTPUT_LINES)) tell('reload', `| ${printable(line)}`)
   })
+  reloader.on('output', (stream, name) => (json ? reportOutput(stream, name, report) : passOn(stream, name)))
   // It is tried again.
-  reloader.on('error', (error) => tell('reload', error.message))
+  reloader.on('error', (error) => tell('reload', error))
+}
+
+/** Passes what a program writes on, no faster than it is taken. */
+function passOn(stream: Readable, name: 'stdout' | 'stderr'): void {
+  const to = process[name]
+  // A reader that has gone does not hold the program up.
+  to.once('unpipe', () => stream.resume())
+  stream.pipe(to, { end: false })
+  stream.once('close', () => stream.unpipe(to))
+}
+
+function reportOutput(stream: Readable, name: 'stdout' | 'stderr', report: Report): void {
+  const decoder = new TextDecoder()
+  stream.on('data', (chunk: Buffer) =>
+    report('output', { stream: name, text: decoder.decode(chunk, { stream: true }) }, ''),
+  )
 }

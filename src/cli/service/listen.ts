@@ -1,9 +1,15 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { printable } from '../../errors.ts'
+import { messageOf, printable } from '../../errors.ts'
 import { UsageError } from '../shared/command.ts'
+import { option } from '../shared/option.ts'
 import { Connections, mostConnections } from './connections.ts'
+
+export const LISTEN_OPTION = option(
+  '[HOST:]PORT',
+  'HTTP: /healthz (it answers), /readyz (503 and the reason while it is not ready), /metrics (Prometheus); port 0 is any that is free',
+)
 
 /** Where to listen. Without a host on every address: a kubelet's probe comes to the pod's. */
 export interface ListenAddress {
@@ -75,7 +81,7 @@ export class Listener implements AsyncDisposable {
       server.listen({ port, host })
       await once(server, 'listening')
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       throw new Error(`--listen: ${printable(why)}; name an address of this host and a port that is free`, {
         cause: error,
       })

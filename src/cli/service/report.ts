@@ -22,6 +22,6 @@ export function reportOnStdout(json: boolean): Report {
 export function reportOnStderr(command: string, json: boolean): Report {
   return (event, fields, text) => {
     if (json) process.stderr.write(jsonLine({ event, ...fields }))
-    else tell(command, printable(text))
+    else tell(command, printable(text), 'info')
   }
 }

@@ -1,5 +1,5 @@
-import { printable } from '../../errors.ts'
-import { tell } from '../shared/output.ts'
+import { messageOf, printable } from '../../errors.ts'
+import { fieldsOf, tell } from '../shared/output.ts'
 import { type Answer, type ListenAddress, Listener } from './listen.ts'
 import { METRICS_TYPE } from './metrics.ts'
 import { ReadyFile } from './ready_file.ts'
@@ -91,8 +91,8 @@ export class Service implements AsyncDisposable {
       this.#trouble = ''
     } catch (error) {
       // The command goes on, and tries it again when it is told the next time.
-      const trouble = `--ready-file: ${error instanceof Error ? error.message : String(error)}`
-      if (trouble !== this.#trouble) tell(this.#command, trouble)
+      const trouble = `--ready-file: ${messageOf(error)}`
+      if (trouble !== this.#trouble) tell(this.#command, trouble, 'error', fieldsOf(error))
       this.#trouble = trouble
     }
   }
@@ -101,8 +101,9 @@ export class Service implements AsyncDisposable {
 /** Whoever connects again and again would fill the log with it. */
 function onceEach(command: string): (error: Error) => void {
   const said = new Set<string>()
-  return ({ message }) => {
-    if (!said.has(message)) tell(command, `--listen: a connection could not be taken: ${message}`)
+  return (error) => {
+    const message = `--listen: a connection could not be taken: ${error.message}`
+    if (!said.has(message)) tell(command, message, 'error', fieldsOf(error))
     said.add(message)
   }
 }
@@ -126,7 +127,7 @@ function readyFileAt(path: string): ReadyFile {
   try {
     return new ReadyFile(path)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new Error(`--ready-file: ${printable(why)}; name a file in a directory that can be written`, {
       cause: error,
     })

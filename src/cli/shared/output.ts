@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import { escapeInvisible, INVISIBLE, printable } from '../../errors.ts'
+import { escapeInvisible, INVISIBLE, type InotifyError, messageOf, printable } from '../../errors.ts'
 import { eraseProgress } from './progress.ts'
 
 /** Writes one line to stdout; control characters and the like in it (from file names) are escaped. */
@@ -69,12 +69,40 @@ async function write(chunk: string, signal: AbortSignal, output: Writable): Prom
   })
 }
 
+let asObjects = false
+
+/** With `--json` what is told is objects as well. */
+export function tellAsObjects(json: boolean): void {
+  asObjects = json
+}
+
+/** Returns the fields of an error that programs read beside its message. */
+export function fieldsOf(error: unknown) {
+  const { code, syscall, path, hint } = Object(error) as Partial<InotifyError>
+  return { code, syscall, path, hint }
+}
+
 /**
- * Writes a line to stderr, and others below it: warnings and errors, which are not the command's output. Names have been escaped; not so
+ * Writes a line to stderr: warnings and errors, which are not the command's output; with `--json` an object. Names have been escaped; not so
  * in the messages of others (Node's have paths as they are), which are to be one line all the same.
  */
-export function tell(command: string, text: string, ...below: readonly string[]): void {
+export function tell(
+  command: string,
+  said: unknown,
+  level: 'error' | 'warning' | 'info' = 'error',
+  fields: object = fieldsOf(said),
+): void {
   eraseProgress()
-  const lines = [`inotify-bridge ${command}: ${text}`, ...below]
-  process.stderr.write(lines.map((line) => `${escapeInvisible(line)}\n`).join(''))
+  const message = messageOf(said)
+  const from = command === '' ? 'inotify-bridge' : `inotify-bridge ${command}`
+  const told = {
+    time: new Date().toISOString(),
+    level,
+    event: level,
+    command: command || undefined,
+    ...fields,
+    message,
+  }
+  const line = `${from}: ${level === 'warning' ? 'warning: ' : ''}${escapeInvisible(message)}\n`
+  process.stderr.write(asObjects ? jsonLine(told) : line)
 }

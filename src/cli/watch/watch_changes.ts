@@ -1,10 +1,10 @@
 import { InotifyError, printable } from '../../errors.ts'
+import { watch } from '../../watch/calls.ts'
 import { provideEngine } from '../../watch/engine_part.ts'
 import { openEngine } from '../../watch/open_engine.ts'
 import type { WatchOptions } from '../../watch/options.ts'
 import type { Change, RootChange } from '../../watch/report/change.ts'
 import type { Coverage } from '../../watch/report/coverage.ts'
-import { watch } from '../../watch/watcher.ts'
 import { Deadline } from '../shared/deadline.ts'
 import { jsonLine, print, tell } from '../shared/output.ts'
 import { reportProgress } from '../shared/progress.ts'
@@ -39,7 +39,7 @@ export async function watchChanges(request: ChangesRequest, signal: AbortSignal)
   // What ends the watcher is told to the listener, to the loop below, or to both.
   const told = new Set<unknown>()
   const tellOnce = (error: unknown) => {
-    if (!told.has(error)) tell('watch', error instanceof Error ? error.message : String(error))
+    if (!told.has(error)) tell('watch', error)
     told.add(error)
   }
   watcher.on('error', tellOnce)
@@ -146,9 +146,9 @@ function tellCoverage(coverage: readonly Coverage[]): void {
   }
   for (const [how, [first = '', ...rest]] of alike) {
     const others = rest.length === 0 ? '' : ` and ${rest.length.toLocaleString('en')} more`
-    tell('watch', `${printable(first)}${others}: ${how}`)
+    tell('watch', `${printable(first)}${others}: ${how}`, 'info')
   }
-  tell('watch', `Watches established: ${directories(coverage)}`)
+  tell('watch', `Watches established: ${directories(coverage)}`, 'info')
 }
 
 /** As inotifywait, and unlike watch(): who has misspelt a path is better told than left waiting. */

@@ -29,7 +29,7 @@ export async function watchRaw(request: RawRequest, signal: AbortSignal): Promis
     for (const event of batch) yield line(event)
   }
 
-  if (quiet === 0) tell('watch', `Watches established: ${pathOf.size}`)
+  if (quiet === 0) tell('watch', `Watches established: ${pathOf.size}`, 'info')
   const deadline = new Deadline(timeout, () => inotify.close())
   deadline.restart()
   for await (const batch of inotify) {

@@ -13,26 +13,42 @@ export class FileStager {
     this.#work = work
   }
 
-  /** @param at how people call the file, beneath the source */
-  async copy(held: SourceHandle, name: string, file: SourceFile, at: string): Promise<TargetFile> {
+  /**
+   * @param at how people call the file, beneath the source
+   * @param isReadAgain see {@link copyFile}
+   */
+  async copy(
+    held: SourceHandle,
+    name: string,
+    file: SourceFile,
+    at: string,
+    isReadAgain: boolean,
+  ): Promise<TargetFile> {
+    const copyOnce = () => this.#copyOnce(held, name, file, at, isReadAgain)
     try {
-      return await this.#copyOnce(held, name, file, at)
+      return await copyOnce()
     } catch (error) {
       if (!(error instanceof InotifyError && ['ENOSPC', 'EDQUOT'].includes(error.code))) throw error
     }
     // What is copied beside it may have taken the room, and not fit itself: one after another what fits does.
-    const alone = this.#alone.then(() => this.#copyOnce(held, name, file, at))
+    const alone = this.#alone.then(copyOnce)
     this.#alone = alone.catch(() => {})
     return await alone
   }
 
-  async #copyOnce(held: SourceHandle, name: string, { key }: SourceFile, at: string): Promise<TargetFile> {
+  async #copyOnce(
+    held: SourceHandle,
+    name: string,
+    { key }: SourceFile,
+    at: string,
+    isReadAgain: boolean,
+  ): Promise<TargetFile> {
     const work = await this.#work()
     const place = work.next()
     let digest: string
     try {
       const to = { directory: work.held, name: place, shown: `${work.shown}/${at}` }
-      digest = await copyFile(held, name, key, to)
+      digest = await copyFile(held, name, key, to, isReadAgain)
     } catch (error) {
       // What was written so far would take the room on a full tmpfs from the files that still fit. If even this fails, the
       // end of the pass clears it.

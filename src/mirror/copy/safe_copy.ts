@@ -19,10 +19,19 @@ export interface Place {
 
 /**
  * Copies a regular file of the source to a new file, with its owner and mode, and returns the SHA-256 of what it held.
- * Throws {@link Torn} if the file is not the version `key` before, during and after the read; an {@link InotifyError} if
- * the copy cannot be written.
+ * Throws {@link Torn} if the file is not the version `key` before the read, nor after it unless `isReadAgain`; an {@link InotifyError}
+ * if the copy cannot be written.
+ *
+ * @param isReadAgain whether {@link digestFile} will tell if it was written to meanwhile. Times do not, of a server that shows others while a file is
+ *   read (rclone, of what it has not uploaded yet).
  */
-export async function copyFile(from: SourceHandle, name: string, key: StatKey, to: Place): Promise<string> {
+export async function copyFile(
+  from: SourceHandle,
+  name: string,
+  key: StatKey,
+  to: Place,
+  isReadAgain: boolean,
+): Promise<string> {
   const [opened, created] = await Promise.allSettled([
     openVersion(from, name, key),
     // Nobody but the owner may read it while its owner and mode are not yet those of the source.
@@ -33,7 +42,7 @@ export async function copyFile(from: SourceHandle, name: string, key: StatKey, t
   await using copy = ifFulfilled(created)
   if (source === undefined || copy === undefined) throw reasonFor(opened, created)
   let written: Promise<void> = Promise.resolve()
-  const digest = await readVersion(source, key, async (chunk) => {
+  const { digest, after } = await readVersion(source, key, async (chunk) => {
     await written
     written = onTarget('write', to.shown, copy.calls.write(copy.fd, chunk))
     // Heard of below, unless the source has failed before.
@@ -41,13 +50,14 @@ export async function copyFile(from: SourceHandle, name: string, key: StatKey, t
   })
   // The thread keeps the order.
   await Promise.all([written, copyAttributes(copy, to.shown, key)])
+  if (!isReadAgain) checkVersion(after, key)
   return digest
 }
 
-/** The SHA-256 of a regular file that must be the version `key`; else {@link Torn}. */
+/** The SHA-256 of a regular file that must be the version `key` before the read; else {@link Torn}. For who knows what it should be. */
 export async function digestFile(from: SourceHandle, name: string, key: StatKey): Promise<string> {
   await using source = await openVersion(from, name, key)
-  return await readVersion(source, key, async () => {})
+  return (await readVersion(source, key, async () => {})).digest
 }
 
 /**
@@ -100,23 +110,32 @@ export async function onTarget<T>(syscall: string, shown: string, call: Promise<
   }
 }
 
-const FULL = 'the target is full: give its tmpfs a larger size=, the last good version is kept meanwhile'
-const HINT =
-  'the target could not be written: the last good version is kept, and it is tried again at the next pass'
+const FULL = 'the target is full: give its tmpfs a larger size='
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', FULL],
   ['EDQUOT', FULL],
+  ['EROFS', 'is it mounted read-only? The target needs a mount that can be written, best a tmpfs'],
+  [
+    'EACCES',
+    "the mirror's user must be able to read, write and search the target: runAsUser or fsGroup in a pod, else chown",
+  ],
   [
     'EPERM',
-    'the target is immutable or append-only (lsattr -d shows it, chattr -i ends it), or the entry is of another user in a sticky directory: the last good version is kept, and it is tried again at the next pass',
+    'the target is immutable or append-only (lsattr -d shows it, chattr -i ends it), the entry is of another user in a sticky directory, or a seccomp filter refuses the call',
   ],
+  ['ENOTDIR', 'a component of the path that should be a directory is none'],
 ])
 
 function targetError(syscall: string, path: string, error: unknown): InotifyError {
   if (error instanceof InotifyError) return error
   const errno =
     error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? -error.errno : 'EIO'
-  return new InotifyError({ errno, syscall, path: textOf(path), hint: HINTS.get(codeOf(error)) ?? HINT })
+  return new InotifyError({
+    errno,
+    syscall,
+    path: textOf(path),
+    hint: HINTS.get(codeOf(error)) ?? 'the target could not be written',
+  })
 }
 
 async function openVersion(from: SourceHandle, name: string, key: StatKey): Promise<ReadFile> {
@@ -157,7 +176,7 @@ async function readVersion(
   file: ReadFile,
   key: StatKey,
   take: (chunk: Buffer) => Promise<void>,
-): Promise<string> {
+): Promise<{ digest: string; after: FileStat }> {
   // Loaded here: its 5 MiB of memory are not for those who came for the raw events.
   const { createHash } = await import('node:crypto')
   const hash = createHash('sha256')
@@ -171,8 +190,7 @@ async function readVersion(
     left -= chunk.length
     await take(chunk)
     if (!isEnd || now === undefined) continue
-    checkVersion(now, key)
-    return hash.digest('base64')
+    return { digest: hash.digest('base64'), after: now }
   }
 }
 

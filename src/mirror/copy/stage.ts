@@ -25,7 +25,7 @@ export async function stage(
   work: () => Promise<StagingArea>,
   stillness: Stillness,
 ): Promise<Staged> {
-  const stager = new Stager(work, stillness, before.emptied)
+  const stager = new Stager(work, stillness, before)
   const { tree, data } = snapshot
   const flat = new Map(
     [...tree.entries].filter(([name]) => name !== data && (name !== '..data' || data === undefined)),
@@ -43,14 +43,14 @@ async function stageGeneration(
   { tree }: Snapshot,
   data: string,
   held: DirectoryHandle | undefined,
-  { generation: had, isConfirmed }: Before,
+  { generation: had, doubts }: Before,
   stager: Stager,
 ): Promise<StagedGeneration | undefined> {
   const why = whyNoGeneration(tree, data)
   const source = tree.entries.get(data)
   if (why !== undefined || source?.kind !== 'directory') return stager.skip('..data', why ?? '')
   const isCopy = had?.from === data && isCopyOf(had.tree, source)
-  if (isCopy && isConfirmed) return had
+  if (isCopy && !doubts.hasIn(data)) return had
   if (held === undefined) throw new Torn(`${textOf(data)} has only just become a directory`)
   // Nothing is made in the target of what it has: whoever watches that recursively would hear of it.
   if (isCopy && (await holdsTheSame(held, had.tree))) return had

@@ -1,5 +1,6 @@
 import type { InotifyError } from '../../errors.ts'
 import type { Skipped, TargetNode, TargetTree } from '../plan/tree.ts'
+import type { Doubts } from '../source/doubts.ts'
 import type { Emptied } from './stillness.ts'
 
 /** What a source adds to the target, its new files ready in the staging directory. */
@@ -10,6 +11,8 @@ export interface Staged {
   readonly generation: StagedGeneration | undefined
   /** What should be there, and is not. */
   readonly missing: readonly Missing[]
+  /** Paths of what should be there, and of which the target has no older version either. */
+  readonly wanting: ReadonlySet<string>
   /** Copies that could not be written. */
   readonly failures: readonly InotifyError[]
   /** For the next pass. */
@@ -36,7 +39,7 @@ export interface Before {
   readonly own: ReadonlyMap<string, TargetNode> | undefined
   /** What the target shows of this source's generation. */
   readonly generation: StagedGeneration | undefined
-  /** Whether that has been read twice, far enough apart to be sure of it by its stat keys. */
-  readonly isConfirmed: boolean
+  /** The paths of the source to read again, though their stat keys have not changed. */
+  readonly doubts: Doubts
   readonly emptied: Emptied
 }

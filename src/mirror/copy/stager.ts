@@ -9,14 +9,14 @@ import {
   type TargetNode,
   type TargetTree,
 } from '../plan/tree.ts'
-import { losesSource, reasonOf, Torn } from '../source/errors.ts'
+import { codeOf, losesSource, reasonOf, Torn } from '../source/errors.ts'
 import type { SourceHandle } from '../source/source_handle.ts'
 import { digestBeneath } from './compare.ts'
 import { FileStager } from './file_stager.ts'
 import { digestFile } from './safe_copy.ts'
-import type { Missing, Staged } from './staged.ts'
+import type { Before, Missing, Staged } from './staged.ts'
 import type { StagingArea } from './staging_area.ts'
-import { type Emptied, EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
+import { EmptiedFiles, type Stillness, TWO_TICKS } from './stillness.ts'
 
 /** What the target has of a directory, and what of that this source has added. */
 interface Had {
@@ -37,20 +37,28 @@ interface Unsettled {
 export class Stager {
   readonly #missing: Missing[] = []
   readonly #failures: InotifyError[] = []
+  readonly #wanting = new Set<string>()
   readonly #emptied: EmptiedFiles
   readonly #files: FileStager
   readonly #stillness: Stillness
+  readonly #doubts: Before['doubts']
   #unsettled: Unsettled[] = []
 
-  constructor(work: () => Promise<StagingArea>, stillness: Stillness, emptiedBefore: Emptied) {
+  constructor(work: () => Promise<StagingArea>, stillness: Stillness, { emptied, doubts }: Before) {
     this.#files = new FileStager(work)
-    this.#emptied = new EmptiedFiles(emptiedBefore, stillness.quiet)
+    this.#emptied = new EmptiedFiles(emptied, stillness.quiet)
+    this.#doubts = doubts
     this.#stillness = stillness
   }
 
   /** What was wanting, so far. */
-  get found(): Pick<Staged, 'missing' | 'failures' | 'emptied'> {
-    return { missing: this.#missing, failures: this.#failures, emptied: this.#emptied.found }
+  get found(): Pick<Staged, 'missing' | 'wanting' | 'failures' | 'emptied'> {
+    return {
+      missing: this.#missing,
+      wanting: this.#wanting,
+      failures: this.#failures,
+      emptied: this.#emptied.found,
+    }
   }
 
   skip(path: string, reason: string, isPassing = false): undefined {
@@ -103,7 +111,7 @@ export class Stager {
       const made = await this.#attemptExactly(at, async () => {
         if (node.kind === 'link') return node
         if (node.kind === 'unreadable') throw new Error(node.reason)
-        if (node.kind === 'file') return this.#files.copy(held, name, node, at)
+        if (node.kind === 'file') return this.#files.copy(held, name, node, at, false)
         await using child = await held.directory(name)
         return await this.generation(child, node, at)
       })
@@ -134,14 +142,16 @@ export class Stager {
     }
     // What another source has put there goes when that one has it no more.
     const isOwn = had?.kind === 'file' && had === own
-    if (isOwn && sameKey(had.key, node.key)) return had
+    const isKnown = isOwn && sameKey(had.key, node.key)
+    if (isKnown && !this.#doubts.has(path + name)) return had
     if (had?.kind === 'file' && had.key.size > 0n && node.key.size === 0n)
       this.#emptied.expectMore(path + name, node.key)
     const isSame =
       isOwn && had.key.size === node.key.size && (await digestFile(held, name, node.key)) === had.digest
+    if (isSame && isKnown) return had
     const copy = isSame
       ? { ...node, digest: had.digest }
-      : await this.#files.copy(held, name, node, `${path}${name}`)
+      : await this.#files.copy(held, name, node, `${path}${name}`, true)
     this.#unsettled.push({ directory: path, name, siblings, copy, before: had })
     return copy
   }
@@ -152,13 +162,15 @@ export class Stager {
     had: TargetNode | undefined,
     make: () => Promise<TargetNode>,
   ): Promise<TargetNode | undefined> {
+    let made: TargetNode | undefined
     try {
-      return (await this.#attemptExactly(path, make)) ?? had
+      made = await this.#attemptExactly(path, make)
     } catch (error) {
       if (!(error instanceof Torn)) throw error
       this.skip(path, `has not held still yet: ${error.message}`, true)
-      return had
     }
+    if (made === undefined && had === undefined) this.#wanting.add(path)
+    return made ?? had
   }
 
   /** Runs `make`, reports its failure and returns undefined then; passes on what concerns more than the entry. */
@@ -168,7 +180,8 @@ export class Stager {
     } catch (error) {
       if (error instanceof Torn || losesSource(error)) throw error
       if (error instanceof InotifyError) this.#failures.push(error)
-      else this.skip(path, reasonOf(error))
+      // Gone since it was listed: the next pass sees what is there instead.
+      else this.skip(path, reasonOf(error), codeOf(error) === 'ENOENT')
       return undefined
     }
   }

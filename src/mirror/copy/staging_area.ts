@@ -58,8 +58,8 @@ export class StagingArea {
       const there = work?.files.get(file)
       if (work === undefined || there === undefined) continue
       const name = this.next()
-      await this.held.calls.rename(work.held.at(there), this.held.at(name))
       work.files.delete(file)
+      await this.held.calls.rename(work.held.at(there), this.held.at(name))
       return name
     }
     return undefined
@@ -92,13 +92,15 @@ export class StagingArea {
 
   /** Removes what is left in it and is not to be kept. */
   async clear(): Promise<void> {
+    // Another source's pass may release meanwhile what this one has kept: that goes with the next.
+    const kept = this.#kept
     await Promise.allSettled(this.#ahead.values())
     this.#ahead.clear()
     if (this.#count === 0) return
-    for (const [file, name] of this.files) if (!this.#kept.has(name)) this.files.delete(file)
+    for (const [file, name] of this.files) if (!kept.has(name)) this.files.delete(file)
     let failed: unknown
     for (const name of await this.held.names()) {
-      if (this.#kept.has(name.toString())) continue
+      if (kept.has(name.toString())) continue
       // A neighbour's mount, in a directory of his that was in the way, must not keep the rest.
       await removeTree(this.held, name).catch((error) => {
         failed ??= error
@@ -106,6 +108,6 @@ export class StagingArea {
     }
     if (failed !== undefined) throw failed
     // A name that is kept must not be given again.
-    if (this.#kept.size === 0) this.#count = 0
+    if (kept.size === 0) this.#count = 0
   }
 }

@@ -3,6 +3,7 @@ import type { Missing, StagedGeneration } from '../copy/staged.ts'
 import { currentGeneration, DATA_DRAFT } from './generation.ts'
 import type { Linked } from './linked.ts'
 import type { Contribution } from './merge.ts'
+import { NO_DOUBTS } from './reach.ts'
 import type { Link, TargetNode, TargetTree } from './tree.ts'
 
 /** What an earlier mirror has left in the target, for a source of which nothing better can be had yet. Others may claim parts of it. */
@@ -15,7 +16,14 @@ export function adopted(target: TargetTree, source: string): Contribution {
   // The draft is left by one that was killed; what is no link is a source's.
   if (current !== undefined && entries.get(DATA_DRAFT)?.kind === 'link') entries.delete(DATA_DRAFT)
   const generation = current && { from: current.name, tree: current.tree }
-  return { source, entries, generation, isAdopted: target.entries.size > 0, isLastGood: true }
+  return {
+    source,
+    entries,
+    generation,
+    isAdopted: target.entries.size > 0,
+    isLastGood: true,
+    doubts: NO_DOUBTS,
+  }
 }
 
 /**

@@ -14,8 +14,8 @@ export interface Linked {
 
 /**
  * A link for each file, so that readers see what is there, though without events. Directories are real ones: one that were a link
- * would show all that is in the source's, what is not mirrored as well. The keys of a ConfigMap lead over the source's `..data`, so
- * that a swap there is seen at once, and nothing dangles when the version before is removed.
+ * would show all that is in the source's, what is not mirrored as well. The keys of a ConfigMap lead over its `..data`, wherever in the
+ * source that is, so that a swap there is seen at once, and nothing dangles when the version before is removed.
  */
 export function linked(
   { tree, data }: Pick<Snapshot, 'tree' | 'data'>,
@@ -25,8 +25,9 @@ export function linked(
   const skip = (path: string, reason: string) => void missing.push({ path, reason, isPassing: false })
   const linkAll = (source: SourceTree, below: string): TargetTree => {
     const entries = new Map<string, TargetNode>()
+    const current = source.entries.get('..data')
     for (const [name, node] of source.entries) {
-      const at = below + name
+      const at = below + (current?.kind === 'link' && current.to === name ? '..data' : name)
       if (below === '' && data !== undefined && (name === data || name === '..data')) continue
       if (node.kind === 'unreadable') skip(at, node.reason)
       else if (node.kind === 'directory') entries.set(name, linkAll(node, `${at}/`))

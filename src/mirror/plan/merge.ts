@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { pathOf } from '../../name_key.ts'
 import type { StagedGeneration } from '../copy/staged.ts'
 import { nameGeneration } from './generation.ts'
+import { type Doubts, keepReached } from './reach.ts'
 import type { TargetNode, TargetTree } from './tree.ts'
 
 /** What a source adds to the target. */
@@ -14,6 +15,7 @@ export interface Contribution {
   readonly isAdopted: boolean
   /** Whether the source can give no more of it, as far as is known: what somebody removes of it in the target is gone. */
   readonly isLastGood: boolean
+  readonly doubts: Doubts
 }
 
 /** A name that two sources have: the first keeps it. */
@@ -43,7 +45,12 @@ export function merge(contributions: readonly Contribution[], target: TargetTree
     entries.set(name, generation.tree)
     entries.set('..data', { kind: 'link', to: name })
   }
-  return { tree: { ...target, entries }, conflicts: union.conflicts }
+  const tree = keepReached(
+    target,
+    { ...target, entries },
+    parts.map(({ doubts }) => doubts),
+  )
+  return { tree, conflicts: union.conflicts }
 }
 
 function mergeGenerations(

@@ -1,7 +1,8 @@
 import { posix } from 'node:path'
 import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
 import { currentGeneration } from './generation.ts'
-import { sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
+import { type Doubts, follow, keepWithout } from './reach.ts'
+import { nodeAt, sameAttributes, type TargetFile, type TargetNode, type TargetTree } from './tree.ts'
 
 /** One change of the target. `path` is relative to it. */
 export type Step =
@@ -102,7 +103,36 @@ export function plan(target: TargetTree, desired: TargetTree): Step[] {
     for (const [name, node] of old.entries) if (!next.entries.has(name)) remove(prefix + name, node)
   }
   descend('', target, desired)
+  // A link to a link comes behind that: more links are on its way.
+  const hops = ({ path }: Step) => follow(desired, path).links.length
+  for (const rank of ['place link', 'place key'] as const) steps.get(rank)?.sort((a, b) => hops(a) - hops(b))
   return [...steps.values()].flat()
+}
+
+/**
+ * Returns the steps that are still safe where others failed or were dropped: no reader loses an entry by them.
+ *
+ * @param target what the target has by now
+ */
+export function safeWithout(
+  failed: Iterable<string>,
+  steps: readonly Step[],
+  target: TargetTree,
+  desired: TargetTree,
+  doubts: readonly Doubts[],
+): Step[] {
+  const left = new Set(failed)
+  for (;;) {
+    const kept = keepWithout(target, desired, left, doubts)
+    const [safe, unsafe]: [Step[], Step[]] = [[], []]
+    for (const step of steps) {
+      const isSafe = nodeAt(kept, step.path) === (step.do === 'remove' ? undefined : step.node)
+      ;(isSafe ? safe : unsafe).push(step)
+    }
+    const more = unsafe.filter((step) => step.do === 'place' && !left.has(step.path))
+    if (more.length === 0) return safe
+    for (const { path } of more) left.add(path)
+  }
 }
 
 /** Whether a reader of the link `path`, whose text is `to`, comes over `..data`. */

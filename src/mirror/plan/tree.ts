@@ -33,13 +33,18 @@ export interface Directory<Leaf> {
 export type SourceTree = Directory<SourceFile | Link | Unreadable>
 export type SourceNode = SourceFile | Link | Unreadable | SourceTree
 
-/** What the target holds, or shall hold. */
+/** The content of the target, present or planned. */
 export type TargetTree = Directory<TargetFile | Link>
 export type TargetNode = TargetFile | Link | TargetTree
 
-/** An entry of the source that is not in the target, or not in its present version. `path` is relative to the source. */
+/**
+ * An entry of the source that is not in the target, or not in its present version. `path` is relative to the source, absolute if there are several; `reason` is a text for people. A path of `.` says how
+ * many more there are than the hundred that are named.
+ */
 export interface Skipped {
+  /** The path, relative to the source; absolute if there are several sources. */
   readonly path: string
+  /** One sentence for people. */
   readonly reason: string
 }
 
@@ -64,7 +69,7 @@ export function sameAttributes(a: StatKey, b: StatKey): boolean {
   return a.mode === b.mode && a.uid === b.uid && a.gid === b.gid
 }
 
-/** Whether `source` is, stat key by stat key, what `target` was copied from. */
+/** Returns true if `target` was copied from `source` as it is now, stat key by stat key. */
 export function isCopyOf(target: TargetNode, source: SourceNode): boolean {
   if (target.kind === 'file') return source.kind === 'file' && sameKey(target.key, source.key)
   if (target.kind === 'link') return source.kind === 'link' && target.to === source.to
@@ -72,11 +77,21 @@ export function isCopyOf(target: TargetNode, source: SourceNode): boolean {
   return sameEntries(target.entries, source.entries, isCopyOf)
 }
 
-/** Whether a reader of names and bytes could not tell the two apart. */
+/** Returns true if a reader of names and bytes could not tell the two apart. */
 export function sameContent(a: TargetNode, b: TargetNode): boolean {
   if (a.kind === 'file') return b.kind === 'file' && a.digest === b.digest
   if (a.kind === 'link') return b.kind === 'link' && a.to === b.to
   return b.kind === 'directory' && sameEntries(a.entries, b.entries, sameContent)
+}
+
+/** How many files and links readers see: of the layout of a ConfigMap, its keys. */
+export function countKeys({ entries }: TargetTree): number {
+  let count = 0
+  for (const [name, node] of entries) {
+    if (entries.has('..data') && name.startsWith('..')) continue
+    count += node.kind === 'directory' ? countKeys(node) : 1
+  }
+  return count
 }
 
 function sameEntries<A, B>(a: Map<string, A>, b: Map<string, B>, same: (a: A, b: B) => boolean): boolean {
@@ -88,9 +103,13 @@ function sameEntries<A, B>(a: Map<string, A>, b: Map<string, B>, same: (a: A, b:
   return true
 }
 
-export function nodeAt(tree: TargetTree, path: string): TargetNode | undefined {
-  let node: TargetNode | undefined = tree
-  for (const name of path.split('/')) node = node?.kind === 'directory' ? node.entries.get(name) : undefined
+export function nodeAt<L extends { readonly kind: string }>(
+  tree: Directory<L>,
+  path: string,
+): L | Directory<L> | undefined {
+  let node: L | Directory<L> | undefined = tree
+  for (const name of path.split('/'))
+    node = node !== undefined && 'entries' in node ? node.entries.get(name) : undefined
   return node
 }
 

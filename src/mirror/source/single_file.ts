@@ -19,6 +19,8 @@ export interface SingleFile {
   readonly parent: DirectoryHandle
   readonly name: string
   readonly stat: FileStat
+  /** What the directory of the path was before it was looked into. */
+  readonly place: FileStat
   /** Where the way leads that is not gone on: it is the link at the path then. undefined for what is there. */
   readonly outside: string | undefined
 }
@@ -89,10 +91,11 @@ class Walk {
   async go(): Promise<SingleFile> {
     let name = basename(this.#path)
     let ground = await this.#stepOnto(this.#path, dirname(this.#path))
-    const link = { parent: ground.held, name, stat: await ground.held.lstat(name) }
+    const place = ground.held.opened
+    const link = { parent: ground.held, name, place, stat: await ground.held.lstat(name) }
     for (;;) {
       const end = await this.#goBeneath(ground, [name])
-      if (typeof end !== 'string') return await this.#keep({ ...end, outside: undefined })
+      if (typeof end !== 'string') return await this.#keep({ ...end, place, outside: undefined })
       if (!this.#mayLeave(`${ground.path}\0${end}`)) return await this.#keep({ ...link, outside: end })
       const isAbsolute = end.startsWith('/')
       name = basename(end)
@@ -117,7 +120,10 @@ class Walk {
   }
 
   /** What names lead to; or, if that is not beneath the ground, by which path from there. */
-  async #goBeneath(ground: Ground, names: readonly string[]): Promise<Omit<SingleFile, 'outside'> | string> {
+  async #goBeneath(
+    ground: Ground,
+    names: readonly string[],
+  ): Promise<Omit<SingleFile, 'outside' | 'place'> | string> {
     let rest = names
     for (;;) {
       const [name, ...behind] = rest

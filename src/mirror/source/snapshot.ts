@@ -36,11 +36,15 @@ export interface ScanRules {
   readonly sources: readonly string[]
   /** The target's directory: a bind mount may show it inside the source. */
   readonly target: { readonly dev: bigint; readonly ino: bigint }
+  /** Told how many entries have been looked at. */
+  looked?(entries: number): void
 }
 
 /** The source at one moment, or nearly: names and stat keys, no content. Names and what links say are keys: see name_key.ts. */
 export interface Snapshot {
   readonly tree: SourceTree
+  /** Of the directory whose names lead there: the source, or that of a single file's path. */
+  readonly place: StatKey
   /** The directory that `..data` leads to, if the source has the layout of the kubelet's AtomicWriter; there may be none of that name. */
   readonly data: string | undefined
   /** What is beside `..data` on the way there: nothing but `data`, most often. */
@@ -118,7 +122,6 @@ export class Scan implements AsyncDisposable {
   #way: readonly string[] = []
   #generation: DirectoryHandle | undefined
   #listing: Promise<Buffer[] | undefined> = Promise.resolve(undefined)
-  #over: string | undefined
   #endless = false
   #files = 0
   #bytes = 0n
@@ -156,7 +159,7 @@ export class Scan implements AsyncDisposable {
     // The last that was read may have been one too many.
     this.#hasRoom()
     const found = { over: this.#over, endless: this.#endless, skipped: this.#skipped, unnamed: this.#unnamed }
-    return { tree, data, way, ...found }
+    return { tree, place: statKey(root.place ?? root.opened), data, way, ...found }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -175,6 +178,7 @@ export class Scan implements AsyncDisposable {
         const node = await this.#entry(directory, name, looks[index] as PromiseSettledResult<FileStat>)
         if (node !== undefined) entries.set(name, node)
       }
+      this.#rules.looked?.(this.#entries)
     }
     return { kind: 'directory', key: directory.key, entries }
   }
@@ -199,8 +203,16 @@ export class Scan implements AsyncDisposable {
   /** Even a link for each of a million names would be the end of the target. */
   #hasRoom(): boolean {
     this.#endless ||= this.#room <= 0 || this.#entries > MAX_ENTRIES
-    if (this.#endless) this.#over ??= `more than ${MAX_ENTRIES} entries`
     return !this.#endless
+  }
+
+  get #over(): string | undefined {
+    const { files, bytes } = this.#rules.limits
+    const found = []
+    if (this.#endless) found.push(`more than ${MAX_ENTRIES} entries`)
+    else if (this.#files > files) found.push(`${this.#files} files, at most ${files}`)
+    if (this.#bytes > bytes) found.push(`${this.#bytes} bytes, at most ${bytes}`)
+    return found.length === 0 ? undefined : found.join(' and ')
   }
 
   #mirrored({ path }: Reading, names: readonly Buffer[]): string[] {
@@ -244,7 +256,6 @@ export class Scan implements AsyncDisposable {
   }
 
   #count(at: string, stat: FileStat): void {
-    const { files, bytes } = this.#rules.limits
     this.#entries++
     if (stat.isFile()) {
       this.#files++
@@ -252,8 +263,6 @@ export class Scan implements AsyncDisposable {
     } else if (!this.#isOfLayout(at, stat.link)) {
       this.#bytes += BigInt(Buffer.byteLength(pathOf(stat.link)))
     }
-    if (this.#files > files) this.#over ??= `more than ${files} files`
-    if (this.#bytes > bytes) this.#over ??= `more than ${bytes} bytes`
   }
 
   /** Whether it is a link that the AtomicWriter makes itself: a ConfigMap is as large as its keys are. */

@@ -1,4 +1,6 @@
 import { dirname } from 'node:path'
+import { capability } from '../../mounts/filesystems.ts'
+import { mountById } from '../../mounts/mount_of.ts'
 import { DirectoryHandle, lookUpPath } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
@@ -25,7 +27,14 @@ export class Source {
   readonly #way: WayToFile
   #identity: Identity | undefined
   // Of the mount that it was on when it was last opened.
-  #kind: { readonly mount: bigint; readonly revalidates: boolean } | undefined
+  #kind:
+    | {
+        readonly mount: bigint
+        readonly type: string | undefined
+        readonly revalidates: boolean
+        readonly timesDirectories: boolean
+      }
+    | undefined
 
   constructor(path: string, calls: SyscallThread, alias: string | undefined) {
     this.path = path
@@ -39,8 +48,8 @@ export class Source {
     const opened = await this.#reach()
     try {
       await this.#recognize(opened)
-      const { mount } = opened.opened
-      if (this.#kind === undefined) this.#kind = { mount, revalidates: opened.revalidates }
+      const { mountOrDevice: mount } = opened.opened
+      this.#kind ??= { mount, ...kindOf(Number(opened.opened.mount), opened.revalidates) }
       if (this.#kind.mount === mount) return opened
     } catch (error) {
       await opened[Symbol.asyncDispose]()
@@ -62,6 +71,16 @@ export class Source {
       throw new Replaced('it was replaced while it was read')
   }
 
+  /** The type of its file system, where that is known: 'virtiofs'. */
+  get type(): string | undefined {
+    return this.#kind?.type
+  }
+
+  /** True if directories of its mount get new times when names come and go in them. */
+  get timesDirectories(): boolean {
+    return this.#kind?.timesDirectories === true
+  }
+
   /** The directory that the path's last name is in. */
   above(): Promise<DirectoryHandle> {
     return DirectoryHandle.open(this.calls, dirname(this.path))
@@ -73,7 +92,7 @@ export class Source {
    * somebody emptied or made anew.
    */
   async #recognize(opened: SourceHandle): Promise<void> {
-    const { dev, ino, mount } = opened.opened
+    const { dev, ino, mountOrDevice: mount } = opened.opened
     const known = this.#identity
     if (known?.dev === dev && known.ino === ino && known.mount === mount) return
     if (known !== undefined && known.mount !== mount && (await opened.names(1)).length === 0) {
@@ -95,4 +114,11 @@ export class Source {
       throw new SourceLost(reasonOf(error))
     }
   }
+}
+
+/** The mount table may lack a mount of another namespace. The kind of its server, if it has one, is then unknown. */
+function kindOf(id: number, revalidates: boolean) {
+  const mount = mountById(id)
+  const timesDirectories = mount === undefined ? !revalidates : capability(mount).untimedDirectories !== true
+  return { type: mount?.type, revalidates, timesDirectories }
 }

@@ -10,6 +10,8 @@ export interface SourceHandle extends AsyncDisposable {
   readonly revalidates: boolean
   /** What it was when it was opened. */
   readonly opened: FileStat
+  /** Of a single file: what the directory of its path was before it was looked into. */
+  readonly place?: FileStat
   stat(): Promise<FileStat>
   /** The first `most` names. */
   names(most: number): Promise<Buffer[]>
@@ -26,14 +28,16 @@ export interface SourceHandle extends AsyncDisposable {
  */
 export class SoleFile implements SourceHandle {
   readonly opened: FileStat
+  readonly place: FileStat
   readonly #parent: DirectoryHandle
   readonly #name: string
   readonly #outside: string | undefined
   /** As it is called in the target. */
   readonly #alias: string
 
-  constructor({ parent, name, stat, outside }: SingleFile, alias: string) {
+  constructor({ parent, name, stat, place, outside }: SingleFile, alias: string) {
     this.opened = stat
+    this.place = place
     this.#parent = parent
     this.#name = name
     this.#outside = outside

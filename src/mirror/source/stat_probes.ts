@@ -1,6 +1,6 @@
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
-import type { StatProbe } from '../../mounts/syscalls/stat_watch.ts'
-import { type SourceTree, sameKey, statKey } from '../plan/tree.ts'
+import type { StatKey, StatProbe } from '../../mounts/syscalls/stat_watch.ts'
+import type { SourceTree } from '../plan/tree.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { Source } from './source.ts'
 import type { SourceHandle } from './source_handle.ts'
@@ -21,11 +21,13 @@ export class StatProbes implements AsyncDisposable {
   private constructor() {}
 
   /**
-   * Those for what a pass has seen; undefined where there is too much of it, or what is there now is something else.
+   * Those for what a pass has seen; undefined where there is too much of it, what is there now is something else, or the server may give directories no
+   * new times.
    *
    * An AtomicWriter's directory itself is enough: what is behind `..data` is not changed but replaced.
    */
-  static async place(source: Source, { tree, data }: Snapshot): Promise<StatProbes | undefined> {
+  static async place(source: Source, { tree, place, data }: Snapshot): Promise<StatProbes | undefined> {
+    if (!source.timesDirectories) return undefined
     const probes = new StatProbes()
     try {
       const root = await source.open()
@@ -35,7 +37,7 @@ export class StatProbes implements AsyncDisposable {
         probes.#add(root.fd, tree)
         const suffices = data !== undefined && hasOnlyLinksBeside(data, tree)
         if (suffices || (await probes.#addEntries(root, tree))) return probes
-      } else if (await probes.#addFile(source, root, tree)) {
+      } else if (await probes.#addFile(source, root, tree, place)) {
         return probes
       }
     } catch {
@@ -80,18 +82,21 @@ export class StatProbes implements AsyncDisposable {
   }
 
   /** Besides the file the directory of the path, where a link may come to lead elsewhere. */
-  async #addFile(source: Source, root: SourceHandle, { entries }: SourceTree): Promise<boolean> {
+  async #addFile(
+    source: Source,
+    root: SourceHandle,
+    { entries }: SourceTree,
+    place: StatKey,
+  ): Promise<boolean> {
     const [[name, node] = ['', undefined]] = entries
     if (node?.kind !== 'file') return false
     const above = await source.above()
     this.#held.push(above)
-    this.#add(above.fd, { key: statKey(await above.stat()) })
+    this.#add(above.fd, { key: place })
     const file = await root.hold(name)
     this.#held.push(file)
     this.#add(file.fd, node)
-    // The link may have come to lead elsewhere before `above` was looked at.
-    await using now = await source.open()
-    return sameKey(statKey(await now.stat()), node.key)
+    return true
   }
 }
 

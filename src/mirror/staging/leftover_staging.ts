@@ -77,7 +77,7 @@ export async function openLeftover(
     return {
       name,
       state,
-      remove: () => removeStaging(target, name, held),
+      remove: () => removeStaging(target, name, held, lock),
       [Symbol.asyncDispose]: close,
     }
   } catch (error) {
@@ -90,18 +90,23 @@ export async function openLeftover(
  * Removes a staging directory: what mirrors make in one, and nothing else. Somebody who may write the target may have given a directory
  * of this user's its name, or it that directory's.
  *
+ * @param lock of this process's, which is closed
  * @param isMade whether this process has made it: then what is in it is known, whatever the file system says of owners and modes
  */
 export async function removeStaging(
   target: DirectoryHandle,
   name: string,
   held: DirectoryHandle,
+  lock?: HeldFile,
   isMade = false,
 ): Promise<void> {
   for (const work of (await held.names(MOST_NAMES).catch(noneIfGone)).map(String))
     if (work.startsWith(WORK_PREFIX)) await removeTree(held, work, isMade ? undefined : isOwn)
   // The state file first: being killed in here leaves what removeUnfinished knows.
-  for (const file of [...STATE_FILES, LOCK_FILE]) await removeTree(held, file, isMade ? undefined : isNote)
+  for (const file of STATE_FILES) await removeTree(held, file, isMade ? undefined : isNote)
+  // FUSE and NFS keep a file that is removed while it is open, under another name: the directory would not be empty.
+  await lock?.[Symbol.asyncDispose]()
+  await removeTree(held, LOCK_FILE, isMade ? undefined : isNote)
   try {
     const now = await target.lstat(name)
     // Of another directory that has taken the name since, it removes an empty one at most.
@@ -134,7 +139,8 @@ export async function removeUnfinished(target: DirectoryHandle): Promise<void> {
     // Whoever makes it has not come to the lock, and begins again where this is gone by then. Not removed if it has by now.
     if (lock === undefined && isPrivate(held.opened))
       await target.calls.unlink(target.at(name), AT_REMOVEDIR).catch(() => {})
-    else if (lock !== undefined && (await isAbandoned(held, lock))) await removeStaging(target, name, held)
+    else if (lock !== undefined && (await isAbandoned(held, lock)))
+      await removeStaging(target, name, held, lock)
   }
   // One that is made has its state file until it goes.
   for (const name of await stagingsIn(target)) {

@@ -20,7 +20,7 @@ import {
   UNBORN_PREFIX,
   WORK_PREFIX,
 } from './leftover_staging.ts'
-import { NOTE_MODE, requireNew } from './own.ts'
+import { isNote, NOTE_MODE, requireNew } from './own.ts'
 import { type StagingState, writeStateFile } from './state_file.ts'
 
 /** A staging directory that has just been made. */
@@ -169,9 +169,9 @@ export class Staging {
   }
 
   async remove(): Promise<void> {
-    const { held, name } = this.#made
+    const { held, name, lock } = this.#made
     try {
-      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held, true))
+      await onTarget('unlink', this.#shown, removeStaging(this.#target, name, held, lock, true))
     } finally {
       await this.#close()
     }
@@ -179,7 +179,7 @@ export class Staging {
 
   /**
    * Leaves to the mirror that comes next, this process's too, what says which entries are a mirror's. What another would not believe,
-   * since the file system says that somebody else owns it, is not left.
+   * since the file system says that somebody else owns it or keeps no sticky bit (bindfs), is not left.
    */
   async leave(): Promise<void> {
     if (!(await this.#isBelieved())) return await this.remove()
@@ -192,7 +192,12 @@ export class Staging {
   }
 
   async #isBelieved(): Promise<boolean> {
-    return await this.#made.held.stat().then(isOwn, () => false)
+    const { held, lock } = this.#made
+    const asked = Promise.all([held.stat(), lock.stat()])
+    return await asked.then(
+      ([directory, note]) => isOwn(directory) && isNote(note),
+      () => false,
+    )
   }
 
   async #close(): Promise<void> {
@@ -200,7 +205,7 @@ export class Staging {
     for (const work of this.#works.values()) await (await work.catch(() => undefined))?.held.close()
     this.#works.clear()
     // Waited for, as closing is not: whoever starts next in this process must not find it locked.
-    await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
+    if (!lock.isClosed) await lock.calls.lock(lock.fd, LOCK_UN).catch(() => {})
     await lock[Symbol.asyncDispose]()
     await held.close()
   }
@@ -273,7 +278,7 @@ async function tryToMake(target: DirectoryHandle, state: StagingState, shown: st
     await calls.rename(target.at(unborn), target.at(name))
     return { name, held, lock }
   } catch (error) {
-    await removeStaging(target, unborn, held, true).catch(() => {})
+    await removeStaging(target, unborn, held, lock, true).catch(() => {})
     await lock?.[Symbol.asyncDispose]()
     await held.close()
     throw error

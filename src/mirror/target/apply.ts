@@ -4,7 +4,7 @@ import { InotifyError } from '../../errors.ts'
 import type { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { removeTree } from '../../mounts/syscalls/remove_tree.ts'
-import { RENAME_EXCHANGE } from '../../mounts/syscalls/syscall_thread.ts'
+import { type At, RENAME_EXCHANGE, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import { copyAttributes, onTarget } from '../copy/safe_copy.ts'
 import type { Built, StagingArea } from '../copy/staging_area.ts'
 import { DATA_DRAFT } from '../plan/generation.ts'
@@ -16,7 +16,7 @@ import { isData, type Ready } from './build.ts'
 import type { Target } from './target.ts'
 
 /**
- * ms for which what led into a directory has led elsewhere before the directory goes: a reader may be in the midst of its way, between the
+ * ms for which what led to an entry has led elsewhere before that goes: a reader may be in the midst of its way, between the
  * text of a link and the name in it, and have lost the processor there.
  */
 const PARTING = 10
@@ -33,12 +33,15 @@ export interface Applied {
 /**
  * Carries out the steps of a plan in their order. `target.tree` follows each step that has succeeded and no other, so what
  * failed is planned again the next time.
+ *
+ * @param without those of the steps left that are safe without what has failed
  */
 export async function apply(
   steps: readonly Step[],
   ready: Ready,
   target: Target,
   work: () => Promise<StagingArea>,
+  without: (failed: Iterable<string>, steps: readonly Step[]) => readonly Step[] = (_, steps) => steps,
 ): Promise<Applied> {
   const failures: InotifyError[] = []
   const done: Step[] = []
@@ -48,9 +51,18 @@ export async function apply(
     if (mayBeRead) await sleep(PARTING)
     mayBeRead = false
   }
-  for (const step of steps) {
+  const failed = new Set<string>()
+  let judged = 0
+  let isSafe = (_: Step) => true
+  for (const [index, step] of steps.entries()) {
+    if (failed.size > judged && !isFirst(step)) {
+      const safe = new Set(without(failed, steps.slice(index)))
+      isSafe = (each) => safe.has(each)
+      judged = failed.size
+    }
+    if (!isSafe(step)) continue
     try {
-      if (step.do === 'remove' && isDirectory(target.tree, step.path)) await part()
+      if (step.do === 'remove') await part()
       mayBeRead = (await carryOut(step, ready, target, work)) || mayBeRead
       believe(target.tree, step)
     } catch (error) {
@@ -61,6 +73,7 @@ export async function apply(
       else throw error
       // Without the new generation `..data` must not move, and without `..data` the old generation must not go.
       if (step.do === 'place' && step.essential) break
+      if (step.do === 'place') failed.add(step.path)
       continue
     }
     done.push(step)
@@ -80,7 +93,12 @@ export async function apply(
   return { visible: done.some((step) => step.do !== 'remember'), isDisplaced, failures }
 }
 
-/** Returns whether a reader may be on its way through a directory that nothing leads to any more. */
+/** Returns true if a step leads no reader elsewhere and removes nothing. */
+function isFirst(step: Step): boolean {
+  return step.do !== 'remove' && (step.do !== 'place' || step.node.kind === 'file')
+}
+
+/** Returns whether a reader may be on its way to what nothing leads to any more. */
 async function carryOut(
   step: Step,
   ready: Ready,
@@ -121,13 +139,9 @@ async function carryOut(
     const exchanged = await onTarget('rename', shown, publish(built, parent, name, await openWork()))
     target.forget(path)
     for (const [at, inode] of built.inodes) inventory.note(at, inode)
-    return exchanged || step.essential
+    return exchanged || step.essential || step.node.kind === 'link'
   }
   return false
-}
-
-function isDirectory(tree: TargetTree, path: string): boolean {
-  return !path.includes('/') && tree.entries.get(path)?.kind === 'directory'
 }
 
 async function swapData(
@@ -158,8 +172,9 @@ async function swapData(
       throw error
     }
     // Somebody's directory: as anything else in the way it goes.
-    await calls.rename(above.at(draft), parent.at('..data'), RENAME_EXCHANGE)
-    await putAway(above, draft, await openWork())
+    const work = await openWork()
+    await exchange(calls, above.at(draft), parent.at('..data'), work.held.at(work.next()))
+    await putAway(above, draft, work)
   }
   return made
 }
@@ -193,12 +208,32 @@ async function publish(
     if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error
   }
   try {
-    await calls.rename(held.at(made), parent.at(name), RENAME_EXCHANGE)
+    await exchange(calls, held.at(made), parent.at(name), held.at(work.next()))
   } catch (error) {
     if (codeOf(error) !== 'EACCES') throw error
     await exchangeBeside(made, parent, name, held)
   }
   return true
+}
+
+/**
+ * Has two entries change places. The server of a network file system or FUSE may not know how: then `to` is not there for a moment, in which it
+ * is `aside`.
+ */
+async function exchange(calls: SyscallThread, from: At, to: At, aside: At): Promise<void> {
+  try {
+    return await calls.rename(from, to, RENAME_EXCHANGE)
+  } catch (error) {
+    if (!['EINVAL', 'ENOSYS', 'ENOTSUP'].includes(codeOf(error))) throw error
+  }
+  await calls.rename(to, aside)
+  try {
+    await calls.rename(from, to)
+  } catch (error) {
+    await calls.rename(aside, to)
+    throw error
+  }
+  await calls.rename(aside, from)
 }
 
 /**
@@ -211,14 +246,18 @@ async function exchangeBeside(
   name: string,
   held: DirectoryHandle,
 ): Promise<void> {
-  const aside = `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
+  const [beside, aside] = [unborn(), unborn()]
   const { calls } = parent
-  await calls.rename(held.at(made), parent.at(aside))
+  await calls.rename(held.at(made), parent.at(beside))
   try {
-    await calls.rename(parent.at(aside), parent.at(name), RENAME_EXCHANGE)
+    await exchange(calls, parent.at(beside), parent.at(name), parent.at(aside))
   } finally {
-    await removeTree(parent, aside).catch(() => {})
+    await removeTree(parent, beside).catch(() => {})
   }
+}
+
+function unborn(): string {
+  return `${UNBORN_PREFIX}${randomBytes(6).toString('hex')}`
 }
 
 /** Makes `tree` say that the step has been carried out. */

@@ -7,8 +7,8 @@ import { isEssential, type Step } from '../plan/plan.ts'
 const TOLD = 5
 
 /**
- * The error that says what somebody has removed from the target and a source can give no more, as it is held, lost or unreadable;
- * undefined if none of them is one of these sources'.
+ * The error that says what is missing in the target and a source can give no more, as it is held, lost or unreadable: somebody has removed it,
+ * or it never fitted. undefined if none of them is one of these sources'.
  *
  * @param steps what has to be placed, and cannot be
  * @param hasKeys whether all the keys of a source can be had
@@ -43,6 +43,6 @@ export async function irretrievable(
     errno: 'ENODATA',
     syscall: 'mirror',
     path: target,
-    hint: `removed from the target, and not to be had again: ${what}, which is over the limits, lost or unreadable${rest}`,
+    hint: `missing in the target, and not to be had again: ${what}, which is over the limits, lost or unreadable${rest}`,
   })
 }

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { InotifyError } from '../../errors.ts'
+import { InotifyError, printable } from '../../errors.ts'
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import { AT_FDCWD, AT_REMOVEDIR, type SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
@@ -59,7 +59,7 @@ export async function openTarget(
     return { held: existing, created: false }
   }
   // Before anything is made, so that a refusal leaves nothing behind in the source.
-  await using parent = await onTarget('open', path, DirectoryHandle.open(calls, dirname(path)))
+  await using parent = await onTarget('open', path, openAbove(calls, path))
   if (above !== undefined && !isSame(parent.opened, above)) throw untrusted(path)
   const inside = await onTarget('open', path, lineageOf(parent))
   for (const source of apart)
@@ -80,6 +80,16 @@ export async function openTarget(
     await held?.close()
     if (created) await removeIfEmpty(calls, path).catch(() => {})
     throw error instanceof InotifyError && error.code === 'ENOENT' ? new TargetGone(error.message) : error
+  }
+}
+
+async function openAbove(calls: SyscallThread, path: string): Promise<DirectoryHandle> {
+  try {
+    return await DirectoryHandle.open(calls, dirname(path))
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    const hint = `make ${printable(dirname(path))} first`
+    throw new InotifyError({ errno: 'ENOENT', syscall: 'open', path, hint })
   }
 }
 
@@ -136,7 +146,7 @@ export async function warnUnlessInMemory(target: DirectoryHandle, path: string):
   if (type === TMPFS_MAGIC || type === RAMFS_MAGIC) return
   warn(
     'INOTIFY_BRIDGE_TARGET',
-    `the target of mirror() is not on a tmpfs: ${path}`,
+    `the target of a mirror is not on a tmpfs: ${path}`,
     'Secrets copied to it reach a disk. In Kubernetes use an emptyDir with medium: Memory.',
   )
 }

@@ -67,7 +67,8 @@ async function openOnce(
   const { held, created } = await openTarget(calls, directory, sources, from)
   try {
     await warnUnlessInMemory(held, directory)
-    const staging = await Staging.open(held, { shown: directory, createdTarget: created, only })
+    const options = { shown: directory, createdTarget: created, only }
+    const staging = await onTarget('open', directory, Staging.open(held, options))
     try {
       const { tree, inventory } = await onTarget('read', directory, readBack(held, staging.made, only, bytes))
       // One name is the staging directory's.

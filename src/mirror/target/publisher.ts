@@ -5,7 +5,7 @@ import { changedNames } from '../plan/changed.ts'
 import { currentGeneration } from '../plan/generation.ts'
 import { adopted, withoutClaimed } from '../plan/last_good.ts'
 import { type Contribution, merge } from '../plan/merge.ts'
-import { isApart, isEssential, plan, type Step } from '../plan/plan.ts'
+import { isApart, isEssential, plan, type Step, safeWithout } from '../plan/plan.ts'
 import type { TargetNode, TargetTree } from '../plan/tree.ts'
 import { Replaced } from '../source/errors.ts'
 import { apply } from './apply.ts'
@@ -171,7 +171,16 @@ export class Publisher {
           hint: `${first} has an entry '${textOf(name)}' as well, and only that one is mirrored: rename one of them`,
         }),
     )
-    let steps = plan(target.tree, tree)
+    const all = plan(target.tree, tree)
+    const without = (failed: Iterable<string>, steps: readonly Step[]) =>
+      safeWithout(
+        failed,
+        steps,
+        target.tree,
+        tree,
+        contributions.map(({ doubts }) => doubts),
+      )
+    let steps = all
     if (steps.length === 0) {
       this.#deferrals = 0
       this.#heard.clear()
@@ -203,7 +212,16 @@ export class Publisher {
       failures.push(error)
       steps = withoutNew(steps, target.staging.made)
     }
-    const applied = await apply(steps, built, target, work)
+    if (steps.length < all.length) {
+      const isDone = new Set(steps)
+      const failed = all.filter((step) => step.do === 'place' && !isDone.has(step))
+      if (failed.length > 0)
+        steps = without(
+          failed.map(({ path }) => path),
+          steps,
+        )
+    }
+    const applied = await apply(steps, built, target, work, without)
     // What somebody has displaced meanwhile is copied once more.
     if (applied.isDisplaced || isPutOff) this.#defer(undefined)
     else if (lacking.length === 0) this.#deferrals = 0

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import type { Holder } from '../../inotify/holders.ts'
+import { howToRaise } from '../../inotify/limits.ts'
 import { capability, isGofer } from '../filesystems.ts'
 import type { Mount } from '../mountinfo.ts'
 import { type Findings, isLeftByLayer, scarce } from './findings.ts'
@@ -8,15 +9,21 @@ import { adviseOnPin } from './pin_advice.ts'
 /** What the kernel has by itself: fewer are soon too few. */
 const USUAL_QUEUE = 16_384
 
+const ALLOW_INOTIFY =
+  'Allow inotify_init1(2) and inotify_add_watch(2) where this runs: in the seccomp profile of the container, or by another sandbox or emulator. Until then watch() ' +
+  'polls, and so do the drop-ins, mirror and reload; a program that you cannot change hears nothing.'
+
 /** What to do about what has been found, the most pressing first. Empty if all is well. */
 export function advise(findings: Findings): string[] {
-  const { route } = findings
+  const { route, refusal } = findings
   return [
+    ...(refusal === undefined ? [] : [ALLOW_INOTIFY]),
     ...adviseOnUse(findings),
     ...adviseOnPin(findings),
     ...adviseOnLayers(findings),
     ...adviseOnVolume(findings),
     ...new Set(route.all.flatMap((mount) => adviseOnMount(mount, findings))),
+    ...adviseOnBelow(findings),
     ...adviseOnQueue(findings),
   ]
 }
@@ -38,12 +45,30 @@ function adviseOnMount(mount: Mount, { path, route }: Findings): string[] {
   }
   const unseen = local === 'delivered' ? `changes made by ${others} too` : 'all changes'
   const source = route.seen.kind === 'directory' ? path : dirname(path)
+  // What changes no line of a program first.
   return [
     ...(local === 'delivered' || isGofer(mount) ? [] : adviseOn9p(mount)),
-    `A program in JavaScript: use watch(). It polls ${nameOf(mount)} by itself, and so reports ${unseen}.`,
-    "A program that you cannot change gets true events, IN_MOVED_TO too, from a copy: 'inotify-bridge mirror " +
+    'A program of Node that you cannot change (Vite, webpack, nodemon, tsc --watch of TypeScript 6): start it with NODE_OPTIONS="--import inotify-bridge/register", or by ' +
+      `'inotify-bridge exec -- PROGRAM'. Its fs.watch() then reports ${unseen}.`,
+    // gVisor has no seccomp_unotify(2).
+    ...(isGofer(mount)
+      ? []
+      : [
+          "Any other program gets true events as it is, IN_MOVED_TO too: start it by 'inotify-bridge run " +
+            `${remote === 'unknown' ? '--all ' : ''}-- PROGRAM' (Linux 5.14).`,
+        ]),
+    "Any program may watch a copy, in which no version is ever half there: 'inotify-bridge mirror " +
       `${quoted(source)} TARGET', where TARGET is a directory on a tmpfs (emptyDir: { medium: Memory }) that the program watches; or, at the same ` +
       `path, 'inotify-bridge mirror ${quoted(source)} --in-place -- PROGRAM'.`,
+    `Your own program in JavaScript: use watch(). It polls ${nameOf(mount)} by itself, and so reports ${unseen}.`,
+  ]
+}
+
+function adviseOnBelow({ below }: Findings): string[] {
+  const [first] = below
+  if (first === undefined) return []
+  return [
+    `Ask about what is mounted below by itself ('inotify-bridge diagnose ${quoted(first.point)}'): watch() with \`recursive\` polls it.`,
   ]
 }
 
@@ -97,9 +122,10 @@ function adviseOnUse(findings: Findings): string[] {
   const [first] = findings.holders
   return scarce(findings).map(({ sysctl, limit, inUse }) => {
     const most = first === undefined ? '' : `; ${nameOfHolder(first)} has most: ${count(first)}`
+    const where = sysctl.startsWith('user.') ? '' : " on the node (it is not a container's own)"
     return (
-      `fs.inotify.${sysctl} is ${limit} and ${inUse} are in use${most}. Raise it on the node (it is not a container's own): ` +
-      `'sysctl -w fs.inotify.${sysctl}=${2 * limit}', and for good in a file of /etc/sysctl.d; or end what holds them.`
+      `${sysctl} is ${limit} and ${inUse} are in use${most}. Raise it${where}: ${howToRaise(sysctl, limit)}; ` +
+      'or end what holds them.'
     )
   })
 }

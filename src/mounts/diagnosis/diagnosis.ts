@@ -3,36 +3,34 @@ import type { Backend, Capability } from '../filesystems.ts'
 import type { Mount } from '../mountinfo.ts'
 import type { SingleFileMount } from './single_file_mount.ts'
 
-/** What a path can and cannot deliver, and why. */
+/** The answer of `diagnose()`. `reasons` and `advice` are texts for people: they may change. */
 export interface Diagnosis {
-  /** As it was given. */
+  /** The path as it was given. */
   path: string
+  /** The path with all symlinks followed. */
   realPath: string
   /**
-   * The mount that each symlink followed on the way lies on, in order, the same one twice in a row only once.
-   * Whoever can change such a link changes what the path means, so a silent mount among them is a reason to
-   * poll. Empty without links.
+   * The mounts of the symlinks on the way, in order, the same one twice in a row only once; empty without links. Whoever can change such a link changes what the path
+   * leads to, so a silent mount among them is a reason to poll.
    */
   hops: Mount[]
   /** The mount of the real path. */
   mount: Mount
-  /** Whether changes made through {@link mount} by this kernel are delivered. */
+  /** Changes made through {@link mount} by this kernel: delivered, lost, or not known. */
   local: Capability['local']
-  /** Whether changes made by others behind {@link mount} are delivered: never, at best there are none. */
+  /** Changes made elsewhere, by a host, a server, another client: 'none' can happen, 'silent' (they happen and are not delivered), or not known. */
   remote: Capability['remote']
   /**
    * 'static': a single-file mount (Kubernetes' subPath), which will not follow when its source is replaced.
    * 'stale': its source has been replaced or deleted.
    */
   pinned: SingleFileMount
-  /**
-   * What watch() uses for this path by itself: the most that {@link mount} or one of the {@link hops} needs.
-   */
+  /** The source that `watch()` uses with 'auto': the most that {@link mount} or one of the {@link hops} needs. */
   backend: Backend
-  /** One sentence each. */
+  /** One sentence for each mount, for silent mounts below a directory, for a pinned file, and for where this runs (Kata, gVisor, WSL, Docker Desktop). */
   reasons: string[]
-  /** What to do about it, one item each, with the line to change; empty if all is well. */
+  /** Things to change, one item each, with the line; empty if all is well. */
   advice: string[]
-  /** This user's, as far as this process may see. */
+  /** The limits of inotify(7), and this user's use of them as far as this process may see. */
   limits: InotifyLimits
 }

@@ -1,14 +1,17 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { addonOrError } from '../../addon.ts'
+import { AddonLoadError } from '../../errors.ts'
 import type { Holder } from '../../inotify/holders.ts'
 import { type InotifyLimits, inotifyHolders, inotifyLimits } from '../../inotify/limits.ts'
+import { inotifyRefusal } from '../../inotify/refusal.ts'
 import { capability } from '../filesystems.ts'
 import { type Mount, parseMountinfo } from '../mountinfo.ts'
 import { chooseAmong } from '../mounts_on_path.ts'
 import { advise } from './advice.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import { type Environment, type KernelFacts, recognise } from './environment.ts'
-import { type Findings, volumeOf } from './findings.ts'
+import { type Findings, silentBelow, volumeOf } from './findings.ts'
+import { asInside, mountinfoOf, processRoot, readOrEmpty } from './other_namespace.ts'
 import { openPathInspector } from './path_inspector.ts'
 import { type Finder, type PathResolution, resolveWithDeadline } from './path_resolution.ts'
 import { originOf, pinnedBy } from './single_file_mount.ts'
@@ -31,24 +34,29 @@ export interface ExamineSystem extends Finder {
   kernel(): KernelFacts
   limits(): InotifyLimits
   holders(): readonly Holder[]
+  /** Why no watch is to be had in this process: one sentence. */
+  refusal(): string | undefined
 }
 
 /** diagnose() (../diagnose.ts), with all that it has found. */
 export async function examineHere(path: string): Promise<Examination> {
   const sight = openPathInspector()
   try {
-    return await examine(path, { ...linux, sight })
+    const found = await examine(path, { ...linux, sight, readMountinfo: () => mountinfoOf(path) })
+    const addon = addonOrError()
+    // Whoever asks is to go on to watch().
+    if (addon instanceof AddonLoadError) found.diagnosis.advice.push(addon.message.replaceAll('\n', ' '))
+    return found
   } finally {
     sight.end()
   }
 }
 
-const linux: Omit<ExamineSystem, 'sight'> = {
-  // Lossy for names that are not UTF-8, as paths are: the two are compared.
-  readMountinfo: () => readOrEmpty('/proc/self/mountinfo'),
+const linux: Omit<ExamineSystem, 'sight' | 'readMountinfo'> = {
   kernel: () => ({ version: readOrEmpty('/proc/version'), cmdline: readOrEmpty('/proc/cmdline') }),
   limits: inotifyLimits,
   holders: inotifyHolders,
+  refusal: () => inotifyRefusal()?.hint,
 }
 
 /** The examination of a path on a given system. */
@@ -57,15 +65,18 @@ export async function examine(path: string, system: ExamineSystem, patience?: nu
   const { realPath, hops, mount, all, seen } = route
   const isDirectory = seen.kind === 'directory'
   const directory = isDirectory ? route : await resolveWithDeadline(dirname(realPath), system, patience)
-  const environments = recognise(parseMountinfo(system.readMountinfo()), system.kernel())
+  const table = parseMountinfo(system.readMountinfo())
+  const environments = recognise(table, system.kernel())
   const findings: Findings = {
     path: resolve(path),
     route,
     pinned: pinnedBy(mount, realPath, { regular: seen.kind === 'file', links: seen.links }),
     volume: volumeOf(route),
+    below: silentBelow(route, table),
     environments,
     limits: system.limits(),
     holders: system.holders(),
+    refusal: system.refusal(),
   }
   const { local, remote } = capability(mount)
   const { pinned, limits, holders } = findings
@@ -78,8 +89,13 @@ export async function examine(path: string, system: ExamineSystem, patience?: nu
     remote,
     pinned,
     backend: chooseAmong(all).backend,
-    reasons: [...all.map(aboutMount), ...aboutPin(findings), ...environments.flatMap(aboutEnvironment)],
-    advice: advise(findings),
+    reasons: [
+      ...(findings.refusal === undefined ? [] : [`${findings.refusal}.`]),
+      ...[...all, ...findings.below].map(aboutMount),
+      ...aboutPin(findings),
+      ...environments.flatMap(aboutEnvironment),
+    ],
+    advice: advise(findings).map((line) => asInside(line, processRoot(path))),
     limits,
   }
   return { diagnosis, verdict: judge(findings), route, directory, environments, holders }
@@ -108,12 +124,4 @@ function aboutPin({ pinned, route }: Findings): string[] {
 /** A container's being one is no reason for anything. */
 function aboutEnvironment({ name, how, means }: Environment): string[] {
   return name === 'container' ? [] : [`This is ${name} (${how}): ${means}.`]
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -1,6 +1,7 @@
 import type { Holder } from '../../inotify/holders.ts'
 import type { InotifyLimits } from '../../inotify/limits.ts'
-import type { Mount } from '../mountinfo.ts'
+import { mayHang } from '../filesystems.ts'
+import { isWithin, type Mount, type MountRow, mountAt, toMount } from '../mountinfo.ts'
 import type { Environment } from './environment.ts'
 import type { PathResolution } from './path_resolution.ts'
 import type { SingleFileMount } from './single_file_mount.ts'
@@ -13,9 +14,20 @@ export interface Findings {
   readonly pinned: SingleFileMount
   /** That the path is, or leads through; undefined: none. */
   readonly volume: Volume | undefined
+  /** What others can change, and no event tells of, of what is mounted below a directory: a watcher of all of it misses that. */
+  readonly below: readonly Mount[]
   readonly environments: readonly Environment[]
   readonly limits: InotifyLimits
   readonly holders: readonly Holder[]
+  /** Why no watch is to be had in this process: one sentence. */
+  readonly refusal: string | undefined
+}
+
+/** {@link Findings.below}, by the mount table; what something else is mounted over is not there to be missed. */
+export function silentBelow({ realPath, seen }: PathResolution, table: readonly MountRow[]): Mount[] {
+  if (seen.kind !== 'directory') return []
+  const below = table.filter(({ point }) => point !== realPath && isWithin(point, realPath))
+  return below.filter((row) => mayHang(row) && mountAt(table, row.point) === row).map(toMount)
 }
 
 /** A ConfigMap, Secret, projected or downwardAPI volume as the kubelet's AtomicWriter makes it. */
@@ -39,7 +51,7 @@ export function isLeftByLayer({ route: { mount, seen } }: Pick<Findings, 'route'
 
 /** A limit of inotify(7), and how far it is used up. */
 export interface Use {
-  readonly sysctl: 'max_user_watches' | 'max_user_instances'
+  readonly sysctl: string
   readonly what: string
   readonly limit: number
   readonly inUse: number
@@ -52,17 +64,17 @@ const NEARLY_ALL = 0.9
 export function scarce({ limits }: Pick<Findings, 'limits'>, share = NEARLY_ALL): Use[] {
   const uses: Use[] = [
     {
-      sysctl: 'max_user_watches',
+      sysctl: limits.watchesLimitedBy,
       what: 'inotify watches',
       limit: limits.maxUserWatches,
       inUse: limits.watchesInUse,
     },
     {
-      sysctl: 'max_user_instances',
+      sysctl: limits.instancesLimitedBy,
       what: 'inotify instances',
       limit: limits.maxUserInstances,
       inUse: limits.instancesInUse,
     },
   ]
-  return uses.filter(({ limit, inUse }) => (share === 1 ? inUse >= limit : inUse > limit * share))
+  return uses.filter(({ limit, inUse }) => inUse >= limit || inUse > limit * share)
 }

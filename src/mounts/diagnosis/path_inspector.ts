@@ -1,8 +1,7 @@
 import { constants as fs } from 'node:fs'
 import { lstat, readdir, readlink, stat, statfs } from 'node:fs/promises'
-import { loadAddon } from '../../addon.ts'
+import { addonOrError } from '../../addon.ts'
 import { AddonLoadError } from '../../errors.ts'
-import { CallError } from '../syscalls/call_error.ts'
 import type { FileStat } from '../syscalls/file_stat.ts'
 import { AT_FDCWD, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
 
@@ -35,13 +34,7 @@ export interface PathInspector {
 
 /** By a thread of its own, which a dead mount may keep; without an addon by libuv's pool, and then nobody knows a mount's id. */
 export function openPathInspector(): PathInspector {
-  try {
-    loadAddon()
-    return new SightByCalls()
-  } catch (error) {
-    if (error instanceof AddonLoadError) return byNode
-    throw error
-  }
+  return addonOrError() instanceof AddonLoadError ? byNode : new SightByCalls()
 }
 
 /** The server is asked, whatever the kernel remembers: a file that is gone on the host is known by its link count alone. */
@@ -49,18 +42,11 @@ class SightByCalls implements PathInspector {
   readonly #calls = new SyscallThread()
 
   look(path: string): Promise<Seen> {
-    const asked = this.#calls.stat({ fd: AT_FDCWD, name: path, revalidate: true })
-    return asked.then(
-      toSeen,
-      orWithoutStatx(() => byNode.look(path)),
-    )
+    return this.#calls.stat({ fd: AT_FDCWD, name: path, revalidate: true }).then(toSeen)
   }
 
   reach(path: string): Promise<Seen> {
-    return this.#reach(path).then(
-      toSeen,
-      orWithoutStatx(() => byNode.reach(path)),
-    )
+    return this.#reach(path).then(toSeen)
   }
 
   async #reach(path: string): Promise<FileStat> {
@@ -85,14 +71,6 @@ class SightByCalls implements PathInspector {
 
   end(): void {
     this.#calls.end()
-  }
-}
-
-/** statx(2) missing (before 4.11) or forbidden (old seccomp profiles answer EPERM) says nothing about the path. */
-function orWithoutStatx(look: () => Promise<Seen>): (error: unknown) => Promise<Seen> {
-  return (error) => {
-    if (error instanceof CallError && ['ENOSYS', 'EPERM'].includes(error.code)) return look()
-    throw error
   }
 }
 

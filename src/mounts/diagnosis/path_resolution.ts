@@ -119,8 +119,9 @@ class Asking {
   async ask<T>(at: string, answer: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      const left = Math.max(0, this.#until - performance.now())
-      timer = setTimeout(() => reject(this.#unanswered(at)), left)
+      // A loop that was blocked has its timers before it hears of the answer, and has taken the time of those that are still to be asked.
+      const left = Math.max(this.#patience / 10, this.#until - performance.now())
+      timer = setTimeout(() => setImmediate(() => reject(this.#unanswered(at))), left)
     })
     try {
       return await Promise.race([answer, late])
@@ -176,10 +177,19 @@ class Asking {
 
   #hint(errno: number, at: string): string {
     const general = hintOfStatx(errno)
+    const [, pid] = /^\/proc\/(\d+)(?:\/root(?:\/[^/]*)?)?$/.exec(at) ?? []
+    // proc(5): PTRACE_MODE_READ_FSCREDS; with hidepid it is EPERM, or ENOENT of all of the process.
+    if (pid !== undefined && (errno === EACCES || errno === EPERM)) {
+      return (
+        `uid ${process.getuid?.()} may not look into process ${pid}: only its user may, and root with CAP_SYS_PTRACE; run as that user, or as root ` +
+        "(runAsUser: 0) with 'kubectl debug --profile=sysadmin'"
+      )
+    }
+    if (errno === ENOENT && at === `/proc/${pid}`) return `no process ${pid} is to be seen here`
     if (errno === ENOENT) {
       const link = printable(this.lastLink)
       const how = link ? `the symlink ${link} leads to ${at}, which is not there` : `there is no ${at}`
-      return `${how}; make it, or watch it all the same: watch() waits for it`
+      return `${how}; make it`
     }
     if (errno === EACCES) return `uid ${process.getuid?.()} may not look for ${at}; ${general}`
     if (errno === ENOTDIR) return `${dirname(at)} is no directory`
@@ -187,4 +197,4 @@ class Asking {
   }
 }
 
-const { ENOENT, EACCES, ENOTDIR } = constants.errno
+const { ENOENT, EACCES, ENOTDIR, EPERM } = constants.errno

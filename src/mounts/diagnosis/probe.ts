@@ -5,6 +5,7 @@ import { InotifyError } from '../../errors.ts'
 import { IN_CREATE, IN_MOVED_TO } from '../../inotify/constants.ts'
 import { Inotify } from '../../inotify/inotify.ts'
 import type { Mount } from '../mountinfo.ts'
+import { requireProc } from '../proc.ts'
 import { CallError } from '../syscalls/call_error.ts'
 import { type At, O_PATH, SyscallThread } from '../syscalls/syscall_thread.ts'
 
@@ -56,6 +57,7 @@ async function attempt(calls: SyscallThread, directory: string): Promise<Probe> 
   try {
     const { fd } = await calls.open(directory, O_PATH | constants.O_DIRECTORY)
     using inotify = new Inotify()
+    requireProc()
     // By the descriptor, so that it is the directory in which the file is made.
     inotify.add(`/proc/self/fd/${fd}`, IN_CREATE | IN_MOVED_TO)
     const name = `${SCRATCH}${process.pid}-${randomBytes(4).toString('hex')}`

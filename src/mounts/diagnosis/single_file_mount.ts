@@ -1,6 +1,10 @@
 import type { Mount } from '../mountinfo.ts'
+import { asInside, processRoot } from './other_namespace.ts'
 
-/** Whether a mount holds on to one file: not at all, to the present one, or to one that is gone. */
+/**
+ * The hold of a mount on one file: none, on the present one, or on one that is gone.
+ * @inline
+ */
 export type SingleFileMount = 'no' | 'static' | 'stale'
 
 /**
@@ -21,7 +25,7 @@ export function pinnedBy(
   return file.links === 0n ? 'stale' : 'static'
 }
 
-/** What a single-file mount was made of, as far as its root tells. */
+/** The origin of a single-file mount, as far as its root tells. */
 export type Origin =
   | { readonly by: 'kubelet'; readonly volume: VolumeKind; readonly name: string; readonly key: string }
   | { readonly by: 'engine' }
@@ -54,7 +58,7 @@ const PLUGINS: ReadonlyMap<string, VolumeKind> = new Map([
  * Secret the same on a tmpfs, whose root says no more.
  */
 export function originOf({ root, point }: Pick<Mount, 'root' | 'point'>): Origin {
-  if (OF_THE_ENGINE.has(point)) return { by: 'engine' }
+  if (OF_THE_ENGINE.has(asInside(point, processRoot(point)))) return { by: 'engine' }
   const parts = root.replace(/\/\/deleted$/, '').split('/')
   const at = parts.findIndex((part) => TIMESTAMP.test(part))
   const [, plugin, name = ''] = /\/pods\/[^/]+\/volumes\/([^/]+)\/([^/]+)\//.exec(root) ?? []
@@ -67,7 +71,7 @@ export function originOf({ root, point }: Pick<Mount, 'root' | 'point'>): Origin
   return { by: 'kubelet', volume: 'secret or projected', name: '', key: parts.slice(at + 1).join('/') }
 }
 
-/** Whether it is a subPath mount of a pod. */
+/** Returns true for a subPath mount of a pod. */
 export function isKubernetesSubPath(mount: Pick<Mount, 'root' | 'point'>): boolean {
   return originOf(mount).by === 'kubelet'
 }

@@ -12,6 +12,8 @@ export interface Verdict {
 
 /** Whether a plain inotify watcher hears of what happens at a path: a sentence, and a second one where there is no watch to be had. */
 export function judge(findings: Findings): Verdict {
+  if (findings.refusal !== undefined)
+    return bad('No watcher of inotify works in this process: the system call is refused to it.')
   const about = aboutPath(findings)
   const [spent] = scarce(findings, 1)
   if (spent === undefined) return about
@@ -34,7 +36,7 @@ function aboutPath(findings: Findings): Verdict {
   // Whoever can change a link unseen changes unseen what the path means.
   const link = route.links.find(({ mount }) => isChangedUnseen(mount))
   if (link !== undefined && own.level === 'good') return missedLink(link.path, link.mount)
-  return aboutVolume(findings) ?? own
+  return aboutVolume(findings) ?? aboutBelow(findings, own)
 }
 
 function aboutPin({ route, pinned }: Findings): Verdict {
@@ -68,6 +70,18 @@ function missedLink(path: string, mount: Mount): Verdict {
   return bad(
     `A plain watcher will miss a change of the symlink ${path} made by ${others}: it lies on ${mount.type}, and the path then means ` +
       'another file.',
+  )
+}
+
+/** So many are named. */
+const NAMED = 3
+
+function aboutBelow({ below }: Findings, own: Verdict): Verdict {
+  if (below.length === 0 || own.level === 'bad') return own
+  const named = below.slice(0, NAMED).map(({ point, type }) => `${point} (${type})`)
+  const more = below.length > NAMED ? ` and ${below.length - NAMED} more` : ''
+  return partly(
+    `${own.text} A plain watcher will miss changes made by others on mounts below: ${named.join(', ')}${more}.`,
   )
 }
 

@@ -2,9 +2,13 @@
 const AT_ONCE = 16
 
 /** Runs for each item, some at once. Rejects when all that were begun have ended, for the reason of the first that failed. */
-export async function atOnce<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  for (let first = 0; first < items.length; first += AT_ONCE) {
-    const ended = await Promise.allSettled(items.slice(first, first + AT_ONCE).map(run))
+export async function atOnce<T>(
+  items: readonly T[],
+  run: (item: T) => Promise<void>,
+  many = AT_ONCE,
+): Promise<void> {
+  for (let first = 0; first < items.length; first += many) {
+    const ended = await Promise.allSettled(items.slice(first, first + many).map(run))
     const failed = ended.find((each) => each.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }

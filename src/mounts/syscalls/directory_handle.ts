@@ -136,6 +136,8 @@ export class HeldFile implements AsyncDisposable {
   readonly fd: number
   /** What it was when it was opened. */
   readonly opened: FileStat
+  /** Its number may be another file's by now. */
+  isClosed?: true
 
   constructor(calls: SyscallThread, { fd, stat }: Opened) {
     this.calls = calls
@@ -149,7 +151,8 @@ export class HeldFile implements AsyncDisposable {
 
   /** What a network file system may say only now, that it could not write, is not of a tmpfs. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.calls.close(this.fd)
+    if (!this.isClosed) this.calls.close(this.fd)
+    this.isClosed = true
   }
 }
 

@@ -3,7 +3,7 @@ import { keysOf } from '../../name_key.ts'
 
 const { S_IFMT, S_IFREG, S_IFDIR, S_IFLNK, S_IFIFO, S_IFSOCK } = constants
 
-/** What statx(2) says of an inode, exactly: times in ns since the epoch. */
+/** The answer of statx(2) about an inode, exactly: times in ns since the epoch. */
 export class FileStat {
   /** Packed, without a symlink's text. */
   static readonly BYTES = 88
@@ -22,7 +22,7 @@ export class FileStat {
   readonly dev: bigint
   /** When it was made; 0 where the file system does not say. */
   readonly btimeNs: bigint
-  /** What a symlink says, where it was asked for by its name, as keys (see name_key.ts); else ''. */
+  /** The text of a symlink, if it was asked for by its name, as keys (see name_key.ts); else ''. */
   readonly link: string
 
   /** @param packed eleven u64 and a symlink's text, see StatInto in native/syscalls/syscall_exec.cc */
@@ -60,6 +60,11 @@ export class FileStat {
 
   isSocket(): boolean {
     return this.#type === S_IFSOCK
+  }
+
+  /** A number that tells the mount of a directory from others: its id, or, where the kernel does not say the id, its device, which tells most of them. */
+  get mountOrDevice(): bigint {
+    return this.mount || this.dev
   }
 
   get #type(): number {

@@ -2,7 +2,7 @@ import { pathOf } from '../../name_key.ts'
 import type { FileStat } from './file_stat.ts'
 
 /**
- * What tells one version of an inode from another. ctime cannot be set by a program, so it catches a restored mtime; the
+ * The fields that tell one version of an inode from another. ctime cannot be set by a program, so it catches a restored mtime; the
  * others catch what a coarse clock (4 ms on older hosts) lets pass. Compared with !=, never with "newer than".
  */
 export type StatKey = Pick<
@@ -15,7 +15,7 @@ export interface StatProbe {
   readonly fd: number
   /** '' is the descriptor itself. A key: see name_key.ts. */
   readonly name: string
-  /** Whether the name must be looked up anew each time. */
+  /** True if the name must be looked up anew each time. */
   readonly revalidate: boolean
   readonly key: StatKey
 }

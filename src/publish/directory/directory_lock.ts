@@ -60,7 +60,7 @@ function warnOfLock(shown: string): void {
   warn(
     'INOTIFY_BRIDGE_LOCKED',
     `somebody else has held a lock on ${shown} for ${PATIENCE / 1000} s`,
-    'Another publishDirectory() is at it, has been stopped, or another program has locked the directory (lslocks).',
+    'Another publisher is at it, has been stopped, or another program has locked the directory (lslocks).',
   )
 }
 

@@ -11,6 +11,7 @@ import { versionName } from './layout.ts'
 import { VersionMark } from './version_mark.ts'
 
 const CHUNK = 1024 * 1024
+const S_ISGID = 0o2000
 
 /** Makes a directory with all of the keys in it, on the disk, and returns its name; what cannot be completed is removed. */
 export async function writeVersion(
@@ -21,8 +22,7 @@ export async function writeVersion(
   const name = await makeVersion(directory)
   await using version = await openNew(directory, name, mark)
   try {
-    await version.calls.chmod(version.fd, mark.modeOf(directoryMode(keys)))
-    await fill(version, keys, mark)
+    await fill(version, keys, mark, mark.modeOf(directoryMode(keys)))
     return name
   } catch (error) {
     await removeVersion(directory, name, mark).catch(() => {})
@@ -76,16 +76,24 @@ async function openNew(parent: DirectoryHandle, name: string, mark: VersionMark)
   )
 }
 
-/** Modes are set by chmod(2): the umask is none of who reads. */
-async function fill(directory: DirectoryHandle, keys: Keys, mark: VersionMark): Promise<void> {
+/**
+ * Modes are set by chmod(2): the umask is none of who reads. When all is there: a set-group-ID bit that was inherited gives keys the group
+ * of the directory above, and chmod(2) takes it from who is not in that group.
+ */
+async function fill(
+  directory: DirectoryHandle,
+  keys: Keys,
+  mark: VersionMark,
+  mode = directoryMode(keys),
+): Promise<void> {
   const { calls } = directory
   await leavesAtOnce(keys.entries, async (name, key) => {
     if (key.kind === 'file') return await writeKey(directory, name, key, mark)
     await calls.mkdir(directory.at(name), VersionMark.NEW_MODE)
     await using below = await openNew(directory, name, mark)
-    await calls.chmod(below.fd, directoryMode(key))
     await fill(below, key, mark)
   })
+  await calls.chmod(directory.fd, mode | (Number(directory.opened.mode) & S_ISGID))
   await syncDirectory(directory)
 }
 

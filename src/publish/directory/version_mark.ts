@@ -17,17 +17,18 @@ export class VersionMark {
   /** Of a version directory that is being filled. */
   static readonly NEW_MODE = 0o700 | MARK
 
-  readonly #isNeeded: boolean
+  /** Whether others may rename there. */
+  readonly isNeeded: boolean
   readonly #owners = new Set([effectiveUser()])
   #areModesKept = true
 
   constructor(directory: FileStat) {
-    this.#isNeeded = mayOthersRename(directory)
+    this.isNeeded = mayOthersRename(directory)
   }
 
   /** The mode of a version directory that is complete. */
   modeOf(mode: number): number {
-    return this.#isNeeded ? mode | MARK : mode
+    return this.isNeeded ? mode | MARK : mode
   }
 
   /** Learns whom the file system gives what we make: with NFS's root_squash that is not the effective user. */
@@ -37,13 +38,13 @@ export class VersionMark {
 
   /** Whether an entry with the name of a version is one, of this user's. */
   isOnVersion(stat: FileStat): boolean {
-    const isMarked = !this.#isNeeded || !this.#areModesKept || hasMark(stat)
+    const isMarked = !this.isNeeded || !this.#areModesKept || hasMark(stat)
     return stat.isDirectory() && this.#owners.has(stat.uid) && isMarked
   }
 
   /** Whether what has the name of a directory that has just been made can be it: one of another use must not be opened up and filled. */
   async canBeNew(directory: FileStat, parent: DirectoryHandle): Promise<boolean> {
-    if (!this.#isNeeded || (hasMark(directory) && isPrivate(directory))) return true
+    if (!this.isNeeded || (hasMark(directory) && isPrivate(directory))) return true
     if (this.#areModesKept) this.#areModesKept = await keepsModes(parent)
     return !this.#areModesKept
   }

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { printable } from '../../errors.ts'
 import { codeOf } from '../../mounts/syscalls/call_error.ts'
 import { DirectoryHandle } from '../../mounts/syscalls/directory_handle.ts'
 import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
@@ -63,8 +64,18 @@ export async function followToDirectoryPlace(calls: SyscallThread, path: string)
 
 /** The directory that a path leads to, by the links that {@link followToPlace} follows. */
 export async function followToDirectory(calls: SyscallThread, path: string): Promise<DirectoryHandle> {
-  await using place = await followToDirectoryPlace(calls, path)
-  return await about(path, place === undefined ? DirectoryHandle.open(calls, path) : openDirectory(place))
+  try {
+    await using place = await followToDirectoryPlace(calls, path)
+    return await about(path, place === undefined ? DirectoryHandle.open(calls, path) : openDirectory(place))
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    throw failure(
+      'ENOENT',
+      'open',
+      path,
+      `there is no directory ${printable(path.replace(/(?<=[^/])\/+$/, ''))}: make it first`,
+    )
+  }
 }
 
 /** Opens the directory at a place. */
@@ -142,10 +153,13 @@ export function refuseMountPoint(place: Place, stat: FileStat | undefined): void
 async function open(calls: SyscallThread, path: Buffer, base: string, shown: string): Promise<Place> {
   const end = path.lastIndexOf('/') + 1
   const name = path.subarray(end)
-  if (['', '.', '..'].includes(name.toString('latin1')))
+  const whole = path[0] === 0x2f ? path : Buffer.concat([Buffer.from(base), path])
+  if (['', '.', '..'].includes(name.toString('latin1'))) {
+    // ENOENT where there is none.
+    await using _ = await DirectoryHandle.open(calls, whole)
     throw failure('EISDIR', 'open', shown, 'the path ends like one of a directory: name the file in it')
-  const parent =
-    path[0] === 0x2f ? path.subarray(0, end) : Buffer.concat([Buffer.from(base), path.subarray(0, end)])
+  }
+  const parent = whole.subarray(0, whole.length - name.length)
   const directory = await DirectoryHandle.open(calls, parent.length === 0 ? '.' : parent)
   const text = name.toString()
   return new Place(directory, Buffer.from(text).equals(name) ? text : name, shown)

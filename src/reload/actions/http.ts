@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { printable } from '../../errors.ts'
 import { ActionError, OUTPUT_BYTES } from '../failure.ts'
 import type { Action } from './action.ts'
@@ -9,23 +11,25 @@ export interface HttpRequest {
   headers?: Record<string, string>
 }
 
-/** Asks for an URL. Only a status of 200 to 299 is success: a POST that is redirected would go on as a GET. */
+/**
+ * Asks for an URL. Only a status of 200 to 299 is success: a POST that is redirected would go on as a GET. Not by fetch(), which refuses the
+ * ports that a browser must not be lured to: 6000, 10080.
+ */
 export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest): Action {
-  const asked = `${method} ${shown(new URL(url))}`
+  const target = new URL(url)
+  const asked = `${method} ${shown(target)}`
   return async ({ timeout, signal }) => {
     using limit = new TimeLimit(timeout, signal)
     try {
-      const response = await fetch(url, { method, headers, redirect: 'manual', signal: limit.signal })
-      if (response.ok) {
-        // It is done, whatever becomes of the body: to wait for one that does not end would be to do it again and again.
-        await response.body?.cancel()
-        return
-      }
+      const response = await send(target, { method, headers, signal: limit.signal })
+      const { statusCode = 0, statusMessage = '' } = response
+      // It is done, whatever becomes of the body: to wait for one that does not end would be to do it again and again.
+      if (statusCode >= 200 && statusCode < 300) return void response.destroy()
       const body = await beginningOf(response)
       const to = redirection(response, url)
       const hint = to === undefined ? '' : `, to ${to}: name that URL`
       throw new ActionError(
-        `${asked} was answered with ${response.status} ${printable(response.statusText)}${hint}`,
+        `${asked} was answered with ${statusCode} ${printable(statusMessage)}${hint}`,
         body,
       )
     } catch (error) {
@@ -36,26 +40,35 @@ export function requestUrl({ url, method = 'POST', headers = {} }: HttpRequest):
   }
 }
 
+async function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
+  // Loaded here: they bring the network with them, which is not for those who came for the raw events.
+  const { request } = await import(url.protocol === 'https:' ? 'node:https' : 'node:http')
+  // No agent: a connection that was kept may have been closed by the other side since.
+  const sent: ClientRequest = request(url, { ...options, agent: false }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  for (const each of [sent, response]) each.on('error', () => {})
+  return response
+}
+
 /** Whatever else is in it may be a secret. */
 function shown({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
 
 /** Where it says that the client should go instead; undefined if it names nothing that could be asked. */
-function redirection({ headers }: Response, url: string): string | undefined {
-  const to = headers.get('location')
-  if (to === null || !URL.canParse(to, url)) return undefined
+function redirection({ headers: { location: to } }: IncomingMessage, url: string): string | undefined {
+  if (to === undefined || !URL.canParse(to, url)) return undefined
   const target = new URL(to, url)
   // All that there is of another scheme may be its path.
   return /^https?:$/.test(target.protocol) ? shown(target) : undefined
 }
 
 /** What the body begins with; the rest is not waited for. */
-async function beginningOf({ body }: Response): Promise<string> {
+async function beginningOf(body: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // The iterator's end, early too, cancels the rest.
-  for await (const chunk of body ?? []) {
+  // The iterator's end, early too, destroys the rest.
+  for await (const chunk of body) {
     chunks.push(chunk)
     bytes += chunk.length
     if (bytes >= OUTPUT_BYTES) break
@@ -63,11 +76,10 @@ async function beginningOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).subarray(0, OUTPUT_BYTES).toString()
 }
 
-/** fetch says 'fetch failed', and why it did in the cause. */
+/** fetch(), which a client may use, says 'fetch failed', and why it did in the cause. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const { cause } = error
-  if (!(cause instanceof Error)) return error.message
+  const cause = error.cause instanceof Error ? error.cause : error
   const code = 'code' in cause ? String(cause.code) : ''
   // Of several addresses that were tried there is no message but theirs.
   const message =

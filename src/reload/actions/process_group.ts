@@ -9,7 +9,7 @@ const GRACE = 2000
  *
  * @param exited when the process has been waited for that began it
  */
-export async function killGroup(group: number, exited: Promise<void>): Promise<string> {
+export async function killGroup(group: number, exited: Promise<unknown>): Promise<string> {
   const isGone = async (ms: number) => {
     // Looked at once more behind the time: this process may not have been running either.
     let pause = 10

@@ -79,6 +79,6 @@ export function parseStat(text: string): Process | undefined {
 export function requireProcess(pid: number): Process {
   const found = processOf(pid)
   if (found !== undefined) return found
-  const hint = `no process has the pid ${pid}: it must run when reload() is called`
+  const hint = `no process has the pid ${pid}: it must run when the reload begins`
   throw new InotifyError({ errno: 'ESRCH', syscall: 'reload', hint })
 }

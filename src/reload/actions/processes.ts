@@ -35,8 +35,7 @@ export function sendersTo(pid: number): Senders {
 
 /** When it was started, in ms since the epoch. Exact to a tick, but for steps of the clock since. */
 export function startedAt({ start }: Process): number {
-  const uptime = Number(readFileSync('/proc/uptime', 'latin1').split(' ')[0])
-  return Date.now() - 1000 * (uptime - start / TICKS_PER_SECOND)
+  return Date.now() - (loadAddon().bootTime() - (1000 * start) / TICKS_PER_SECOND)
 }
 
 /** All processes that can be seen from here, this one left out. */

@@ -1,9 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printable } from '../../errors.ts'
 import { devNullMissing } from '../../mounts/dev_null.ts'
 import { ActionError, Tail } from '../failure.ts'
+import { withUsualLimit } from './open_files.ts'
 import { killGroup } from './process_group.ts'
 import { TimeLimit } from './time_limit.ts'
 
@@ -15,8 +17,13 @@ export interface ProgramOptions {
   readonly timeout: number
   /** Kills it when it aborts. */
   readonly signal: AbortSignal
-  /** Called when there is a child, before it can have ended; `ended` resolves when it has been waited for. */
-  readonly onChild?: (pid: number, ended: Promise<void>) => void
+  /**
+   * Called when there is a child, before it can have ended; `ended` resolves when it has been waited for: to how it has ended by itself, if
+   * it was to go on, else to ''.
+   */
+  readonly onChild?: (pid: number, ended: Promise<string>) => void
+  /** Given what it writes to its stdout and stderr. */
+  readonly onOutput?: ((stream: Readable, name: 'stdout' | 'stderr') => void) | undefined
 }
 
 /**
@@ -24,37 +31,63 @@ export interface ProgramOptions {
  * {@link ActionError} with the end of its output. What is killed is killed with all of its group, and is gone by then.
  */
 export async function runProgram(
-  [file, ...args]: readonly [string, ...string[]],
-  { timeout, signal, onChild }: ProgramOptions,
+  argv: readonly [string, ...string[]],
+  { timeout, signal, onChild, onOutput }: ProgramOptions,
 ): Promise<void> {
-  // Loaded here: it brings the network with it, which is not for those who came for the raw events.
-  const { spawn } = await import('node:child_process')
   signal.throwIfAborted()
-  // detached: setsid(2), so that what it starts can be found by its group.
-  const child = spawn(file, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const { child, pid, exited } = await start(argv, 'pipe')
   const closed = once(child, 'close').catch(() => {})
-  if (child.pid === undefined) throw await notStarted(child, file)
   const output = new Tail()
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.add(chunk))
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  onChild?.(child.pid, exited)
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (chunk: Buffer) => output.add(chunk))
+    if (child[name] !== null) onOutput?.(child[name], name)
+  }
+  onChild?.(
+    pid,
+    exited.then(() => ''),
+  )
 
   using limit = new TimeLimit(timeout, signal)
   const wasCut = await Promise.race([exited.then(() => false), limit.passed()])
-  const how = wasCut ? await killGroup(child.pid, exited) : ''
+  const how = wasCut ? await killGroup(pid, exited) : ''
   await Promise.race([closed, sleep(LAST_WORDS, undefined, { ref: false })])
-  child.stdout.destroy()
-  child.stderr.destroy()
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+  const [file] = argv
   if (wasCut) {
     const why = limit.expired ? `timed out after ${timeout} ms` : 'was ended'
     throw new ActionError(`${shown(file)} ${why}: ${how}`, output.toString())
   }
-  if (child.exitCode === 0) return
-  const ending = child.signalCode === null ? `exit code ${child.exitCode}` : `killed by ${child.signalCode}`
-  throw new ActionError(`${shown(file)}: ${ending}`, output.toString())
+  if (child.exitCode !== 0) throw new ActionError(`${shown(file)}: ${await exited}`, output.toString())
 }
 
-function shown(file: string): string {
+interface Started {
+  readonly child: ChildProcess
+  readonly pid: number
+  /** How it has ended, when it has been waited for. */
+  readonly exited: Promise<string>
+}
+
+/** Starts it in a process group of its own; throws an {@link ActionError} that says why it cannot be. */
+export async function start(
+  [file, ...args]: readonly [string, ...string[]],
+  out: 'pipe' | 'inherit',
+): Promise<Started> {
+  // Loaded here: it brings the network with it, which is not for those who came for the raw events.
+  const { spawn } = await import('node:child_process')
+  // detached: setsid(2), so that what it starts can be found by its group.
+  const child = withUsualLimit(() => spawn(file, args, { detached: true, stdio: ['ignore', out, out] }))
+  const { pid } = child
+  if (pid === undefined) throw await notStarted(child, file)
+  const exited = new Promise<string>((resolve) =>
+    child.once('exit', (code, signal) =>
+      resolve(signal === null ? `exit code ${code}` : `killed by ${signal}`),
+    ),
+  )
+  return { child, pid, exited }
+}
+
+export function shown(file: string): string {
   return `'${printable(file)}'`
 }
 

@@ -1,8 +1,7 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Rules } from '../rules.ts'
-import { alteration, type Entry, mayBeSame } from '../scan/entry.ts'
-import type { Listing } from '../scan/listing.ts'
+import { alteration, type Entry, mayBeChangedSince, mayBeSame } from '../scan/entry.ts'
 import { withoutStats } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
@@ -109,9 +108,12 @@ export class Comparison {
     const { recursive, hidesSome, followsLinks } = this.#rules
     // Where directories are not gone into, they are entries as all others, and no listing of their own tells that they are there.
     const isAll = isListing && recursive && !hidesSome && !followsLinks
-    if (isAll && listing.filesCount > 0 && match.isPackedAs(listing.packedFiles))
-      if (doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince))
-        if (this.#keepAsPacked(match, listing)) return
+    const isTrusted = doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)
+    if (isAll && listing.filesCount > 0 && isTrusted && match.isPackedAs(listing.packedFiles)) {
+      // All is as it was. Of what was saved no more is kept than is needed.
+      if (this.#options.isSaved && !keepsStat(match)) match.takePacked(withoutStats(listing.packedFiles))
+      return
+    }
     this.#doubt(match, doubtedSince)
     const before = this.#tree.entriesOf(match)
     for (const [name, entry] of before) {
@@ -147,17 +149,9 @@ export class Comparison {
     if (since === Number.POSITIVE_INFINITY) return
     for (const [name, entry] of this.#tree.entriesOf(directory)) {
       const { stat } = entry
-      if (entry instanceof Directory || stat === undefined || stat.ctimeMs < since) continue
+      if (entry instanceof Directory || stat === undefined || !mayBeChangedSince(stat, since)) continue
       this.#editor.update(directory, name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
     }
-  }
-
-  /** What is in it is as it was saved: of that no more is kept than is needed. False: what is to be shown of each is noted one by one. */
-  #keepAsPacked(directory: Directory, { packedFiles }: Listing): boolean {
-    if (!this.#options.isSaved) return true
-    if (this.#tree.shown !== undefined) return false
-    if (!keepsStat(directory)) directory.takePacked(withoutStats(packedFiles))
-    return true
   }
 
   /** Whether a directory, of which nothing is believed and nothing is told, is taken as it was found. */
@@ -173,7 +167,7 @@ export class Comparison {
     const { baseline, statAll } = this.#options
     const { recursive, hidesSome, followsLinks } = this.#rules
     if (!baseline || !recursive || hidesSome || followsLinks || refused || bases) return false
-    return mount.usesPolling || (!statAll && this.#tree.shown === undefined)
+    return mount.usesPolling || !statAll
   }
 
   /**

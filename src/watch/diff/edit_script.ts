@@ -85,8 +85,6 @@ export class EditScript {
     if (!isSameEntry(entries.get(name), before)) return
     const altered = alteration(before, after, since)
     this.#editor.update(directory, name, kept(directory, after))
-    if (this.#isSaved) this.#tree.shown?.note(directory, name, after)
-    else this.#tree.shown?.doubt(directory, name, after, keepsStat(directory))
     if (altered === undefined) return
     this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
     if (altered === 'attrib' && this.#mayBeWritten(before, after))
@@ -99,8 +97,6 @@ export class EditScript {
     // One that is kept beyond that is what it was, and never what it is.
     directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
     const { parent, name } = directory
-    if (parent !== undefined && this.#isSaved) this.#tree.shown?.note(parent, name, after)
-    else if (parent !== undefined) this.#tree.shown?.doubt(parent, name, after, keepsStat(parent))
     if (altered === 'attrib' && knowsOwner && parent !== undefined)
       this.#editor.alter('attrib', parent, name, directory)
   }
@@ -179,7 +175,6 @@ export class EditScript {
       this.#editor.update(parent, name, as)
       this.#editor.alter('modify', parent, name, entry)
     } else this.#editor.create(parent, name, as)
-    this.#editor.show(parent, name, entry)
     return true
   }
 
@@ -194,9 +189,6 @@ export class EditScript {
     const { listing, mount, isBase } = found
     const created = this.#editor.createDirectory(parent, name, listing?.ino ?? 0, mount)
     if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
-    // Where a mount begins, its parent's listing does not say what it is.
-    if (found.asEntry !== undefined) this.#editor.show(parent, name, found.asEntry)
-    else this.#tree.shown?.ask(parent, name)
     if (isBase) this.#begin(found, parent, created)
     this.#matching.claim(created, found)
   }

@@ -176,8 +176,7 @@ export class Identification {
     }
     // What could not be opened just now has no number, and is what it was, as far as anybody can tell.
     const isUnseen = known !== undefined && listing.ino === 0 && mayPass(-listing.error)
-    const isSeen = !found.isOnOtherMount && listing.ino === (found.target?.leadsTo ?? known?.ino)
-    if (isLinkEnd(found) && !isSeen && !isUnseen) {
+    if (isLinkEnd(found) && !isUnseen && !isSeenEnd(found, listing, known)) {
       this.#leadsElsewhere(parent, name, known)
       return false
     }
@@ -244,6 +243,14 @@ export class Identification {
   #isTouched(directory: Directory, name: string): boolean {
     return this.#options.eventNames?.get(directory)?.has(name) ?? false
   }
+}
+
+/** Whether it is the directory that the link was seen to lead to. */
+function isSeenEnd(found: SnapshotDir, listing: Listing, known: Directory | undefined): boolean {
+  if (found.isOnOtherMount) return false
+  const leadsTo = found.target?.leadsTo
+  if (leadsTo !== undefined) return listing.identity === leadsTo
+  return known !== undefined && (known.mount.numbersPass || listing.ino === known.ino)
 }
 
 /** Whether it is what a symlink that is followed leads to. */

@@ -192,10 +192,12 @@ class Reconciliation {
     }
     if (found.isRead && isListing) {
       match.isListed = true
-      // Another in place of an empty one, of which no event tells.
-      if (match.ino !== listing.ino && match.parent !== undefined)
-        this.#tree.shown?.ask(match.parent, match.name)
       match.ino = listing.ino
+      // No time says that a directory with this name has another mode: it may have been made with it.
+      if (this.#options.matchByName && match.stat === undefined && found.compared === match)
+        found.hasOtherOwner = match.owner !== listing.ownerKey
+      match.owner = listing.ownerKey
+      if (match.mount.base === match) match.mount.identity = listing.identity
       // Of what events speak nothing was compared.
       if (match.mount.leftover.has(match) && found.except.size === 0)
         match.mount.leftover.set(match, this.#snapshot.startedAt)
@@ -210,7 +212,12 @@ class Reconciliation {
     const listedAt = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
     // Of what they lead to, if it is no directory, nothing was saved.
     const since = isSaved ? savedAt : listedAt
-    for (const name of found.links ?? []) this.#pending.work.follow(match, name, since)
+    for (const name of found.links ?? []) {
+      this.#pending.work.follow(match, name, since)
+      const left = found.left?.get(name)
+      if (left === undefined) match.mount.allow(match, name)
+      else match.mount.refuse(match, name, left)
+    }
     for (const name of found.unanswered ?? []) this.#pending.failed.noteLink(match, name, since)
   }
 
@@ -271,9 +278,11 @@ class Reconciliation {
     const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
     // The directory that it lies in tells of it. What was not saved has been told as new.
-    const isTold = found.hasMoved || (this.#options.isSaved && found.isNew)
+    const isTold =
+      found.hasMoved || (this.#options.isSaved && found.isNew) || found.hasOtherOwner !== undefined
     const since = isTold ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
-    if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
+    if (found.hasOtherOwner) this.#editor.alter('attrib', match.parent, match.name, match)
+    else if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
     else if (keepsStat(match.parent)) match.stat ??= listing?.owner
   }
 }

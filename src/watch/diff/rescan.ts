@@ -14,9 +14,10 @@ import type { TreeWalker, WatchSystem } from '../system.ts'
 import { type Directory, isWithin } from '../tree/directory.ts'
 import type { LazyDirectories } from '../tree/lazy_directories.ts'
 import { type DiffOptions, RESCAN } from './diff_options.ts'
+import { forgetNumbers, learnNumbers } from './passing_numbers.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import { Looker } from './snapshot/looker.ts'
-import { type LeftOut, Scanner, type ScannerParts, type ScanOptions } from './snapshot/scanner.ts'
+import { type LeftOut, Scanner, type ScannerParts } from './snapshot/scanner.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 import type { ScanTarget } from './snapshot/snapshot_dir.ts'
 import { UnchangedDirectories } from './snapshot/unchanged_directories.ts'
@@ -81,7 +82,7 @@ export class Rescan {
 
   /** See {@link Scanner.scanAhead}: what {@link load} will take in. */
   lookAhead(root: string, watching: Watching, patience: Patience): boolean {
-    return this.#scanner.scanAhead(root, watching, this.#loading(), patience)
+    return this.#scanner.scanAhead(root, watching, patience)
   }
 
   /** What was looked at ahead, and not taken in, is out of date. */
@@ -112,12 +113,7 @@ export class Rescan {
     try {
       const target = this.#scanner.target(snapshot, top)
       const leftOut = lazy && untilNext(lazy)
-      await this.#scanner.extend(snapshot, [target], {
-        found,
-        leftOut,
-        progress,
-        ...this.#loading(),
-      })
+      await this.#scanner.extend(snapshot, [target], { found, leftOut, progress })
     } finally {
       lazy?.seal()
     }
@@ -240,20 +236,18 @@ export class Rescan {
     return new UnchangedDirectories(tree)
   }
 
-  /** How what is not known is walked through. */
-  #loading(): ScanOptions {
-    return { statAll: this.#parts.tree.shown !== undefined }
-  }
-
   #mayBeLazy(top: Directory, { baseline, statAll }: DiffOptions): boolean {
     const { recursive, hidesSome, followsLinks } = this.#parts.rules
     const isPlain = recursive && !hidesSome && !followsLinks
-    const isShown = this.#parts.tree.shown !== undefined
-    return baseline && !statAll && !isShown && isPlain && !top.mount.usesPolling && !top.isListed
+    return baseline && !statAll && isPlain && !top.mount.usesPolling && !top.isListed
   }
 
   #takePiece(snapshot: Snapshot, options: DiffOptions): Reconciled {
     const { tree, rules, pending, sourceChoice, reporter } = this.#parts
+    if (!options.baseline) {
+      if (options.since !== Number.POSITIVE_INFINITY) learnNumbers(snapshot, tree, options.since)
+      forgetNumbers(snapshot, tree)
+    }
     const context = { tree, rules, pending, fallsBackToPolling: sourceChoice.mayFallBack }
     const reconciled = reconcile(context, snapshot, options)
     snapshot.directories = []

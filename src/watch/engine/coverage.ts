@@ -71,9 +71,7 @@ export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): 
       path: textOf(tree.pathOf(directory)),
       error,
     }))
-    const refused = [...mount.refused].flatMap(([parent, mounts]) =>
-      [...mounts].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error })),
-    )
+    const refused = [...mount.refused.keys()].flatMap((parent) => refusedIn(parent, tree))
     return {
       path: mount.base === undefined ? root.path : textOf(tree.pathOf(mount.base)),
       backend: mount.backend,
@@ -82,6 +80,12 @@ export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): 
       uncovered: [...absence, ...ofRoot(mount.limit), ...refused, ...uncovered, ...links.in(mount)],
     }
   })
+}
+
+/** Mounts and links in a directory that are not gone into. */
+function refusedIn(parent: Directory, tree: Tree): Coverage['uncovered'] {
+  const refused = parent.mount.refused.get(parent) ?? []
+  return [...refused].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error }))
 }
 
 /** Its directories are among those of the root whose tree it lies in. */
@@ -93,7 +97,7 @@ function ofCovered({ path, top }: Root, coverer: Root, { tree, links }: Coverage
     directories++
     const error = each.mount.uncovered.get(each)
     if (error !== undefined) uncovered.push({ path: textOf(tree.pathOf(each)), error })
-    uncovered.push(...links.in(each))
+    uncovered.push(...refusedIn(each, tree), ...links.in(each))
   }
   return {
     path,

@@ -113,9 +113,19 @@ export class Engine implements InotifyListener {
     })
   }
 
+  /** The paths of its roots. */
+  get roots(): Iterable<string> {
+    return this.#roots.keys()
+  }
+
   /** What is believed to be there. */
   get believed(): Believed {
     return this.#rooms.believed
+  }
+
+  /** Whether something has been found at a path, and its 'create' waits to be reported. */
+  holdsCreate(path: string): boolean {
+    return this.#rooms.reporter.holdsCreate(path)
   }
 
   /** Nothing is told after the call. */
@@ -138,11 +148,12 @@ export class Engine implements InotifyListener {
 
   /** See {@link InotifyListener}, as all that follows. */
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { events, rootMonitor, links, rootWays, reporter } = this.#rooms
+    const { events, rootMonitor, links, mountedFiles, rootWays, reporter } = this.#rooms
     await this.#queue.run(async () => {
       await this.#tell(await events.handle(batch, start, end))
       await rootMonitor.takeFileEvents(batch, start, end)
       await links.take(batch, start, end)
+      mountedFiles.take(batch, start, end)
       const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
       if (concerned.size > 0) await rootMonitor.review(concerned.keys())
     })
@@ -192,28 +203,18 @@ export class Engine implements InotifyListener {
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle, retry } =
       this.#rooms
-    try {
-      links.takeMoves()
-      if (!this.#closed && !pending.work.isEmpty) await this.#drain()
-      forest.forsakeVacated()
-      coveredRoots.review()
-      for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
-    } finally {
-      await this.#tellSeen()
-    }
+    links.takeMoves()
+    if (!this.#closed && !pending.work.isEmpty) await this.#drain()
+    forest.forsakeVacated()
+    coveredRoots.review()
+    for (const root of forest.takeReleased()) await rootMonitor.reattach(root, 'rescan')
+    if (!this.#closed) await this.#rooms.mountedFiles.review()
     tree.trim()
     if (this.#closed) return
     watches.releaseUnused()
     polls.arm()
     settle.arm()
     retry.arm()
-  }
-
-  /** With `stat`, nothing has been told until now. */
-  async #tellSeen(): Promise<void> {
-    const { toldStats, reporter } = this.#rooms
-    if (toldStats === undefined) return
-    await reporter.tellSeen((changes) => toldStats.addTo(changes)).catch((error) => reporter.trouble(error))
   }
 
   /** What a command has brought up to be listed, looked at or followed. */

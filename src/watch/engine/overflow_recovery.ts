@@ -110,7 +110,7 @@ export class OverflowRecovery {
     // then it has not been looked through.
     for (const root of present) {
       const finding = found.get(root.top as Directory)
-      if (finding?.error !== 0 || finding.identity !== root.identity)
+      if (finding?.error !== 0 || !root.is(finding))
         await rootMonitor.reattach(root, 'rescan', reasonOfFinding(finding))
     }
     // What was written in there would be told by nobody.

@@ -25,7 +25,7 @@ export interface RootSetParts {
   /** Their paths, and those of others that are to be. */
   asked: Set<string>
   queue: TaskQueue
-  rules: Pick<Rules, 'hidesDepths'>
+  rules: Pick<Rules, 'hidesByRoot'>
   tree: Tree
   pending: Pick<Pending, 'work'>
   translator: Pick<Translator, 'giveUp'>
@@ -133,6 +133,7 @@ export class RootSet {
       const root = roots.get(path)
       if (root === undefined) return
       reporter.report(translator.giveUp())
+      reporter.flush(path)
       coveredRoots.review()
       roots.delete(path)
       asked.delete(path)
@@ -238,10 +239,10 @@ export class RootSet {
     return seen === undefined || typeof seen === 'object'
   }
 
-  /** It lies in the tree of another, and is watched now, or is not any more: of what lies deep in that more is told, or less. */
+  /** It lies in the tree of another, and is watched now, or is not any more: of what is hidden by the root that it lies below more is told, or less. */
   #lookDeeper({ coverer, top }: Root): void {
     const { rules, tree, pending } = this.#parts
-    if (!rules.hidesDepths || coverer === undefined || top === undefined) return
+    if (!rules.hidesByRoot || coverer === undefined || top === undefined) return
     for (const each of tree.within(top)) pending.work.list(each)
   }
 

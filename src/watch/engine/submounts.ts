@@ -8,6 +8,7 @@ import type { RootMonitor } from '../roots/root_monitor.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
+import type { MountedFiles } from './mounted_files.ts'
 
 export interface SubmountsParts {
   tree: Tree
@@ -16,6 +17,7 @@ export interface SubmountsParts {
   rootMonitor: Pick<RootMonitor, 'onMounts'>
   links: Pick<FollowedLinks, 'onMounts' | 'ends'>
   forest: Pick<RootForest, 'standing'>
+  mountedFiles: Pick<MountedFiles, 'onMounts' | 'review'>
   /** By their paths. */
   byPath: ReadonlyMap<string, Root>
 }
@@ -32,12 +34,15 @@ export class Submounts {
 
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
-    const { rootMonitor, links, followUp, forest } = this.#parts
+    const { rootMonitor, links, followUp, forest, mountedFiles } = this.#parts
     await rootMonitor.onMounts(points)
     for (const { isPresent, top, realPath } of forest.standing())
       if (isPresent && top !== undefined) this.#lookBelow(top, realPath, points)
     for (const { base, realPath } of links.ends()) this.#lookBelow(base, realPath, points)
     links.onMounts(points)
+    mountedFiles.onMounts()
+    // Watched before it is looked at: a write between the two would be in neither.
+    await mountedFiles.review()
     await followUp.list()
   }
 

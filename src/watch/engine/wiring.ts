@@ -36,17 +36,16 @@ import { Since } from '../saved/since.ts'
 import { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import { EntryCache } from '../tree/entry_cache.ts'
-import { ShownStats } from '../tree/shown_stats.ts'
 import { Tree } from '../tree/tree.ts'
 import { Believed } from './believed.ts'
 import { FirstLook } from './first_look.ts'
+import { MountedFiles } from './mounted_files.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
 import { Retry } from './retry.ts'
 import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
-import { ToldStats } from './told_stats.ts'
 
 /** What an engine is made of, and what it brings along itself. */
 export interface Given {
@@ -79,8 +78,7 @@ export function wire({
   const rules = rulesOf(settings, isRoot)
   const sourceChoice = new SourceChoice(system, settings)
   const expansions = settings.expand ? new Expansions() : undefined
-  const shown = settings.stat ? new ShownStats() : undefined
-  const tree = new Tree(new EntryCache(system.entryCacheSize), expansions, shown)
+  const tree = new Tree(new EntryCache(system.entryCacheSize), expansions)
   const pending = new Pending(tree, system.clock.now())
   const reporter = new Reporter(settings, system.clock, listener, expansions)
   const inotify = new InotifySource(system, inotifyListener)
@@ -90,7 +88,9 @@ export function wire({
   const linkIndex = new LinkIndex()
   // Of files that were looked at within the call, until they are attached.
   const fileWatches = new Set<number>()
-  const watches = new WatchRelease(tree, inotify, [rootWays, fileWays, linkIndex, fileWatches])
+  const mountedWatches = new Set<number>()
+  const owners = [rootWays, fileWays, linkIndex, fileWatches, mountedWatches]
+  const watches = new WatchRelease(tree, inotify, owners)
 
   const watchShortage = new WatchShortage(reporter)
   const rescan = new Rescan({
@@ -198,7 +198,29 @@ export function wire({
     byPath,
   })
 
-  const submounts = new Submounts({ tree, pending, followUp, rootMonitor, links, forest, byPath })
+  const mountedFiles = new MountedFiles({
+    system,
+    tree,
+    looker,
+    inotify,
+    sourceChoice,
+    forest,
+    links,
+    watches,
+    reporter,
+    byPath,
+    owned: mountedWatches,
+  })
+  const submounts = new Submounts({
+    tree,
+    pending,
+    followUp,
+    rootMonitor,
+    links,
+    forest,
+    byPath,
+    mountedFiles,
+  })
   const overflowRecovery = new OverflowRecovery({
     system,
     queue,
@@ -214,7 +236,7 @@ export function wire({
     reporter,
   })
   const pollInterval = new PollInterval(settings.interval, warnOfSlowPolls)
-  const pollScope = new PollScope({ settings, rules, tree, forest, files, links })
+  const pollScope = new PollScope({ settings, rules, tree, forest, files, links, mountedFiles })
   const poller = new Poller({
     system,
     settings,
@@ -222,6 +244,7 @@ export function wire({
     tree,
     scope: pollScope,
     links,
+    mountedFiles,
     events,
     followUp,
     rescan,
@@ -242,9 +265,8 @@ export function wire({
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
   const retry = new Retry({ system, queue, tree, pending, reporter })
-  const believed = new Believed(tree, byPath, links, queue)
+  const believed = new Believed(tree, byPath, queue)
   const saver = new Saver({ system, rules, tree, pending, forest, looker })
-  const toldStats = shown && new ToldStats({ tree, shown, believed, looker, forest, expansions })
   const settle = new Settle({
     system,
     queue,
@@ -278,6 +300,7 @@ export function wire({
     fileBatch,
     rootMonitor,
     submounts,
+    mountedFiles,
     overflowRecovery,
     pollInterval,
     pollScope,
@@ -286,7 +309,6 @@ export function wire({
     settle,
     retry,
     believed,
-    toldStats,
     since,
     saver,
   }

@@ -235,12 +235,12 @@ export class Renames {
   }
 
   /**
-   * A listing may have been quicker than the event, and have shown it as it was then, if it is the same for all that is known: it may have been written
-   * before its directory was watched for that.
+   * A listing may have been quicker than the event, and have shown this file as it was then: it may have been written before its directory was watched for that.
+   * One without an inode number has been told as made or written by an event, and all that was done to it since by others.
    */
   #mayBeShown({ entry }: PendingMove, directory: Directory, name: string, known: Entry | undefined): boolean {
     const { scans } = this.#parts.pending
-    if (!scans.isAheadOf(directory)) return false
+    if (!scans.isAheadOf(directory) || entry.ino === 0) return false
     const isSeen = known !== undefined && known.kind !== 'directory' && known.ino !== 0
     return (isSeen && mayBeSame(known, entry)) || scans.hadShown(directory, name, entry)
   }

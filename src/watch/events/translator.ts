@@ -12,12 +12,13 @@ import type { Pending } from '../pending/pending.ts'
 import type { HeldEvent, PendingMove } from '../pending/pending_moves.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
-import { alteration, type Entry, sameFile } from '../scan/entry.ts'
+import { alteration, type Entry, sameFile, UNKNOWN_OWNER } from '../scan/entry.ts'
 import { kept } from '../tree/believed_entry.ts'
 import { Directory, isToEvents, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import type { BatchView } from './batch_view.ts'
+import { otherCase } from './other_case.ts'
 import { READ_EARLIER, Reading } from './reading.ts'
 import { Renames } from './renames.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
@@ -134,6 +135,15 @@ export class Translator {
       // It may have gone with what has been told then.
       if (!this.#tree.isAttached(directory)) return
     }
+    const stored = this.#storedName(directory, mask, name)
+    const { anyCase } = directory.mount
+    // On other mounts it may have been about something that is gone, or is not believed to be there yet.
+    if (stored === undefined || (stored !== name && !anyCase)) this.#pending.rechecks.addAll(directory)
+    if (stored === undefined && anyCase) return
+    if (stored !== undefined && stored !== name) {
+      this.#translate(directory, i, mask, cookie, stored)
+      return
+    }
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
       // Whatever else has left with this cookie, by another path of the same watch, does not arrive here once more.
@@ -153,6 +163,22 @@ export class Translator {
       this.#pending.rechecks.add(directory, name)
       this.#pending.scans.noteEvent(directory, name)
     }
+  }
+
+  /**
+   * The name that a listing has. Where names are the same in any case (vfat, ntfs-3g, cifs, a directory of ext4 with casefold), an event has the one that the caller has used. undefined: only
+   * a listing can tell.
+   */
+  #storedName(directory: Directory, mask: number, name: string): string | undefined {
+    const { anyCase } = directory.mount
+    const entries = this.#tree.entriesOf(directory)
+    // Where that is not known of the mount, what is new has the name that it was given.
+    if (entries.has(name) || (!anyCase && mask & (IN_CREATE | IN_MOVED_TO))) return name
+    const kind = mask & IN_ISDIR ? 'directory' : 'file'
+    if (this.#rules.hidesSome && this.#rules.hides(this.#editor.pathOf(directory, name), kind)) return name
+    const other = otherCase(entries, name)
+    if (other !== undefined) return mask & ABOUT_NAME ? undefined : other
+    return anyCase && name !== name.toLowerCase() ? undefined : name
   }
 
   #create(directory: Directory, i: number, mask: number, name: string): void {
@@ -212,7 +238,10 @@ export class Translator {
       else this.#pending.rechecks.add(directory, name)
       return
     }
-    if (entry instanceof Directory) this.#retry(entry)
+    if (entry instanceof Directory) {
+      entry.owner = UNKNOWN_OWNER
+      this.#retry(entry)
+    }
     const seen = this.#reading.seen(i)
     let told = type
     const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling

@@ -17,7 +17,8 @@ export function keepsDirectories({ directories }: Snapshot, tree: Tree): boolean
     const above = target === undefined && parent !== undefined ? knownAs.get(parent) : undefined
     const known = target?.requested ?? (above && tree.entriesOf(above).get(name))
     if (listing === undefined || !(known instanceof Directory)) return false
-    if (known.ino !== listing.ino || !tree.isAttached(known)) return false
+    const isIt = known.ino === listing.ino || known.mount.numbersPass
+    if (!isIt || !tree.isAttached(known)) return false
     knownAs.set(found, known)
     return listing.isUnchanged || (isWhole(listing) && hasSameDirectories(listing, known, tree))
   })
@@ -34,9 +35,11 @@ function hasSameDirectories(listing: Listing, known: Directory, tree: Tree): boo
   for (const [name, entry] of tree.entriesOf(known)) {
     // The link that leads there may have gone, or lead elsewhere.
     if (entry instanceof Directory && isLinkBase(entry)) return false
-    if (entry.kind !== 'directory' || found.get(name)?.ino !== entry.ino) {
-      if (entry.kind === 'directory' || found.has(name)) return false
-    } else left--
+    const now = found.get(name)
+    if (entry.kind !== 'directory') {
+      if (now !== undefined) return false
+    } else if (now === undefined || (now.ino !== entry.ino && !known.mount.numbersPass)) return false
+    else left--
   }
   return left === 0
 }

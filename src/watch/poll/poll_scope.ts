@@ -15,6 +15,7 @@ export interface PollScopeParts {
   forest: Pick<RootForest, 'standing'>
   files: Pick<FileRoots, 'arePolled'>
   links: Pick<FollowedLinks, 'arePolled'>
+  mountedFiles: { readonly arePolled: boolean }
   settings: Pick<Settings, 'hash'>
   rules: Rules
 }
@@ -47,9 +48,9 @@ export class PollScope {
 
   /** Whether something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
-    const { forest, links } = this.#parts
+    const { forest, links, mountedFiles } = this.#parts
     for (const root of forest.standing()) if (isSought(root) || isPolled(root)) return true
-    return links.arePolled
+    return links.arePolled || mountedFiles.arePolled
   }
 
   /** Those that are there. */
@@ -69,8 +70,8 @@ export class PollScope {
 
   /** Whether a walk from the bases sees all that there is to be polled, and tells only what is not as it was. */
   isForWalkerAlone(): boolean {
-    const { forest, files, links } = this.#parts
-    if (!this.compares || files.arePolled || links.arePolled) return false
+    const { forest, files, links, mountedFiles } = this.#parts
+    if (!this.compares || files.arePolled || links.arePolled || mountedFiles.arePolled) return false
     const { bases, leftover } = this.directories()
     return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
   }

@@ -1,6 +1,7 @@
 import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { RESCAN } from '../diff/diff_options.ts'
+import { learnNumbers } from '../diff/passing_numbers.ts'
 import type { Rescan } from '../diff/rescan.ts'
 import type { Scanner } from '../diff/snapshot/scanner.ts'
 import type { Snapshot } from '../diff/snapshot/snapshot.ts'
@@ -32,6 +33,7 @@ export interface PollerParts {
   tree: Tree
   scope: PollScope
   links: Pick<FollowedLinks, 'poll'>
+  mountedFiles: { poll(): Promise<void> }
   events: Pick<EventHandler, 'recordNames' | 'stopRecording'>
   followUp: FollowUp
   rescan: Rescan
@@ -121,6 +123,7 @@ export class Poller {
     await queue.run(async () => {
       await rootMonitor.lookAtFiles('poll')
       await links.poll()
+      await this.#parts.mountedFiles.poll()
     })
     await reporter.room()
   }
@@ -174,6 +177,7 @@ export class Poller {
       snapshot = await this.#scan(asked, false)
     }
     throwIfShort(roots, snapshot)
+    learnNumbers(snapshot, tree, since)
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
     // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
     // where it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
@@ -225,10 +229,10 @@ export class Poller {
 
   #replaced(roots: readonly Root[], { directories }: Snapshot): Array<{ root: Root; reason: LostReason }> {
     return roots.flatMap((root) => {
-      const { top, identity } = root
+      const { top } = root
       const found = directories.find(({ target }) => top !== undefined && target?.requested === top)
       const listing = found?.listing
-      if (listing === undefined || (listing.error === 0 && listing.identity === identity)) return []
+      if (listing === undefined || (listing.error === 0 && root.is(listing))) return []
       return [{ root, reason: reasonOfFinding(listing) }]
     })
   }

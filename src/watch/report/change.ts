@@ -1,78 +1,87 @@
-import type { Stat } from './stat.ts'
-
-/** What a name stands for. Symlinks are not followed: a link is a 'symlink', whatever it points to. */
+/** The kind of an entry. Symlinks are not followed: a link is a `'symlink'`; with `followSymlinks` a link to a directory is a `'directory'`. */
 export type Kind = 'file' | 'directory' | 'symlink' | 'other'
 
-/** How a change came to be known: by an event, by comparing two polls, by comparing after events were lost, or by comparing with what was saved. */
+/**
+ * The source of a change: an event, the comparison of two polls, a comparison after events were lost (or of a name in doubt, or `initial`), or the comparison with a snapshot
+ * (`since`).
+ */
 export type Source = 'inotify' | 'poll' | 'rescan' | 'snapshot'
 
 /**
- * What happened to a path. Paths are strings (UTF-8; what is none is U+FFFD) or, with `encoding: 'buffer'`, Buffers of the exact bytes.
+ * A change of one entry. Paths are strings (bytes that are no UTF-8 become U+FFFD) or, with `encoding: 'buffer'`, Buffers of the exact bytes.
+ *
+ * - `create`: the name is there and was not, or came from outside of the watched tree. With `recursive`, a directory is followed by one for each entry in it.
+ * - `modify`: the file was written, or replaced by a file from outside. `mask & IN_CLOSE_WRITE`: a writer has closed it.
+ * - `attrib`: mode, owner or link count changed; with inotify also times and extended attributes.
+ * - `delete`: the name is gone, or left the watched tree. A directory's speaks for everything below it.
  */
 export interface EntryChange<Path extends string | Buffer = string> {
+  /** The change, as above. */
   type: 'create' | 'modify' | 'attrib' | 'delete'
-  /** Absolute. */
+  /** The absolute path. */
   path: Path
+  /** The kind of the entry. */
   kind: Kind
-  /** The raw mask, joined by OR where neighbours were merged; 0 if not from inotify. */
+  /** The raw inotify mask, joined by OR where neighbours were merged; 0 if the source is not inotify. */
   mask: number
+  /** The source of the change. */
   source: Source
-  /** With `stat: true`, but for a 'delete': of what is at `path`, as it was looked at behind the change. Absent where it was gone by then, or nobody could look. */
-  stat?: Stat
 }
 
-/**
- * A rename: `from` is gone and `path` is what it was. `replaced`: something else was at `path` before and is gone; nothing was there if it
- * is false.
- */
+/** A rename, of a file or of a directory with everything below it. Renaming a to b to c is two of these. */
 export interface RenameChange<Path extends string | Buffer = string> {
   type: 'rename'
+  /** The absolute path that is gone. */
   from: Path
+  /** The absolute path that the entry has now. */
   path: Path
+  /** `true`: another entry was at `path` before and is gone. `false`: nothing was there. */
   replaced: boolean
+  /** The kind of the entry. */
   kind: Kind
+  /** The raw inotify mask; 0 if the source is not inotify. */
   mask: number
   source: Source
-  /** As that of an {@link EntryChange}. */
-  stat?: Stat
 }
 
 /**
- * Two entries changed places, each with all below it (renameat2(2), RENAME_EXCHANGE). A circle of n, which polls and rescans find, is n - 1 of
- * these.
+ * Two entries that changed places, each with everything below it (renameat2(2), RENAME_EXCHANGE). Polls and rescans report a circle of n as n - 1 of these.
  */
 export interface ExchangeChange<Path extends string | Buffer = string> {
   type: 'exchange'
+  /** The absolute path of the one entry. */
   path: Path
+  /** The absolute path of the other entry. */
   other: Path
-  /** Of what is now at `path`. */
+  /** The kind of the entry that is now at `path`. */
   kind: Kind
-  /** Of what is now at `other`. */
+  /** The kind of the entry that is now at `other`. */
   otherKind: Kind
+  /** The raw inotify mask; 0 if the source is not inotify. */
   mask: number
   source: Source
-  /** Of what is now at `path`; as that of an {@link EntryChange}. */
-  stat?: Stat
-  /** Of what is now at `other`. */
-  otherStat?: Stat
 }
 
 /**
- * Why a root is lost: it was deleted, or renamed (by anyone who has told of it so: a poll sees it go, and says 'deleted'), what it lies on was unmounted, something else
- * is at its path, it is a single-file mount whose source has gone ('stale'), or nobody can look any more ('unreadable': no permission, a server or a disk that
- * fails, no watch left).
+ * The reason why a root is lost: it was `'deleted'`; `'renamed'` (a poll, and the rename of an ancestor, say `'deleted'`); its filesystem was `'unmounted'`; it was
+ * `'replaced'` by something else at its path; it is a single-file mount whose source has gone (`'stale'`); or it is `'unreadable'`: no permission, a server or a disk that
+ * fails, no watch left.
  */
 export type LostReason = 'deleted' | 'renamed' | 'unmounted' | 'replaced' | 'stale' | 'unreadable'
 
 /**
- * About a root. 'overflow': events were lost, the differences follow with source 'rescan', then 'recovered'. 'lost': nothing is told of it, until it is 'restored': it
- * is there (again), and what differs from before follows. `kind` is what the root was when it was lost, and what it is now.
+ * A change of a root as a whole.
+ *
+ * - `overflow`: events were lost. The difference follows with source `'rescan'`, then `recovered`.
+ * - `lost`: the root is gone; nothing is reported of it until it is `restored`. `kind` is the kind it had. A root that has never been there is not `lost`.
+ * - `restored`: the root is there, again or for the first time. The difference from before follows.
  */
 export type RootChange<Path extends string | Buffer = string> =
   | { type: 'overflow' | 'recovered'; path: Path; source: Source }
   | { type: 'lost'; path: Path; kind: Kind; reason: LostReason; source: Source }
   | { type: 'restored'; path: Path; kind: Kind; source: Source }
 
+/** Any change. Each can be applied alone, in its order, to a plain map of paths: docs/semantics.md, S11 and S12. */
 export type Change<Path extends string | Buffer = string> =
   | EntryChange<Path>
   | RenameChange<Path>
@@ -88,9 +97,9 @@ export function append(changes: Change[], change: Change): void {
 }
 
 /**
- * What was at each of these paths is at the next by now, and what was at the last at the first: that is one exchange less than there are paths.
+ * Returns the exchanges of a circle: the entry of each path is now at the next path, and that of the last at the first. There is one exchange less than there are paths.
  *
- * @param kinds of what was at each
+ * @param kinds the kind of the entry that was at each
  */
 export function exchangesOf(
   paths: readonly string[],

@@ -11,18 +11,13 @@ export class Expansions {
     if (below.length > 0) this.#below.set(change, below)
   }
 
-  /** Those that a change speaks for. */
-  below(change: Change): readonly Change[] {
-    return this.#below.get(change) ?? []
-  }
-
   /** Each change, and behind it those that it speaks for. */
   expand(changes: Change[]): Change[] {
     if (!changes.some((change) => this.#below.has(change))) return changes
     const all: Change[] = []
     for (const change of changes) {
       all.push(change)
-      for (const below of this.below(change)) all.push(below)
+      for (const below of this.#below.get(change) ?? []) all.push(below)
     }
     return all
   }

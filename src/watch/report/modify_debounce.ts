@@ -1,21 +1,36 @@
+import { IN_CLOSE_WRITE, IN_CREATE, IN_MODIFY } from '../../inotify/constants.ts'
 import type { Clock } from '../clock.ts'
-import { append, type Change, type EntryChange } from './change.ts'
+import { append, type Change, type EntryChange, type Kind } from './change.ts'
 import { type IndexedPath, PathIndex } from './path_index.ts'
 
-/** A modify that is told when its path has been quiet until then. */
+/** A save that its writer has not closed by then is told all the same: a log stays open. */
+const SAVE_MS = 50
+
+/** A modify, or the create of a file that is being written, and when it is told at the latest. */
 interface Held {
   change: EntryChange
   until: number
   at: IndexedPath<Held>
 }
 
+/** Whether an event will tell that the writer has closed the file. None tells so of what a poll has found, of a link, or of what was moved here. */
+function isWriting(change: Change): boolean {
+  if (change.type === 'modify') return (change.mask & (IN_MODIFY | IN_CLOSE_WRITE)) === IN_MODIFY
+  return change.type === 'create' && change.kind === 'file' && (change.mask & IN_CREATE) !== 0
+}
+
 /**
- * Holds back a 'modify' until there has been none of its path for a while: a writer that goes on writing is told of once. Everything
- * else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written. What it costs to find that
+ * Holds changes of a file back while the file is being written.
+ *
+ * With a time: a 'modify', until there has been none of its path for so long. Without one, so that a save is one change: a 'modify' by IN_MODIFY, and the 'create' of a file, each with all that is
+ * written meanwhile, until the writer closes the file (IN_CLOSE_WRITE), and for 50 ms at most. A 'create' that waits is reported before any other change of its path.
+ *
+ * Everything else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written. What it costs to find that
  * does not grow with what is held of other paths.
  */
 export class ModifyDebounce {
-  readonly #time: number
+  // undefined: a save is one change.
+  readonly #quiet: number | undefined
   readonly #clock: Clock
   readonly #report: (changes: Change[]) => void
   // In the order of their deadlines.
@@ -23,9 +38,9 @@ export class ModifyDebounce {
   readonly #byPath = new PathIndex<Held>()
   #cancelTimer: (() => void) | undefined
 
-  /** @param time ms */
-  constructor(time: number, clock: Clock, report: (changes: Change[]) => void) {
-    this.#time = time
+  /** @param quiet ms; undefined: until the file is closed */
+  constructor(quiet: number | undefined, clock: Clock, report: (changes: Change[]) => void) {
+    this.#quiet = quiet
     this.#clock = clock
     this.#report = report
   }
@@ -33,19 +48,30 @@ export class ModifyDebounce {
   take(changes: Change[]): void {
     const passed: Change[] = []
     for (const change of changes) {
-      if (change.type === 'modify') this.#hold(change)
+      const held = change.type === 'modify' || change.type === 'attrib' ? this.#heldFor(change) : undefined
+      if (held !== undefined) this.#join(held, change as EntryChange, passed)
+      else if (this.#isToWait(change)) this.#hold(change)
       else {
+        // What follows of a lost root is compared with what was told of it.
+        if (change.type === 'lost') for (const held of this.#takeBelow(change.path)) passed.push(held)
+        this.#passCreates(change, passed)
         this.#follow(change)
-        passed.push(change)
+        append(passed, change)
       }
     }
     if (passed.length > 0) this.#report(passed)
     this.#arm()
   }
 
-  /** What is held back is told now. */
-  flush(): void {
-    this.#release(Number.POSITIVE_INFINITY)
+  /** Whether a 'create' of this path waits to be reported. */
+  holdsCreate(path: string): boolean {
+    return this.#held.size > 0 && this.#byPath.at(path)?.value?.change.type === 'create'
+  }
+
+  /** What is held back of a path, and of what lies below it, is told now; left out: of all. */
+  flush(path = '/'): void {
+    const changes = this.#takeBelow(path)
+    if (changes.length > 0) this.#report(changes)
   }
 
   stop(): void {
@@ -53,34 +79,69 @@ export class ModifyDebounce {
     this.#held.clear()
   }
 
+  /** What a change of a file's content or attributes belongs to. An 'attrib' passes by a 'modify'. */
+  #heldFor({ type, path }: EntryChange): Held | undefined {
+    const held = this.#held.size > 0 ? this.#byPath.at(path)?.value : undefined
+    return type === 'modify' || held?.change.type === 'create' ? held : undefined
+  }
+
+  /** Whether what follows of its path is waited for. */
+  #isToWait(change: Change): change is EntryChange {
+    return this.#quiet === undefined ? isWriting(change) : change.type === 'modify'
+  }
+
   #hold(change: EntryChange): void {
     const at = this.#byPath.make(change.path)
-    const before = at.value
-    if (before !== undefined) {
-      this.#held.delete(before)
-      change.mask |= before.change.mask
+    const held = { change, until: this.#clock.elapsed() + (this.#quiet ?? SAVE_MS), at }
+    at.value = held
+    this.#held.add(held)
+  }
+
+  #join(held: Held, change: EntryChange, passed: Change[]): void {
+    const isClosed = this.#quiet === undefined && change.type === 'modify' && !isWriting(change)
+    if (held.change.type === 'create') {
+      held.change.mask |= change.mask
+      this.#correct(change.path, change.kind)
+    } else {
+      change.mask |= held.change.mask
+      held.change = change
     }
-    at.value = { change, until: this.#clock.elapsed() + this.#time, at }
-    this.#held.add(at.value)
+    if (this.#quiet !== undefined) {
+      held.until = this.#clock.elapsed() + this.#quiet
+      // Behind all others, whose time comes earlier.
+      this.#held.delete(held)
+      this.#held.add(held)
+    } else if (isClosed) append(passed, this.#release(held))
+  }
+
+  /** What a change is about is reported to be there first. */
+  #passCreates(change: Change, passed: Change[]): void {
+    if (this.#quiet !== undefined || this.#held.size === 0 || change.type === 'attrib') return
+    const paths = [change.path]
+    if (change.type === 'rename') paths.push(change.from)
+    if (change.type === 'exchange') paths.push(change.other)
+    for (const path of paths)
+      for (const held of [...(this.#byPath.at(path)?.values() ?? [])])
+        if (held.change.type === 'create') passed.push(this.#release(held))
   }
 
   /** What is held of a path goes where the path goes, and with it what is held of those below: a change of a directory speaks for all of them. */
   #follow(change: Change): void {
     if (this.#held.size === 0) return
     if (change.type === 'delete') this.#drop(change.path)
-    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, change)
+    else if (change.type === 'create' || change.type === 'attrib') this.#correct(change.path, change.kind)
     else if (change.type === 'rename') {
       const taken = this.#byPath.take(change.from)
       this.#drop(change.path)
       this.#put(taken, change.path)
-      this.#correct(change.path, change)
+      this.#correct(change.path, change.kind)
     } else if (change.type === 'exchange') {
-      const { path, other, otherKind, otherStat } = change
+      const { path, other, otherKind } = change
       const [there, here] = [this.#byPath.take(path), this.#byPath.take(other)]
       this.#put(there, other)
       this.#put(here, path)
-      this.#correct(path, change)
-      this.#correct(other, { kind: otherKind, ...(otherStat && { stat: otherStat }) })
+      this.#correct(path, change.kind)
+      this.#correct(other, otherKind)
     }
   }
 
@@ -88,16 +149,23 @@ export class ModifyDebounce {
     for (const held of this.#byPath.take(path)?.values() ?? []) this.#held.delete(held)
   }
 
+  #takeBelow(path: string): Change[] {
+    const top = path === '/' ? '' : path
+    const below = [...(this.#byPath.at(top)?.values() ?? [])]
+    const taken = below.reverse().sort((a, b) => a.until - b.until)
+    for (const { change, at } of taken) change.path = at.path
+    this.#drop(top)
+    return taken.map(({ change }) => change)
+  }
+
   #put(taken: IndexedPath<Held> | undefined, path: string): void {
     if (taken !== undefined) this.#byPath.put(taken, path)
   }
 
   /** What was written may have been looked at since: of a link that came over a file, its event does not say that it is one. */
-  #correct(path: string, { kind, stat }: Pick<EntryChange, 'kind' | 'stat'>): void {
+  #correct(path: string, kind: Kind): void {
     const held = this.#byPath.at(path)?.value
-    if (held === undefined) return
-    held.change.kind = kind
-    if (stat !== undefined) held.change.stat = stat
+    if (held !== undefined) held.change.kind = kind
   }
 
   #arm(): void {
@@ -107,19 +175,23 @@ export class ModifyDebounce {
     const wait = Math.max(1, next.until - this.#clock.elapsed())
     this.#cancelTimer = this.#clock.after(wait, () => {
       this.#cancelTimer = undefined
-      this.#release(this.#clock.elapsed())
+      this.#releaseDue(this.#clock.elapsed())
     })
   }
 
-  #release(now: number): void {
+  #release(held: Held): Change {
+    const { change, at } = held
+    change.path = at.path
+    this.#held.delete(held)
+    this.#byPath.clear(at)
+    return change
+  }
+
+  #releaseDue(now: number): void {
     const changes: Change[] = []
     for (const held of this.#held) {
-      const { change, until, at } = held
-      if (until > now) break
-      change.path = at.path
-      this.#held.delete(held)
-      this.#byPath.clear(at)
-      append(changes, change)
+      if (held.until > now) break
+      append(changes, this.#release(held))
     }
     if (changes.length > 0) this.#report(changes)
     this.#arm()

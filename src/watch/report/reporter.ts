@@ -28,13 +28,11 @@ export class Reporter {
   readonly #quiet: ModifyDebounce | undefined
   readonly #expansions: Expansions | undefined
   #withheld: Change[] | undefined
-  // Until they have been looked at.
-  #unseen: Change[] | undefined
   #stopped = false
 
   /** @param expansions of what is reported, if all of it is to be told one by one */
   constructor(
-    { settle, stat }: Pick<Settings, 'settle' | 'stat'>,
+    { settle }: Pick<Settings, 'settle'>,
     clock: Clock,
     listener: WatchListener,
     expansions?: Expansions,
@@ -42,31 +40,13 @@ export class Reporter {
     this.#listener = listener
     this.#expansions = expansions
     const tell = (changes: Change[]) => this.#tell(changes)
-    if (stat) this.#unseen = []
-    if (settle > 0) this.#quiet = new ModifyDebounce(settle, clock, tell)
+    if (settle !== 0) this.#quiet = new ModifyDebounce(settle, clock, tell)
   }
 
   report(changes: Change[]): void {
     if (changes.length === 0 || this.#stopped) return
-    const later = this.#withheld ?? this.#unseen
-    if (later === undefined) this.#pass(changes)
-    else for (const change of changes) later.push(change)
-  }
-
-  /** With `stat`: what was reported is told by this alone, as it is when `look` has looked at it. */
-  async tellSeen(look: (changes: readonly Change[]) => Promise<void>): Promise<void> {
-    const changes = this.#unseen ?? []
-    if (this.#stopped) return
-    this.#unseen = []
-    try {
-      await look(changes)
-    } finally {
-      if (changes.length > 0 && !this.#stopped) this.#pass(changes)
-    }
-  }
-
-  #pass(changes: Change[]): void {
-    if (this.#quiet !== undefined) this.#quiet.take(changes)
+    if (this.#withheld !== undefined) for (const change of changes) this.#withheld.push(change)
+    else if (this.#quiet !== undefined) this.#quiet.take(changes)
     else this.#tell(changes)
   }
 
@@ -103,9 +83,14 @@ export class Reporter {
     return withheld
   }
 
-  /** What waits for its path to be quiet is told now. */
-  flush(): void {
-    this.#quiet?.flush()
+  /** What waits for its path to be quiet is told now; with a path: what lies there and below. */
+  flush(path?: string): void {
+    this.#quiet?.flush(path)
+  }
+
+  /** Whether a 'create' of this path waits to be reported. */
+  holdsCreate(path: string): boolean {
+    return this.#quiet?.holdsCreate(path) ?? false
   }
 
   /** Nothing is told after the call. */

@@ -1,30 +1,38 @@
 import { BatchIterator } from '../../inotify/iterator.ts'
 
-/** The iterators over what is reported, and the back-pressure of the slowest. */
+/** The iterators over what is reported, which hand out as one array all that waits, and the back-pressure of the slowest. */
 export class Subscribers<T> {
-  readonly #iterators = new Set<BatchIterator<T>>()
+  readonly #iterators = new Set<BatchIterator<T[]>>()
+  readonly #onLeft: () => void | Promise<void>
   #end: { failure?: { error: unknown } } | undefined
   #hurried = 0
   #waiting: Array<() => void> = []
+
+  /** @param onLeft the last of those who iterated has left its loop */
+  constructor(onLeft: () => void | Promise<void>) {
+    this.#onLeft = onLeft
+  }
 
   get size(): number {
     return this.#iterators.size
   }
 
-  iterate(): AsyncIterableIterator<T> {
-    const iterator: BatchIterator<T> = new BatchIterator(
+  iterate(): AsyncIterableIterator<T[]> {
+    const iterator: BatchIterator<T[]> = new BatchIterator(
       () => this.#wake(),
       () => {
-        this.#iterators.delete(iterator)
+        const isLast = this.#iterators.delete(iterator) && this.#iterators.size === 0
         this.#wake()
+        if (isLast) return this.#onLeft()
       },
+      (arrays) => arrays.flat(),
     )
     if (this.#end === undefined) this.#iterators.add(iterator)
     else iterator.end(this.#end.failure)
     return iterator
   }
 
-  push(value: T): void {
+  push(value: T[]): void {
     for (const iterator of this.#iterators) iterator.push(value)
   }
 

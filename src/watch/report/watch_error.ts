@@ -13,7 +13,9 @@ const HINTS: Readonly<Record<string, string>> = {
 export function asWatchError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('errno' in error) || typeof error.errno !== 'number') return error
   const known = error instanceof InotifyError ? error : undefined
-  const hint = HINTS[codeOf(error) ?? ''] ?? known?.hint ?? ''
+  // Why a watch is refused of what is there, its own hint says.
+  const own = known?.syscall.startsWith('inotify_') && !isMissing(error) ? known.hint : ''
+  const hint = own || HINTS[codeOf(error) ?? ''] || (known?.hint ?? '')
   return new InotifyError({ errno: -error.errno, syscall: known?.syscall ?? 'watch', path, hint })
 }
 
@@ -94,8 +96,20 @@ export const LONGEST_PATH = 16_384
 
 export const TOO_DEEP = `what lies in it is not watched: the path of a directory may have ${LONGEST_PATH} bytes, and 4095 to a link that is followed`
 
-export function closedError(): InotifyError {
-  return new InotifyError({ errno: 'EBADF', syscall: 'watch', hint: 'this watcher is closed' })
+/**
+ * So many symlinks are followed on the way from a root to a directory. Directories with links to each other would else have as many places as there are orders
+ * of them. The way alone decides, so that each scan says the same.
+ */
+export const MOST_LINKS = 3
+
+/** A symlink to a directory lies behind {@link MOST_LINKS}. */
+export function linksError(path: string): InotifyError {
+  const hint = `it lies behind ${MOST_LINKS} followed symlinks, and is not followed: watch it as a root of its own`
+  return new InotifyError({ errno: 'ELOOP', syscall: 'watch', path, hint })
+}
+
+export function closedError(hint = 'this watcher is closed'): InotifyError {
+  return new InotifyError({ errno: 'EBADF', syscall: 'watch', hint })
 }
 
 export function codeOf(error: unknown): string | undefined {

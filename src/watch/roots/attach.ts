@@ -1,8 +1,11 @@
+import { constants as fs } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { debuglog } from 'node:util'
 import { InotifyError } from '../../errors.ts'
 import type { Choice } from '../../mounts/filesystems.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
+import { pathOf } from '../../name_key.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { type DiffOptions, RESCAN } from '../diff/diff_options.ts'
 import type { Rescan } from '../diff/rescan.ts'
@@ -38,7 +41,7 @@ import { pollInstead, watchWays } from './ways.ts'
 
 export interface AttacherParts {
   settings: Settings
-  tree: Pick<Tree, 'setLost' | 'entriesOf' | 'shown'>
+  tree: Pick<Tree, 'setLost' | 'entriesOf'>
   coverings: Coverings
   forest: RootForest
   savedRoots: SavedRoots
@@ -150,7 +153,8 @@ export class Attacher {
     let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {
-      if (!isLimit(refused) || !sourceChoice.mayFallBack) throw refused
+      // What may be listed may be read: then it is the watch alone that is refused, by SELinux for one.
+      if (!(isLimit(refused) || isRefused(refused)) || !sourceChoice.mayFallBack) throw refused
       this.#pollFor(mount, root, refused)
       finding = await this.#scan(root, options)
     }
@@ -170,7 +174,6 @@ export class Attacher {
     root.identity = finding.identity
     root.appear()
     tree.setLost(top, false)
-    tree.shown?.askForTop(top)
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
   }
 
@@ -191,9 +194,8 @@ export class Attacher {
 
   /** A root that is present has a tree of its own now, which was another's until now: what is watched besides it. */
   async stand(root: Root): Promise<void> {
-    const { rescan, tree } = this.#parts
+    const { rescan } = this.#parts
     const top = root.top as Directory
-    tree.shown?.askForTop(top)
     const found = await rescan.looker.identify([top]).catch(() => undefined)
     const finding = found?.get(top)
     // Of what cannot be opened now, or is another by now, the next look finds that it is not what it was.
@@ -245,16 +247,14 @@ export class Attacher {
   }
 
   /** The mount of its own mount; chosen anew when it is restored. */
-  #mountOf(root: Root, { backend, why }: Choice): WatchedMount {
+  #mountOf(root: Root, choice: Choice): WatchedMount {
     const known = root.top?.mount ?? root.mount
     if (known === undefined) {
-      root.mount = new WatchedMount(backend, why, 0)
+      root.mount = new WatchedMount(choice.backend, choice.why, 0).follow(choice)
       return root.mount
     }
-    known.backend = backend
-    known.why = why
     known.reset()
-    return known
+    return known.follow(choice)
   }
 
   /** There must be an inotify instance; without one it is polled, if that is ours to decide. */
@@ -328,16 +328,22 @@ export class Attacher {
     root.appear()
   }
 
-  /** @param wasThere what could be read once, and may not be any more, is polled */
+  /** @param wasThere what could be read once, and may not be any more, is polled; so is what may be read, and not watched */
   async #watchFile(root: Root, file: FileRoot, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
     const { files, sourceChoice } = this.#parts
     try {
       return await files.attach(file, mount)
     } catch (error) {
-      const mayBePolled = isLimit(error) || (wasThere && isRefused(error))
+      const mayBePolled = isLimit(error) || (isRefused(error) && (wasThere || (await isReadable(file.path))))
       if (!mount.usesInotify || !mayBePolled || !sourceChoice.mayFallBack) throw error
       this.#pollFor(mount, root, error)
       return await files.attach(file, mount)
     }
   }
 }
+
+const isReadable = (path: string) =>
+  access(pathOf(path), fs.R_OK).then(
+    () => true,
+    () => false,
+  )

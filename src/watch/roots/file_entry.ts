@@ -3,8 +3,6 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { Kind } from '../report/change.ts'
 import type { Entry } from '../scan/entry.ts'
 
-const SECOND = 1_000_000_000n
-
 /** undefined: it is a directory. */
 export function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
   if (stats.isDirectory()) return undefined
@@ -19,17 +17,10 @@ export function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry |
       size: Number(stats.size),
       mtime: fold(stats.mtimeNs),
       ctime: fold(stats.ctimeNs),
-      ctimeMs: Number(stats.ctimeNs / 1_000_000n),
+      ctimeMs: Number(stats.ctimeNs) / 1e6,
       btimeMs: Number(btimeNs / 1_000_000n),
-      mtimeMs: shownMilliseconds(stats.mtimeNs),
     },
   }
-}
-
-/** As fs.Stats has it: of the same parts, so that no bit differs. */
-function shownMilliseconds(ns: bigint): number {
-  const rest = BigInt.asUintN(64, ((ns % SECOND) + SECOND) % SECOND)
-  return Number((ns - rest) / SECOND) * 1e3 + Number(rest) / 1e6
 }
 
 export function kindOf(

@@ -4,11 +4,10 @@ import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts
 import { parseMountinfo } from '../../mounts/mountinfo.ts'
 import { placeOfPath, type ResolvedPath, resolvePath } from '../../mounts/syscalls/resolve_path.ts'
 import type { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
+import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Kind, LostReason } from '../report/change.ts'
-import type { Stat } from '../report/stat.ts'
 import { codeOf, isShortage } from '../report/watch_error.ts'
-import { alteration, type Entry } from '../scan/entry.ts'
-import { shownStat } from '../tree/shown_stats.ts'
+import { alteration, type Entry, isRenumbered, mayBeChangedSince } from '../scan/entry.ts'
 import { entryOf } from './file_entry.ts'
 
 const CHUNK = 256 * 1024
@@ -37,6 +36,8 @@ export class FileRoot {
   reason: LostReason = 'deleted'
   // Stays while it is lost, to compare with what comes back.
   #entry: Entry | undefined
+  // ms since the epoch: when it was compared last.
+  #seenAt = Number.NEGATIVE_INFINITY
 
   constructor(path: string, asked: FileRootOptions) {
     this.path = path
@@ -57,11 +58,6 @@ export class FileRoot {
     return this.#entry
   }
 
-  /** What is shown of it with `stat: true`. */
-  get stat(): Stat | undefined {
-    return this.#entry?.stat && shownStat(this.#entry, this.#entry.stat)
-  }
-
   /** For the first time: this is what the path leads to, as has been seen. */
   begin(entry: Entry): void {
     this.isPresent = true
@@ -76,7 +72,7 @@ export class FileRoot {
     if (await this.#isStale(after, calls)) return 'lost'
     const before = this.#entry
     this.#entry = after
-    return before === undefined ? 'create' : inFile(alteration(before, after, 0))
+    return before === undefined ? 'create' : this.#alteration(before, after)
   }
 
   /**
@@ -103,9 +99,18 @@ export class FileRoot {
     if (after === undefined) return 'lost'
     if (await this.#isStale(after, calls)) return 'lost'
     this.#entry = after
-    const isInDoubt = after.stat !== undefined && after.stat.ctimeMs >= since
+    const isInDoubt = after.stat !== undefined && mayBeChangedSince(after.stat, since)
     if (mask & (IN_MODIFY | IN_CLOSE_WRITE) || isInDoubt) return 'modify'
-    return inFile(alteration(before, after, 0)) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
+    return this.#alteration(before, after) ?? (mask & IN_ATTRIB ? 'attrib' : undefined)
+  }
+
+  #alteration(before: Entry, after: Entry): 'modify' | 'attrib' | undefined {
+    const since = this.#seenAt - CLOCK_SLACK_MS
+    this.#seenAt = Date.now()
+    if (isRenumbered(before, after, since)) return undefined
+    const altered = alteration(before, after, 0)
+    // Another file in its place is other content.
+    return altered === 'replace' ? 'modify' : altered
   }
 
   async #isStale(entry: Entry, calls: SyscallThread | undefined): Promise<boolean> {
@@ -194,9 +199,4 @@ async function contentOf({ parent, name, stat }: ResolvedPath): Promise<string |
     if (isShortage(error)) throw error
     return undefined
   }
-}
-
-/** Another file in its place is other content. */
-function inFile(altered: ReturnType<typeof alteration>): 'modify' | 'attrib' | undefined {
-  return altered === 'replace' ? 'modify' : altered
 }

@@ -116,6 +116,12 @@ export class Root {
     for (const mount of this.mounts) mount.epoch++
   }
 
+  /** Whether a look has found the directory that it is. */
+  is({ identity }: Pick<RootFinding, 'identity'>): boolean {
+    if (this.mount?.numbersPass === true) return withoutNumber(identity) === withoutNumber(this.identity)
+    return identity === this.identity
+  }
+
   /** Forgets those of mounts and links that are gone. */
   dropMounts(tree: Tree): void {
     for (const mount of this.mounts) {
@@ -123,6 +129,10 @@ export class Root {
       if (base !== undefined && !tree.isAttached(base)) mount.leave()
     }
   }
+}
+
+function withoutNumber(identity: string): string {
+  return identity.slice(0, identity.lastIndexOf(' '))
 }
 
 export function aboutRoot(type: 'overflow' | 'recovered', { path }: Root, source: Source): RootChange {

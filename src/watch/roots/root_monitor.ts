@@ -198,7 +198,7 @@ export class RootMonitor {
     for (const root of found === undefined ? [] : roots) {
       const finding = found?.get(root.top as Directory)
       if (finding?.isShort) shortage = openError(finding.error, root.path)
-      else if (finding?.identity !== root.identity)
+      else if (finding === undefined || !root.is(finding))
         await this.reattach(root, 'rescan', reasonOfFinding(finding))
     }
     if (only === undefined) await this.lookAtFiles('rescan')

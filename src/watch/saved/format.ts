@@ -5,7 +5,7 @@ import type { Filesystem } from './filesystem.ts'
 import { StatDecoder, StatEncoder } from './stat_coder.ts'
 
 const MAGIC = Buffer.from('inotify-bridge snapshot\n')
-const VERSION = 1
+const VERSION = 2
 const DIGEST_BYTES = 32
 
 const KINDS: readonly Kind[] = ['file', 'symlink', 'other', 'directory']

@@ -19,7 +19,6 @@ const UNSEEN: Stat = {
   ctime: UNLIKE_ANY,
   ctimeMs: 0,
   btimeMs: 0,
-  mtimeMs: 0,
 }
 
 /** What the numbers of a snapshot mean by now. */
@@ -82,8 +81,7 @@ export async function plant(
     mount.join(parent.mount)
     const choice = await sourceChoice.chooseBelow(tree.pathOf(base)).catch(() => undefined)
     if (!meaning.isSameBoot || choice === undefined || 'refused' in choice) return
-    mount.backend = choice.backend
-    mount.why = choice.why
+    mount.follow(choice)
     mount.mountId = mountId
   }
 }

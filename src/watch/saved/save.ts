@@ -1,4 +1,4 @@
-import type { Entry } from '../scan/entry.ts'
+import { type Entry, mayBeChangedSince } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory } from '../tree/directory.ts'
@@ -70,6 +70,6 @@ function saved(entry: Entry, now: Entry | undefined, doubtedSince: number): Save
   }
   const isIt = now?.kind === kind && (entry.ino === 0 || now.ino === entry.ino)
   const stat = isIt ? now.stat : undefined
-  const isInDoubt = stat === undefined || stat.ctimeMs >= doubtedSince
+  const isInDoubt = stat === undefined || mayBeChangedSince(stat, doubtedSince)
   return { entry: { kind, ino: entry.ino || (isIt ? now.ino : 0), stat }, isEntered, isInDoubt }
 }

@@ -4,26 +4,21 @@ import { type ByteReader, type ByteWriter, TornError } from './bytes.ts'
 // What a stat says besides, in one byte before it.
 const CTIME_IS_ODD = 1
 const MTIME_IS_CTIME = 2
-const MTIME_IS_ODD = 4
-const BTIME_IS_ODD = 8
-const HAS_CONTENT = 16
-const CTIME_IS_OF_ANOTHER_AGE = 32
-const MTIME_IS_OF_ANOTHER_AGE = 64
+const BTIME_IS_ODD = 4
+const HAS_CONTENT = 8
+const CTIME_IS_OF_ANOTHER_AGE = 16
 
 const AGE = 2 ** 53
-const SECONDS_OF_AGE = Math.floor(AGE / 1e9)
-const NS_OF_AGE = AGE % 1e9
 // Times in ms since the epoch are whole numbers of these from 2004 to 2039: a number of JavaScript's has no finer ones then.
 const QUANTA = 4096
 
 /** What was coded last: entries that follow each other are much alike, and what differs is all that is coded. */
 class Neighbour {
   ctime = 0
-  ctimeAge = 0
-  mtimeAge = 0
+  age = 0
 }
 
-/** Codes stats, each by how it differs from the one before: some 12 bytes each, where they take 64. */
+/** Codes stats, each by how it differs from the one before: some 12 bytes each, where they take 56. */
 export class StatEncoder {
   readonly #writer: ByteWriter
   readonly #last = new Neighbour()
@@ -38,34 +33,24 @@ export class StatEncoder {
   add(stat: Stat): void {
     const writer = this.#writer
     const last = this.#last
-    const { size, mtime, mtimeMs, ctime, ctimeMs, btimeMs, content } = stat
-    const ctimeAge = ageOf(ctime, ctimeMs, millisecondsOf)
-    const isSame =
-      mtime === ctime && ctimeAge !== undefined && mtimeMs === shownMillisecondsOf(ctime, ctimeAge)
-    const mtimeAge = isSame ? ctimeAge : ageOf(mtime, mtimeMs, shownMillisecondsOf)
+    const { size, mtime, ctime, ctimeMs, btimeMs, content } = stat
+    const age = ageOf(ctime, ctimeMs)
     const [birth, change] = [btimeMs * QUANTA, ctimeMs * QUANTA]
     const isBirthOdd = !isWhole(birth) || !isWhole(change)
     const flags =
-      (ctimeAge === undefined ? CTIME_IS_ODD : ctimeAge === last.ctimeAge ? 0 : CTIME_IS_OF_ANOTHER_AGE) |
-      (isSame ? MTIME_IS_CTIME : 0) |
-      (!isSame && mtimeAge === undefined ? MTIME_IS_ODD : 0) |
-      (!isSame && mtimeAge !== undefined && mtimeAge !== last.mtimeAge ? MTIME_IS_OF_ANOTHER_AGE : 0) |
+      (age === undefined ? CTIME_IS_ODD : age === last.age ? 0 : CTIME_IS_OF_ANOTHER_AGE) |
+      (mtime === ctime ? MTIME_IS_CTIME : 0) |
       (isBirthOdd ? BTIME_IS_ODD : 0) |
       (content === undefined ? 0 : HAS_CONTENT)
     writer.byte(flags)
     this.#addClass(stat)
     writer.varint(size)
-    if (flags & CTIME_IS_OF_ANOTHER_AGE) writer.varint(ctimeAge as number)
+    if (flags & CTIME_IS_OF_ANOTHER_AGE) writer.varint(age as number)
     writer.from(last.ctime, ctime)
-    if (ctimeAge === undefined) writer.double(ctimeMs)
-    else last.ctimeAge = ctimeAge
+    if (age === undefined) writer.double(ctimeMs)
+    else last.age = age
     last.ctime = ctime
-    if (!isSame) {
-      if (flags & MTIME_IS_OF_ANOTHER_AGE) writer.varint(mtimeAge as number)
-      writer.from(ctime, mtime)
-      if (mtimeAge === undefined) writer.double(mtimeMs)
-      else last.mtimeAge = mtimeAge
-    }
+    if (mtime !== ctime) writer.from(ctime, mtime)
     if (isBirthOdd) writer.double(btimeMs)
     else writer.from(change, birth)
     if (content !== undefined) writer.latin1(content)
@@ -106,20 +91,13 @@ export class StatDecoder {
     const flags = reader.byte()
     const { mode, uid, gid, nlink } = this.#readClass()
     const size = reader.varint()
-    if (flags & CTIME_IS_OF_ANOTHER_AGE) last.ctimeAge = reader.varint()
+    if (flags & CTIME_IS_OF_ANOTHER_AGE) last.age = reader.varint()
     const ctime = reader.from(last.ctime)
-    const ctimeMs = flags & CTIME_IS_ODD ? reader.double() : millisecondsOf(ctime, last.ctimeAge)
+    const ctimeMs = flags & CTIME_IS_ODD ? reader.double() : millisecondsOf(ctime, last.age)
     last.ctime = ctime
-    let mtime = ctime
-    let mtimeMs: number
-    if (flags & MTIME_IS_CTIME) mtimeMs = shownMillisecondsOf(ctime, last.ctimeAge)
-    else {
-      if (flags & MTIME_IS_OF_ANOTHER_AGE) last.mtimeAge = reader.varint()
-      mtime = reader.from(ctime)
-      mtimeMs = flags & MTIME_IS_ODD ? reader.double() : shownMillisecondsOf(mtime, last.mtimeAge)
-    }
+    const mtime = flags & MTIME_IS_CTIME ? ctime : reader.from(ctime)
     const btimeMs = flags & BTIME_IS_ODD ? reader.double() : reader.from(ctimeMs * QUANTA) / QUANTA
-    const stat: Stat = { mode, uid, gid, nlink, size, mtime, ctime, ctimeMs, btimeMs, mtimeMs }
+    const stat: Stat = { mode, uid, gid, nlink, size, mtime, ctime, ctimeMs, btimeMs }
     if (flags & HAS_CONTENT) stat.content = reader.latin1()
     return stat
   }
@@ -139,30 +117,19 @@ export class StatDecoder {
 
 /**
  * What is missing of a time in ns that was folded into 53 bits, so that its ms can be told: undefined, if they are not those of the same time. See record.h of the addon, also for
- * how either kind of ms is computed.
+ * how the ms are computed.
  */
-function ageOf(
-  folded: number,
-  ms: number,
-  msOf: (folded: number, age: number) => number,
-): number | undefined {
+function ageOf(folded: number, ms: number): number | undefined {
   const age = Math.floor((ms * 1e6) / AGE)
   if (!(age >= 0 && age < 2 ** 11)) return undefined
-  if (msOf(folded, age) === ms) return age
+  if (millisecondsOf(folded, age) === ms) return age
   // Where one age ends and the next begins, what was rounded may have got to the other side.
-  return [age - 1, age + 1].find((each) => each >= 0 && msOf(folded, each) === ms)
+  return [age - 1, age + 1].find((each) => each >= 0 && millisecondsOf(folded, each) === ms)
 }
 
 function millisecondsOf(folded: number, age: number): number {
   // Added at last: that is where it is rounded.
   return (age * AGE + restOf(folded, age)) / 1e6
-}
-
-function shownMillisecondsOf(folded: number, age: number): number {
-  const rest = restOf(folded, age)
-  const nanoseconds = age * NS_OF_AGE + (rest % 1e9)
-  const seconds = age * SECONDS_OF_AGE + Math.floor(rest / 1e9) + Math.floor(nanoseconds / 1e9)
-  return seconds * 1e3 + (nanoseconds % 1e9) / 1e6
 }
 
 /** ns since the age began: the lowest 11 bits were folded with those of the age, by exclusive or. */

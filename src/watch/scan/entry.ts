@@ -14,8 +14,6 @@ export interface Stat {
   ctimeMs: number
   /** When the file was made; 0 where the filesystem does not say. */
   btimeMs: number
-  /** To be shown: see {@link mtime}. */
-  mtimeMs: number
   /** What stands for what a file holds, where that is asked for and could be read: 16 bytes as latin1, of a root a SHA-256. */
   content?: string
 }
@@ -49,6 +47,35 @@ export function mayBeSame(a: Entry, b: Entry): boolean {
   return a.kind === b.kind && (a.ino === b.ino || a.ino === 0 || b.ino === 0)
 }
 
+/** ms: a clock that goes by whole seconds may go by two (vfat), and does not say so. */
+const COARSE_TICK = 2000
+
+/**
+ * Whether something may have been changed from a moment on, ms since the epoch. A change later than its times in the same tick has left them as they are: of a file system that keeps whole
+ * seconds (ext4 with inodes of 128 bytes), a tick is long. native/scan/dir_reader.cc asks the same.
+ */
+export function mayBeChangedSince({ ctimeMs }: Pick<Stat, 'ctimeMs'>, since: number): boolean {
+  return ctimeMs + (ctimeMs % 1000 === 0 ? COARSE_TICK : 0) >= since
+}
+
+/**
+ * Whether a name has another inode number, and nothing else of it has changed.
+ *
+ * @param since ms since the epoch: what was done before had been seen when the first was. What takes the place of another has its ctime set by that.
+ * @param isAtItsPlace false: a link or a directory on the way may lead to another, which sets no time of what lies there. But where files have times of birth, numbers last as a
+ *   rule.
+ */
+export function isRenumbered(before: Entry, after: Entry, since: number, isAtItsPlace = false): boolean {
+  const [old, now] = [before.stat, after.stat]
+  if (before.kind !== after.kind || mayBeSame(before, after) || old === undefined || now === undefined)
+    return false
+  const hasSameTimes = old.mtime === now.mtime && old.ctime === now.ctime && old.btimeMs === now.btimeMs
+  const isAlike = sameOwner(old, now) && old.size === now.size && old.nlink === now.nlink
+  // Times by the second are behind by as much as that.
+  const tick = now.ctimeMs % 1000 === 0 ? 1000 : 0
+  return hasSameTimes && isAlike && now.ctimeMs + tick < since && (isAtItsPlace || now.btimeMs === 0)
+}
+
 /**
  * How one observation of a name differs from the one before. Compared with `!==`, never with `>`: a restored mtime and an older
  * file put in place are changes too.
@@ -69,13 +96,13 @@ export function alteration(
     // A directory's own times, size and link count follow its entries, which have their own changes (or are not watched).
     if (old !== undefined && now !== undefined) return sameOwner(old, now) ? undefined : 'attrib'
     // Making or removing an entry sets both times at once; chmod and chown the ctime alone.
-    return since > 0 && now !== undefined && now.ctimeMs >= since && now.ctime !== now.mtime
+    return since > 0 && now !== undefined && mayBeChangedSince(now, since) && now.ctime !== now.mtime
       ? 'attrib'
       : undefined
   }
   if (replaced) return 'modify'
   if (now === undefined) return undefined
-  if (old === undefined) return now.ctimeMs >= since ? 'modify' : undefined
+  if (old === undefined) return mayBeChangedSince(now, since) ? 'modify' : undefined
   if (old.size !== now.size || old.mtime !== now.mtime || holdsOther(old, now)) return 'modify'
   // The name has been given to another, and what is cached here has not (overlay, FUSE): so it was replaced.
   if (now.nlink === 0 && old.nlink > 0) return 'modify'
@@ -87,6 +114,14 @@ export function alteration(
 /** What could not be read is not known to be otherwise. */
 function holdsOther(a: Stat, b: Stat): boolean {
   return a.content !== undefined && b.content !== undefined && a.content !== b.content
+}
+
+/** Nobody has seen whose a directory is, since that was told to be another. */
+export const UNKNOWN_OWNER = -1
+
+/** Who may do what in a directory, in a number to be compared: what {@link sameOwner} compares, where no stat is kept. */
+export function ownerKey(mode: number, uid: number, gid: number): number {
+  return (Math.imul(Math.imul(mode, 65_599) + uid, 65_599) + gid) | 0
 }
 
 function sameOwner(a: Stat, b: Stat): boolean {

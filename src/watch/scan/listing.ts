@@ -24,7 +24,7 @@ import {
   VANISHED,
   WD,
 } from './chunk.ts'
-import type { Entries, Entry, LookedAt, Stat } from './entry.ts'
+import { type Entries, type Entry, type LookedAt, ownerKey, type Stat } from './entry.ts'
 import { EntryReader, hasChangedSince, nameAt, unpack } from './packed_entries.ts'
 
 const { ENAMETOOLONG, ENOENT, ENOTDIR, ELOOP } = constants.errno
@@ -118,8 +118,12 @@ export class Listing {
       ctime: 0,
       ctimeMs: 0,
       btimeMs: 0,
-      mtimeMs: 0,
     }
+  }
+
+  /** The same, to be compared: see {@link ownerKey}. */
+  get ownerKey(): number {
+    return ownerKey(this.#int(MODE), this.#int(UID), this.#int(GID))
   }
 
   /** Of which directory this is, whatever its path: a mount shows the same one under another. */

@@ -5,7 +5,7 @@ import type { Entries, Entry, Stat } from './entry.ts'
 // An entry, as native/record/record.h packs it: kind, flags and the bytes of the inode number in one byte, and the bytes of the name; the inode number without
 // leading zeros; a stat block and what stands for the content if the flags say so; the name. Little-endian.
 const HEAD = 2
-const STAT_BYTES = 64
+const STAT_BYTES = 56
 const CTIME_MS = 40
 const CONTENT_BYTES = 16
 const KIND_MASK = 3
@@ -113,7 +113,6 @@ function readStat(block: Buffer, at: number, flags: number): Stat {
     ctime: view.getFloat64(32, true),
     ctimeMs: view.getFloat64(CTIME_MS, true),
     btimeMs: view.getFloat64(48, true),
-    mtimeMs: view.getFloat64(56, true),
   }
   if (flags & HAS_CONTENT)
     stat.content = block.toString('latin1', at + STAT_BYTES, at + STAT_BYTES + CONTENT_BYTES)
@@ -186,7 +185,6 @@ function write(block: Buffer, start: number, name: string, { kind, ino, stat }: 
     block.writeDoubleLE(stat.ctime, at + 32)
     block.writeDoubleLE(stat.ctimeMs, at + CTIME_MS)
     block.writeDoubleLE(stat.btimeMs, at + 48)
-    block.writeDoubleLE(stat.mtimeMs, at + 56)
     at += STAT_BYTES
     if (stat.content !== undefined) at += block.write(stat.content, at, 'latin1')
   }

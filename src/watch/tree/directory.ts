@@ -1,5 +1,5 @@
-import type { Backend } from '../../mounts/filesystems.ts'
-import { alteration, type Entries, type Entry, mayBeSame, type Stat } from '../scan/entry.ts'
+import type { Backend, Choice } from '../../mounts/filesystems.ts'
+import { alteration, type Entries, type Entry, mayBeSame, type Stat, UNKNOWN_OWNER } from '../scan/entry.ts'
 import { pack, unpackString } from '../scan/packed_entries.ts'
 
 /**
@@ -18,6 +18,8 @@ export class Directory implements Entry {
   wd = 0
   mount: WatchedMount
   stat: Stat | undefined = undefined
+  /** See {@link ownerKey}: as it was listed last. */
+  owner = UNKNOWN_OWNER
   /** Whether its entries have been listed. */
   isListed = false
   #packed = ''
@@ -146,10 +148,16 @@ export class WatchedMount {
   mountId: number
   /** Where it begins. */
   base: Directory | undefined
+  /** Which directory that is, as it was listed last: see {@link Listing.identity}. '' while nobody has listed it. */
+  identity = ''
   /** Whether its base is reached by a symlink, so that opening it must follow one. */
   readonly isLinked: boolean
   /** The symlink by which its base is reached, as it was last seen by whoever looked where it leads. */
   link: Entry | undefined
+  /** Its names may be the same in any case: what an event calls a file may not be what a listing does. */
+  anyCase = false
+  /** Its inode numbers are no evidence: it gives others to what has not changed. See passing_numbers.ts. */
+  numbersPass = false
   /** Grows when something is believed of it that no poll has found: what a poll has seen last is not what is believed then. */
   revision = 0
   /** Grows when all that was listed of it before is out of date. */
@@ -163,7 +171,7 @@ export class WatchedMount {
   readonly #closed = new Set<Directory>()
   /** Those of them that are polled for want of a watch; ms since the epoch: what was done in each before has been told. */
   readonly leftover = new Map<Directory, number>()
-  /** Mounts below that are not watched at all, and why: by the directory that they are in, and their name there. */
+  /** Mounts below that are not watched at all, and links that are not followed, and why: by the directory that they are in, and their name there. */
   readonly refused = new Map<Directory, Map<string, Error>>()
   /** Why all of it is polled, if not by its mount. */
   limit: Error | undefined
@@ -173,6 +181,14 @@ export class WatchedMount {
     this.why = why
     this.mountId = mountId
     this.isLinked = isLinked
+  }
+
+  /** Is watched by this source from now on. */
+  follow({ backend, why, anyCase = false }: Choice): this {
+    this.backend = backend
+    this.why = why
+    this.anyCase = anyCase
+    return this
   }
 
   /** Directories that are not watched as they should be, and why. */
@@ -201,6 +217,7 @@ export class WatchedMount {
   /** Its directories are to be covered anew, by a source that is chosen anew. */
   reset(): void {
     this.limit = undefined
+    this.numbersPass = false
     this.#uncovered.clear()
     this.#closed.clear()
     this.leftover.clear()
@@ -211,6 +228,12 @@ export class WatchedMount {
     this.leave()
     family.add(this)
     this.family = family
+    if ([...family].some((each) => each.numbersPass && each.mountId === this.mountId)) this.numbersPass = true
+  }
+
+  /** Its inode numbers are no evidence, wherever in the family the same mount is seen. */
+  distrustNumbers(): void {
+    for (const each of this.family) if (each.mountId === this.mountId) each.numbersPass = true
   }
 
   /** Is nobody's any more. */
@@ -219,7 +242,7 @@ export class WatchedMount {
     this.family = new Set([this])
   }
 
-  /** Notes that a mount below is not watched at all, and why. */
+  /** Notes that a mount below is not watched at all, or a link is not followed, and why. */
   refuse(parent: Directory, name: string, error: Error): void {
     const refused = this.refused.get(parent)
     if (refused === undefined) this.refused.set(parent, new Map([[name, error]]))
@@ -277,6 +300,14 @@ export class WatchedMount {
 /** Whether it is what a symlink that is followed leads to. */
 export function isLinkBase(directory: Directory): boolean {
   return directory.mount.isLinked && directory.mount.base === directory
+}
+
+/** How many symlinks are followed on the way from a root to a directory. */
+export function linksAbove(directory: Directory): number {
+  let links = 0
+  for (let each: Directory | undefined = directory; each !== undefined; each = each.parent)
+    if (isLinkBase(each)) links++
+  return links
 }
 
 /** Whether it is a symlink, followed or not. */

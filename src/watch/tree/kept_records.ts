@@ -14,6 +14,7 @@ import {
   UID,
   WD,
 } from '../scan/chunk.ts'
+import { ownerKey } from '../scan/entry.ts'
 import { nameAt } from '../scan/packed_entries.ts'
 
 // What is kept of a record, in words: the id of its parent, its watch, the lower half of its inode number, its class with the bytes of its name, the bytes of its
@@ -37,6 +38,8 @@ const MOST_CLASSES = 2 ** (31 - CLASS_SHIFT)
 
 // What the directories of a tree have in common, as a rule: where they lie, and whose they are.
 const CLASS_FIELDS = [FLAGS, MOUNT_ID, MOUNT_ID + 4, DEVICE, DEVICE + 4, MODE, UID, GID]
+
+const OWNER_FIELDS = CLASS_FIELDS.indexOf(MODE)
 
 const BLOCK_WORDS = 1 << 16
 
@@ -136,6 +139,13 @@ export class KeptRecords {
   inoAt(place: number): number {
     const isLong = (this.#word(place, KEPT_CLASS) & IS_LONG) !== 0
     return (isLong ? this.#word(place, INO_ABOVE) * 2 ** 32 : 0) + (this.#word(place, KEPT_INO) >>> 0)
+  }
+
+  /** See {@link ownerKey}. */
+  ownerAt(place: number): number {
+    const kind = this.#word(place, KEPT_CLASS) >>> CLASS_SHIFT
+    const [mode = 0, uid = 0, gid = 0] = this.#classes.slice(kind * CLASS_FIELDS.length + OWNER_FIELDS)
+    return ownerKey(mode, uid, gid)
   }
 
   /** As a key: see name_key.ts. */

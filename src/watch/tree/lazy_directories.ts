@@ -171,6 +171,7 @@ export class LazyDirectories {
     const wd = records.wdAt(place)
     const directory = new Directory(records.nameAt(place), records.inoAt(place), this.#mount as WatchedMount)
     directory.isListed = true
+    directory.owner = records.ownerAt(place)
     const files = records.filesAt(place)
     if (files !== '') directory.takePacked(files)
     this.#ids[wd - this.#firstWd] = 0

@@ -4,13 +4,12 @@ import type { Entries, Entry } from '../scan/entry.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
-import type { ShownStats } from './shown_stats.ts'
 import { Tops } from './tops.ts'
 
-/** A symlink, or the directory that it leads to, that has another place now. */
+/** A symlink, or the directory that it leads to, that has another place now; `to` undefined: it is gone, or another has come to its name, which has been told. */
 export interface MovedLink {
   from: { directory: Directory; name: string }
-  to: { directory: Directory; name: string }
+  to: { directory: Directory; name: string } | undefined
 }
 
 /**
@@ -33,14 +32,11 @@ export class Tree {
   readonly vacated = new Set<Directory>()
   /** Where editors note what a change of a directory speaks for; undefined: nobody asks for it. */
   readonly expansions: Expansions | undefined
-  /** undefined: nobody asks for them. */
-  readonly shown: ShownStats | undefined
   #revision = 0
 
-  constructor(cache = new EntryCache(), expansions?: Expansions, shown?: ShownStats) {
+  constructor(cache = new EntryCache(), expansions?: Expansions) {
     this.#cache = cache
     this.expansions = expansions
-    this.shown = shown
   }
 
   entriesOf(directory: Directory): ReadonlyMap<string, Entry> {
@@ -67,7 +63,7 @@ export class Tree {
     this.#cache.trim()
   }
 
-  /** Another whenever a directory has come, moved or gone. */
+  /** Another whenever a directory has come, moved or gone, and when a root is lost or back. */
   get revision(): number {
     return this.#revision
   }
@@ -168,6 +164,7 @@ export class Tree {
   addRoot(path: string, mount: WatchedMount): Directory {
     mount.directories++
     const top = new Directory(path, 0, mount)
+    this.#revision++
     this.#tops.add(top)
     return top
   }
@@ -262,6 +259,7 @@ export class Tree {
 
   /** What is believed below a root that is lost stays as it is until it is restored, to be compared then with what is there. */
   setLost(top: Directory, isLost: boolean): void {
+    this.#revision++
     this.#tops.setLost(top, isLost)
   }
 

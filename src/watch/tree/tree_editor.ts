@@ -94,6 +94,7 @@ export class TreeEditor {
   delete({ directory, name, entry }: Located, mask = 0): void {
     // Or a root lies behind a link of this name.
     if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)
+    this.#noteGone(directory, name, entry)
     this.#tellDelete(directory, name, entry, mask)
     this.#forget(directory, name, entry)
   }
@@ -103,18 +104,15 @@ export class TreeEditor {
     this.#tree.editableEntriesOf(directory).set(name, entry)
   }
 
-  /** What was seen at a name is what is shown of it, with `stat: true`. What a poll has seen may be older than what events have told since. */
-  show(directory: Directory, name: string, entry: Entry): void {
-    if (this.#source !== 'poll') this.#tree.shown?.note(directory, name, entry)
-  }
-
   /** What has this name was written, replaced by another of its kind, or is otherwise than it was. */
   alter(type: 'modify' | 'attrib', directory: Directory, name: string, entry: Entry, mask = 0): void {
+    // A symlink cannot be written.
+    if (type === 'modify') this.#noteGone(directory, name, entry)
     this.#tell(type, directory, name, entry, mask)
   }
 
   /**
-   * What has the name that it goes to is gone, as rename(2) has it: what must not be replaced is to be deleted before.
+   * What has the name that it goes to is gone, as rename(2) has it, and told to be deleted before if it is of another kind.
    *
    * @param as what it is from now on
    */
@@ -123,7 +121,11 @@ export class TreeEditor {
       this.#makeWay(from.directory, from.name)
       this.#makeWay(directory, name)
     }
-    const known = this.#tree.entriesOf(directory).get(name)
+    const before = this.#tree.entriesOf(directory).get(name)
+    // One of the two is a link, and the other the directory that a link leads to: a change that says one kind cannot speak for both.
+    const isOther = before !== undefined && (before.kind === 'directory') !== (as.kind === 'directory')
+    if (isOther) this.delete({ directory, name, entry: before }, mask)
+    const known = isOther ? undefined : before
     // What takes a link's place may be one that nobody has seen to be one yet.
     const isLink = isSymlink(from.entry) || isSymlink(as) || (known !== undefined && isSymlink(known))
     const [oldPath, path] = this.#isSilent
@@ -145,7 +147,6 @@ export class TreeEditor {
     this.#put(directory, name, as)
     if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
     this.#add(change)
-    this.#tree.shown?.askFor(change, { directory, name })
   }
 
   /** Two change places, each with all below it. `as`: what they are from now on. */
@@ -175,7 +176,6 @@ export class TreeEditor {
       { from: other, to: one, entry: as[1] },
     ])
     this.#add(change)
-    this.#tree.shown?.askFor(change, other, one)
   }
 
   /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
@@ -200,11 +200,7 @@ export class TreeEditor {
     for (const each of circle) this.#takeOut(each)
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
-    const placeAt = (path: string) => circle[paths.indexOf(path)] as Located
-    for (const change of changes) {
-      this.#add(change)
-      this.#tree.shown?.askFor(change, placeAt(change.path), placeAt(change.other))
-    }
+    for (const change of changes) this.#add(change)
   }
 
   /** The paths of what is in it begin like this. */
@@ -231,7 +227,7 @@ export class TreeEditor {
   }
 
   #takeOut({ directory, name, entry }: Located): void {
-    this.#tree.shown?.drop(directory, name)
+    directory.mount.allow(directory, name)
     if (entry instanceof Directory) this.#tree.detach(entry)
     else this.#tree.editableEntriesOf(directory).delete(name)
   }
@@ -249,8 +245,12 @@ export class TreeEditor {
     if (links.length > 0) this.#tree.movedLinks.push(links)
   }
 
+  #noteGone(directory: Directory, name: string, entry: Entry): void {
+    if (isSymlink(entry)) this.#tree.movedLinks.push([{ from: { directory, name }, to: undefined }])
+  }
+
   #forget(directory: Directory, name: string, entry: Entry): void {
-    this.#tree.shown?.drop(directory, name)
+    directory.mount.allow(directory, name)
     if (entry instanceof Directory) this.#tree.drop(entry)
     else this.#tree.editableEntriesOf(directory).delete(name)
     this.#directory = undefined
@@ -273,10 +273,7 @@ export class TreeEditor {
     mask: number,
   ): void {
     if (this.#isSilent) return
-    const path = this.pathOf(directory, name)
-    const change = { type, path, kind, mask, source: this.#source }
-    this.#add(change)
-    this.#tree.shown?.askFor(change, { directory, name })
+    this.#add({ type, path: this.pathOf(directory, name), kind, mask, source: this.#source })
   }
 
   /** To be told what a change speaks for, before that is otherwise. */

@@ -45,7 +45,8 @@ export class WatchStatus {
       if (wd > 0 || !mount.usesInotify) mount.cover(directory)
       if (wd > 0) mount.leftover.delete(directory)
       // Found by a poll, which adds no watch: until it has one, or if there is none to be had, polls tell what is written in there.
-      else if (isUnwatched(directory) && !mount.usesPolling) this.#poll(directory, toldUntil)
+      else if (this.#pollInstead && isUnwatched(directory) && !mount.usesPolling)
+        this.#poll(directory, toldUntil)
       return false
     }
     const path = textOf(this.#tree.pathOf(directory))
@@ -60,12 +61,14 @@ export class WatchStatus {
     const isNews = !mount.uncovered.has(directory)
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
-    const isPolled = isOutOfWatches && this.#pollInstead
+    // What may be listed may be read: then it is the watch alone that is refused, by SELinux for one.
+    const isWatchRefused = wd === -EACCES && listing.error === 0 && directory.wd === 0
+    const isPolled = (isOutOfWatches || isWatchRefused) && this.#pollInstead
     // A poll tries again by itself, but adds no watch.
     const hasFailed = mayPass(-errno) && !listing.isGone && !isPolled && mount.usesInotify
     if (isNews && (listing.isTooDeep || (hasFailed && !isOutOfWatches))) this.trouble ??= error
     if (isNews && isOutOfWatches) this.outOfWatches ??= error
-    if (isOutOfWatches) this.#poll(directory, toldUntil)
+    if (isPolled) this.#poll(directory, toldUntil)
     // There may be no watch left either, which is another error.
     if (listing.isShort) this.unlisted ??= notListed()
     return hasFailed
@@ -73,7 +76,7 @@ export class WatchStatus {
 
   #poll(directory: Directory, toldUntil: number): void {
     const { leftover } = directory.mount
-    if (this.#pollInstead && !leftover.has(directory)) leftover.set(directory, toldUntil)
+    if (!leftover.has(directory)) leftover.set(directory, toldUntil)
   }
 }
 

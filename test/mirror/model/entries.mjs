@@ -87,6 +87,25 @@ export class Entries {
     await writer.said(`has renamed ${content.length} bytes to ${quoted([name])}`)
   }
 
+  /** In place and always of one size: only the times and the bytes tell. @param {Choice} choice */
+  async rewrite(choice) {
+    const writer = this.#writer
+    const name = `same${writer.index}`
+    const at = join(writer.path, name)
+    const content = writer.content(choice, name, { size: 1000 })
+    if (fs.existsSync(at)) {
+      // Not truncated: a mirror that need not wait for a file to hold still would find it empty.
+      const fd = fs.openSync(at, 'r+')
+      fs.writeSync(fd, content)
+      fs.closeSync(fd)
+    } else {
+      const next = writer.aside()
+      fs.writeFileSync(next, content)
+      fs.renameSync(next, at)
+    }
+    await writer.said(`has rewritten ${quoted([name])}`)
+  }
+
   /** What is never mirrored. @param {Choice} choice */
   async addOdd(choice) {
     const name = `odd${this.#writer.index}`

@@ -21,7 +21,7 @@ export class Expectations {
   // Since the last quiet moment:
   wasLost = false
   hadConflict = false
-  /** A source over the limits lacks what links to its keys lead to: `..data`, or a key in it, which may be a file beside it by now. */
+  /** A source over the limits lacks what links lead to: `..data`, a key in it, which may be a file beside it by now, or another entry. */
   hasLostLinks = false
 
   /**
@@ -87,9 +87,7 @@ export class Expectations {
     for (const [i, source] of this.sources.entries()) {
       const offer = offers[i]
       const shown = this.#shown.get(source)
-      if (
-        shown?.some((before) => before.way === 'linked' && before.isConfigMap && leadsNowhere(before, offer))
-      )
+      if (shown?.some((before) => before.way === 'linked' && leadsNowhere(before, offer)))
         this.hasLostLinks = true
       if (offer === undefined || offer.way === 'held' || isDeepStrictEqual(offer, shown?.at(-1))) continue
       shown?.push(offer)
@@ -114,12 +112,19 @@ export class Expectations {
   }
 }
 
-/** Whether links to the keys of a source, as it was, lead to something that it has no longer. @param {Offer} before @param {Offer | undefined} now */
+/** Whether links to what a source had, or to its keys, lead to something that it has no longer. @param {Offer} before @param {Offer | undefined} now */
 function leadsNowhere(before, now) {
   if (now === undefined) return false
-  if (!now.isConfigMap) return true
-  const there = new Set(pathsOf(now.behind))
-  return pathsOf(before.behind).some((path) => !there.has(path))
+  if (before.isConfigMap && !now.isConfigMap) return true
+  // Links among what it has are the target's own, and stay until the mirror has looked.
+  const hasLinks = [...before.entries.values()].some(({ kind }) => kind === 'link')
+  return isLess(before.behind, now.behind) || (hasLinks && isLess(before.entries, now.entries))
+}
+
+/** @param {Offer['behind']} before @param {Offer['behind']} now */
+function isLess(before, now) {
+  const there = new Set(pathsOf(now))
+  return pathsOf(before).some((path) => !there.has(path))
 }
 
 /** @param {ReadonlyMap<string, import('./look.mjs').Node> | undefined} entries @returns {string[]} */

@@ -43,6 +43,17 @@ const ROUNDS: Record<string, Round> = {
       ['attack', 2, 554917928],
     ],
   },
+  'a link leads to another link, which is new and behind it in the order of names': {
+    seed: 737869557,
+    layouts: ['flat'],
+    target: 'scratch',
+    steps: [
+      ['rotate', 2, 846578985],
+      ['rotate', 0, 1650625267],
+      ['quiet', 0, 888074727],
+      ['rotate', 1, 189141904],
+    ],
+  },
   'somebody puts a directory in the place of one by way of a link to what that lies in': {
     seed: 381033849,
     layouts: ['configmap', 'configmap'],

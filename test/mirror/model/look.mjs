@@ -24,6 +24,9 @@ export const DEEPEST = 5
 /** The mirror's own: its record of what it has made, and where it makes ready. */
 export const OWN = '.inotify-bridge-'
 
+/** Names that begin alike before this are rotated together: links among them lead from one to another. */
+export const MEMBER = '~'
+
 /** What is at a path, links not followed; undefined if nothing is. @param {string} path @returns {Node | undefined} */
 export function readNode(path) {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false })
@@ -69,11 +72,11 @@ export function isWithin(target, path) {
   }
 }
 
-/** The name of the first level below which an entry lies, also where its path leads there over a link, or it is in a version of keys. @param {string} target @param {string} path */
+/** The name of the first level at which, or below which, an entry lies, also where its path leads there over links, or it is in a version of keys. @param {string} target @param {string} path */
 export function homeOf(target, path) {
   try {
-    const parent = relative(fs.realpathSync(target), fs.realpathSync(join(target, path, '..')))
-    return parent.split('/').find((name) => !name.startsWith('..')) || undefined
+    const real = relative(fs.realpathSync(target), fs.realpathSync(join(target, path)))
+    return real.split('/').find((name) => !name.startsWith('..')) || undefined
   } catch {
     return undefined
   }

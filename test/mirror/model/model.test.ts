@@ -20,7 +20,7 @@ import { scratch } from '../../support/scratch.ts'
 // ROUND=file     that of a failure, made smaller, up to 100 times, as a failure says
 // SHRINK_MS=...  for how long a failure is made smaller
 
-const KINDS = ['tmpfs', 'ext4', 'overlay', 'FUSE', 'bindfs'] as const
+const KINDS = ['tmpfs', 'ext4', 'overlay', 'FUSE', 'bindfs', 'FUSE by seconds'] as const
 type Kind = (typeof KINDS)[number]
 
 const total = rounds(process.env.ROUNDS, { quick: KINDS.length, long: 4 * KINDS.length })

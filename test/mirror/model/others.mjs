@@ -75,8 +75,22 @@ export class Others {
     return name
   }
 
+  /**
+   * @param {string} what
+   * @param {Possible | undefined} shown by the mirror
+   * @param {boolean} isSpared whether the directory itself is not to be attacked
+   * @param {Choice} choice
+   * @returns {Attack | undefined} undefined if nothing has been done
+   */
+  attack(what, shown, isSpared, choice) {
+    if (what === 'attack directory') return isSpared ? undefined : this.#attackDirectory(choice)
+    if (what === 'attack ..data') return this.#attackLayout(choice)
+    const paths = [...(shown?.view ?? [])].flatMap(([path, { kind }]) => (kind === 'nothing' ? [] : [path]))
+    return this.#attackEntry(paths, choice)
+  }
+
   /** They take the whole directory. @param {Choice} choice @returns {Attack} */
-  attackDirectory(choice) {
+  #attackDirectory(choice) {
     const done = attackDirectory(this.#target, choice)
     this.#theirs.clear()
     this.#disturbed.clear()
@@ -85,7 +99,7 @@ export class Others {
   }
 
   /** @param {Choice} choice @returns {Attack | undefined} undefined if nothing has been done */
-  attackLayout(choice) {
+  #attackLayout(choice) {
     const done = attackLayout(this.#target, choice)
     if (done === '') return
     this.#isLayoutDisturbed = true
@@ -94,12 +108,14 @@ export class Others {
   }
 
   /** @param {readonly string[]} paths that the mirror shows @param {Choice} choice @returns {Attack | undefined} undefined if nothing has been done */
-  attackEntry(paths, choice) {
+  #attackEntry(paths, choice) {
     if (paths.length === 0) return
     const [path, another] = [choice.of(paths), choice.of(paths)]
-    // Of an entry behind a link it is what the link leads to that is disturbed.
+    // What a link leads to is disturbed, and not the link: of an entry behind it, and of a file that is written to by its name.
     const names = [path, another].flatMap((each) =>
-      [each.split('/')[0] ?? '', homeOf(this.#target, each) ?? []].flat(),
+      [each.split('/')[0], homeOf(this.#target, join(each, '..')), homeOf(this.#target, each)].flatMap(
+        (name) => name ?? [],
+      ),
     )
     const done = attackEntry(this.#target, path, another, this.#isSole, choice)
     if (done === '') return

@@ -6,7 +6,8 @@ import { Expectations } from './expectations.mjs'
 import { differences, leftovers } from './judge.mjs'
 import { Others } from './others.mjs'
 import { Choice } from './random.mjs'
-import { CommandSession, inWords, LibrarySession, optionsOf } from './session.mjs'
+import { Room } from './room.mjs'
+import { awaitSameness, CommandSession, inWords, LibrarySession, optionsOf } from './session.mjs'
 import { Source } from './source.mjs'
 
 /** @typedef {import('./rounds.mjs').Round} Round */
@@ -16,9 +17,6 @@ import { Source } from './source.mjs'
 /** @typedef {import('./stage.mjs').Stage} Stage */
 
 /** @typedef {{ wrong: string[], journal: string[], reads: number, quiets: number, starts: number }} Played */
-
-/** ms that a mirror that nobody asks for passes may take: it looks at everything after ten seconds. */
-const PATIENCE = 15_000
 
 let serial = 0
 
@@ -61,6 +59,7 @@ class Game {
   #isWatching = false
   /** Since the last quiet moment. */
   #wasAttacked = false
+  #room
 
   /** @param {Round} round @param {Stage} stage */
   constructor(round, stage) {
@@ -71,6 +70,7 @@ class Game {
     const targets = stage.targets[round.target]
     if (targets === undefined) throw new Error(`no targets on ${round.target}`)
     this.#target = join(targets, this.#home, 'target')
+    this.#room = new Room(round.target === 'small' ? targets : undefined)
     fs.mkdirSync(join(targets, this.#home))
     this.#others = new Others(this.#target, this.#isSole)
     const [back, front] = [stage.back, stage.front].map((path) => join(path, this.#home))
@@ -106,6 +106,7 @@ class Game {
   }
 
   async end() {
+    this.#room.widen()
     if (this.#isWatching) await this.#stage.watching.end()
     await this.#finish(this.#session, false)
     const { back, targets } = this.#stage
@@ -117,11 +118,25 @@ class Game {
   async #step(what, index, choice) {
     const source = this.#sources[index % this.#sources.length]
     if (source === undefined) return
-    if (what === 'quiet') return await this.#quiet(choice)
+    if (what === 'quiet') {
+      await this.#quiet(choice)
+      if (this.#room.isVariable) await this.#cramp(source, choice)
+      return
+    }
     if (what === 'start') return await this.#restart(choice)
     if (what === 'stop') return await this.#stop(choice)
     if (what === 'theirs') return this.#addTheirs(choice)
     if (what.startsWith('attack')) return this.#attack(what, choice)
+    if (what !== 'twice') return await this.#change(source, what, choice)
+    // Within a second: of some file systems the second does not show in what stat(2) says.
+    for (let n = 0; n < 2; n++) {
+      await this.#change(source, 'rewrite', choice)
+      await this.#quiet(choice)
+    }
+  }
+
+  /** @param {Source} source @param {string} what @param {Choice} choice */
+  async #change(source, what, choice) {
     const { quiet, overLimit } = this.#options
     await source.change(what, choice, {
       // A writer that is held up between truncating and writing, by others who want the processor too, is not to count as one that is done.
@@ -148,13 +163,48 @@ class Game {
     if (this.#isWatching) this.#stage.watching.allow(expected.possible)
   }
 
+  /** There is no room for what comes next. @param {Source} source @param {Choice} choice */
+  async #cramp(source, choice) {
+    this.#note(this.#room.change(choice))
+    for (const what of choice.some(['rotate', 'volume', 'worktree', 'flat', 'swap'], 50)) {
+      await this.#change(source, what, choice)
+      if (this.#session instanceof LibrarySession) await this.#session.pass()
+    }
+    await this.#quiet(choice)
+  }
+
+  /** @param {string} what '' if nothing */
+  #note(what) {
+    if (what !== '') this.journal.push(what)
+  }
+
+  /**
+   * Nothing changes, and what the sources have does not fit into the target: that is said, and readers go on as if nothing had changed.
+   *
+   * @param {LibrarySession} session @param {readonly Possible[]} possible @param {Choice} choice
+   * @returns {Promise<boolean>} whether it stays so
+   */
+  async #isCramped(session, possible, choice) {
+    for (let passes = choice.of([1, 3]); passes > 0; passes--) await session.pass()
+    const wrong = this.#differences(possible).filter(({ waits }) => !waits)
+    if (possible.length === 0 || wrong.length === 0) return false
+    this.journal.push(`it does not fit: ${wrong.length} paths are not as they should be`)
+    if (!this.#room.isSaid)
+      this.wrong.push('nothing is said of a full target', ...wrong.slice(0, 8).map(({ what }) => what))
+    return choice.isLikely(50)
+  }
+
   /** Nothing changes: the target shows what the sources have. @param {Choice} choice */
   async #quiet(choice) {
     const [session, expected] = [this.#session, this.#expected]
     if (session === undefined || expected === undefined) return
     this.journal.push('quiet')
     // The last good version of what is lost or held is nowhere else: nobody can bring it back.
-    const possible = this.#others.haveDisturbed && !expected.isComplete ? [] : expected.possible
+    const isUnknown = (this.#others.haveDisturbed || this.#room.wasScarce) && !expected.isComplete
+    const possible = isUnknown ? [] : expected.possible
+    if (this.#room.isScarce && session instanceof LibrarySession)
+      if (await this.#isCramped(session, possible, choice)) return
+    this.#note(this.#room.widen())
     if (session instanceof LibrarySession) await session.pass()
     if (possible.length > 0) {
       this.quiets++
@@ -164,7 +214,10 @@ class Game {
     await this.#endWatching()
     // The command looks in its own time: what it has seen shows in the target.
     if (session instanceof LibrarySession || possible.length > 0) expected.settle()
-    if (possible.length > 0 && expected.isComplete) this.#others.clearUp(possible)
+    if (possible.length > 0 && expected.isComplete) {
+      this.#others.clearUp(possible)
+      this.#room.settle()
+    }
     this.#wasAttacked = false
     if (this.wrong.length > 0 || possible.length === 0) return
     const isReadable = (/** @type {string} */ name) => this.#others.haveSpared(name)
@@ -175,7 +228,7 @@ class Game {
 
   /** @param {LibrarySession | CommandSession} session @param {Expectations} expected @param {readonly Possible[]} possible */
   async #compare(session, expected, possible) {
-    const wrong = await this.#awaitSameness(session, () => this.#differences(possible))
+    const wrong = await awaitSameness(session, this.#options, () => this.#differences(possible))
     this.wrong.push(...wrong.slice(0, 8).map(({ what }) => what))
     if (session instanceof CommandSession) {
       if (!session.isRunning) this.wrong.push('the command has ended')
@@ -193,21 +246,6 @@ class Game {
   #differences(possible) {
     const all = differences(this.#target, possible, this.#isSole)
     return all.filter(({ path }) => !this.#others.isExempt(path, possible))
-  }
-
-  /** @param {LibrarySession | CommandSession} session @param {() => import('./judge.mjs').Difference[]} look */
-  async #awaitSameness(session, look) {
-    const { quiet } = this.#options
-    // A file that was emptied must stay so for 50 times as long as others must hold still.
-    const until = Date.now() + (session instanceof CommandSession ? PATIENCE : 50 * quiet + 1000)
-    for (;;) {
-      const found = look()
-      const isDue = session instanceof LibrarySession && !found.every(({ waits }) => waits)
-      if (found.length === 0 || isDue || Date.now() > until) return found
-      if (session instanceof CommandSession && !session.isRunning) return found
-      await sleep(3)
-      if (session instanceof LibrarySession) await session.pass()
-    }
   }
 
   async #endWatching() {
@@ -228,6 +266,7 @@ class Game {
 
   /** What is mirrored next, and how. @param {Choice} choice */
   async #choose(choice) {
+    this.#note(this.#room.widen())
     const some = this.#isSole ? this.#sources : choice.some(this.#sources, 75)
     // A file alone would have another target than a file beside others.
     const isFileAlone = some.every(({ isFile }) => isFile) && !this.#isSole
@@ -261,9 +300,11 @@ class Game {
         error: (error) => {
           const code = 'code' in error && error.code
           const isConflict = code === 'EEXIST' && expected.hadConflict
-          // Said after some passes, which may be behind the quiet moment.
-          const isMissing = code === 'ENODATA' && this.#others.haveDisturbed
-          if (!isConflict && !isMissing && !this.#wasAttacked) this.wrong.push(`'error': ${error.message}`)
+          // Said after some passes, which may be behind the quiet moment. What never fitted is missing as well.
+          const isMissing = code === 'ENODATA' && (this.#others.haveDisturbed || this.#room.wasScarce)
+          const isFull = this.#room.hears(code)
+          if (!isConflict && !isMissing && !isFull && !this.#wasAttacked)
+            this.wrong.push(`'error': ${error.message}`)
         },
       })
     }
@@ -274,7 +315,7 @@ class Game {
   async #once(choice) {
     const { expected, paths } = await this.#choose(choice)
     this.#tellStart('--once', expected)
-    const { isComplete } = expected
+    const { isComplete, state } = expected
     const possible = isComplete ? expected.possible : []
     if (this.#isWatching) this.#stage.watching.allow(possible)
     const { code, complaints } = await CommandSession.start(paths, this.#path, this.#options, [
@@ -285,7 +326,9 @@ class Game {
     if (!isComplete && code === 0)
       this.wrong.push('--once has ended with 0, though a source has no version to show')
     if (!isComplete) return
-    if (code !== 0) this.wrong.push(`--once has ended with ${code}: ${complaints}`)
+    // Links make no events.
+    const due = state === 'over-limit' ? 1 : 0
+    if (code !== due) this.wrong.push(`--once has ended with ${code}, and not ${due}: ${complaints}`)
     this.wrong.push(
       ...this.#differences(possible)
         .slice(0, 8)
@@ -340,7 +383,7 @@ class Game {
 
   /** @param {Choice} choice */
   #addTheirs(choice) {
-    if (!fs.existsSync(this.#target)) return
+    if (this.#room.isScarce || !fs.existsSync(this.#target)) return
     const name = this.#others.write(choice, ++this.#version)
     this.journal.push(`somebody writes ${name} in the target`)
   }
@@ -348,23 +391,12 @@ class Game {
   /** @param {string} what @param {Choice} choice */
   #attack(what, choice) {
     // The command looks at its target in its own time.
-    if (this.#session instanceof CommandSession || !fs.existsSync(this.#target)) return
-    const attack = this.#attackAs(what, choice)
+    if (this.#session instanceof CommandSession || this.#room.isScarce || !fs.existsSync(this.#target)) return
+    const isSpared = this.#session === undefined || this.#isSole
+    const attack = this.#others.attack(what, this.#expected?.possible[0], isSpared, choice)
     if (attack === undefined) return
     this.#stage.watching.exempt(attack.names)
     this.#wasAttacked = true
     this.journal.push(`somebody attacks the target: ${attack.done}`)
-  }
-
-  /** @param {string} what @param {Choice} choice */
-  #attackAs(what, choice) {
-    if (what === 'attack directory') {
-      const isSpared = this.#session === undefined || this.#isSole
-      return isSpared ? undefined : this.#others.attackDirectory(choice)
-    }
-    if (what === 'attack ..data') return this.#others.attackLayout(choice)
-    const [first] = this.#expected?.possible ?? []
-    const paths = [...(first?.view ?? [])].flatMap(([path, { kind }]) => (kind === 'nothing' ? [] : [path]))
-    return this.#others.attackEntry(paths, choice)
   }
 }

@@ -18,7 +18,11 @@ import fc from 'fast-check'
 const STEPS = /** @type {const} */ ([
   ['swap', 22],
   ['flat', 14],
+  ['volume', 10],
+  ['worktree', 7],
+  ['rotate', 14],
   ['quiet', 30],
+  ['twice', 12],
   ['bulk', 7],
   ['convert', 5],
   ['replace', 4],

@@ -3,8 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const HOME = join(import.meta.dirname, '../../..')
+/** ms that a mirror that nobody asks for passes may take: it looks at everything after ten seconds. */
+const PATIENCE = 15_000
+
 const COMMAND = join(HOME, 'dist/cli.js')
 
 /** Not a literal: dist is there only once it has been built. @type {typeof import('../../../src/index.ts')} */
@@ -128,5 +132,25 @@ export class CommandSession {
     if (signal !== undefined) this.#child.kill(signal)
     await this.#exited
     return { code: this.#child.exitCode, complaints: (await this.#complaints).trim() }
+  }
+}
+
+/**
+ * What is not as it should be, as soon as that can be said: a mirror in this process has had as many passes as it needs.
+ *
+ * @param {LibrarySession | CommandSession} session
+ * @param {Options} options
+ * @param {() => import('./judge.mjs').Difference[]} look
+ */
+export async function awaitSameness(session, { quiet }, look) {
+  // A file that was emptied must stay so for 50 times as long as others must hold still.
+  const until = Date.now() + (session instanceof CommandSession ? PATIENCE : 50 * quiet + 1000)
+  for (;;) {
+    const found = look()
+    const isDue = session instanceof LibrarySession && !found.every(({ waits }) => waits)
+    if (found.length === 0 || isDue || Date.now() > until) return found
+    if (session instanceof CommandSession && !session.isRunning) return found
+    await sleep(3)
+    if (session instanceof LibrarySession) await session.pass()
   }
 }

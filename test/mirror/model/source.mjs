@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { ConfigMap } from './config_map.mjs'
 import { Entries } from './entries.mjs'
 import { namesIn, readNode } from './look.mjs'
+import { Rotations } from './rotations.mjs'
 import { SingleFile } from './single_file.mjs'
 import { quoted, Writer } from './writer.mjs'
 
@@ -16,6 +17,7 @@ export class Source {
   #layout
   #entries
   #configMap
+  #rotations
   #file
 
   /** @param {Layout} layout @param {import('./writer.mjs').Surroundings} around */
@@ -24,6 +26,7 @@ export class Source {
     this.#writer = new Writer(around)
     this.#entries = new Entries(this.#writer)
     this.#configMap = new ConfigMap(this.#writer, this.#entries)
+    this.#rotations = new Rotations(this.#writer, around)
     this.#file = new SingleFile(this.#writer)
   }
 
@@ -61,6 +64,9 @@ export class Source {
     if (this.isFile) return this.#file.make(choice)
     fs.mkdirSync(path)
     this.#fill(path, this.#layout, choice)
+    if (this.#layout !== 'flat') return
+    for (const what of choice.some(['volume', 'worktree', 'rotate'], 60))
+      await this.change(what, choice, { inPlace: false, empty: true, leaveBehind: false })
   }
 
   /** @param {string} what @param {Choice} choice @param {Allowed} allowed */
@@ -76,8 +82,12 @@ export class Source {
     if (what === 'replace') return await this.#replace(choice)
     if (what === 'remake') return await this.#remake(choice)
     if (what === 'convert') return await this.#convert(choice, allowed)
+    if (what === 'rewrite') return await this.#entries.rewrite(choice)
     if (what === 'odd') return await this.#entries.addOdd(choice)
     if (what === 'bulk') return await this.#bulk(choice, allowed)
+    if (what === 'volume') return await this.#rotations.swapVolume(choice, allowed)
+    if (what === 'worktree') return await this.#rotations.swapWorktree(choice)
+    if (what === 'rotate') return await this.#rotations.rotate(choice, allowed)
     const isFlat = this.#layout === 'flat' || what === 'flat'
     return await (isFlat ? this.#entries.change(choice, allowed) : this.#configMap.swap(choice, allowed))
   }

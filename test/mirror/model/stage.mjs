@@ -10,7 +10,7 @@ import { Watching } from './watching.mjs'
  * @typedef {object} Stage
  * @property {string} back a directory where sources are changed
  * @property {string} front where the mirror finds it
- * @property {Record<string, string>} targets a directory for targets, by file system
+ * @property {Record<string, string>} targets a directory for targets, by file system; 'small': a tmpfs that can be remounted
  * @property {Watching} watching
  * @property {() => Promise<void>} end
  * @property {boolean} isLinkable whether readers may come by links to what is in `front`: not where the kernel remembers it for an hour
@@ -35,7 +35,7 @@ async function serveBindfs(back, front) {
 }
 
 /**
- * FUSE, bindfs and overlay are mounted in `base`, in a mount namespace that goes with this process.
+ * Kinds of FUSE, bindfs and overlay are mounted in `base`, in a mount namespace that goes with this process.
  *
  * @param {string} kind
  * @param {string} program ../../native/target_reader.c, compiled
@@ -44,20 +44,26 @@ async function serveBindfs(back, front) {
  * @returns {Promise<Stage>}
  */
 export async function setStage(kind, program, base, places) {
-  const isMounted = ['FUSE', 'bindfs', 'overlay'].includes(kind)
+  const isMounted = ['FUSE', 'FUSE by seconds', 'bindfs', 'overlay'].includes(kind)
   if (isMounted) mount('tmpfs', base)
   const [back, front] = isMounted ? [join(base, 'back'), join(base, 'front')] : [base, base]
   for (const path of [back, front]) fs.mkdirSync(path, { recursive: true })
   if (kind === 'FUSE') await serveFuse(back, front)
+  if (kind === 'FUSE by seconds') await serveFuse(back, front, '', '1000000000')
   if (kind === 'bindfs') await serveBindfs(back, front)
   /** @type {Record<string, string>} */
   const targets = Object.fromEntries(places.map((place) => place.split('=')))
+  if (isMounted) {
+    targets.small = join(base, 'small')
+    fs.mkdirSync(targets.small)
+    mount('tmpfs', targets.small)
+  }
   const reader = new Reader(program)
   const rest = {
     front,
     targets,
     watching: new Watching(reader),
-    isLinkable: kind !== 'FUSE',
+    isLinkable: !kind.startsWith('FUSE'),
     end: () => reader.end(),
   }
   if (kind !== 'overlay') return { back, ...rest }

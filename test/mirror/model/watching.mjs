@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { constants } from 'node:os'
 import { join, relative } from 'node:path'
 import { headerInWords } from './judge.mjs'
+import { MEMBER } from './look.mjs'
 
 /** @typedef {import('./judge.mjs').Possible} Possible */
 
@@ -65,23 +66,31 @@ export class Watching {
           // The keys are the source's own, by whatever way they are read.
           if (leaf.linked) this.#mayMix = true
           if (leaf.linked && this.#isUnattended) watched.steady = false
+          // A link in a version below the source leads over the `..data` beside it, to whatever is there now.
+          if (leaf.linked && watched.path.includes('/..2')) watched.steady = false
         }
       }
     }
   }
 
-  /** What leads into a source by a link may lead nowhere from now on, until a mirror has looked there. */
+  /** A link into a source leads nowhere as soon as the source has lost what it leads to, and no mirror is asked before: only a copy can be promised. */
   distrustLinks() {
     this.#isUnattended = true
-    // What was a copy when the watching began may be a link by now.
-    for (const watched of this.#watched) watched.steady = false
+    for (const watched of this.#watched) if (watched.linked) watched.steady = false
   }
 
-  /** Somebody has done something to these names of the first level; to all if none is given. @param {readonly string[]} [names] */
+  /**
+   * Somebody has done something to these names of the first level; to all if none is given. The pass under way cannot know that a member of a
+   * rotation has been taken away, and may lead the link of its family there until the next pass looks: so a family is exempt as a whole.
+   *
+   * @param {readonly string[]} [names]
+   */
   exempt(names) {
     if (names === undefined) this.#mayMix = true
+    const families = names?.map(familyOf)
     for (const watched of this.#watched)
-      if (names === undefined || names.some((name) => watched.names.includes(name))) watched.steady = false
+      if (families === undefined || watched.names.some((name) => families.includes(familyOf(name))))
+        watched.steady = false
   }
 
   /** What was met that nobody may meet, a line each; and how much was read. */
@@ -123,6 +132,11 @@ function namesOnTheWay(target, path) {
   } catch {
     return [own]
   }
+}
+
+/** @param {string} name */
+function familyOf(name) {
+  return name.split(MEMBER)[0] ?? ''
 }
 
 /** @param {string} target @param {string} path */

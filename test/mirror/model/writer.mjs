@@ -53,10 +53,10 @@ export class Writer {
     return choice.isLikely(4) ? [...own, `a${(i + 1) % 3}/x`, `b${(i + 1) % 3}`] : own
   }
 
-  /** @param {Choice} choice @param {string} tag @param {{ mayBeEmpty?: boolean, version?: number }} [how] */
-  content(choice, tag, { mayBeEmpty = true, version = this.version() } = {}) {
-    const size = mayBeEmpty && choice.isLikely(6) ? 0 : choice.of(SIZES)
-    return contentOf({ tag, source: this.index, version, size })
+  /** @param {Choice} choice @param {string} tag @param {{ mayBeEmpty?: boolean, version?: number, size?: number }} [how] */
+  content(choice, tag, { mayBeEmpty = true, version = this.version(), size } = {}) {
+    const drawn = mayBeEmpty && choice.isLikely(6) ? 0 : choice.of(SIZES)
+    return contentOf({ tag, source: this.index, version, size: size ?? drawn })
   }
 
   /** A path from which rename(2) leads to the source, and that nothing has had. @param {string} [what] */

@@ -79,7 +79,7 @@ export const losses = {
     assert.equal(fs.lstatSync(join(scene.target, 'key')).isFile(), true)
     assert.equal(scene.read('key'), 'two')
     assert.deepEqual(said.states, [
-      ['over-limit', 'more than 1 files'],
+      ['over-limit', '2 files, at most 1'],
       ['mirroring', ''],
     ])
   },

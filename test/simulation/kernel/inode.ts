@@ -13,7 +13,7 @@ export class Inode {
   size = 0
   /** The number of the last write to it, counted over all files; 0: never written. */
   version = 0
-  /** A write to it took longer than the engine allows for between the time that it leaves and its event: no recovery can find that (docs/semantics.md, known limits). */
+  /** A write to it took longer than the engine allows for between the time that it leaves and its event: no recovery can find that (docs/semantics.md, "Limits of `watch()`"). */
   isSlowlyWritten = false
   /** What a symlink says. */
   readonly target: string

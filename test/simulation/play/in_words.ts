@@ -62,7 +62,7 @@ function settingsInWords({ source, queue, lost, watches, ...others }: Settings):
       : []),
     ...(followSymlinks ? ['symlinks followed'] : []),
     ...(ignored === '' ? [] : [`names ${ignored} ignored`]),
-    ...(settle > 0 ? [`settle of ${settle} ms`] : []),
+    ...(settle === 0 ? [] : [settle === 'save' ? 'one change a save' : `settle of ${settle} ms`]),
     ...(start === 'amid' ? ['begun amid the work'] : []),
     ...(start === 'now' ? ['begun in the same turn'] : []),
     ...(ahead > 0 ? [`${ahead} steps within the call`] : []),

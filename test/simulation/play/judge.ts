@@ -2,7 +2,7 @@ import type { Change, Entry, Kind } from '../../../src/index.ts'
 import type { FileTree } from '../kernel/file_tree.ts'
 import { Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
-import { NESTED, ROOT, type Settings, SIBLING } from './scenario.ts'
+import { MOST_LINKS, NESTED, ROOT, type Settings, SIBLING } from './scenario.ts'
 
 /** What a consumer has of one path. */
 interface Known {
@@ -28,11 +28,10 @@ export class Judge {
   #ignored: string
   readonly #depth: number
   readonly #isExpanded: boolean
-  readonly #hasStat: boolean
-  readonly #mayFail: boolean
   #hasNestedRoot: boolean
   readonly #nesting: Settings['nesting']
   readonly #hasSibling: boolean
+  readonly #isLookedAtAmid: boolean
   readonly #rootStays: boolean
   readonly #entries: (() => Iterable<Entry>) | undefined
   #names: Names = new Map()
@@ -54,23 +53,12 @@ export class Judge {
       ignoredLater,
       depth,
       expand,
-      stat,
-      fails,
       nesting,
       sibling,
       start,
     }: Pick<
       Settings,
-      | 'followSymlinks'
-      | 'ignored'
-      | 'ignoredLater'
-      | 'depth'
-      | 'expand'
-      | 'stat'
-      | 'fails'
-      | 'nesting'
-      | 'sibling'
-      | 'start'
+      'followSymlinks' | 'ignored' | 'ignoredLater' | 'depth' | 'expand' | 'nesting' | 'sibling' | 'start'
     >,
     rootStays = false,
     entries?: () => Iterable<Entry>,
@@ -83,11 +71,11 @@ export class Judge {
     this.#ignoredLater = ignoredLater
     this.#depth = depth
     this.#isExpanded = expand
-    this.#hasStat = stat
-    this.#mayFail = fails > 0
     this.#hasNestedRoot = nesting !== ''
     this.#nesting = nesting
     this.#hasSibling = sibling
+    // Entries of roots that come and go are told or not as the roots lie; before ready there are none.
+    this.#isLookedAtAmid = nesting === '' && start !== 'now'
     // All that is there is told.
     if (start !== 'amid') this.#learn()
     // What is outside is told when the outer one is added.
@@ -96,6 +84,18 @@ export class Judge {
 
   apply(changes: Iterable<Change>): void {
     for (const change of changes) this.#apply(change)
+  }
+
+  /** Where what the watcher says is there is ahead of what it has told, or behind it. It may be so at no moment. */
+  amid(): string[] {
+    if (!this.#isLookedAtAmid || this.#entries === undefined || this.#isLost || this.#isNestedLost) return []
+    const shown = new Set([...this.#entries()].map(({ path }) => path))
+    for (const root of [ROOT, SIBLING]) shown.delete(root)
+    const behind = [...this.#names.keys()].filter((path) => !shown.delete(path))
+    return [
+      ...[...shown].map((path) => `entries() shows ${path}: not told`),
+      ...behind.map((path) => `entries() does not show ${path}: told`),
+    ]
   }
 
   /** What is wrong, in a few lines; none if nothing is. */
@@ -129,8 +129,6 @@ export class Judge {
     for (const [path, inode] of there) wrong.push(...this.#compare(path, inode))
     for (const path of this.#names.keys()) if (!there.has(path)) wrong.push(`${path} is gone: not told`)
     if (this.#entries !== undefined) wrong.push(...compareEntries(this.#entries(), there))
-    if (this.#entries !== undefined && this.#hasStat)
-      wrong.push(...this.#compareStats(this.#entries(), there))
     this.#learn()
     return wrong
   }
@@ -142,22 +140,6 @@ export class Judge {
     if (known.file !== undefined && known.file !== file) return [`${path} is another file: not told`]
     const isWritten = file !== undefined && file.version > known.seen && !file.isSlowlyWritten
     return isWritten ? [`${path} was written: not told since`] : []
-  }
-
-  /** What is shown of each entry is what it is, but for a directory's size and times, of which nothing is told. */
-  #compareStats(entries: Iterable<Entry>, there: ReadonlyMap<string, Seen>): string[] {
-    const wrong: string[] = []
-    for (const { path, stat } of entries) {
-      const inode = there.get(path)?.inode
-      // When it could not be looked at.
-      if (inode === undefined || (stat === undefined && this.#mayFail)) continue
-      const is = [inode.mode, inode.ino, ...(inode.isDirectory ? [] : [inode.size, inode.mtime])]
-      const { mode, ino, size, mtimeMs } = stat ?? {}
-      const shown = [mode, ino, ...(inode.isDirectory ? [] : [size, mtimeMs])]
-      if (!inode.isSlowlyWritten && shown.some((each, i) => each !== is[i]))
-        wrong.push(`entries() has the stat ${shown} at ${path}: ${is}`)
-    }
-    return wrong
   }
 
   #apply(change: Change): void {
@@ -297,27 +279,29 @@ export class Judge {
     return found
   }
 
-  #descend(path: string, directory: Inode, above: readonly Inode[], found: Map<string, Seen>): void {
+  /** @param links how many have been followed on the way */
+  #descend(
+    path: string,
+    directory: Inode,
+    above: readonly Inode[],
+    found: Map<string, Seen>,
+    links = 0,
+  ): void {
     for (const [name, inode] of directory.children) {
       const entry = `${path}/${name}`
       if (name === this.#ignored || this.#isTooDeep(entry)) continue
       const target = this.#follow && inode.kind === 'symlink' ? this.#at(entry) : inode
       // A link to a directory that it lies in leads round in a circle, and is a link. What is a directory itself may lie in one by a link.
-      const isCircle = inode.kind === 'symlink' && target !== undefined && above.includes(target)
-      const isEntered = target?.isDirectory === true && !isCircle
+      const isLink = inode.kind === 'symlink'
+      const isCircle = isLink && target !== undefined && above.includes(target)
+      const isEntered = target?.isDirectory === true && !isCircle && !(isLink && links === MOST_LINKS)
       // A link to a file is a link, and holds what that holds.
       found.set(entry, {
         kind: isEntered ? 'directory' : inode.kind,
         file: target?.kind === 'file' ? target : undefined,
-        inode: this.#follow && inode.kind === 'symlink' ? this.#shownOf(target) : inode,
       })
-      if (isEntered) this.#descend(entry, target, [...above, target], found)
+      if (isEntered) this.#descend(entry, target, [...above, target], found, isLink ? links + 1 : links)
     }
-  }
-
-  /** Of a link to a directory, or to nowhere, nothing is told when that has another mode, or it is another link. Where a server fails, a link may be shown itself. */
-  #shownOf(target: Inode | undefined): Inode | undefined {
-    return target?.kind === 'file' && !this.#mayFail ? target : undefined
   }
 
   /** Each root counts from itself. */
@@ -342,8 +326,6 @@ interface Seen {
   kind: Kind
   /** What it holds: a file. */
   file: Inode | undefined
-  /** What is shown: of a link that is followed, the file that it leads to. */
-  inode: Inode | undefined
 }
 
 /** What a watcher says is there, but for its roots, held against what is. */

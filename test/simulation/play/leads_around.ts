@@ -2,12 +2,12 @@ import { FileOperations } from '../kernel/file_operations.ts'
 import { FileTree, Refused } from '../kernel/file_tree.ts'
 import type { Inode } from '../kernel/inode.ts'
 import { callsOf } from './operation.ts'
-import { NESTED, type Scenario, TREES } from './scenario.ts'
+import { MOST_LINKS, NESTED, type Scenario, TREES } from './scenario.ts'
 
 /**
  * Whether one of two nested roots follows a link at which the other ends: both end at a link to a directory that it lies in, but where the path of the inner
  * root is a link, what is behind it lies in the outer root for that one, and in what the kernel's `..` leads to for the inner one. What is to be told then
- * depends on which of the two has told of the link before, which the judge does not know.
+ * depends on which of the two has told of the link before, which the judge does not know. Likewise where a link is one too many for the outer root alone.
  */
 export function leadsAround(tree: FileTree): boolean {
   const nested = resolved(tree, NESTED)
@@ -15,7 +15,8 @@ export function leadsAround(tree: FileTree): boolean {
   const ways = [directoriesAbove(tree, NESTED), directoriesAbove(tree, nested.realPath)] as const
   // The outer root ends at the inner one's path, which this one follows in any case.
   if (ways[0].includes(nested.inode)) return true
-  return partsAt(tree, NESTED, [nested.inode], ways)
+  const isLink = tree.place(NESTED).inode?.kind === 'symlink'
+  return partsAt(tree, NESTED, [nested.inode], ways, [isLink ? 1 : 0, 0])
 }
 
 type Way = readonly Inode[]
@@ -25,18 +26,29 @@ type Way = readonly Inode[]
  *
  * @param passed the directories on the way there from the inner root on, which are the same for both; the last one is meant
  * @param ways what the inner root lies in: for the one, and for the other
+ * @param links likewise, how many have been followed on the way
  */
-function partsAt(tree: FileTree, path: string, passed: Way, ways: readonly [Way, Way]): boolean {
+function partsAt(
+  tree: FileTree,
+  path: string,
+  passed: Way,
+  ways: readonly [Way, Way],
+  links: readonly [number, number],
+): boolean {
   for (const [name, inode] of passed.at(-1)?.children ?? []) {
     const entry = `${path}/${name}`
     const target = inode.kind === 'symlink' ? resolved(tree, entry)?.inode : inode
     if (target?.isDirectory !== true) continue
     if (inode.kind === 'symlink') {
-      const [endsOne, endsOther] = ways.map((way) => way.includes(target) || passed.includes(target))
+      const [endsOne, endsOther] = ways.map(
+        (way, i) => way.includes(target) || passed.includes(target) || links[i] === MOST_LINKS,
+      )
       if (endsOne !== endsOther) return true
       if (endsOne) continue
     }
-    if (partsAt(tree, entry, [...passed, target], ways)) return true
+    const [one, other] = links
+    const beyond = inode.kind === 'symlink' ? ([one + 1, other + 1] as const) : links
+    if (partsAt(tree, entry, [...passed, target], ways, beyond)) return true
   }
   return false
 }

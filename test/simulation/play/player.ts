@@ -89,19 +89,19 @@ export class Player {
 
   play(): Outcome {
     const { settings, operations } = this.#scenario
-    const { followSymlinks, ignored, ignoredLater, expand, stat, settle, start, ahead, nesting, isPatient } =
+    const { followSymlinks, ignored, ignoredLater, expand, settle, start, ahead, nesting, isPatient } =
       settings
     const depth = settings.depth || Number.POSITIVE_INFINITY
-    const ignore = ignored === '' ? [] : [new RegExp(`/${ignored}$`)]
+    const ignore = ignored === '' ? [] : [`**/${ignored}`]
     // What a root that is added brings with it is told.
     const initial = nesting === 'outer added' || start === 'amid'
-    const watched = { recursive: true, depth, expand, stat, followSymlinks, ignore, initial }
-    const options = { ...watched, backend: 'auto', settle } as const
+    const watched = { recursive: true, depth, expand, followSymlinks, ignore, initial }
+    const options = { ...watched, backend: 'auto', ...(settle !== 'save' && { settle }) } as const
     const watcher = new Watcher(rootsOf(settings), options, this.#world)
     const steps = start === 'now' ? ALL_STEPS : ahead
     if (steps > 0) watcher[lookNow](rootsOf(settings), steps)
     this.#regroup = () => {
-      if (ignoredLater !== '') return watcher.setIgnore([new RegExp(`/${ignoredLater}$`)])
+      if (ignoredLater !== '') return watcher.setIgnore([`**/${ignoredLater}`])
       if (nesting === 'outer added') return this.#untilAdded(watcher)
       if (nesting === 'outer removed') return watcher.remove(ROOT)
       return nesting === 'inner removed' ? watcher.remove(NESTED) : undefined
@@ -209,6 +209,7 @@ export class Player {
     const what = actor.step()
     if (this.#isTold && this.#judge !== undefined) this.#outcome.story.push({ who: actor.who, what })
     drain()
+    if (this.#outcome.wrong.length === 0) this.#outcome.wrong.push(...(this.#judge?.amid() ?? []))
     return true
   }
 

@@ -78,9 +78,6 @@ export const SUBJECTS = [
   'expand in nested roots',
   'ignore replaced',
   'links and ignore replaced',
-  'stat',
-  'links and stat',
-  'stat in nested roots',
 ] as const
 export type Subject = (typeof SUBJECTS)[number]
 
@@ -132,7 +129,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
       ((hasNestedRoots(subject) || hasLinks(subject)) && random(8) === 0)
         ? 'm'
         : '',
-    settle: random(6) === 0 ? 20 : 0,
+    settle: pick(random, [20, 'save', 'save', 0, 0, 0]),
     ...startFrom(random, subject),
     syncAfter: subject.endsWith('starts') && random(2) === 0 ? 1 + random(operations) : 0,
     sibling: hasTwoRoots(subject),
@@ -151,8 +148,7 @@ function settingsFrom(random: Random, subject: Subject, operations: number): Set
     isAtomic: writers === 1 && random(2) === 0,
     isPatient: random(3) === 0,
     depth: subject.includes('depth') ? pick(random, [1, 1, 2]) : 0,
-    expand: subject.includes('expand') || (subject.includes('stat') && random(3) === 0),
-    stat: subject.includes('stat'),
+    expand: subject.includes('expand'),
     ...ignoresFrom(random, subject),
   }
 }
@@ -201,8 +197,7 @@ function sourceFrom(random: Random, subject: Subject): Settings['source'] {
     subject === 'starts' ||
     subject === 'depth' ||
     subject === 'expand' ||
-    subject === 'ignore replaced' ||
-    subject === 'stat'
+    subject === 'ignore replaced'
   )
     return pick(random, ['inotify', 'poll', 'inotify+poll'])
   if ((subject === 'few descriptors' || subject === 'failing server') && random(6) === 0)

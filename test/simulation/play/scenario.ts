@@ -11,6 +11,9 @@ export const NESTED = '/t/b'
 /** What is watched as well, if the root has a sibling. */
 export const SIBLING = '/out'
 
+/** So many symlinks are followed on the way from a root to a directory: the next one is a link. */
+export const MOST_LINKS = 3
+
 /** The order in which the two are watched from the beginning; or which of them is added or removed when half of the operations have been done. */
 export const NESTINGS = [
   'outer first',
@@ -60,10 +63,8 @@ export interface Settings {
   depth: number
   /** What a change of a directory speaks for is told as well. */
   expand: boolean
-  /** Changes and entries carry what stat(2) says. */
-  stat: boolean
-  /** ms that a path must be quiet for, before a modify of it is told. */
-  settle: number
+  /** ms that a path must be quiet for, before a modify of it is told. 'save': a save is one change, as without the option. */
+  settle: number | 'save'
   /**
    * When the watch begins: before the writer, or with its first step; then all that is there is told as well. 'settled': no event is older than the first listing.
    * 'now': as watch() begins, within its call; the writer goes on in the same turn.
@@ -105,7 +106,6 @@ export const ORDINARY: Settings = {
   ignoredLater: '',
   depth: 0,
   expand: false,
-  stat: false,
   settle: 0,
   start: 'before',
   ahead: 0,

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import type { Entry } from '../../../src/watch/scan/entry.ts'
+import { type Entry, mayBeChangedSince } from '../../../src/watch/scan/entry.ts'
 import type { WalkRequest } from '../../../src/watch/scan/walk_request.ts'
 import type { RecordSpec } from '../../watch/scan/records.ts'
 import { VANISHED } from '../../watch/scan/records.ts'
@@ -162,7 +162,8 @@ export class DirReader {
     const [name] = listed
     const inode = directory.children.get(name)
     if (inode === undefined) spec.flags = (spec.flags ?? 0) | VANISHED
-    else entries.push(inode.ctime >= since ? [name, entryOf(inode, true)] : listed)
+    else
+      entries.push(mayBeChangedSince({ ctimeMs: inode.ctime }, since) ? [name, entryOf(inode, true)] : listed)
     yield `asks for ${path}/${name}`
   }
 
@@ -200,7 +201,7 @@ export class DirReader {
 function entryOf({ kind, ino, mode, isRemoved, size, mtime, ctime, btime }: Inode, stat: boolean): Entry {
   if (!stat) return { kind, ino }
   const nlink = isRemoved ? 0 : 1
-  const times = { mtime: mtime * 1e6, ctime: ctime * 1e6, ctimeMs: ctime, btimeMs: btime, mtimeMs: mtime }
+  const times = { mtime: mtime * 1e6, ctime: ctime * 1e6, ctimeMs: ctime, btimeMs: btime }
   return { kind, ino, stat: { mode, uid: 0, gid: 0, nlink, size, ...times } }
 }
 

@@ -83,6 +83,10 @@ export class World implements WatchSystem {
     return this.#call(path, () => this.tree.at(path, false).kind === 'symlink')
   }
 
+  mountedFiles(): readonly string[] {
+    return []
+  }
+
   async isMountPoint(): Promise<boolean> {
     return false
   }

@@ -24,7 +24,14 @@ async function watchingMounts(root: string, script: string) {
 /** How many watches a process has. */
 function watchesOf(pid: number): number {
   const directory = `/proc/${pid}/fdinfo`
-  const texts = readdirSync(directory).map((fd) => readFileSync(join(directory, fd), 'latin1'))
+  const texts = readdirSync(directory).map((fd) => {
+    try {
+      return readFileSync(join(directory, fd), 'latin1')
+    } catch {
+      // Closed since the directory was read.
+      return ''
+    }
+  })
   return texts.join('\n').match(/^inotify wd:/gm)?.length ?? 0
 }
 

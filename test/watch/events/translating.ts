@@ -16,7 +16,7 @@ export class FakeRules implements Rules {
   recursive = true
   followsLinks = false
   readonly followsRoots = true
-  readonly hidesDepths = false
+  readonly hidesByRoot = false
 
   get hidesSome(): boolean {
     return this.hidden.size > 0

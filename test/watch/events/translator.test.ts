@@ -256,3 +256,37 @@ describe('from outside', () => {
     expect(arrival()).toEqual(['modify file a'])
   })
 })
+
+describe('names in another case', () => {
+  // What a listing is to tell, and what is told at once.
+  test.each([
+    [IN_MODIFY, 'READme', ['modify file ReadMe']],
+    [IN_ATTRIB, 'readme', ['attrib file ReadMe']],
+    [IN_ATTRIB | IN_ISDIR, 'SUB', ['attrib directory Sub']],
+    [IN_DELETE, 'readme', []],
+    [IN_MOVED_FROM, 'README', []],
+  ])('of a mount of which that is not known: %i %s', (mask, name, told) => {
+    const w = new World({ ReadMe: 1, 'Sub/': 2 })
+    expect(w.told([[w.event(mask, name)]])).toEqual(told)
+    expect([...w.pending.rechecks.begin()]).toEqual([[w.root, undefined]])
+  })
+
+  test.each([IN_CREATE, IN_MOVED_TO])(
+    'what is new has the name that it was given, but for such a mount: %i',
+    (mask) => {
+      const w = new World({ ReadMe: 1 })
+      expect(w.told([[w.event(mask, 'readme')]], { readme: file(2) })).toEqual(['create file readme'])
+      w.mount.anyCase = true
+      expect(w.told([[w.event(mask, 'New'), w.event(mask, 'README')]], { New: file(3) })).toEqual([])
+      expect([...w.pending.rechecks.begin()]).toEqual([[w.root, undefined]])
+      expect(w.told([[w.event(mask, 'new')]], { new: file(3) })).toEqual(['create file new'])
+    },
+  )
+
+  test('what is ignored is nothing else in another case', () => {
+    const w = new World({ ReadMe: 1 })
+    w.rules.hidden.add('readme')
+    w.told([[w.event(IN_DELETE, 'readme')]])
+    expect(w.pending.rechecks.isEmpty).toBe(true)
+  })
+})

@@ -25,7 +25,7 @@ describe.each([
     for (const path of ['a/f', 'a/d/in/f', 'a/d/ignored', 'b/ignored/f']) writeFileSync(at(path), '')
     await untilPast(at(before))
     const { system, lose } = losing()
-    const options = { backend, recursive: true, interval: NEVER, ignore: [/\/ignored$/] }
+    const options = { backend, recursive: true, interval: NEVER, ignore: [/(^|\/)ignored$/] }
     const { told } = await watching(root, options, system)
     await told()
     if (source.includes('overflow')) lose()

@@ -31,8 +31,8 @@ export interface Settings {
   /** How many entries are held unpacked; 0: as many as usual. */
   entryCache: number
   followSymlinks: boolean
-  /** ms. */
-  settle: number
+  /** ms. 'save': as without the option. */
+  settle: number | 'save'
   /** The form of the rule. */
   ignore: 'nothing' | 'prefix' | 'pattern' | 'function'
   /** 'buffer': some names are no UTF-8. */
@@ -169,7 +169,8 @@ const CHOICES: Choices = {
     [true, 1],
   ],
   settle: [
-    [0, 4],
+    [0, 3],
+    ['save', 2],
     [20, 1],
   ],
   ignore: [

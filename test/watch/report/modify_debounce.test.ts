@@ -3,8 +3,11 @@ import {
   type Change,
   type EntryChange,
   type ExchangeChange,
+  IN_ATTRIB,
   IN_CLOSE_WRITE,
+  IN_CREATE,
   IN_MODIFY,
+  IN_MOVED_TO,
   type RenameChange,
 } from '../../../src/index.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
@@ -32,9 +35,11 @@ const rename = (from: string, path: string, replaced = false): RenameChange => (
   source: 'inotify',
 })
 
-function quiet(time = 100) {
+function quiet(time: number | 'save' = 100) {
   const changes: Change[] = []
-  const it = new ModifyDebounce(time, systemClock, (batch) => changes.push(...batch))
+  const it = new ModifyDebounce(time === 'save' ? undefined : time, systemClock, (batch) =>
+    changes.push(...batch),
+  )
   /** What was told since the last call. */
   const told = () => changes.splice(0).map((each) => inWords(each, '/r'))
   return { it, changes, told }
@@ -99,11 +104,23 @@ describe('a modify', () => {
       change('create', 'a'),
       modify('a'),
       change('attrib', 'a'),
-      { type: 'lost', path: '/r', kind: 'directory', reason: 'deleted', source: 'poll' },
+      { type: 'restored', path: '/r', kind: 'directory', source: 'poll' },
     ])
-    expect(told()).toEqual(['create file a', 'attrib file a', 'lost .'])
+    expect(told()).toEqual(['create file a', 'attrib file a', 'restored .'])
     vi.advanceTimersByTime(101)
     expect(told()).toEqual(['modify file a'])
+  })
+
+  test('of what lies in a root that is lost is told before that', () => {
+    const { it, told } = quiet()
+    it.take([
+      modify('a'),
+      modify('d/b'),
+      { type: 'lost', path: '/r', kind: 'directory', reason: 'deleted', source: 'poll' },
+    ])
+    expect(told()).toEqual(['modify file a', 'modify file d/b', 'lost .'])
+    vi.advanceTimersByTime(101)
+    expect(told()).toEqual([])
   })
 })
 
@@ -151,6 +168,112 @@ describe('a delete', () => {
     it.take([change('delete', 'd')])
     vi.advanceTimersByTime(101)
     expect(told()).toEqual(['delete file d', 'modify file d2'])
+  })
+})
+
+describe('without a time, a save is one change:', () => {
+  const SAVE_MS = 50
+  const create = (path: string) => ({ ...change('create', path), mask: IN_CREATE })
+  const begun = () => quiet('save')
+
+  test.each<[string, Change[], Change[]]>([
+    [
+      'a modify waits for its IN_CLOSE_WRITE',
+      [modify('a'), modify('a'), modify('a', IN_CLOSE_WRITE)],
+      [modify('a', IN_MODIFY | IN_CLOSE_WRITE)],
+    ],
+    [
+      'so does the create of a file, with an attrib',
+      [create('a'), modify('a'), { ...change('attrib', 'a'), mask: IN_ATTRIB }, modify('a', IN_CLOSE_WRITE)],
+      [{ ...create('a'), mask: IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE }],
+    ],
+    [
+      'an IN_CLOSE_WRITE alone waits for nothing',
+      [modify('a', IN_CLOSE_WRITE)],
+      [modify('a', IN_CLOSE_WRITE)],
+    ],
+    ['nor does what a poll has found', [modify('a', 0)], [modify('a', 0)]],
+    ['which ends a save', [modify('a'), modify('a', 0)], [modify('a', IN_MODIFY)]],
+    [
+      'two saves that are read together are one',
+      [modify('a', 10), modify('a'), modify('a', 8)],
+      [modify('a', 10)],
+    ],
+    [
+      'what was moved here is whole',
+      [{ ...create('a'), mask: IN_MOVED_TO }],
+      [{ ...create('a'), mask: IN_MOVED_TO }],
+    ],
+    ['so is what was listed', [change('create', 'a')], [change('create', 'a')]],
+    [
+      'a directory is no file',
+      [{ ...create('a'), kind: 'directory' }],
+      [{ ...create('a'), kind: 'directory' }],
+    ],
+  ])('%s', (_, changes, expected) => {
+    const { it, changes: reported } = begun()
+    it.take(structuredClone(changes))
+    expect(reported).toEqual(expected)
+    vi.advanceTimersByTime(1000)
+    expect(reported).toEqual(expected)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a writer that goes on is told of each 50 ms', () => {
+    const { it, changes } = begun()
+    for (let ms = 0; ms < 10 * SAVE_MS; ms += 10) {
+      it.take([modify('a')])
+      vi.advanceTimersByTime(10)
+    }
+    vi.advanceTimersByTime(SAVE_MS)
+    expect(changes.length).toBeGreaterThanOrEqual(8)
+    expect(changes.length).toBeLessThanOrEqual(10)
+  })
+
+  test.each<[string, Change, string[]]>([
+    ['delete', change('delete', 'd/a'), ['create file d/a', 'delete file d/a']],
+    ['rename', rename('d/a', 'b'), ['create file d/a', 'rename file d/a b']],
+    ['replaced', rename('b', 'd/a', true), ['create file d/a', 'rename file b d/a replaced']],
+    ['exchange', exchange('b', 'd/a'), ['create file d/a', 'exchange file b file d/a']],
+    ['above', { ...rename('d', 'e'), kind: 'directory' }, ['create file d/a', 'rename directory d e']],
+    [
+      'gone above',
+      { ...change('delete', 'd'), kind: 'directory' },
+      ['create file d/a', 'delete directory d'],
+    ],
+    [
+      'lost',
+      { type: 'lost', path: '/r', kind: 'directory', reason: 'deleted', source: 'poll' },
+      ['create file d/a', 'lost .'],
+    ],
+    ['elsewhere', { ...rename('da', 'x') }, ['rename file da x']],
+    ['a mode above', { ...change('attrib', 'd'), kind: 'directory' }, ['attrib directory d']],
+  ])('a create that waits is told before what is about it: %s', (_, later, expected) => {
+    const { it, told } = begun()
+    it.take([create('d/a'), modify('d/a')])
+    expect(told()).toEqual([])
+    expect(it.holdsCreate('/r/d/a')).toBe(true)
+    it.take([later])
+    expect(told()).toEqual(expected)
+    const isTold = expected[0] === 'create file d/a'
+    expect(it.holdsCreate('/r/d/a')).toBe(!isTold)
+    vi.advanceTimersByTime(SAVE_MS + 1)
+    expect(told()).toEqual(isTold ? [] : ['create file d/a'])
+  })
+
+  test('a modify that waits goes where its path goes, or with it', () => {
+    const { it, told } = begun()
+    it.take([modify('d/a'), modify('b'), { ...rename('d', 'e'), kind: 'directory' }, change('delete', 'b')])
+    expect(told()).toEqual(['rename directory d e', 'delete file b'])
+    it.take([modify('e/a', IN_CLOSE_WRITE)])
+    expect(told()).toEqual(['modify file e/a'])
+  })
+
+  test('flush tells at once', () => {
+    const { it, told } = begun()
+    it.take([create('a'), modify('b'), modify('a')])
+    it.flush()
+    expect(told()).toEqual(['create file a', 'modify file b'])
   })
 })
 

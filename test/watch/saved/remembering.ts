@@ -2,9 +2,10 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import type { Change } from '../../../src/index.ts'
+import { watch } from '../../../src/watch/calls.ts'
 import { CLOCK_SLACK_MS } from '../../../src/watch/clock.ts'
 import type { WatchOptions } from '../../../src/watch/options.ts'
-import { type Watcher, watch } from '../../../src/watch/watcher.ts'
+import type { Watcher } from '../../../src/watch/watcher.ts'
 
 /** What can be told of an entry. */
 export interface Seen {

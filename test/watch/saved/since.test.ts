@@ -16,9 +16,9 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Change } from '../../../src/index.ts'
+import { watch } from '../../../src/watch/calls.ts'
 import { systemClock } from '../../../src/watch/clock.ts'
 import { linux } from '../../../src/watch/linux.ts'
-import { watch } from '../../../src/watch/watcher.ts'
 import { roomy } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { inWords, watching } from '../support.ts'
@@ -257,16 +257,6 @@ describe('options that differ between save() and since', () => {
     const { changes } = await since(root, file, { followSymlinks: true })
     const words = changes.map((change) => inWords(change, root).replace(/symlink|file/, '')).sort()
     expect(words).toEqual(['modify  link/x', 'modify  link/y', 'modify  to-y'])
-  })
-
-  test('stat: entries() have it, of what is as it was too', async () => {
-    const { root, file, at } = await tree()
-    await save(root, file)
-    writeFileSync(at('b'), 'longer')
-    const { changes, watcher } = await since(root, file, { stat: true })
-    expect(changes).toMatchObject([{ type: 'modify', path: at('b'), stat: { size: 6 } }])
-    for (const { path, stat } of watcher.entries())
-      expect(stat, path).toMatchObject({ size: statSync(path).size, ino: statSync(path).ino })
   })
 })
 

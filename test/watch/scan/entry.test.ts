@@ -3,6 +3,7 @@ import {
   alteration,
   alterationOfMoved,
   type Entry,
+  mayBeChangedSince,
   mayBeSame,
   moved,
   sameFile,
@@ -81,6 +82,16 @@ describe('alteration, where nothing was known but the inode number', () => {
     expect(alteration(file(1), seen('file', 1, { ctimeMs: 1 }), 0)).toBe('modify')
     expect(alteration(folder(1), seen('directory', 1, { ctimeMs: 1, ctime: 9 }), 0)).toBeUndefined()
   })
+})
+
+test.each<[string, number, number, boolean]>([
+  ['before', 9_999.5, 10_000, false],
+  ['just then', 9_999.5, 9_999.5, true],
+  ['since', 9_999.5, 9_999, true],
+  ['in a whole second, which may be two of vfat', 10_000, 12_000, true],
+  ['in a whole second that is over in any case', 10_000, 12_000.5, false],
+])('changed %s', (_, ctimeMs, since, expected) => {
+  expect(mayBeChangedSince({ ctimeMs }, since)).toBe(expected)
 })
 
 describe('one file or two', () => {

@@ -17,7 +17,6 @@ export function stat(more: Partial<Stat> = {}): Stat {
     ctime: 100,
     ctimeMs: 100,
     btimeMs: 100,
-    mtimeMs: 100,
     ...more,
   }
 }

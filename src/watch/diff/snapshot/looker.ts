@@ -8,6 +8,7 @@ import { mayPass, openError } from '../../report/watch_error.ts'
 import type { Entries, Entry, LookedAt } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import { findingOf, type RootFinding } from '../../scan/root_finding.ts'
+import type { WalkRequest } from '../../scan/walk_request.ts'
 import type { TreeWalker } from '../../system.ts'
 import { keepsStat } from '../../tree/believed_entry.ts'
 import type { Directory } from '../../tree/directory.ts'
@@ -22,14 +23,6 @@ export interface LookerParts {
   inotify: WatchingSource
 }
 
-interface NameLook {
-  directory: Directory
-  names: readonly LookedAt[]
-  stat: boolean
-  /** It is shown, and not compared. */
-  isShown?: boolean
-}
-
 /** Looks at names and directories, and says what was seen. What becomes of that, others decide. */
 export class Looker {
   readonly #parts: LookerParts
@@ -39,30 +32,20 @@ export class Looker {
   }
 
   /** Has each of these names, by wd, be told what is there now; without its stat where none is kept. */
-  async look(names: ReadonlyMap<number, readonly LookedAt[]>): Promise<void> {
-    const { tree } = this.#parts
-    const asked: NameLook[] = []
-    for (const [wd, some] of names) {
+  async look(byWd: ReadonlyMap<number, readonly LookedAt[]>): Promise<void> {
+    const { walker, scanner, tree } = this.#parts
+    const asked: Array<{ directory: Directory; names: readonly LookedAt[] }> = []
+    const requests: WalkRequest[] = []
+    for (const [wd, names] of byWd) {
       const directories = tree.at(wd)
       const directory = directories.find((each) => tree.isAttached(each))
-      if (directory !== undefined) asked.push({ directory, names: some, stat: directories.some(keepsStat) })
-    }
-    await this.#ask(asked)
-  }
-
-  /** Has each of these names be told what is there now, with its stat. */
-  async lookWithStat(names: ReadonlyMap<Directory, readonly LookedAt[]>): Promise<void> {
-    await this.#ask([...names].map(([directory, names]) => ({ directory, names, stat: true, isShown: true })))
-  }
-
-  async #ask(asked: readonly NameLook[]): Promise<void> {
-    const { walker, scanner } = this.#parts
-    const requests = asked.map(({ directory, names, stat, isShown }) => {
+      if (directory === undefined) continue
       const all = names.map(({ name }) => name)
-      return scanner.requestForNames(directory, all, stat, isShown)
-    })
+      requests.push(scanner.requestForNames(directory, all, directories.some(keepsStat)))
+      asked.push({ directory, names })
+    }
     await walker.walk(requests, (listing) => {
-      const { directory, names } = asked[listing.id] as NameLook
+      const { directory, names } = asked[listing.id] as (typeof asked)[number]
       const isIt = directory.ino === 0 || directory.ino === listing.ino
       if (listing.error === 0 && isIt) listing.answer(names)
     })

@@ -1,12 +1,13 @@
 import { debuglog } from 'node:util'
 import { textOf } from '../../../name_key.ts'
-import { mayPass, openError } from '../../report/watch_error.ts'
+import { warn } from '../../../warning.ts'
+import { linksError, MOST_LINKS, mayPass, openError } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
 import { type Entry, mayBeSame } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import type { SourceChoice } from '../../source_choice.ts'
 import type { TreeWalker } from '../../system.ts'
-import { Directory, isLinkBase, isUnwatched, WatchedMount } from '../../tree/directory.ts'
+import { Directory, isLinkBase, isUnwatched, linksAbove, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { Snapshot } from './snapshot.ts'
 import { placeBelow, type ScanTarget, type SnapshotDir } from './snapshot_dir.ts'
@@ -27,6 +28,7 @@ export interface ScanFrontierParts {
  */
 export class ScanFrontier {
   readonly #parts: ScanFrontierParts
+  #hasWarned = false
 
   constructor(parts: ScanFrontierParts) {
     this.#parts = parts
@@ -122,24 +124,29 @@ export class ScanFrontier {
       return undefined
     }
     trace('%s: %s, because %s', found.path, choice.backend, choice.why)
-    return { ...target, mount: new WatchedMount(choice.backend, choice.why, mountId), isBase: true }
+    return {
+      ...target,
+      mount: new WatchedMount(choice.backend, choice.why, mountId).follow(choice),
+      isBase: true,
+    }
   }
 
-  /** What symlinks lead to takes their places, unless it is no directory, or one that the link lies in. */
+  /** What symlinks lead to takes their places, unless it is no directory, or one that the link lies in, or the link lies behind too many. */
   async #follow(links: ReadonlyArray<[at: SnapshotDir, name: string]>): Promise<ScanTarget[]> {
     const ends = await this.#identify(links.map(([at, name]) => at.pathTo(name)))
     const above = new Map<string, Identity[]>()
     const targets: ScanTarget[] = []
     for (const [i, [at, name]] of links.entries()) {
       const end = ends[i]
-      if (end === undefined || (end !== 'unanswered' && isCycle(at, end))) continue
+      if (end === undefined || (end !== 'unanswered' && (await this.#isCycle(at, end)))) continue
       const place = { root: at.pathTo(name), rel: '' }
       const target = { place, name, parent: at, isBase: true }
+      const isBeyond = linksOnWayTo(at) >= MOST_LINKS
       const believed = this.#believedIn(at, name)
       const known = believed !== undefined && isLinkBase(believed) ? believed : undefined
       if (end === 'unanswered') at.askAgain(name)
       // What it has led to it leads to still, as far as anybody can tell.
-      if (known !== undefined && (end === 'unanswered' || isSame(identityOf(known), end))) {
+      if (!isBeyond && known !== undefined && (end === 'unanswered' || leadsStill(known, end))) {
         targets.push({ ...target, mount: known.mount, requested: known })
         continue
       }
@@ -148,25 +155,49 @@ export class ScanFrontier {
       const aboveRoot = above.get(root) ?? (await this.#above(root))
       above.set(root, aboveRoot)
       if (aboveRoot.some((each) => isSame(each, end))) continue
+      if (isBeyond) {
+        this.#leave(at, name)
+        continue
+      }
       const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => at.askAgain(name))
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,
-        mount: new WatchedMount(choice.backend, choice.why, end.mountId, true),
-        leadsTo: end.ino,
+        mount: new WatchedMount(choice.backend, choice.why, end.mountId, true).follow(choice),
+        leadsTo: end.identity,
       })
     }
     return targets
+  }
+
+  /** It stays a link. An 'error' would end the process of who uses a drop-in and has no listener for it: so a warning says it, once. */
+  #leave(at: SnapshotDir, name: string): void {
+    const error = linksError(textOf(at.pathTo(name)))
+    at.left ??= new Map()
+    at.left.set(name, error)
+    if (!this.#hasWarned) warn('INOTIFY_BRIDGE_LINKS', error.message, 'coverage() names all such links.')
+    this.#hasWarned = true
+  }
+
+  /** Whether a link leads to a directory that it lies in. */
+  async #isCycle(at: SnapshotDir, end: Identity): Promise<boolean> {
+    let found: SnapshotDir | undefined = at
+    for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
+    const alike: string[] = []
+    for (let each = found?.match; each !== undefined; each = each.parent)
+      if (mayBe(each, end)) alike.push(this.#parts.tree.pathOf(each))
+    const now = alike.length === 0 ? [] : await this.#identify(alike)
+    return now.some((each) => each === 'unanswered' || (each !== undefined && isSame(each, end)))
   }
 
   /** Which directories paths lead to; undefined: none that can be opened; 'unanswered': a server or a disk is in trouble, which says nothing of it. */
   async #identify(paths: readonly string[]): Promise<Array<Identity | 'unanswered' | undefined>> {
     const found: Array<Identity | 'unanswered' | undefined> = []
     const requests = paths.map((path) => ({ root: path, rel: '', names: [] }))
-    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId }) => {
+    await this.#parts.walker.walk(requests, ({ id, error, isShort, ino, mountId, identity }) => {
       // That says nothing of where it leads.
       if (isShort) throw openError(error, textOf(paths[id] ?? ''))
-      if (error === 0) found[id] = { ino, mountId }
+      if (error === 0) found[id] = { ino, mountId, identity }
       else if (mayPass(-error)) found[id] = 'unanswered'
     })
     return found
@@ -193,21 +224,27 @@ export class ScanFrontier {
   }
 }
 
-type Identity = Pick<Listing, 'ino' | 'mountId'>
+type Identity = Pick<Listing, 'ino' | 'mountId' | 'identity'>
 
-function isSame(a: Identity, b: Identity): boolean {
-  return a.ino === b.ino && a.mountId === b.mountId
+/** How many links were followed on the way to a directory. */
+function linksOnWayTo(at: SnapshotDir): number {
+  let links = 0
+  let top = at
+  for (; top.parent !== undefined; top = top.parent) if (top.isBase && top.mount.isLinked) links++
+  return top.match === undefined ? links : links + linksAbove(top.match)
 }
 
-function identityOf({ ino, mount: { mountId } }: Directory): Identity {
-  return { ino, mountId }
+function isSame(a: Pick<Identity, 'identity'>, b: Pick<Identity, 'identity'>): boolean {
+  return a.identity === b.identity
 }
 
-function isCycle(at: SnapshotDir, end: Identity): boolean {
-  let found: SnapshotDir | undefined = at
-  for (; found?.listing !== undefined; found = found.parent) if (isSame(found.listing, end)) return true
-  for (let each = found?.match; each !== undefined; each = each.parent) {
-    if (isSame(identityOf(each), end)) return true
-  }
-  return false
+/** By what is kept of a directory: each subvolume of btrfs has a device of its own, and its numbers begin anew. */
+function mayBe({ ino, mount }: Directory, end: Identity): boolean {
+  return (ino === end.ino || mount.numbersPass) && mount.mountId === end.mountId
+}
+
+/** Whether a link leads to the directory that it has led to. */
+function leadsStill(base: Directory, end: Identity): boolean {
+  const { identity, numbersPass } = base.mount
+  return mayBe(base, end) && (numbersPass || identity === '' || identity === end.identity)
 }

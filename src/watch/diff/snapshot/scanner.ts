@@ -136,11 +136,11 @@ export class Scanner {
    * @returns whether all of them are over
    * @throws {InotifyError} as the root cannot be opened, read or watched
    */
-  scanAhead(root: string, watching: Watching, options: ScanOptions, patience: Patience): boolean {
+  scanAhead(root: string, watching: Watching, patience: Patience): boolean {
     const { walker } = this.#parts
     const mount = new WatchedMount('inotify', '', 0)
     const places = (next: readonly Place[]) =>
-      next.map((place) => this.request({ place, name: '', parent: undefined, mount, isBase: false }, options))
+      next.map((place) => this.request({ place, name: '', parent: undefined, mount, isBase: false }, {}))
     const top = [this.#placeOfRoot(root)]
     let mountId: number | undefined
     walker.hold()
@@ -202,14 +202,9 @@ export class Scanner {
     await this.extend(snapshot, [...level, ...others], options)
   }
 
-  /** How what is at some names in a directory is asked for. What is only shown is not read. */
-  requestForNames(
-    directory: Directory,
-    names: readonly string[],
-    stat: boolean,
-    isShown = false,
-  ): WalkRequest {
-    const hash = stat && !isShown && this.#parts.hash && directory.mount.usesPolling
+  /** How what is at some names in a directory is asked for. */
+  requestForNames(directory: Directory, names: readonly string[], stat: boolean): WalkRequest {
+    const hash = stat && this.#parts.hash && directory.mount.usesPolling
     return { ...this.placeOf(directory), stat, hash, names }
   }
 

@@ -22,8 +22,8 @@ export interface ScanTarget {
   readonly isBase: boolean
   /** The directory that is asked for; undefined: what is at this place, whatever it is. */
   readonly requested?: Directory | undefined
-  /** Of a symlink that nobody has followed yet: the inode number of the directory that it was seen to lead to, in which it does not lie. */
-  readonly leadsTo?: number
+  /** Of a symlink that nobody has followed yet: the identity of the directory that it was seen to lead to, in which it does not lie. */
+  readonly leadsTo?: string
   /** Only these are looked at. */
   readonly names?: ReadonlySet<string> | undefined
   /** It is listed without what lies below it. */
@@ -55,6 +55,8 @@ export class SnapshotDir {
   isPlaced = false
   /** It was elsewhere, and has been told as moved: that changes its ctime. */
   hasMoved = false
+  /** Of what is matched by its name alone, and has no stat to be compared: whether mode or owner are others, as far as anybody can tell. */
+  hasOtherOwner: boolean | undefined
   /** Where another mount begins in it, or a link leads to a directory: those were scanned. */
   bases: Map<string, SnapshotDir> | undefined
   /** Names in it of which the scan does not say what they are: another mount, or a link that nobody has followed yet. */
@@ -63,6 +65,8 @@ export class SnapshotDir {
   links: readonly string[] | undefined
   /** Those of them of which nobody could say just now. */
   unanswered: Set<string> | undefined
+  /** Those of them that lead to a directory, and are not followed: too many are on the way to it. */
+  left: Map<string, Error> | undefined
   /** Directories in it that are not gone into. */
   refused: Set<string> | undefined
   readonly #rules: Rules

@@ -1,16 +1,16 @@
 import { dirname, join, relative } from 'node:path'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { Kind } from '../../report/change.ts'
-import { isPassing } from '../../report/watch_error.ts'
+import { isPassing, MOST_LINKS } from '../../report/watch_error.ts'
 import type { Rules } from '../../rules.ts'
-import { Directory } from '../../tree/directory.ts'
+import { Directory, linksAbove } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import type { FileRoot } from '../file_root.ts'
 import type { Root } from '../root.ts'
 
 /**
  * What a root's tree has at a path below it: a directory that is listed, a 'file' (what is none, and leads to none, or is not followed to one), or 'nothing' yet: what comes
- * there the root will tell. 'elsewhere': the tree knows nothing of what the path leads to, and will not; a 'link' that is not followed leads there.
+ * there the root will tell. 'elsewhere': the tree knows nothing of what the path leads to, and will not; a 'link' that is not followed, but may be, leads there.
  */
 export type Covering = Directory | 'file' | 'nothing' | 'elsewhere' | 'link'
 
@@ -175,7 +175,8 @@ function coveringAt(
     }
     if (!(entry instanceof Directory)) {
       const isLast = i === names.length - 1
-      if (entry.kind === 'symlink' && (rules.followsRoots || !isLast)) return 'link'
+      if (entry.kind === 'symlink' && (rules.followsRoots || !isLast))
+        return linksAbove(directory) < MOST_LINKS ? 'link' : 'elsewhere'
       // A mount that is refused.
       if (entry.kind === 'directory') return 'elsewhere'
       return isLast ? 'file' : 'nothing'

@@ -24,6 +24,7 @@ export function cut(tree: Tree, listed: RecentScans, root: Root, coverer: Root):
   const mount = new WatchedMount(backend, why, mountId)
   mount.base = top
   mount.limit = limit
+  mount.anyCase = top.mount.anyCase
   root.succeed(coverer)
   root.mount = mount
   for (const each of [...coverer.mounts]) {

@@ -268,8 +268,10 @@ export class RootForest {
   }
 
   /** Nothing is known of it, and what comes is told as new. */
-  #plantAnew(root: Root, { backend, why }: WatchedMount): void {
-    this.plant(root, new WatchedMount(backend, why, 0))
+  #plantAnew(root: Root, { backend, why, anyCase }: WatchedMount): void {
+    const mount = new WatchedMount(backend, why, 0)
+    mount.anyCase = anyCase
+    this.plant(root, mount)
   }
 
   #takeIn(root: Root, coverer: Root, covering: Covering): void {

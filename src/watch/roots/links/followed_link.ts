@@ -1,5 +1,12 @@
 import { CLOCK_SLACK_MS } from '../../clock.ts'
-import { alteration, type Entries, type Entry, sameFile } from '../../scan/entry.ts'
+import {
+  alteration,
+  type Entries,
+  type Entry,
+  isRenumbered,
+  mayBeChangedSince,
+  sameFile,
+} from '../../scan/entry.ts'
 import { pack, unpackString } from '../../scan/packed_entries.ts'
 import type { Directory } from '../../tree/directory.ts'
 import type { LinkWay } from './link_way.ts'
@@ -145,11 +152,13 @@ export class FollowedLink {
  *
  * @param since ms since the epoch. Where no file was seen before, as of a link that is new or led to a directory, it was changed from then on, before
  *   anybody looked: by its ctime, and rather once too often
+ * @param seenAt ms since the epoch: it was looked at then, or later
  */
 export function alterationOfEnd(
   link: FollowedLink,
   after: Entry | null,
   since: number,
+  seenAt = Number.NEGATIVE_INFINITY,
 ): 'modify' | 'attrib' | undefined {
   const { target: before, isLinkToDirectory, doubtedSince } = link
   // What a directory holds has names of its own.
@@ -158,6 +167,7 @@ export function alterationOfEnd(
   if (before === undefined || before?.kind === 'directory')
     return changedSince(after, Math.min(since, doubtedSince))
   if (before === null || after === null) return before === after ? undefined : 'modify'
+  if (isRenumbered(before, after, Math.min(seenAt, doubtedSince) - CLOCK_SLACK_MS)) return undefined
   const altered = alteration(before, after, 0)
   if (altered === 'replace' || altered === 'modify') return 'modify'
   // One whose mode is another may have been written as well.
@@ -176,5 +186,6 @@ export function isSameEnd({ target: before }: FollowedLink, after: Entry | null)
 }
 
 function changedSince(entry: Entry | null, since: number): 'modify' | undefined {
-  return entry?.stat !== undefined && entry.stat.ctimeMs >= since - CLOCK_SLACK_MS ? 'modify' : undefined
+  const isInDoubt = entry?.stat !== undefined && mayBeChangedSince(entry.stat, since - CLOCK_SLACK_MS)
+  return isInDoubt ? 'modify' : undefined
 }

@@ -54,6 +54,8 @@ export class FollowedLinks {
   readonly #watches: LinkWatches
   readonly #places = new LinkPlaces()
   #sizeAtPrune = 0
+  // ms since the epoch: when the last poll began.
+  #polledAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: FollowedLinksParts) {
     this.#parts = parts
@@ -107,7 +109,7 @@ export class FollowedLinks {
 
   /** What is known of links goes where they go. What was done to their files before is told under their names by then. */
   takeMoves(): void {
-    const { tree, pending, rules } = this.#parts
+    const { tree, pending, rules, system } = this.#parts
     if (tree.movedLinks.length === 0) return
     const moves = tree.movedLinks.splice(0)
     for (const moved of rules.followsLinks ? moves : []) {
@@ -115,6 +117,10 @@ export class FollowedLinks {
       for (const link of displaced) this.#watches.forget(link)
       // One that was renamed before anybody could see that it is a link.
       for (const { directory, name } of unknown) pending.work.follow(directory, name, pending.consistentUntil)
+      // Another is at its name, which has been told, and with it what the link leads to. Only what is done to that from now on is still to be told.
+      for (const { from, to } of moved)
+        if (to === undefined && this.#isThere({ parent: from.directory, name: from.name }))
+          pending.work.follow(from.directory, from.name, system.clock.now())
     }
   }
 
@@ -137,11 +143,6 @@ export class FollowedLinks {
     }
   }
 
-  /** What was seen at the end of the link of this name, if it is one that is followed and leads anywhere. */
-  endAt(parent: Directory, name: string): Entry | undefined {
-    return this.#places.find(parent, name)?.target ?? undefined
-  }
-
   /** The directories to which links lead, and where mounts show them: without symlinks. */
   *ends(): Generator<{ base: Directory; realPath: string }> {
     for (const [link, realPath] of this.#watches.ends()) {
@@ -162,7 +163,9 @@ export class FollowedLinks {
     this.takeMoves()
     for (const link of this.#watches.polled) if (!this.#isThere(link)) this.#forget(link)
     const links = [...this.#watches.polled].filter((link) => this.#mayTell(link))
+    const startedAt = this.#parts.system.clock.now()
     await this.#lookUnlessShort(links, Number.POSITIVE_INFINITY, () => 'poll')
+    this.#polledAt = startedAt
     // Once a poll, though the same was seen before: one that led back to where it lay may do so no more, since what is above it may have moved.
     for (const link of links)
       if (!this.#isAsBelieved(link)) this.#parts.pending.work.look(link.parent, link.name)
@@ -239,7 +242,8 @@ export class FollowedLinks {
 
   #compare(link: FollowedLink, after: Entry | null, since: number, source: Source): void {
     const { parent, name, target: before } = link
-    const altered = alterationOfEnd(link, after, since)
+    const seenAt = this.#watches.polled.has(link) ? this.#polledAt : Number.NEGATIVE_INFINITY
+    const altered = alterationOfEnd(link, after, since, seenAt)
     link.target = after
     link.isUnanswered = false
     link.mayLackEvents = false
@@ -247,6 +251,7 @@ export class FollowedLinks {
     const believed = this.#believed(link)
     if (believed === undefined) return
     link.isLinkToDirectory = after?.kind === 'directory' && !(believed instanceof Directory)
+    if (!link.isLinkToDirectory) parent.mount.allow(parent, name)
     const isAsBelieved = this.#isAsBelieved(link)
     // Seen once more it says no more: a link may lead back to where it lies, or to where nobody can look. Its events ask for another look.
     const isNews = before === undefined || before?.ino !== after?.ino || before?.kind !== after?.kind
@@ -270,14 +275,14 @@ export class FollowedLinks {
   }
 
   /** What is believed to be at its name: a symlink that leads to no directory, or the directory. undefined: it is gone. */
-  #believed({ parent, name }: FollowedLink): Entry | undefined {
+  #believed({ parent, name }: Pick<FollowedLink, 'parent' | 'name'>): Entry | undefined {
     const { tree } = this.#parts
     if (!tree.isAttached(parent)) return undefined
     const entry = tree.entriesOf(parent).get(name)
     return entry !== undefined && isSymlink(entry) ? entry : undefined
   }
 
-  #isThere(link: FollowedLink): boolean {
+  #isThere(link: Pick<FollowedLink, 'parent' | 'name'>): boolean {
     return this.#believed(link) !== undefined
   }
 

@@ -15,13 +15,9 @@ export class LinkPlaces implements Iterable<FollowedLink> {
     for (const links of this.#links.values()) yield* links.values()
   }
 
-  find(parent: Directory, name: string): FollowedLink | undefined {
-    return this.#links.get(parent)?.get(name)
-  }
-
   /** The one at a name; one that nobody has looked at yet, if there was none. */
   at(parent: Directory, name: string): FollowedLink {
-    return this.find(parent, name) ?? this.#put(new FollowedLink(parent, name))
+    return this.#find(parent, name) ?? this.#put(new FollowedLink(parent, name))
   }
 
   /** Whether it was there. */
@@ -38,13 +34,16 @@ export class LinkPlaces implements Iterable<FollowedLink> {
   /**
    * What moves at the same time, as an exchange does.
    *
-   * @returns those whose place others have taken, and the places that somebody has taken at whom nobody has looked
+   * @returns those that are gone, or whose place others have taken, and the places that somebody has taken at whom nobody has looked
    */
-  move(moved: readonly MovedLink[]): { displaced: FollowedLink[]; unknown: Array<MovedLink['to']> } {
+  move(moved: readonly MovedLink[]): { displaced: FollowedLink[]; unknown: Array<MovedLink['from']> } {
     const taken = moved.map(({ from, to }) => ({ link: this.#take(from), to }))
-    const displaced = taken.map(({ to }) => this.#take(to)).filter((link) => link !== undefined)
-    const unknown: Array<MovedLink['to']> = []
+    const displaced = taken
+      .map(({ link, to }) => (to === undefined ? link : this.#take(to)))
+      .filter((link) => link !== undefined)
+    const unknown: Array<MovedLink['from']> = []
     for (const { link, to } of taken) {
+      if (to === undefined) continue
       if (link?.target === undefined) unknown.push(to)
       if (link === undefined) continue
       link.parent = to.directory
@@ -54,8 +53,12 @@ export class LinkPlaces implements Iterable<FollowedLink> {
     return { displaced, unknown }
   }
 
-  #take({ directory, name }: MovedLink['to']): FollowedLink | undefined {
-    const link = this.find(directory, name)
+  #find(parent: Directory, name: string): FollowedLink | undefined {
+    return this.#links.get(parent)?.get(name)
+  }
+
+  #take({ directory, name }: MovedLink['from']): FollowedLink | undefined {
+    const link = this.#find(directory, name)
     if (link !== undefined) this.remove(link)
     return link
   }

@@ -29,7 +29,8 @@ const SLOWNESS = 5
  * @returns {Observer}
  */
 export function host({ Watcher, linux, Inotify }, { roots, initial, settings }, tell) {
-  const { queue, source, entryCache, followSymlinks, settle, interval, hash, encoding } = settings
+  const { queue, source, entryCache, followSymlinks, interval, hash, encoding } = settings
+  const settle = settings.settle === 'save' ? {} : { settle: settings.settle }
   const system = {
     ...linux,
     choose: async () => ({ backend: source, why: 'a test' }),
@@ -41,7 +42,7 @@ export function host({ Watcher, linux, Inotify }, { roots, initial, settings }, 
       ),
   }
   const ignore = ignoreOption(settings.ignore, /** @type {string} */ (roots[0]))
-  const options = { recursive: true, initial, followSymlinks, settle, interval, hash, encoding, ignore }
+  const options = { recursive: true, initial, followSymlinks, ...settle, interval, hash, encoding, ignore }
   const watcher = new Watcher(roots, options, system)
   // Where there is no watch left, that is said: it is no failure.
   watcher.on('error', () => {})
@@ -67,15 +68,20 @@ function quick(watcher, said) {
  * @returns {Observer}
  */
 function slow(watcher, said) {
-  let [reported, taken, hurried] = [0, 0, 0]
+  // Changes.
+  let [reported, taken] = [0, 0]
+  let hurried = 0
   // Several may ask for all at once.
   /** @type {Array<() => void>} */
   const waiting = []
-  watcher.on('changes', () => void reported++)
+  watcher.on('changes', ({ length }) => {
+    reported += length
+  })
   const lagging = (async () => {
     for await (const changes of watcher) {
       said(changes)
-      taken++
+      // All that waited in one array.
+      taken += changes.length
       if (hurried === 0) await sleep(SLOWNESS)
       if (taken >= reported) for (const resolve of waiting.splice(0)) resolve()
     }

@@ -10,7 +10,7 @@
  */
 export function ignoreOption(form, root) {
   if (form === 'prefix') return [`${root}/c`]
-  if (form === 'pattern') return [/\/b$/]
+  if (form === 'pattern') return [/(^|\/)b$/]
   return form === 'function' ? (path, kind) => isIgnored(form, root, path, kind) : []
 }
 

@@ -13,6 +13,8 @@ import {
 import type { Kind } from '../../../../src/index.ts'
 import type { Belief } from '../../applied_alone.ts'
 
+const MOST_LINKS = 3
+
 /** An entry as it is. */
 export interface Seen {
   kind: Kind
@@ -32,7 +34,7 @@ export type Snapshot = Map<string, Seen>
 export interface SnapshotOptions {
   /** latin1: names are known by their bytes. */
   names?: 'utf8' | 'latin1'
-  /** A link to a directory is that directory, unless it lies in it, be that above the root. */
+  /** A link to a directory is that directory, unless it lies in it, be that above the root, or three others were followed on the way. */
   followSymlinks?: boolean
   ignores?: (path: string, kind: Kind) => boolean
 }
@@ -43,6 +45,8 @@ interface Level {
   fd: number
   identity: string
   names: string[]
+  /** How many links were followed on the way. */
+  links: number
 }
 
 /** To be taken when nobody changes the tree. By descriptors, and without recursion: it may be deeper than a path can be long. */
@@ -52,12 +56,12 @@ export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot 
   const bytes = (path: string) => (names === 'utf8' ? path : Buffer.from(path, names))
   const levels: Level[] = []
   const above = followSymlinks ? identitiesAbove(root) : new Set<string | undefined>()
-  const enter = (path: string, at: string) => {
+  const enter = (path: string, at: string, links: number) => {
     const fd = openSync(bytes(at), constants.O_RDONLY | constants.O_DIRECTORY)
     const identity = identityOf(fstatSync(fd, { bigint: true }))
-    levels.push({ path, fd, identity, names: readdirSync(`/proc/self/fd/${fd}`, names as 'utf8') })
+    levels.push({ path, fd, identity, names: readdirSync(`/proc/self/fd/${fd}`, names as 'utf8'), links })
   }
-  enter(root, root)
+  enter(root, root, 0)
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const name = level.names.pop()
     if (name === undefined) {
@@ -70,10 +74,12 @@ export function snapshot(root: string, options: SnapshotOptions = {}): Snapshot 
     const target = followSymlinks && stats.isSymbolicLink() ? targetOf(bytes(place)) : undefined
     const end = target && identityOf(target)
     const isCircle = above.has(end) || levels.some(({ identity }) => identity === end)
-    const seen = look(target?.isDirectory() && !isCircle ? target : stats, bytes(place))
+    const links = target === undefined ? level.links : level.links + 1
+    const isEnd = isCircle || links > MOST_LINKS
+    const seen = look(target?.isDirectory() && !isEnd ? target : stats, bytes(place))
     if (ignores(path, seen.kind)) continue
     found.set(path, target === undefined || target.isDirectory() ? seen : behindLink(seen, target))
-    if (seen.kind === 'directory') enter(path, place)
+    if (seen.kind === 'directory') enter(path, place, links)
   }
   return found
 }

@@ -1,0 +1,180 @@
+#include "run/caller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "base/retry.h"
+#include "base/unique_fd.h"
+#include "run/base/text.h"
+
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr int kMostGroups = 256;
+
+// proc(5), status: the ids by which it opens files.
+struct Rights {
+  uint64_t user = 0, group = 0;
+  gid_t groups[kMostGroups];
+  int group_count = 0;
+};
+
+uint64_t NumberAt(const char** text) {
+  while (**text == ' ' || **text == '\t') (*text)++;
+  uint64_t number = 0;
+  while (**text >= '0' && **text <= '9') number = number * 10 + static_cast<uint64_t>(*(*text)++ - '0');
+  return number;
+}
+
+// Behind a line's name, which begins it; nullptr if there is none.
+const char* LineOf(const char* text, const char* name) {
+  const size_t length = strlen(name);
+  for (;;) {
+    if (memcmp(text, name, length) == 0) return text + length;
+    text += strcspn(text, "\n");
+    if (*text++ == '\0') return nullptr;
+  }
+}
+
+bool ReadRights(pid_t thread, Rights* rights) {
+  Text path;
+  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
+  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
+  char text[8192] = {};
+  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+  const char* user = LineOf(text, "Uid:");
+  const char* group = LineOf(text, "Gid:");
+  const char* groups = LineOf(text, "Groups:");
+  if (user == nullptr || group == nullptr || groups == nullptr) return false;
+  // Real, effective, saved, of the file system.
+  for (int i = 0; i < 4; i++) rights->user = NumberAt(&user), rights->group = NumberAt(&group);
+  while (*(groups += strspn(groups, " \t")) >= '0' && *groups <= '9' && rights->group_count < kMostGroups)
+    rights->groups[rights->group_count++] = static_cast<gid_t>(NumberAt(&groups));
+  return true;
+}
+
+// Opens files with the rights of another, for as long as it lives: a supervisor that is root must not see for
+// a program what that may not.
+class Acting {
+ public:
+  explicit Acting(pid_t thread) {
+    // A supervisor without root may act as nobody else, and with no_new_privs the program is nobody else.
+    is_able_ = geteuid() != 0;
+    if (is_able_) return;
+    is_able_ = ReadRights(thread, &theirs_) && ReadRights(static_cast<pid_t>(syscall(SYS_gettid)), &own_);
+    is_other_ = is_able_ && (theirs_.user != own_.user || theirs_.group != own_.group);
+    if (!is_other_) return;
+    is_able_ = syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
+    syscall(SYS_setfsgid, theirs_.group);
+    syscall(SYS_setfsuid, theirs_.user);
+  }
+  ~Acting() {
+    if (!is_other_) return;
+    syscall(SYS_setfsuid, own_.user);
+    syscall(SYS_setfsgid, own_.group);
+    syscall(SYS_setgroups, own_.group_count, own_.groups);
+  }
+  Acting(const Acting&) = delete;
+  Acting& operator=(const Acting&) = delete;
+
+  bool is_able() const { return is_able_; }
+  bool is_other() const { return is_other_; }
+
+ private:
+  Rights theirs_, own_;
+  bool is_able_ = false, is_other_ = false;
+};
+
+int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolve) {
+  open_how how = {};
+  how.flags = flags | O_PATH | O_CLOEXEC;
+  how.resolve = resolve;
+  return static_cast<int>(Retry([&] { return syscall(SYS_openat2, directory, path, &how, sizeof how); }));
+}
+
+bool BeginsWith(const char* text, const char* begin) {
+  while (*begin != '\0')
+    if (*text++ != *begin++) return false;
+  return true;
+}
+
+// Reads what a link in /proc/THREAD says.
+bool ReadLink(pid_t thread, const char* name, char (&to)[PATH_MAX]) {
+  Text path;
+  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/").Add(name);
+  const long length = syscall(SYS_readlinkat, AT_FDCWD, path.text(), to, sizeof to - 1);
+  if (length < 0) return false;
+  to[length] = '\0';
+  return true;
+}
+
+// An absolute path in the root of the thread.
+bool Absolute(pid_t thread, const char* path, Text* to) {
+  if (*path == '/') return !to->Add(path).is_cut();
+  char root[PATH_MAX], working[PATH_MAX];
+  if (!ReadLink(thread, "root", root) || !ReadLink(thread, "cwd", working)) return false;
+  const bool is_chroot = strcmp(root, "/") != 0;
+  if (is_chroot && !BeginsWith(working, root)) return false;
+  return !to->Add(is_chroot ? working + strlen(root) : working).Add("/").Add(path).is_cut();
+}
+
+int Open(pid_t thread, const char* path, bool follow) {
+  const uint64_t flags = follow ? 0 : O_NOFOLLOW;
+  Text text;
+  // "self" is whoever asks.
+  for (const char* self : {"/proc/self/", "/proc/thread-self/"}) {
+    if (!BeginsWith(path, self)) continue;
+    text.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/").Add(path + strlen(self));
+    return OpenBeneath(AT_FDCWD, text.text(), flags, 0);
+  }
+  if (*path == '\0' || !Absolute(thread, path, &text)) return -ENOENT;
+  Text root_path;
+  root_path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/root");
+  const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
+  if (root < 0) return root;
+  UniqueFd held(root);
+  // By a magic link (proc(5)) a way may lead through "self".
+  return OpenBeneath(root, text.text(), flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+}
+
+}  // namespace
+
+int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
+  // Page by page: behind the end of the string there may be none.
+  for (size_t got = 0; got < room;) {
+    size_t step = kPage - (address + got) % kPage;
+    if (step > room - got) step = room - got;
+    iovec here = {to + got, step};
+    iovec there = {reinterpret_cast<void*>(address + got), step};
+    const long length = syscall(SYS_process_vm_readv, thread, &here, 1, &there, 1, 0);
+    if (length <= 0) return -EFAULT;
+    for (long i = 0; i < length; i++)
+      if (to[got + static_cast<size_t>(i)] == '\0') return 0;
+    got += static_cast<size_t>(length);
+  }
+  return -ENAMETOOLONG;
+}
+
+int OpenFor(pid_t thread, const char* path, bool follow) {
+  return Open(thread, path, follow);
+}
+
+int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
+  Acting acting(thread);
+  if (!acting.is_able()) return -EPERM;
+  if (acting.is_other()) {
+    const int fd = Open(thread, path, follow);
+    if (fd < 0) return fd;
+    found->reset(fd);
+  }
+  constexpr int kRead = 4;  // R_OK
+  constexpr int kFlags = AT_EACCESS | AT_EMPTY_PATH;
+  return static_cast<int>(Retry([&] { return syscall(SYS_faccessat2, found->get(), "", kRead, kFlags); }));
+}

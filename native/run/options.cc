@@ -1,0 +1,99 @@
+#include "run/options.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "run/base/report.h"
+
+namespace {
+
+constexpr char kHelp[] =
+    R"(usage: inotify-bridge run [OPTIONS] -- PROGRAM [ARG...]
+
+Runs PROGRAM so that it, and all that it starts, hear by inotify(7) of changes on mounts that deliver no events: virtiofs, NFS, FUSE, 9p, SMB.
+PROGRAM is as it is, needs no setting, and may be of any language; no copy is made and no right is needed. What lies on other mounts is
+untouched: the kernel answers as ever.
+
+      --interval MS   between two looks at what is watched on such a mount; 250
+      --all           look at what is watched on every mount
+      --try           start PROGRAM in any case, also where it cannot be served
+      --on-failure continue
+                      PROGRAM stays if this process is killed; by default it gets SIGTERM
+      --verbose       say on stderr what is watched by whom, and how
+      --json          the same as JSON, an object a line
+  -h, --help
+
+Exit code: PROGRAM's; 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served, 2 wrong usage. A signal that ends
+PROGRAM ends this, too.
+)";
+
+[[noreturn]] void Misused(const char* what, const char* word) {
+  Text text;
+  text.Add(what).Add(word).Add(" (see 'inotify-bridge run --help')");
+  Say(text.text());
+  Exit(2);
+}
+
+bool Is(const char* word, const char* name) {
+  return strcmp(word, name) == 0;
+}
+
+// Milliseconds, from 1 to a day.
+unsigned ReadInterval(const char* word) {
+  uint64_t number = 0;
+  const char* at = word;
+  for (; *at >= '0' && *at <= '9' && number <= 86400000; at++)
+    number = number * 10 + static_cast<uint64_t>(*at - '0');
+  if (*at != '\0' || at == word || number == 0 || number > 86400000)
+    Misused("--interval takes milliseconds, from 1 to 86400000, and not ", word);
+  return static_cast<unsigned>(number);
+}
+
+}  // namespace
+
+Options ReadOptions(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; i++) {
+    const char* word = argv[i];
+    // `--name VALUE` or `--name=VALUE`; nullptr if the word is another option.
+    auto value_of = [&](const char* name) -> const char* {
+      const size_t length = strlen(name);
+      if (strcspn(word, "=") != length || memcmp(word, name, length) != 0) return nullptr;
+      if (word[length] == '=') return word + length + 1;
+      if (i + 1 >= argc) Misused("there is no value behind ", word);
+      return argv[++i];
+    };
+    if (Is(word, "--")) {
+      options.program = argv + i + 1;
+      break;
+    }
+    if (Is(word, "-h") || Is(word, "--help")) {
+      syscall(SYS_write, STDOUT_FILENO, kHelp, sizeof kHelp - 1);
+      Exit(0);
+    }
+    if (const char* interval = value_of("--interval")) {
+      options.interval = ReadInterval(interval);
+    } else if (Is(word, "--all")) {
+      options.all = true;
+    } else if (Is(word, "--try")) {
+      options.attempt = true;
+    } else if (Is(word, "--verbose")) {
+      options.verbose = true;
+    } else if (Is(word, "--as-child")) {
+      options.as_child = true;
+    } else if (Is(word, "--json")) {
+      options.json = true;
+    } else if (const char* what = value_of("--on-failure")) {
+      if (!Is(what, "continue") && !Is(what, "end"))
+        Misused("--on-failure takes 'continue' or 'end', and not ", what);
+      options.goes_on = Is(what, "continue");
+    } else if (*word == '-') {
+      Misused("unknown option ", word);
+    } else {
+      Misused("write the program behind --, as in: inotify-bridge run -- ", word);
+    }
+  }
+  if (options.program == nullptr || *options.program == nullptr)
+    Misused("write the program behind --, as in: inotify-bridge run -- ", "nginx");
+  return options;
+}

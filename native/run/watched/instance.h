@@ -1,0 +1,61 @@
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/unique_fd.h"
+#include "run/base/vector.h"
+
+class Polled;
+
+// One watch of a program's inotify instance, of what is polled.
+struct Watch {
+  int wd;
+  Polled* polled;
+};
+
+// An inotify instance of the program: an ordinary one of the kernel's, which is held here as well.
+class Instance {
+ public:
+  Instance(int fd, uint64_t id) : fd_(fd), id_(id) {}
+
+  int fd() const { return fd_.get(); }
+  uint64_t id() const { return id_; }
+
+  // nullptr: of what is not polled, or none.
+  Polled* Find(int wd) const;
+  void Note(int wd, Polled* polled);
+  void Forget(int wd);
+  const Vector<Watch>& watches() const { return watches_; }
+
+  // The place where it was last seen, and how often in turn it was not since.
+  pid_t holder = 0;
+  int number = -1;
+  unsigned unseen = 0;
+
+ private:
+  size_t Place(int wd) const;
+
+  UniqueFd fd_;
+  uint64_t id_;
+  Vector<Watch> watches_;
+};
+
+class Instances {
+ public:
+  // As inotify_init1(2); nullptr, and errno's number in *error.
+  Instance* Make(int flags, int* error);
+  // The one that a thread calls by a descriptor; nullptr if that is no instance that was made here.
+  Instance* Of(pid_t thread, int fd);
+  void Drop(Instance* instance);
+  // Finds those that no process has any more, as two looks in turn say. In between a descriptor may be on its
+  // way from one process to another.
+  void FindClosed(Vector<Instance*>* closed);
+  size_t size() const { return all_.size(); }
+
+ private:
+  void FindHolders();
+
+  Vector<Instance*> all_;
+  uint64_t next_id_ = 1;
+};

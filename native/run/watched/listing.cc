@@ -1,0 +1,71 @@
+#include "run/watched/listing.h"
+
+#include <new>
+
+Entry* Entry::Make(const char* name, const Statx& facts, uint64_t look) {
+  const size_t length = strlen(name);
+  auto* made = new (Allocate(sizeof(Entry) + length)) Entry();
+  made->facts = facts;
+  made->look = look;
+  made->is_gone = false;
+  made->name_length = static_cast<uint16_t>(length);
+  memcpy(made->name, name, length + 1);
+  return made;
+}
+
+void Entry::Destroy(Entry* entry) {
+  if (entry != nullptr) Free(entry, sizeof(Entry) + entry->name_length);
+}
+
+Listing::~Listing() {
+  for (Entry* each : entries_) Entry::Destroy(each);
+}
+
+size_t Listing::Place(const char* name) const {
+  return entries_.Place([name](const Entry* entry) { return strcmp(entry->name, name); });
+}
+
+Entry* Listing::Find(const char* name) const {
+  const size_t at = Place(name);
+  return at < entries_.size() && strcmp(entries_[at]->name, name) == 0 ? entries_[at] : nullptr;
+}
+
+void Listing::Set(const char* name, const Statx& facts, uint64_t look) {
+  Entry* had = Find(name);
+  if (had == nullptr) {
+    entries_.Insert(Place(name), Entry::Make(name, facts, look));
+    return;
+  }
+  had->facts = facts;
+  had->look = look;
+  had->is_gone = false;
+}
+
+void Listing::SetGone(const char* name, uint64_t look) {
+  Entry* had = Find(name);
+  // A look that has begun may have seen it.
+  if (had == nullptr) Set(name, Statx(), look), had = Find(name);
+  had->look = look;
+  had->is_gone = true;
+}
+
+// Heapsort: it needs no memory, and takes as long for any order.
+void Listing::Sort() {
+  const size_t count = entries_.size();
+  auto sink = [this](size_t at, size_t end) {
+    for (size_t child; (child = 2 * at + 1) < end; at = child) {
+      if (child + 1 < end && strcmp(entries_[child]->name, entries_[child + 1]->name) < 0) child++;
+      if (strcmp(entries_[at]->name, entries_[child]->name) >= 0) return;
+      Entry* entry = entries_[at];
+      entries_[at] = entries_[child];
+      entries_[child] = entry;
+    }
+  };
+  for (size_t at = count / 2; at-- > 0;) sink(at, count);
+  for (size_t end = count; end-- > 1;) {
+    Entry* largest = entries_[0];
+    entries_[0] = entries_[end];
+    entries_[end] = largest;
+    sink(0, end);
+  }
+}

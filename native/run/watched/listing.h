@@ -1,0 +1,45 @@
+#pragma once
+
+#include "base/statx.h"
+#include "run/base/vector.h"
+
+// A name in a directory, and what it is.
+struct Entry {
+  Statx facts;
+  // The look by which, or during which, it was last brought up to date.
+  uint64_t look;
+  // It has gone since that look began.
+  bool is_gone;
+  uint16_t name_length;
+  char name[1];
+
+  static Entry* Make(const char* name, const Statx& facts, uint64_t look);
+  static void Destroy(Entry* entry);
+};
+
+// The known entries of a directory, in the order of their names.
+class Listing {
+ public:
+  Listing() = default;
+  ~Listing();
+  Listing(const Listing&) = delete;
+  Listing& operator=(const Listing&) = delete;
+
+  void Set(const char* name, const Statx& facts, uint64_t look);
+  void SetGone(const char* name, uint64_t look);
+  // Behind the others: sorted by Sort().
+  void Add(Entry* entry) { entries_.Add(entry); }
+  void Sort();
+  void Swap(Listing* other) { entries_.Swap(&other->entries_); }
+  // Leaves its entries to others: they are not destroyed with it any more.
+  void Release() { entries_.Clear(); }
+
+  size_t size() const { return entries_.size(); }
+  Entry* operator[](size_t at) const { return entries_[at]; }
+
+ private:
+  size_t Place(const char* name) const;
+  Entry* Find(const char* name) const;
+
+  Vector<Entry*> entries_;
+};

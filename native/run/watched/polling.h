@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include "base/unique_fd.h"
+#include "run/watched/polled.h"
+#include "run/watched/shadow.h"
+
+// All that is polled: local events of it are taken in at once, what others do is found by looks.
+class Polling {
+ public:
+  // False where no directory for shadows is to be had.
+  bool MakeGround() { return ground_.Make(); }
+  // Before this process ends.
+  void RemoveGround() { ground_.Remove(); }
+  // False where no inotify instance is left.
+  bool Open();
+  // Readable when there are local events: see Drain().
+  int fd() const { return local_.get(); }
+  // From now on no watch takes one of the last descriptors that this process may have: the looks need some.
+  void LimitDescriptors(rlim_t most) { most_descriptors_ = most; }
+  size_t size() const { return polled_.size(); }
+
+  // Polls what `found` is from now on, if it was not polled, with its entries as they are. `found` may be
+  // taken. nullptr, and -errno in *error.
+  Polled* At(UniqueFd* found, const Statx& facts, int* error);
+  void ReleaseIfUnwatched(Polled* polled);
+  void ReleaseUnwatched();
+
+  // Tells on what local events say that are queued.
+  void Drain();
+  // Tells what others have done since the look before.
+  void Look();
+
+ private:
+  void Release(Polled* polled);
+  size_t PlaceOf(int wd) const;
+  Polled* ByLocalWatch(int wd) const;
+
+  Ground ground_;
+  UniqueFd local_;
+  // In the order of their local watches.
+  Vector<Polled*> polled_;
+  rlim_t most_descriptors_ = RLIM_INFINITY;
+};

@@ -1,0 +1,2 @@
+export * from 'inotify-bridge/parcel'
+export { default } from 'inotify-bridge/parcel'

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { choiceOf, defineCommand, parse, UsageError } from '../shared/command.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+const description = {
+  usage: [SHELLS.join(' | ')],
+  about: 'Prints a script by which the shell completes the commands and their options, and paths.',
+  options: {},
+  notes: 'Exit code: 0 done, 1 failed, 2 wrong usage.',
+  examples: [
+    'inotify-bridge completion bash >/etc/bash_completion.d/inotify-bridge',
+    'inotify-bridge completion zsh >/usr/local/share/zsh/site-functions/_inotify-bridge',
+    'inotify-bridge completion fish >~/.config/fish/completions/inotify-bridge.fish',
+  ],
+}
+
+export const completionCommand = defineCommand('completion', description, {
+  async run(args) {
+    const [name, another] = parse(args, {}).positionals
+    const shell = choiceOf('completion', name, SHELLS)
+    if (shell === undefined || another !== undefined) throw new UsageError(`name one of ${SHELLS.join(', ')}`)
+    // Made by scripts/completions.mjs.
+    process.stdout.write(readFileSync(join(import.meta.dirname, 'completions', shell)))
+    return 0
+  },
+})

@@ -1,0 +1,51 @@
+import { defineCommand, parse, UsageError } from '../shared/command.ts'
+import { CommandError, endLike } from '../shared/ending.ts'
+import { tell } from '../shared/output.ts'
+import { runProgram } from '../shared/run_program.ts'
+
+const description = {
+  usage: ['-- COMMAND [ARG...]'],
+  about: `Runs COMMAND so that each program of Node in it hears of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p): for
+hot reload in a container or a virtual machine. The programs need no change and no setting.
+
+It adds '--import .../inotify-bridge/dist/register.js' to NODE_OPTIONS, which every Node reads that COMMAND starts: fs.watch() is
+that of inotify-bridge/fs there. Programs that are not Node (Bun, Deno, TypeScript 7), that watch by an addon of their own (Turbopack,
+Parcel), and 'node --watch' hear no more than before.`,
+  options: {},
+  notes: `COMMAND has the same stdin, stdout and stderr; signals are passed on to it. As process 1 of a container it also waits for the processes
+that others leave behind.
+Exit code: COMMAND's, 127 if it is not found, 126 if it cannot be executed; 2 wrong usage. A signal that ends COMMAND ends this, too.`,
+  examples: [
+    'inotify-bridge exec -- npm run dev',
+    'inotify-bridge exec -- npx next dev --webpack',
+    'inotify-bridge exec -- npx nodemon server.js',
+  ],
+}
+
+export const execCommand = defineCommand('exec', description, {
+  async run(args) {
+    const [program, ...rest] = readExecArguments(args)
+    // A URL has neither spaces nor quotes, which NODE_OPTIONS would need escapes for.
+    const { href } = new URL('./register.js', import.meta.url)
+    const { NODE_OPTIONS = '' } = process.env
+    const env = { ...process.env, NODE_OPTIONS: `${NODE_OPTIONS} --import ${href}`.trimStart() }
+    try {
+      return endLike(await runProgram(program, rest, env))
+    } catch (error) {
+      const { errno = 0 } = error as NodeJS.ErrnoException
+      const { message, exitCode } = new CommandError(program, -errno)
+      tell('exec', exitCode === 127 ? `${message} (npx runs what node_modules has)` : message)
+      return exitCode
+    }
+  },
+})
+
+/** Throws UsageError. */
+export function readExecArguments(args: string[]): [program: string, ...rest: string[]] {
+  const at = args.indexOf('--')
+  const { positionals } = parse(at < 0 ? args : args.slice(0, at), {})
+  const [program, ...rest] = at < 0 ? [] : args.slice(at + 1)
+  if (positionals.length > 0 || program === undefined || program === '')
+    throw new UsageError('write the command behind --, as in: inotify-bridge exec -- npm run dev')
+  return [program, ...rest]
+}

@@ -1,0 +1,49 @@
+import { constants } from 'node:os'
+import { findRun } from '../../addon.ts'
+import { defineCommand, UsageError } from '../shared/command.ts'
+import { CommandError, endLike } from '../shared/ending.ts'
+import { flag, option } from '../shared/option.ts'
+import { tell } from '../shared/output.ts'
+import { runProgram } from '../shared/run_program.ts'
+
+const description = {
+  usage: ['[OPTIONS] -- PROGRAM [ARG...]'],
+  about: `Runs PROGRAM so that it, and all that it starts, hear by inotify(7) of changes on mounts that deliver no events (virtiofs, NFS, FUSE, 9p,
+SMB). PROGRAM may be of any language, and is as it is; no copy is made, and no right is needed. What lies on other mounts is untouched:
+there the kernel answers as ever.`,
+  options: {
+    interval: option('MS', 'between two looks at what is watched on such a mount; 250'),
+    all: flag('look at what is watched on every mount'),
+    try: flag('start PROGRAM in any case, also where it cannot be served'),
+    'on-failure': option(
+      'MODE',
+      'continue: PROGRAM stays if the supervisor is killed; end, the default: it gets SIGTERM',
+    ),
+    verbose: flag('say on stderr what is watched by whom, and how'),
+    json: flag('the same as JSON, an object a line'),
+  },
+  notes: `What nobody can know by looking is not told: IN_OPEN, IN_ACCESS and IN_CLOSE_NOWRITE of others. Linux 5.14; x64 and arm64.
+Exit code: PROGRAM's, 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served; 2 wrong usage. A signal that ends
+PROGRAM ends this, too.`,
+  examples: [
+    'inotify-bridge run -- prometheus --config.file=/etc/prometheus/prometheus.yml',
+    'inotify-bridge run --interval 50 --verbose -- inotifywait -m /mnt/shared',
+    'inotify-bridge run --try -- nginx -g "daemon off;"',
+  ],
+}
+
+export const runCommand = defineCommand('run', description, {
+  async run(args) {
+    if (!['x64', 'arm64'].includes(process.arch))
+      throw new UsageError(`run is for x64 and arm64, and this is ${process.arch}: see mirror`)
+    // It reads its options itself: in an image without Node it is all that there is.
+    const program = findRun()
+    try {
+      return endLike(await runProgram(program, ['--as-child', ...args]))
+    } catch (error) {
+      const { errno = constants.errno.ENOENT } = error as NodeJS.ErrnoException
+      tell('run', new CommandError(program, Math.abs(errno)).message)
+      return 1
+    }
+  },
+})

@@ -1,0 +1,174 @@
+import { posix } from 'node:path'
+import { MAX_LINKS } from '../../mounts/syscalls/max_links.ts'
+import type { Directory, TargetNode, TargetTree } from './tree.ts'
+
+/** Facts about a source's links that its tree does not hold. Paths are relative to the target. */
+export interface Doubts {
+  /** Entries that the source has and could not give, and of which the target has no older version; links that changed during the scan. */
+  readonly wanting: ReadonlySet<string>
+  /** Links that lead nowhere in the source either: those of which that is sure. */
+  readonly nowhere: ReadonlySet<string>
+}
+
+export const NO_DOUBTS: Doubts = { wanting: new Set(), nowhere: new Set() }
+
+/** Any node, of a source or of the target. */
+type Node = { readonly kind: string; readonly to?: string }
+
+/** The way of a reader who opens a path. */
+interface Way<N> {
+  /** The links on it, by their paths. */
+  readonly links: readonly string[]
+  /** The last name of the way, or the first that is not there. */
+  readonly end: string
+  /** undefined if there is nothing. A link that leads out of the tree is an end. */
+  readonly node: N | undefined
+}
+
+/**
+ * What the target shall have, so that nobody who reads it loses what its old version and the new one both have: before a link leads
+ * elsewhere or an entry goes, what readers reach by it is there. Else the old stays, with all that leads to it and is behind it.
+ *
+ * @param had what the target has
+ * @param next what the sources say; links among them may lead from one source into another
+ */
+export function keepReached(had: TargetTree, next: TargetTree, doubts: readonly Doubts[]): TargetTree {
+  const wanting = new Set(doubts.flatMap((each) => [...each.wanting]))
+  const nowhere = new Set(doubts.flatMap((each) => [...each.nowhere]))
+  const isHad = (path: string) => follow(had, path).node !== undefined
+  const isCut = (tree: TargetTree, path: string): boolean => {
+    const { links, end, node } = follow(tree, path)
+    if (isOfGeneration(tree, links)) return false
+    if (wanting.has(path) && isHad(path)) return true
+    if (node === undefined) return isOf(wanting, end) || (!nowhere.has(path) && isHad(path))
+    if (node.kind !== 'directory') return false
+    for (const each of wanting) {
+      if (!each.startsWith(`${end}/`) || follow(tree, each).node !== undefined) continue
+      if (isHad(path + each.slice(end.length))) return true
+    }
+    return false
+  }
+  const seen = new Set<string>()
+  for (let tree = next; ; ) {
+    const cut = linksIn(tree).filter((path) => !seen.has(path) && isCut(tree, path))
+    if (cut.length === 0) return tree
+    const old: string[] = []
+    for (const path of cut) {
+      seen.add(path)
+      const { links, end, node } = follow(had, path)
+      // A new link: no reader uses it yet. It waits for its end, and links to it wait as well.
+      if (node === undefined) wanting.add(path)
+      old.push(...(node === undefined ? [path] : [path, ...links, end]))
+    }
+    tree = withOld(tree, had, old)
+  }
+}
+
+/**
+ * As {@link keepReached}, where some of what was to be put in place could not be.
+ *
+ * @param failed its paths
+ */
+export function keepWithout(
+  had: TargetTree,
+  next: TargetTree,
+  failed: Iterable<string>,
+  doubts: readonly Doubts[],
+): TargetTree {
+  const wanting = new Set(failed)
+  return keepReached(had, withOld(next, had, wanting), [...doubts, { ...NO_DOUBTS, wanting }])
+}
+
+/** The links that lead to nothing, by path. */
+export function danglingLinks<L extends Node>(tree: Directory<L>): string[] {
+  return linksIn(tree).filter((path) => {
+    const { links, node } = follow(tree, path)
+    return node === undefined && !isOfGeneration(tree, links)
+  })
+}
+
+/** The links that lead to a directory, by path. */
+export function directoryLinks<L extends Node>(tree: Directory<L>): string[] {
+  return linksIn(tree).filter((path) => {
+    const { links, node } = follow(tree, path)
+    return node?.kind === 'directory' && !isOfGeneration(tree, links)
+  })
+}
+
+/** Returns true if the way goes over the `..data` of a ConfigMap. A generation is published whole or not at all, so its keys need no check. */
+function isOfGeneration<L extends Node>(tree: Directory<L>, links: readonly string[]): boolean {
+  if (!links.includes('..data')) return false
+  const { end, node } = follow(tree, '..data')
+  return node?.kind === 'directory' && !end.includes('/')
+}
+
+/** Follows a path, whatever links are on it and at its end. */
+export function follow<L extends Node>(tree: Directory<L>, path: string): Way<L | Directory<L>> {
+  const links: string[] = []
+  let way = path
+  walk: for (;;) {
+    const parts = way.split('/').filter((part) => part !== '' && part !== '.')
+    let node: L | Directory<L> = tree
+    for (const [index, part] of parts.entries()) {
+      const at = parts.slice(0, index + 1).join('/')
+      const next: L | Directory<L> | undefined = isDirectory(node) ? node.entries.get(part) : undefined
+      if (next === undefined) return { links, end: at, node: undefined }
+      if (next.kind === 'link' && 'to' in next && next.to !== undefined) {
+        if (links.length === MAX_LINKS) return { links, end: at, node: undefined }
+        links.push(at)
+        if (posix.isAbsolute(next.to)) return { links, end: at, node: next }
+        way = posix.join(posix.dirname(at), next.to, ...parts.slice(index + 1))
+        continue walk
+      }
+      node = next
+    }
+    return { links, end: parts.join('/'), node }
+  }
+}
+
+function isDirectory<L extends Node>(node: L | Directory<L>): node is Directory<L> {
+  return node.kind === 'directory'
+}
+
+function linksIn<L extends Node>(tree: Directory<L>, prefix = ''): string[] {
+  return [...tree.entries].flatMap(([name, node]) => {
+    if (node.kind === 'link') return [prefix + name]
+    return isDirectory(node) ? linksIn(node, `${prefix}${name}/`) : []
+  })
+}
+
+/** Returns true if a path, or a directory above it, is among them. */
+function isOf(paths: ReadonlySet<string>, path: string): boolean {
+  for (let at = path; at !== '.'; at = posix.dirname(at)) if (paths.has(at)) return true
+  return false
+}
+
+/** The tree with what another has at some paths, and without what that has not. Neither is changed. */
+function withOld(next: TargetTree, had: TargetTree, paths: Iterable<string>): TargetTree {
+  // A directory is copied once, however many of its entries are restored.
+  const own = new Set<TargetTree>()
+  const copy = (tree: TargetTree): TargetTree => {
+    if (own.has(tree)) return tree
+    const copied = { ...tree, entries: new Map(tree.entries) }
+    own.add(copied)
+    return copied
+  }
+  const restore = (
+    tree: TargetTree,
+    old: TargetTree | undefined,
+    [name = '', ...rest]: readonly string[],
+  ) => {
+    const [now, before] = [tree.entries.get(name), old?.entries.get(name)]
+    let node: TargetNode | undefined = before
+    if (rest.length > 0 && now?.kind === 'directory') {
+      const below = copy(now)
+      restore(below, before?.kind === 'directory' ? before : undefined, rest)
+      node = below
+    }
+    if (node === undefined) tree.entries.delete(name)
+    else tree.entries.set(name, node)
+  }
+  const tree = copy(next)
+  for (const path of paths) restore(tree, had, path.split('/'))
+  return tree
+}

@@ -1,0 +1,52 @@
+import { isRenumbered } from '../scan/entry.ts'
+import { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
+import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
+
+// FUSE servers may make inode numbers up as they are asked (libfuse without use_ino: sshfs, unionfs-fuse, mergerfs), and vfat and cifs do: once the kernel has
+// forgotten a file, it has another number. On such a mount kind, size, mode, times and name say which entry is which.
+
+/**
+ * Learns which polled mounts give other numbers to what has not changed.
+ *
+ * @param since ms since the epoch: what was done before had been seen when what is believed was
+ */
+export function learnNumbers(snapshot: Snapshot, tree: Tree, since: number): void {
+  for (const [{ listing, entries }, known] of knownIn(snapshot, tree)) {
+    const { mount, ino } = known
+    if (mount.numbersPass || !mount.usesPolling || listing === undefined) continue
+    if (listing.filesCount > 0 && known.isPackedAs(listing.packedFiles)) continue
+    const isIt = ino === 0 || ino === listing.ino
+    // Of a root, and of the end of a link, no listing says which one it is.
+    if (!isIt && mount.base !== known) continue
+    for (const [name, entry] of tree.entriesOf(known)) {
+      const now = entries.get(name)
+      if (now !== undefined && isRenumbered(entry, now, since, isIt)) mount.distrustNumbers()
+    }
+    tree.trim()
+  }
+}
+
+/** Where numbers pass, those that are believed say nothing. */
+export function forgetNumbers(snapshot: Snapshot, tree: Tree): void {
+  for (const [, known] of knownIn(snapshot, tree)) {
+    if (!known.mount.numbersPass) continue
+    known.ino = 0
+    for (const entry of tree.entriesOf(known).values()) entry.ino = 0
+    tree.trim()
+  }
+}
+
+/** What was read, each with the directory that is believed at its place. */
+function* knownIn({ directories }: Snapshot, tree: Tree): Generator<[SnapshotDir, Directory]> {
+  const knownAs = new Map<SnapshotDir, Directory>()
+  for (const found of directories) {
+    const { name, parent, target } = found
+    const above = parent && (knownAs.get(parent) ?? parent.match)
+    const known = target?.requested ?? (above && tree.entriesOf(above).get(name))
+    if (!(known instanceof Directory)) continue
+    knownAs.set(found, known)
+    if (found.isRead) yield [found, known]
+  }
+}

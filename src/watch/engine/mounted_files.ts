@@ -1,0 +1,169 @@
+import type { EventBatch } from '../../inotify/batch.ts'
+import { IN_ATTRIB, IN_CLOSE_WRITE, IN_IGNORED, IN_MODIFY } from '../../inotify/constants.ts'
+import { isWithin } from '../../mounts/mountinfo.ts'
+import type { Looker } from '../diff/snapshot/looker.ts'
+import type { InotifySource } from '../events/inotify_source.ts'
+import type { WatchRelease } from '../events/watch_release.ts'
+import type { Source } from '../report/change.ts'
+import type { Reporter } from '../report/reporter.ts'
+import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { FollowedLinks } from '../roots/links/followed_links.ts'
+import type { Root } from '../roots/root.ts'
+import { watchFile } from '../roots/ways.ts'
+import { alteration, type Entry } from '../scan/entry.ts'
+import type { SourceChoice } from '../source_choice.ts'
+import type { WatchSystem } from '../system.ts'
+import type { Directory } from '../tree/directory.ts'
+import type { Tree } from '../tree/tree.ts'
+
+export interface MountedFilesParts {
+  system: Pick<WatchSystem, 'mountedFiles'>
+  tree: Tree
+  looker: Pick<Looker, 'stat'>
+  inotify: Pick<InotifySource, 'instance'>
+  sourceChoice: Pick<SourceChoice, 'chooseBelow'>
+  forest: Pick<RootForest, 'standing'>
+  links: Pick<FollowedLinks, 'ends'>
+  watches: Pick<WatchRelease, 'retire'>
+  reporter: Pick<Reporter, 'report'>
+  /** Roots, by their paths: of a file that is one, that tells. */
+  byPath: ReadonlyMap<string, Root>
+  /** Their watches. */
+  owned: Set<number>
+}
+
+/** A file that is mounted over a name in a directory of the tree: the watch of the directory tells nothing of what is written to that file. */
+interface MountedFile {
+  readonly parent: Directory
+  readonly name: string
+  /** The mount point, without symlinks. */
+  readonly point: string
+  /** 0: it has no watch. */
+  wd: number
+  /** As a poll has seen it last, where no event tells of all that is written to it; undefined: it is not polled. */
+  seen: Entry | null | undefined
+}
+
+/** Files that are mounted by themselves (a volume of a single file, /etc/hosts of a container), each with a watch of its own, or polled where its mount delivers no events. */
+export class MountedFiles {
+  readonly #parts: MountedFilesParts
+  // By the paths that they are told under.
+  #files = new Map<string, MountedFile>()
+  #points: readonly string[] | undefined
+  #revision = -1
+  #lacksSome = false
+
+  constructor(parts: MountedFilesParts) {
+    this.#parts = parts
+  }
+
+  get arePolled(): boolean {
+    for (const { seen } of this.#files.values()) if (seen !== undefined) return true
+    return false
+  }
+
+  /** Something was mounted, or unmounted. */
+  onMounts(): void {
+    this.#points = undefined
+  }
+
+  /** Watches those that are in the tree by now, and no others. Costs nothing while no directory and no mount has come or gone. */
+  async review(): Promise<void> {
+    const { tree, system, watches, owned } = this.#parts
+    const isOther = this.#points === undefined
+    if (!isOther && (this.#points?.length === 0 || !(this.#lacksSome || this.#revision !== tree.revision)))
+      return
+    this.#points ??= system.mountedFiles()
+    this.#revision = tree.revision
+    const before = this.#files
+    this.#files = new Map()
+    this.#lacksSome = false
+    for (const found of this.#find(this.#points)) {
+      const path = tree.pathOf(found.parent, found.name)
+      const known = before.get(path)
+      const isSame = !isOther && known?.parent === found.parent
+      this.#files.set(path, isSame ? known : await this.#watch(found))
+    }
+    const left = [...owned]
+    owned.clear()
+    for (const { wd } of this.#files.values()) if (wd > 0) owned.add(wd)
+    watches.retire(left)
+  }
+
+  /** Tells what events say of the files themselves. */
+  take(batch: EventBatch, start: number, end: number): void {
+    const { owned } = this.#parts
+    const masks = new Map<number, number>()
+    for (let i = start; i < end && owned.size > 0; i++) {
+      const wd = batch.wd(i)
+      if (!owned.has(wd) || batch.nameBytes(i).length > 0) continue
+      masks.set(wd, (masks.get(wd) ?? 0) | batch.mask(i))
+      if (batch.mask(i) & IN_IGNORED) owned.delete(wd)
+    }
+    if (masks.size === 0) return
+    for (const file of this.#files.values()) {
+      const mask = (masks.get(file.wd) ?? 0) & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
+      if (mask !== 0) this.#tell(file, mask === IN_ATTRIB ? 'attrib' : 'modify', mask, 'inotify')
+    }
+  }
+
+  /** Looks at those of which no event tells. */
+  async poll(): Promise<void> {
+    const polled = [...this.#files.values()].filter(({ seen }) => seen !== undefined)
+    if (polled.length === 0) return
+    const found = await this.#parts.looker.stat(polled.map(({ point }) => point))
+    for (const [i, file] of polled.entries()) {
+      const [before, now] = [file.seen, found[i]]
+      if (now === undefined || (now !== null && !('kind' in now))) continue
+      file.seen = now
+      const altered = before && now ? alteration(before, now, 0) : undefined
+      if (altered !== undefined) this.#tell(file, altered === 'attrib' ? altered : 'modify', 0, 'poll')
+    }
+  }
+
+  #tell({ parent, name }: MountedFile, type: 'modify' | 'attrib', mask: number, source: Source): void {
+    const { tree, reporter } = this.#parts
+    const entry = tree.isPresent(parent) ? tree.entriesOf(parent).get(name) : undefined
+    if (entry === undefined) return
+    reporter.report([{ type, path: tree.pathOf(parent, name), kind: entry.kind, mask, source }])
+  }
+
+  *#find(points: readonly string[]): Generator<MountedFile> {
+    const { forest, links } = this.#parts
+    if (points.length === 0) return
+    for (const { isPresent, top, realPath } of forest.standing())
+      if (isPresent && top !== undefined) yield* this.#findBelow(top, realPath, points)
+    for (const { base, realPath } of links.ends()) yield* this.#findBelow(base, realPath, points)
+  }
+
+  *#findBelow(top: Directory, realPath: string, points: readonly string[]): Generator<MountedFile> {
+    const { tree, byPath } = this.#parts
+    for (const point of points) {
+      if (!isWithin(point, realPath)) continue
+      const names = point.slice(realPath.length).split('/').filter(Boolean)
+      const name = names.pop()
+      const parent = tree.find(top, names)
+      // Polls look at all that is in a directory.
+      if (name === undefined || parent === undefined || parent.mount.usesPolling) continue
+      const entry = tree.entriesOf(parent).get(name)
+      // It was made just now, and its event is on the way; or it is ignored.
+      if (entry === undefined) this.#lacksSome = true
+      else if (entry.kind !== 'directory' && !byPath.has(tree.pathOf(parent, name)))
+        yield { parent, name, point, wd: 0, seen: undefined }
+    }
+  }
+
+  async #watch(file: MountedFile): Promise<MountedFile> {
+    const { sourceChoice, inotify, looker } = this.#parts
+    const choice = await sourceChoice.chooseBelow(file.point).catch(() => undefined)
+    if (choice === undefined || 'refused' in choice) return file
+    const wd =
+      inotify.instance && choice.backend !== 'poll' ? watchFile(file.point, inotify.instance) : undefined
+    if (typeof wd === 'number') file.wd = wd
+    if (choice.backend === 'inotify' && typeof wd === 'number') return file
+    // Where nobody can say just now, the next poll says what is there.
+    const [seen] = await looker.stat([file.point]).catch(() => [])
+    file.seen = seen != null && 'kind' in seen ? seen : null
+    return file
+  }
+}

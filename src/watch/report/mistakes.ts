@@ -1,0 +1,39 @@
+import { warn } from '../../warning.ts'
+import type { Ignores } from '../ignores.ts'
+import type { Entry } from './entry.ts'
+
+/** The tree as reported so far. */
+interface Believed {
+  has(path: string): boolean
+  at(path: string): Iterable<Entry>
+}
+
+/** What a path has that is a glob, and is hardly a name. */
+const GLOB = /[*?]|\{[^}]*,/
+
+/** Warns of roots of which nothing is going to be told, as nobody may have meant. */
+export function warnOfRoots(roots: Iterable<string>, believed: Believed, ignores: Ignores | undefined): void {
+  for (const path of roots) {
+    if (GLOB.test(path) && !believed.has(path)) warnOfGlob(path)
+    else if (ignores !== undefined) {
+      const [root, first] = believed.at(path)
+      const isEmpty = root?.kind === 'directory' && first === undefined
+      if (isEmpty && ignores.has(path, '', 'directory')) warnOfIgnored(path)
+    }
+  }
+}
+
+function warnOfGlob(path: string): void {
+  const cure = 'Watch the directory with `recursive`, and say by `ignore` what is not to be reported.'
+  warn('INOTIFY_BRIDGE_GLOB', `there is nothing at '${path}', which is watched as a name: no glob`, cure)
+}
+
+function warnOfIgnored(path: string): void {
+  const cure =
+    'Strings and RegExps of `ignore` are about the path from the root on; a function is given the absolute path.'
+  warn(
+    'INOTIFY_BRIDGE_IGNORED_ROOT',
+    `the root '${path}' is hidden by \`ignore\`: nothing of it is reported`,
+    cure,
+  )
+}

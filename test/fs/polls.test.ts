@@ -1,0 +1,127 @@
+// Files on mounts that are polled: a program that watches each of them has each directory polled once. Played where events are delivered, as what is shared is the same.
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { watchPolled } from '../../src/fs/polls.ts'
+import { openInstances } from '../support/descriptors.ts'
+import { scratch } from '../support/scratch.ts'
+
+function play() {
+  const directory = scratch()
+  /** The events, by the name that is watched. */
+  const told = new Map<string, Set<string>>()
+  const ends = new Map<string, () => void>()
+  const watch = (name: string) => {
+    const heard = new Set<string>()
+    told.set(name, heard)
+    const tell = (type: string, of: Buffer | null | undefined) => void heard.add(`${type} ${of}`)
+    const fail = (error: Error) => void heard.add(error.message)
+    ends.set(name, watchPolled(join(directory, name), { tell, fail }))
+  }
+  const end = (name: string) => ends.get(name)?.()
+  return { directory, told, watch, end, at: (name: string) => join(directory, name) }
+}
+
+test('files, and their directory, are watched by one watcher, and each is told of itself', async () => {
+  const before = openInstances()
+  const { told, watch, end, at } = play()
+  const names = ['a', 'b', 'c', 'd', 'é']
+  for (const name of names) writeFileSync(at(name), '')
+  for (const name of ['', ...names]) watch(name)
+  await expect.poll(openInstances).toBe(before + 1)
+  const heardBy = (name: string) => [...(told.get(name) ?? [])]
+
+  // Until it watches: there is no event for that.
+  await expect
+    .poll(() => {
+      writeFileSync(at('a'), `${performance.now()}`)
+      return heardBy('a')
+    })
+    .toEqual(['change undefined'])
+  writeFileSync(at('new'), '')
+  rmSync(at('b'))
+  renameSync(at('c'), at('d'))
+  writeFileSync(at('é'), 'x')
+  await expect.poll(() => heardBy('b')).toEqual(['rename undefined'])
+  await expect.poll(() => heardBy('c')).toEqual(['rename undefined'])
+  await expect.poll(() => heardBy('d')).toEqual(['rename undefined'])
+  await expect.poll(() => heardBy('é')).toEqual(['change undefined'])
+  await expect
+    .poll(() => heardBy(''))
+    .toEqual(
+      expect.arrayContaining(['change a', 'rename new', 'rename b', 'rename c', 'rename d', 'change é']),
+    )
+  expect(heardBy('a')).toEqual(['change undefined'])
+
+  // A watcher that has ended is told no more; the others are.
+  for (const name of ['a', '']) end(name)
+  const last = heardBy('').length
+  writeFileSync(at('b'), 'again')
+  writeFileSync(at('a'), 'again')
+  await expect.poll(() => heardBy('b')).toContain('rename undefined')
+  expect(heardBy('')).toHaveLength(last)
+  for (const name of names) end(name)
+  await expect.poll(openInstances).toBe(before)
+
+  watch('d')
+  await expect
+    .poll(() => {
+      writeFileSync(at('d'), `${performance.now()}`)
+      return heardBy('d')
+    })
+    .toEqual(['change undefined'])
+  end('d')
+})
+
+test('the first two files of a directory are watched alone, as it may be large; all further ones together', async () => {
+  const before = openInstances()
+  const { told, watch, end, at } = play()
+  const names = Array.from({ length: 20 }, (_, i) => `f${i}`)
+  for (const name of names) writeFileSync(at(name), '')
+  for (const [i, name] of names.entries()) {
+    watch(name)
+    await expect.poll(openInstances).toBe(before + Math.min(i + 1, 3))
+  }
+  for (const name of ['f0', 'f19'])
+    await expect
+      .poll(() => {
+        writeFileSync(at(name), `${performance.now()}`)
+        return [...(told.get(name) ?? [])]
+      })
+      .toEqual(['change undefined'])
+  expect(told.get('f1')?.size).toBe(0)
+  for (const name of names) end(name)
+  await expect.poll(openInstances).toBe(before)
+})
+
+test('a file is told of that its directory is gone', async () => {
+  const { told, watch, end, at } = play()
+  mkdirSync(at('d'))
+  for (const name of ['d/a', 'd/b']) writeFileSync(at(name), '')
+  for (const name of ['d/a', 'd/b']) watch(name)
+  await expect
+    .poll(() => {
+      writeFileSync(at('d/a'), `${performance.now()}`)
+      return told.get('d/a')?.size
+    })
+    .toBe(1)
+  renameSync(at('d'), at('e'))
+  for (const name of ['d/a', 'd/b'])
+    await expect.poll(() => [...(told.get(name) ?? [])]).toContain('rename undefined')
+  for (const name of ['d/a', 'd/b']) end(name)
+})
+
+test('a link is watched by what it leads to', async () => {
+  const { told, watch, end, at } = play()
+  mkdirSync(at('d'))
+  writeFileSync(at('d/file'), '')
+  symlinkSync('d/file', at('link'))
+  watch('link')
+  await expect
+    .poll(() => {
+      writeFileSync(at('d/file'), `${performance.now()}`)
+      return [...(told.get('link') ?? [])]
+    })
+    .toEqual(['change undefined'])
+  end('link')
+})

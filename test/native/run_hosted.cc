@@ -1,0 +1,29 @@
+// native/run on libc, for the sanitizers: each allocation is one of malloc(3)'s, and what nobody leads to
+// when it ends is a leak.
+#include <sanitizer/lsan_interface.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "libc/environment.h"
+#include "run/base/memory.h"
+#include "run/base/report.h"
+
+char** environment;
+
+__attribute__((constructor)) static void SetEnvironment() {
+  environment = environ;
+}
+
+void* Allocate(size_t bytes) {
+  return malloc(bytes);
+}
+
+void Free(void* memory, size_t) {
+  free(memory);
+}
+
+[[noreturn]] void ExitIndeed(int status) asm("__real__Z4Exiti");
+[[noreturn]] void ExitChecked(int status) asm("__wrap__Z4Exiti");
+void ExitChecked(int status) {
+  ExitIndeed(__lsan_do_recoverable_leak_check() != 0 ? 99 : status);
+}

@@ -1,0 +1,90 @@
+// The supervisor under AddressSanitizer and UBSan, while it serves what is hardest for it.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { compile } from '../support/compile.ts'
+import { isLong } from '../support/long.ts'
+import { scratch } from '../support/scratch.ts'
+import { obstacle, Served } from './served.ts'
+
+const native = join(import.meta.dirname, '../../native')
+
+/** native/run on libc: test/native/run_hosted.cc. */
+function hosted(): string {
+  const program = join(scratch(), 'run')
+  const sources = readdirSync(join(native, 'run'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.cc') && name !== 'base/memory.cc')
+    .map((name) => join(native, 'run', name))
+  const flags = [
+    '-std=c++17',
+    '-O1',
+    '-g',
+    '-Wall',
+    '-Wextra',
+    '-D_GNU_SOURCE',
+    `-I${native}`,
+    '-Wl,--wrap=_Z4Exiti',
+  ]
+  const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover']
+  const others = [join(native, 'base/statx.cc'), join(import.meta.dirname, '../native/run_hosted.cc')]
+  // What is preloaded (scripts/sanitizers.mjs) would come on top of this program's own.
+  const env = { ...process.env, LD_PRELOAD: '' }
+  execFileSync('g++', [...flags, ...sanitizers, '-o', program, ...sources, ...others], { env })
+  return program
+}
+
+describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obstacle})`}`, () => {
+  test('storms, many watches, ends in any order: nothing to report', async () => {
+    const run = hosted()
+    const load = (...words: string[]) =>
+      new Served([run, '--all', '--interval', '5', '--json', '--', compile('run_load'), ...words])
+    const place = scratch()
+    const seed = Date.now()
+    process.stdout.write(`seed ${seed}\n`)
+    let state = seed % 2_147_483_647
+    const below = (most: number) => {
+      state = (state * 48_271) % 2_147_483_647
+      return state % most
+    }
+
+    const storm = load('storm', place, '4')
+    await storm.line('ready')
+    // Beside what the program does itself: directories that go, come, are moved and changed.
+    for (const end = Date.now() + (isLong ? 20_000 : 2000); Date.now() < end; await sleep(below(5))) {
+      const path = join(place, String(below(8)))
+      rmSync(path, { recursive: true, force: true })
+      try {
+        if (below(2) === 0) mkdirSync(path)
+        writeFileSync(join(path, String(below(4))), '')
+      } catch {
+        // Another has been there first.
+      }
+    }
+    storm.child.kill('SIGTERM')
+    expect(await storm.ended).toBe('SIGTERM')
+    expect(reported(storm)).toBe('')
+
+    for (const words of [
+      ['cycles', place, '500'],
+      ['held', place, '20'],
+      ['instances', place, '50'],
+      ['unread', place],
+    ]) {
+      const program = load(...words)
+      await program.line('ready')
+      expect(await program.end()).toBe(0)
+      expect(reported(program)).toBe('')
+    }
+    const absent = new Served([run, '--', 'no-such-program'])
+    expect(await absent.end()).toBe(127)
+  })
+})
+
+/** What of stderr is no report of a watch. */
+const reported = ({ said }: Served) =>
+  said
+    .split('\n')
+    .filter((line) => !line.startsWith('{"event":"watch"'))
+    .join('\n')
