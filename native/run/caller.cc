@@ -8,9 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <initializer_list>
-
 #include "base/retry.h"
+#include "base/statx.h"
 #include "base/unique_fd.h"
 #include "run/base/text.h"
 
@@ -18,6 +17,8 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr int kMostGroups = 256;
+// By a magic link (proc(5)) a way may lead through "self".
+constexpr uint64_t kResolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 
 // proc(5), status: the ids by which it opens files.
 struct Rights {
@@ -125,14 +126,27 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
   return !to->Add(is_chroot ? working + strlen(root) : working).Add("/").Add(path).is_cut();
 }
 
-int Open(pid_t thread, const char* path, bool follow) {
+// The cache of names may have kept what another machine has replaced meanwhile.
+void LookUpLastAgain(int root, const char* path) {
+  size_t length = strlen(path), at = length;
+  while (at > 0 && path[at - 1] != '/') at--;
+  if (at == length || strcmp(path + at, ".") == 0 || strcmp(path + at, "..") == 0) return;
+  char directory[PATH_MAX];
+  memcpy(directory, path, at);
+  directory[at] = '\0';
+  UniqueFd parent(OpenBeneath(root, directory, O_DIRECTORY, kResolve));
+  if (parent.is_open()) LookUpAgain(parent.get(), path + at);
+}
+
+int Open(pid_t thread, const char* path, bool follow, bool anew) {
   const uint64_t flags = follow ? 0 : O_NOFOLLOW;
   Text text;
   // "self" is whoever asks.
-  for (const char* self : {"/proc/self/", "/proc/thread-self/"}) {
+  constexpr char kSelf[][20] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/"};
+  for (const auto& self : kSelf) {
     if (!BeginsWith(path, self)) continue;
-    text.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/").Add(path + strlen(self));
-    return OpenBeneath(AT_FDCWD, text.text(), flags, 0);
+    text.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add(self[1] == 'd' ? "/fd/" : "/");
+    return OpenBeneath(AT_FDCWD, text.Add(path + strlen(self)).text(), flags, 0);
   }
   if (*path == '\0' || !Absolute(thread, path, &text)) return -ENOENT;
   Text root_path;
@@ -140,8 +154,8 @@ int Open(pid_t thread, const char* path, bool follow) {
   const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
   if (root < 0) return root;
   UniqueFd held(root);
-  // By a magic link (proc(5)) a way may lead through "self".
-  return OpenBeneath(root, text.text(), flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+  if (anew) LookUpLastAgain(root, text.text());
+  return OpenBeneath(root, text.text(), flags, kResolve);
 }
 
 }  // namespace
@@ -162,15 +176,15 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
   return -ENAMETOOLONG;
 }
 
-int OpenFor(pid_t thread, const char* path, bool follow) {
-  return Open(thread, path, follow);
+int OpenFor(pid_t thread, const char* path, bool follow, bool anew) {
+  return Open(thread, path, follow, anew);
 }
 
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
   Acting acting(thread);
   if (!acting.is_able()) return -EPERM;
   if (acting.is_other()) {
-    const int fd = Open(thread, path, follow);
+    const int fd = Open(thread, path, follow, false);
     if (fd < 0) return fd;
     found->reset(fd);
   }

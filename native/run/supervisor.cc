@@ -32,6 +32,12 @@ namespace {
 
 // ms between two looks at which instances are closed.
 constexpr unsigned kSweep = 2000;
+// Sweeps behind the last instance that was made. Where nothing is polled, whatever is closed later waits for
+// the next one: a program that makes none is left alone.
+constexpr unsigned kSweeps = 3;
+// ms until what a look has found is looked at once more.
+constexpr unsigned kAgain = 10;
+
 class Supervisor {
  public:
   explicit Supervisor(const Options& options) : options_(options) {}
@@ -54,7 +60,7 @@ class Supervisor {
   bool RemoveWatch(const seccomp_notif& asked);
 
   void Tick();
-  void Rest();
+  void Rest(bool is_told = true);
   void Sweep();
   void Report(const seccomp_notif& asked, const char* path, bool is_polled);
 
@@ -63,7 +69,7 @@ class Supervisor {
   UniqueFd epoll_, signals_, timer_;
   Instances instances_;
   Polling polling_;
-  unsigned since_sweep_ = 0;
+  unsigned since_sweep_ = 0, sweeps_ = 0;
 };
 
 bool Supervisor::Open(Text* why) {
@@ -221,7 +227,8 @@ void Supervisor::MakeInstance(const seccomp_notif& asked, int flags) {
   if (number >= 0) {
     made->holder = static_cast<pid_t>(asked.pid);
     made->number = static_cast<int>(number);
-    if (instances_.size() == 1) Rest();
+    sweeps_ = kSweeps;
+    if (polling_.size() == 0) Rest();
     return;
   }
   const int failed = errno;
@@ -247,14 +254,15 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   char path[PATH_MAX];
   if (ReadPath(thread, asked.data.args[1], path, sizeof path) < 0) return false;
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
-  UniqueFd found(OpenFor(thread, path, follow));
+  UniqueFd found(OpenFor(thread, path, follow, false));
   if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
   const bool is_polled = found.is_open() && (options_.all || IsSilent(found.get()));
   Report(asked, path, is_polled);
   if (!is_polled) return false;
   Instance* instance = instances_.Of(thread, static_cast<int>(asked.data.args[0]));
   if (instance == nullptr) return false;
-  if (OpenAgainAs(thread, path, follow, &found) < 0) return false;
+  found.reset(OpenFor(thread, path, follow, true));
+  if (!found.is_open() || OpenAgainAs(thread, path, follow, &found) < 0) return false;
   Statx facts;
   if (StatAt(found.get(), "", &facts) < 0) return false;
   // Whoever asked may have ended, and another have its number by now, whose memory and directories were
@@ -262,7 +270,7 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   if (syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return true;
   int error = 0;
   const bool was_idle = polling_.size() == 0;
-  Polled* polled = polling_.At(&found, facts, &error);
+  Polled* polled = polling_.At(&found, facts, mask, &error);
   if (polled == nullptr) return Respond(asked, error);
   if (was_idle) Rest();
   const int wd = polled->shadow()->Watch(instance, mask);
@@ -287,16 +295,17 @@ bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
 void Supervisor::Tick() {
   uint64_t count;
   syscall(SYS_read, timer_.get(), &count, sizeof count);
-  polling_.Look();
+  const bool is_told = polling_.Look();
   since_sweep_ += polling_.size() > 0 ? options_.interval : kSweep;
   if (since_sweep_ >= kSweep) Sweep();
   polling_.ReleaseUnwatched();
-  Rest();
+  Rest(is_told);
 }
 
 // The interval begins when a look has ended: however long that took, what is asked meanwhile is answered.
-void Supervisor::Rest() {
-  const unsigned wait = polling_.size() > 0 ? options_.interval : instances_.size() > 0 ? kSweep : 0;
+void Supervisor::Rest(bool is_told) {
+  const unsigned interval = is_told || options_.interval < kAgain ? options_.interval : kAgain;
+  const unsigned wait = polling_.size() > 0 ? interval : sweeps_ > 0 ? kSweep : 0;
   itimerspec once = {};
   once.it_value.tv_sec = wait / 1000;
   once.it_value.tv_nsec = wait % 1000 * 1000000L;
@@ -305,6 +314,7 @@ void Supervisor::Rest() {
 
 void Supervisor::Sweep() {
   since_sweep_ = 0;
+  if (sweeps_ > 0) sweeps_--;
   Vector<Instance*> closed;
   instances_.FindClosed(&closed);
   for (Instance* each : closed) {
