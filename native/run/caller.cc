@@ -43,12 +43,8 @@ const char* LineOf(const char* text, const char* name) {
   }
 }
 
-bool ReadRights(pid_t thread, Rights* rights) {
-  Text path;
-  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
-  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
-  char text[8192] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+// `text`: of status; as many zeros follow as the longest name here has bytes.
+bool ParseRights(const char* text, Rights* rights) {
   const char* user = LineOf(text, "Uid:");
   const char* group = LineOf(text, "Gid:");
   const char* groups = LineOf(text, "Groups:");
@@ -60,26 +56,34 @@ bool ReadRights(pid_t thread, Rights* rights) {
   return true;
 }
 
+bool ReadRights(pid_t thread, Rights* rights) {
+  Text path;
+  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
+  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
+  char text[8192] = {};
+  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+  return ParseRights(text, rights);
+}
+
 // Opens files with the rights of another, for as long as it lives: a supervisor that is root must not see for
 // a program what that may not.
 class Acting {
  public:
   explicit Acting(pid_t thread) {
     // A supervisor without root may act as nobody else, and with no_new_privs the program is nobody else.
-    is_able_ = geteuid() != 0;
-    if (is_able_) return;
-    is_able_ = ReadRights(thread, &theirs_) && ReadRights(static_cast<pid_t>(syscall(SYS_gettid)), &own_);
-    is_other_ = is_able_ && (theirs_.user != own_.user || theirs_.group != own_.group);
+    is_able_ = geteuid() != 0 || ReadRights(thread, &theirs_);
+    is_other_ = geteuid() == 0 && is_able_ && (theirs_.user != 0 || theirs_.group != getegid());
     if (!is_other_) return;
-    is_able_ = syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
+    own_group_count_ = syscall(SYS_getgroups, kMostGroups, own_groups_);
+    is_able_ = own_group_count_ >= 0 && syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
     syscall(SYS_setfsgid, theirs_.group);
     syscall(SYS_setfsuid, theirs_.user);
   }
   ~Acting() {
     if (!is_other_) return;
-    syscall(SYS_setfsuid, own_.user);
-    syscall(SYS_setfsgid, own_.group);
-    syscall(SYS_setgroups, own_.group_count, own_.groups);
+    syscall(SYS_setfsuid, geteuid());
+    syscall(SYS_setfsgid, getegid());
+    if (own_group_count_ >= 0) syscall(SYS_setgroups, own_group_count_, own_groups_);
   }
   Acting(const Acting&) = delete;
   Acting& operator=(const Acting&) = delete;
@@ -88,7 +92,9 @@ class Acting {
   bool is_other() const { return is_other_; }
 
  private:
-  Rights theirs_, own_;
+  Rights theirs_;
+  gid_t own_groups_[kMostGroups];
+  long own_group_count_ = 0;
   bool is_able_ = false, is_other_ = false;
 };
 
