@@ -77,6 +77,15 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
       expect(await program.end()).toBe(0)
       expect(reported(program)).toBe('')
     }
+    const hostile = compile('run_hostile', ['-pthread'])
+    for (const words of [['table'], ['storm', isLong ? '20' : '2']]) {
+      const [what = '', ...rest] = words
+      const own = join(scratch(), 'x')
+      mkdirSync(own)
+      const program = new Served([run, '--all', '--interval', '5', '--', hostile, what, own, ...rest])
+      expect(await program.end()).toBe(0)
+      expect(program.said).toBe('')
+    }
     const absent = new Served([run, '--', 'no-such-program'])
     expect(await absent.end()).toBe(127)
   })
