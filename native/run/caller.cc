@@ -127,8 +127,10 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
   char root[PATH_MAX], working[PATH_MAX];
   if (!ReadLink(thread, "root", root) || !ReadLink(thread, "cwd", working)) return false;
   const bool is_chroot = strcmp(root, "/") != 0;
-  if (is_chroot && !BeginsWith(working, root)) return false;
-  return !to->Add(is_chroot ? working + strlen(root) : working).Add("/").Add(path).is_cut();
+  const char* beneath = is_chroot ? working + strlen(root) : working;
+  // Outside of its root, where chroot(2) may leave a process.
+  if (is_chroot && (!BeginsWith(working, root) || (*beneath != '\0' && *beneath != '/'))) return false;
+  return !to->Add(beneath).Add("/").Add(path).is_cut();
 }
 
 int Open(pid_t thread, const char* path, bool follow) {

@@ -188,6 +188,23 @@ static void table_of_instances(void) {
   told("no descriptor left", inotify_init1(0));
 }
 
+// chroot(2) leaves a process where it is: outside, here in a directory that seems to be beneath the root.
+static void table_of_roots(void) {
+  static _Alignas(struct inotify_event) char buffer[4096];
+  const char* names[] = {"../r", "../r/b", "../r/b/x", "../rb", "../rb/x"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) close(made(names[i], 1));
+  int queue = inotify_init1(IN_CLOEXEC), inside = open("../r/b/x", O_PATH), outside = open("../rb/x", O_PATH);
+  if (chdir("../rb") != 0) fail("rb");
+  int changed = chroot("../r");
+  told("another root", changed);
+  if (changed != 0) return;
+  told("outside of it", add(queue, "x", IN_CREATE));
+  if (mkdirat(inside, "inside", 0700) + mkdirat(outside, "outside", 0700) != 0) fail("x");
+  if (read(queue, buffer, sizeof buffer) > 0) puts(((struct inotify_event*)buffer)->name);
+  told("inside of it", add(inotify_init1(0), "/b/x", IN_CREATE));
+  told("nothing is beyond", add(inotify_init1(0), "/../../b/x", IN_CREATE));
+}
+
 static void table(void) {
   int queue = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   int file = made("file", 0), directory = made("directory", 1), closed = made("closed", 1);
@@ -202,7 +219,10 @@ static void table(void) {
   table_of_descriptors(queue, file, directory);
   table_of_masks(queue);
   table_of_removals(queue, file);
-  if (chdir("directory") != 0 || rmdir("../directory") != 0) fail("directory");
+  if (chdir("directory") != 0) fail("directory");
+  if (fork() == 0) table_of_roots(), exit(0);
+  wait(NULL);
+  if (rmdir("../directory") != 0) fail("directory");
   told("where it is, which is gone", add(inotify_init1(0), ".", IN_CREATE));
   told("its own name", add(queue, "../directory", IN_CREATE));
   table_of_instances();
