@@ -67,6 +67,7 @@ class Supervisor {
 };
 
 bool Supervisor::Open(Text* why) {
+  instances_.NoteInherited();
   if (!polling_.Open())
     return why->Add("no inotify instance is left for this user (EMFILE: fs.inotify.max_user_instances)"),
            false;

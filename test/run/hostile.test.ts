@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { compile } from '../support/compile.ts'
 import { isLong } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
-import { as, forAll, grounds, isRoot, needed, obstacle, Served, served } from './served.ts'
+import { as, forAll, grounds, isRoot, needed, obstacle, RUN, Served, served } from './served.ts'
 
 const hostile = () => compile('run_hostile', ['-pthread'])
 
@@ -36,9 +36,14 @@ const shown = ({ said }: Served): Array<{ path: string; source: string }> =>
     .map((line) => JSON.parse(line))
 
 describe.skipIf(obstacle !== '')(`run${obstacle && ` (${obstacle})`}`, () => {
-  test.each([['--all'], ['--try']])('each call has the answer that it has without (%s)', async (option) => {
+  test.each([
+    ['--all', []],
+    ['--try', []],
+    ['--all, and kcmp(2) is refused', [compile('seccomp'), '1', 'kcmp']],
+  ])('each call has the answer that it has without (%s)', async (name, before) => {
     const [program, place] = [hostile(), scratch()]
-    const under = served([option, '--json'], program, 'table', open(place, 'under'))
+    const run = [...before, RUN, name.slice(0, 5), '--json', '--']
+    const under = new Served([...run, program, 'table', open(place, 'under')])
     expect(await under.end()).toBe(0)
     expect(under.lines).toEqual(plain(program, 'table', open(place, 'plain')))
     // Of a path that takes more room than a line has, the line has its end.
