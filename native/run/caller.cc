@@ -26,24 +26,21 @@ struct Rights {
   int group_count = 0;
 };
 
-uint64_t NumberAt(const char** text) {
-  while (**text == ' ' || **text == '\t') (*text)++;
-  uint64_t number = 0;
-  while (**text >= '0' && **text <= '9') number = number * 10 + static_cast<uint64_t>(*(*text)++ - '0');
-  return number;
+bool BeginsWith(const char* text, const char* begin) {
+  while (*begin != '\0')
+    if (*text++ != *begin++) return false;
+  return true;
 }
 
 // Behind a line's name, which begins it; nullptr if there is none.
 const char* LineOf(const char* text, const char* name) {
-  const size_t length = strlen(name);
   for (;;) {
-    if (memcmp(text, name, length) == 0) return text + length;
+    if (BeginsWith(text, name)) return text + strlen(name);
     text += strcspn(text, "\n");
     if (*text++ == '\0') return nullptr;
   }
 }
 
-// `text`: of status; as many zeros follow as the longest name here has bytes.
 bool ParseRights(const char* text, Rights* rights) {
   const char* user = LineOf(text, "Uid:");
   const char* group = LineOf(text, "Gid:");
@@ -61,7 +58,7 @@ bool ReadRights(pid_t thread, Rights* rights) {
   path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
   UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
   char text[8192] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+  if (!file.is_open() || read(file.get(), text, sizeof text - 1) <= 0) return false;
   return ParseRights(text, rights);
 }
 
@@ -105,12 +102,6 @@ int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolv
   return static_cast<int>(Retry([&] { return syscall(SYS_openat2, directory, path, &how, sizeof how); }));
 }
 
-bool BeginsWith(const char* text, const char* begin) {
-  while (*begin != '\0')
-    if (*text++ != *begin++) return false;
-  return true;
-}
-
 // Reads what a link in /proc/THREAD says.
 bool ReadLink(pid_t thread, const char* name, char (&to)[PATH_MAX]) {
   Text path;
@@ -133,7 +124,9 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
   return !to->Add(beneath).Add("/").Add(path).is_cut();
 }
 
-int Open(pid_t thread, const char* path, bool follow) {
+}  // namespace
+
+int OpenFor(pid_t thread, const char* path, bool follow) {
   const uint64_t flags = follow ? 0 : O_NOFOLLOW;
   Text text;
   // "self" is whoever asks.
@@ -152,8 +145,6 @@ int Open(pid_t thread, const char* path, bool follow) {
   return OpenBeneath(root, text.text(), flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-}  // namespace
-
 int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
   // Page by page: behind the end of the string there may be none.
   for (size_t got = 0; got < room;) {
@@ -170,15 +161,11 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
   return -ENAMETOOLONG;
 }
 
-int OpenFor(pid_t thread, const char* path, bool follow) {
-  return Open(thread, path, follow);
-}
-
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
   Acting acting(thread);
   if (!acting.is_able()) return -EPERM;
   if (acting.is_other()) {
-    const int fd = Open(thread, path, follow);
+    const int fd = OpenFor(thread, path, follow);
     if (fd < 0) return fd;
     found->reset(fd);
   }

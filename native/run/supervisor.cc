@@ -273,6 +273,7 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
 }
 
 bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
+  if (polling_.size() == 0) return false;
   Instance* instance = instances_.Of(static_cast<pid_t>(asked.pid), static_cast<int>(asked.data.args[0]));
   const int wd = static_cast<int>(asked.data.args[1]);
   Polled* polled = instance == nullptr ? nullptr : instance->Find(wd);

@@ -44,12 +44,12 @@ std::string Padded(std::string text) {
 }
 
 void AnyText(const std::string& bytes) {
-  const std::string text = Padded(bytes);
-  const Exact exact(text.data(), text.size());
+  const Exact text(bytes.c_str(), strlen(bytes.c_str()) + 1);
   Rights rights;
-  ParseRights(exact.data(), &rights);
+  ParseRights(text.data(), &rights);
   Check(rights.group_count >= 0 && rights.group_count <= kMostGroups, "groups are counted");
-  MarkIn(exact.data());
+  const std::string padded = Padded(bytes);
+  MarkIn(Exact(padded.data(), padded.size()).data());
 }
 
 std::string LineOf(const char* name, const std::vector<uint32_t>& numbers) {
@@ -66,9 +66,9 @@ void OfTheKernel(Input* input) {
   std::vector<uint32_t> users(4), groups(4), others(input->Take<uint8_t>() * 2);
   for (auto* each : {&users, &groups, &others})
     for (uint32_t& number : *each) number = input->Take<uint32_t>();
-  const std::string text =
-      Padded("Name:\t" + name + "\nUmask:\t0022\n" + LineOf("Uid:", users) + LineOf("Gid:", groups) +
-             "FDSize:\t64\n" + LineOf("Groups:", others) + "NStgid:\t1\n");
+  const std::string text = "Name:\t" + name + "\nUmask:\t0022\n" + LineOf("Uid:", users) +
+                           LineOf("Gid:", groups) + "FDSize:\t64\n" + LineOf("Groups:", others) +
+                           "NStgid:\t1\n";
   Rights rights;
   Check(ParseRights(text.c_str(), &rights), "what the kernel writes is read");
   Check(rights.user == users[3] && rights.group == groups[3], "the ids are those of the file system");

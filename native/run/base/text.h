@@ -63,3 +63,11 @@ class Text {
   size_t length_ = 0;
   bool is_cut_ = false;
 };
+
+// The number that a text begins with, behind blanks, and moves behind it; 0 if there is none.
+inline uint64_t NumberAt(const char** text) {
+  while (**text == ' ' || **text == '\t') (*text)++;
+  uint64_t number = 0;
+  while (**text >= '0' && **text <= '9') number = number * 10 + static_cast<uint64_t>(*(*text)++ - '0');
+  return number;
+}
