@@ -77,12 +77,14 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
       expect(await program.end()).toBe(0)
       expect(reported(program)).toBe('')
     }
-    const hostile = compile('run_hostile', ['-pthread'])
-    for (const words of [['table'], ['storm', isLong ? '20' : '2']]) {
-      const [what = '', ...rest] = words
+    for (const words of [
+      [compile('run_table')],
+      [compile('run_hostile', ['-pthread']), isLong ? '20' : '2'],
+    ]) {
+      const [file = '', ...rest] = words
       const own = join(scratch(), 'x')
       mkdirSync(own)
-      const program = new Served([run, '--all', '--interval', '5', '--', hostile, what, own, ...rest])
+      const program = new Served([run, '--all', '--interval', '5', '--', file, own, ...rest])
       expect(await program.end()).toBe(0)
       expect(program.said).toBe('')
     }
