@@ -27,29 +27,22 @@ struct Rights {
   int group_count = 0;
 };
 
-uint64_t NumberAt(const char** text) {
-  while (**text == ' ' || **text == '\t') (*text)++;
-  uint64_t number = 0;
-  while (**text >= '0' && **text <= '9') number = number * 10 + static_cast<uint64_t>(*(*text)++ - '0');
-  return number;
+bool BeginsWith(const char* text, const char* begin) {
+  while (*begin != '\0')
+    if (*text++ != *begin++) return false;
+  return true;
 }
 
 // Behind a line's name, which begins it; nullptr if there is none.
 const char* LineOf(const char* text, const char* name) {
-  const size_t length = strlen(name);
   for (;;) {
-    if (memcmp(text, name, length) == 0) return text + length;
+    if (BeginsWith(text, name)) return text + strlen(name);
     text += strcspn(text, "\n");
     if (*text++ == '\0') return nullptr;
   }
 }
 
-bool ReadRights(pid_t thread, Rights* rights) {
-  Text path;
-  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
-  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
-  char text[8192] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+bool ParseRights(const char* text, Rights* rights) {
   const char* user = LineOf(text, "Uid:");
   const char* group = LineOf(text, "Gid:");
   const char* groups = LineOf(text, "Groups:");
@@ -61,35 +54,44 @@ bool ReadRights(pid_t thread, Rights* rights) {
   return true;
 }
 
+bool ReadRights(pid_t thread, Rights* rights) {
+  Text path;
+  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
+  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
+  char text[8192] = {};
+  if (!file.is_open() || read(file.get(), text, sizeof text - 1) <= 0) return false;
+  return ParseRights(text, rights);
+}
+
 // Opens files with the rights of another, for as long as it lives: a supervisor that is root must not see for
 // a program what that may not.
 class Acting {
  public:
   explicit Acting(pid_t thread) {
     // A supervisor without root may act as nobody else, and with no_new_privs the program is nobody else.
-    is_able_ = geteuid() != 0;
-    if (is_able_) return;
-    is_able_ = ReadRights(thread, &theirs_) && ReadRights(static_cast<pid_t>(syscall(SYS_gettid)), &own_);
-    is_other_ = is_able_ && (theirs_.user != own_.user || theirs_.group != own_.group);
+    is_able_ = geteuid() != 0 || ReadRights(thread, &theirs_);
+    is_other_ = geteuid() == 0 && is_able_ && (theirs_.user != 0 || theirs_.group != getegid());
     if (!is_other_) return;
-    is_able_ = syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
+    own_group_count_ = syscall(SYS_getgroups, kMostGroups, own_groups_);
+    is_able_ = own_group_count_ >= 0 && syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
     syscall(SYS_setfsgid, theirs_.group);
     syscall(SYS_setfsuid, theirs_.user);
   }
   ~Acting() {
     if (!is_other_) return;
-    syscall(SYS_setfsuid, own_.user);
-    syscall(SYS_setfsgid, own_.group);
-    syscall(SYS_setgroups, own_.group_count, own_.groups);
+    syscall(SYS_setfsuid, geteuid());
+    syscall(SYS_setfsgid, getegid());
+    if (own_group_count_ >= 0) syscall(SYS_setgroups, own_group_count_, own_groups_);
   }
   Acting(const Acting&) = delete;
   Acting& operator=(const Acting&) = delete;
 
   bool is_able() const { return is_able_; }
-  bool is_other() const { return is_other_; }
 
  private:
-  Rights theirs_, own_;
+  Rights theirs_;
+  gid_t own_groups_[kMostGroups];
+  long own_group_count_ = 0;
   bool is_able_ = false, is_other_ = false;
 };
 
@@ -98,12 +100,6 @@ int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolv
   how.flags = flags | O_PATH | O_CLOEXEC;
   how.resolve = resolve;
   return static_cast<int>(Retry([&] { return syscall(SYS_openat2, directory, path, &how, sizeof how); }));
-}
-
-bool BeginsWith(const char* text, const char* begin) {
-  while (*begin != '\0')
-    if (*text++ != *begin++) return false;
-  return true;
 }
 
 // Reads what a link in /proc/THREAD says.
@@ -122,20 +118,38 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
   char root[PATH_MAX], working[PATH_MAX];
   if (!ReadLink(thread, "root", root) || !ReadLink(thread, "cwd", working)) return false;
   const bool is_chroot = strcmp(root, "/") != 0;
-  if (is_chroot && !BeginsWith(working, root)) return false;
-  return !to->Add(is_chroot ? working + strlen(root) : working).Add("/").Add(path).is_cut();
+  const char* beneath = is_chroot ? working + strlen(root) : working;
+  // Outside of its root, where chroot(2) may leave a process.
+  if (is_chroot && (!BeginsWith(working, root) || (*beneath != '\0' && *beneath != '/'))) return false;
+  return !to->Add(beneath).Add("/").Add(path).is_cut();
 }
 
-// The cache of names may have kept what another machine has replaced meanwhile.
-void LookUpLastAgain(int root, const char* path) {
-  size_t length = strlen(path), at = length;
-  while (at > 0 && path[at - 1] != '/') at--;
-  if (at == length || strcmp(path + at, ".") == 0 || strcmp(path + at, "..") == 0) return;
-  char directory[PATH_MAX];
-  memcpy(directory, path, at);
-  directory[at] = '\0';
-  UniqueFd parent(OpenBeneath(root, directory, O_DIRECTORY, kResolve));
-  if (parent.is_open()) LookUpAgain(parent.get(), path + at);
+// Has each name of an absolute path looked up anew, and of where its links lead: what others have replaced
+// the kernel may know by its old name for a second, or for ever.
+void LookUpWay(int root, const char* path) {
+  constexpr int kMostLinks = 40;
+  Text way;
+  way.Add(path);
+  int links = 0;
+  for (size_t end = 0; links <= kMostLinks && !way.is_cut();) {
+    const char* text = way.text();
+    const size_t begin = end + strspn(text + end, "/");
+    end = begin + strcspn(text + begin, "/");
+    if (end == begin || end + 2 > PATH_MAX) return;
+    char name[PATH_MAX] = {'.'}, target[PATH_MAX];
+    memcpy(name + 1, text, end);
+    LookUpAgain(root, name);
+    const long length = syscall(SYS_readlinkat, root, name, target, sizeof target - 1);
+    if (length <= 0) continue;
+    target[length] = '\0';
+    name[begin + 1] = '\0';
+    Text next;
+    if (*target != '/') next.Add(name + 1);
+    next.Add(target).Add(text + end);
+    way = next;
+    end = *target == '/' ? 0 : begin;
+    links++;
+  }
 }
 
 int Open(pid_t thread, const char* path, bool follow, bool anew) {
@@ -154,7 +168,7 @@ int Open(pid_t thread, const char* path, bool follow, bool anew) {
   const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
   if (root < 0) return root;
   UniqueFd held(root);
-  if (anew) LookUpLastAgain(root, text.text());
+  if (anew) LookUpWay(root, text.text());
   return OpenBeneath(root, text.text(), flags, kResolve);
 }
 
@@ -176,18 +190,16 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
   return -ENAMETOOLONG;
 }
 
-int OpenFor(pid_t thread, const char* path, bool follow, bool anew) {
-  return Open(thread, path, follow, anew);
+int OpenFor(pid_t thread, const char* path, bool follow) {
+  return Open(thread, path, follow, false);
 }
 
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
   Acting acting(thread);
   if (!acting.is_able()) return -EPERM;
-  if (acting.is_other()) {
-    const int fd = Open(thread, path, follow, false);
-    if (fd < 0) return fd;
-    found->reset(fd);
-  }
+  const int fd = Open(thread, path, follow, true);
+  if (fd < 0) return fd;
+  found->reset(fd);
   constexpr int kRead = 4;  // R_OK
   constexpr int kFlags = AT_EACCESS | AT_EMPTY_PATH;
   return static_cast<int>(Retry([&] { return syscall(SYS_faccessat2, found->get(), "", kRead, kFlags); }));

@@ -97,13 +97,10 @@ bool TakesRights(const char* name) {
 const char* WhyNot(const Options& options) {
   utsname system;
   syscall(SYS_uname, &system);
-  unsigned numbers[2] = {};
   const char* at = system.release;
-  for (unsigned& number : numbers) {
-    while (*at >= '0' && *at <= '9') number = number * 10 + static_cast<unsigned>(*at++ - '0');
-    if (*at == '.') at++;
-  }
-  if (numbers[0] < 5 || (numbers[0] == 5 && numbers[1] < 14))
+  const uint64_t major = NumberAt(&at);
+  if (*at == '.') at++;
+  if (major < 5 || (major == 5 && NumberAt(&at) < 14))
     return "Linux 5.14 is needed, which can put a descriptor into another process in one step "
            "(SECCOMP_ADDFD_FLAG_SEND)";
   if (TakesRights(options.program[0]))

@@ -73,6 +73,7 @@ class Supervisor {
 };
 
 bool Supervisor::Open(Text* why) {
+  instances_.NoteInherited();
   if (!polling_.Open())
     return why->Add("no inotify instance is left for this user (EMFILE: fs.inotify.max_user_instances)"),
            false;
@@ -254,15 +255,14 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   char path[PATH_MAX];
   if (ReadPath(thread, asked.data.args[1], path, sizeof path) < 0) return false;
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
-  UniqueFd found(OpenFor(thread, path, follow, false));
+  UniqueFd found(OpenFor(thread, path, follow));
   if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
   const bool is_polled = found.is_open() && (options_.all || IsSilent(found.get()));
   Report(asked, path, is_polled);
   if (!is_polled) return false;
   Instance* instance = instances_.Of(thread, static_cast<int>(asked.data.args[0]));
   if (instance == nullptr) return false;
-  found.reset(OpenFor(thread, path, follow, true));
-  if (!found.is_open() || OpenAgainAs(thread, path, follow, &found) < 0) return false;
+  if (OpenAgainAs(thread, path, follow, &found) < 0) return false;
   Statx facts;
   if (StatAt(found.get(), "", &facts) < 0) return false;
   // Whoever asked may have ended, and another have its number by now, whose memory and directories were
@@ -280,6 +280,7 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
 }
 
 bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
+  if (polling_.size() == 0) return false;
   Instance* instance = instances_.Of(static_cast<pid_t>(asked.pid), static_cast<int>(asked.data.args[0]));
   const int wd = static_cast<int>(asked.data.args[1]);
   Polled* polled = instance == nullptr ? nullptr : instance->Find(wd);
