@@ -57,13 +57,6 @@ void SetMask(uint64_t blocked) {
   Execute(options.program);
 }
 
-const char* Variable(const char* name) {
-  const size_t length = strlen(name);
-  for (char** each = environment; *each != nullptr; each++)
-    if (memcmp(*each, name, length) == 0 && (*each)[length] == '=') return *each + length + 1;
-  return "";
-}
-
 // no_new_privs: it would run, but not as whom it has to.
 bool TakesRightsAt(const char* path, const struct stat& found) {
   if ((found.st_mode & S_ISUID) != 0 && found.st_uid != geteuid()) return true;

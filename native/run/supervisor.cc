@@ -51,6 +51,7 @@ class Supervisor {
   void MakeInstance(const seccomp_notif& asked, int flags);
   // False: the kernel is to answer.
   bool AddWatch(const seccomp_notif& asked);
+  bool IsPolled(int found) const;
   bool RemoveWatch(const seccomp_notif& asked);
 
   void Tick();
@@ -241,6 +242,10 @@ void Supervisor::Report(const seccomp_notif& asked, const char* path, bool is_po
   syscall(SYS_write, STDERR_FILENO, text.text(), text.length());
 }
 
+bool Supervisor::IsPolled(int found) const {
+  return options_.backend == Backend::kPoll || (options_.backend == Backend::kAuto && IsSilent(found));
+}
+
 bool Supervisor::AddWatch(const seccomp_notif& asked) {
   const auto thread = static_cast<pid_t>(asked.pid);
   const auto mask = static_cast<uint32_t>(asked.data.args[2]);
@@ -249,7 +254,7 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
   UniqueFd found(OpenFor(thread, path, follow));
   if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
-  const bool is_polled = found.is_open() && (options_.all || IsSilent(found.get()));
+  const bool is_polled = found.is_open() && IsPolled(found.get());
   Report(asked, path, is_polled);
   if (!is_polled) return false;
   Instance* instance = instances_.Of(thread, static_cast<int>(asked.data.args[0]));
