@@ -43,12 +43,16 @@ const char* LineOf(const char* text, const char* name) {
   }
 }
 
-bool ReadRights(pid_t thread, Rights* rights) {
+bool ReadStatus(pid_t thread, char (&text)[8192]) {
   Text path;
   path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
   UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
+  return file.is_open() && read(file.get(), text, sizeof text - 256) > 0;
+}
+
+bool ReadRights(pid_t thread, Rights* rights) {
   char text[8192] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+  if (!ReadStatus(thread, text)) return false;
   const char* user = LineOf(text, "Uid:");
   const char* group = LineOf(text, "Gid:");
   const char* groups = LineOf(text, "Groups:");
@@ -160,6 +164,12 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
     got += static_cast<size_t>(length);
   }
   return -ENAMETOOLONG;
+}
+
+uint64_t ProcessOf(pid_t thread) {
+  char text[8192] = {};
+  const char* process = ReadStatus(thread, text) ? LineOf(text, "Tgid:") : nullptr;
+  return process == nullptr ? static_cast<uint64_t>(thread) : NumberAt(&process);
 }
 
 int OpenFor(pid_t thread, const char* path, bool follow) {

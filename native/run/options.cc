@@ -41,15 +41,21 @@ bool Is(const char* word, const char* name) {
   return strcmp(word, name) == 0;
 }
 
-// Milliseconds, from 1 to a day.
-unsigned ReadInterval(const char* name, const char* word) {
-  uint64_t number = 0;
+constexpr unsigned kDay = 86400000;
+
+// No more than a day has milliseconds; else kDay + 1.
+unsigned ReadNumber(const char* word) {
+  unsigned number = 0;
   const char* at = word;
-  for (; *at >= '0' && *at <= '9' && number <= 86400000; at++)
-    number = number * 10 + static_cast<uint64_t>(*at - '0');
-  if (*at != '\0' || at == word || number == 0 || number > 86400000)
-    Misused(name, " takes milliseconds, from 1 to 86400000, and not ", word);
-  return static_cast<unsigned>(number);
+  for (; *at >= '0' && *at <= '9' && number <= kDay; at++)
+    number = number * 10 + static_cast<unsigned>(*at - '0');
+  return *at != '\0' || at == word || number > kDay ? kDay + 1 : number;
+}
+
+unsigned ReadInterval(const char* name, const char* word) {
+  const unsigned number = ReadNumber(word);
+  if (number == 0 || number > kDay) Misused(name, " takes milliseconds, from 1 to 86400000, and not ", word);
+  return number;
 }
 
 Backend ReadBackend(const char* name, const char* word) {
@@ -105,6 +111,9 @@ Options ReadOptions(int argc, char** argv) {
       options.as_child = true;
     } else if (Is(word, "--json")) {
       options.json = true;
+    } else if (const char* report = value_of("--report")) {
+      if (!ReportTo(static_cast<int>(ReadNumber(report))))
+        Misused("--report takes an open descriptor, and not ", report, "");
     } else if (const char* what = value_of("--on-failure")) {
       if (!Is(what, "continue") && !Is(what, "end"))
         Misused("--on-failure", " takes 'continue' or 'end', and not ", what);

@@ -54,6 +54,11 @@ void SetMask(uint64_t blocked) {
   syscall(SYS_write, sockets[1], &listener, sizeof listener);
   char go;
   if (syscall(SYS_read, sockets[1], &go, 1) != 1) Exit(1);
+  if (IsReported()) {
+    Text line;
+    line.Add("{\"event\":\"start\",\"pid\":").Add(static_cast<uint64_t>(syscall(SYS_getpid))).Add("}\n");
+    WriteReport(line);
+  }
   Execute(options.program);
 }
 
