@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
-import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { warn } from '../warning.ts'
 import type { RunOptions } from './options.ts'
@@ -69,9 +68,9 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
     })
     const stop = () => void this.kill()
     this.#ended = new Promise((resolve) => {
-      const report = createInterface({ input: this.#child.stdio[number] as Readable })
-      report.on('line', (line) => this.#take(JSON.parse(line) as Said))
-      const isRead = new Promise<void>((read) => report.once('close', read))
+      // Without a descriptor left there is none (EMFILE), which 'error' says.
+      const stdio = this.#child.stdio as ChildProcess['stdio'] | undefined
+      const isRead = this.#read(stdio?.[number] as Readable | undefined)
       const end = () => {
         signal?.removeEventListener('abort', stop)
         this.#program = undefined
@@ -145,6 +144,19 @@ export class RunningProgram extends EventEmitter<RunEvents> implements AsyncDisp
   async [Symbol.asyncDispose](): Promise<void> {
     this.kill()
     await this.#ended
+  }
+
+  /** Resolves at its end. */
+  async #read(report: Readable | undefined): Promise<void> {
+    if (report === undefined) return
+    // Not by node:readline, to which U+2028, which a path may have, is the end of a line.
+    let rest = ''
+    report.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) this.#take(JSON.parse(line) as Said)
+    })
+    await new Promise((resolve) => report.once('close', resolve))
   }
 
   #take({ event, pid, path, source, wd, message, lines }: Said): void {

@@ -1,6 +1,7 @@
 // inotify-bridge/run: a program as it is, with a handle.
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -55,7 +56,9 @@ describe.skipIf(obstacle !== '')(`run()${obstacle && ` (${obstacle})`}`, () => {
 
   test("'watch' and coverage(): who watches, and by which source", async () => {
     const load = compile('run_load')
-    const place = scratch()
+    // A line's end to some, and what JSON escapes.
+    const place = join(scratch(), 'a\u2028"\\\n')
+    mkdirSync(place)
     for (const [backend, source] of [
       ['poll', 'poll'],
       ['auto', 'inotify'],
@@ -69,6 +72,40 @@ describe.skipIf(obstacle !== '')(`run()${obstacle && ` (${obstacle})`}`, () => {
       expect(await once(program, 'exit')).toEqual([0, null])
       expect(program.coverage()).toEqual([])
     }
+  })
+
+  test('what it leaves behind holds up no exit', async () => {
+    const program = running('sh', ['-c', 'sleep 1000 & echo up $!'])
+    const pid = await pidOf(program)
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'))
+    expect(await once(program, 'exit')).toEqual([0, null])
+    expect(stateOf(pid)).not.toBe('')
+  })
+
+  test('without a descriptor left', async () => {
+    const script = `
+      const { run } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/run.js'))})
+      const fs = await import('node:fs')
+      run('true').on('exit', () => {
+        const all = []
+        try { for (;;) all.push(fs.openSync('/dev/null')) } catch {}
+        // Enough to look for the supervisor, and too few for its pipes.
+        for (const fd of all.splice(-3)) fs.closeSync(fd)
+        const program = run('true').on('error', ({ code }) => {
+          for (const fd of all) fs.closeSync(fd)
+          console.log(code, program.pid)
+        })
+      })`
+    const shell = [
+      '-c',
+      'ulimit -n 256; exec "$@"',
+      'sh',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+    ]
+    expect(execFileSync('sh', shell, { encoding: 'utf8' })).toBe('EMFILE undefined\n')
   })
 
   test('kill(), and of a program that keeps SIGTERM to itself SIGKILL', async () => {
@@ -98,7 +135,7 @@ describe.skipIf(obstacle !== '')(`run()${obstacle && ` (${obstacle})`}`, () => {
   test('await using: it has ended behind the block', async () => {
     let pid: number
     {
-      await using program = run('sh', ['-c', 'echo up $$; sleep 1000'])
+      await using program = run('sh', ['-c', 'echo up $$; exec sleep 1000'])
       pid = await pidOf(program)
       expect(stateOf(pid)).not.toBe('')
     }
@@ -165,7 +202,7 @@ test.skipIf(!silent)(
       await heard.ended()
     })
     await heard.until('stderr', /Watches established/)
-    expect(heard.stderr).toContain('1 poll [{"pid":')
+    await heard.until('stderr', /^1 poll \[\{"pid":\d+,"path":"\/.*","source":"poll"\}\]$/m)
     writeFileSync(join(back, 'new'), 'text')
     await heard.until('stdout', /^CREATE new\nMODIFY new\nCLOSE_WRITE,CLOSE new\n/m)
   },

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { findRun } from '../../addon.ts'
 import { AddonLoadError, printable } from '../../errors.ts'
-import { chooseBackend } from '../../mounts/filesystems.ts'
+import { backendFor, capability } from '../../mounts/filesystems.ts'
 import { mountOf } from '../../mounts/mount_of.ts'
 import { settingsOf, type WatchOptions } from '../../watch/options.ts'
 import { endLike } from '../shared/ending.ts'
@@ -46,7 +46,7 @@ export async function watchSupervised(
 
 function isSilent(place: string): boolean {
   try {
-    return chooseBackend(mountOf(place)).backend !== 'inotify'
+    return backendFor(capability(mountOf(place))) !== 'inotify'
   } catch {
     return false
   }
