@@ -42,6 +42,13 @@ const char* LineOf(const char* text, const char* name) {
   }
 }
 
+bool ReadStatus(pid_t thread, char (&text)[8192]) {
+  Text path;
+  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
+  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
+  return file.is_open() && read(file.get(), text, sizeof text - 1) > 0;
+}
+
 bool ParseRights(const char* text, Rights* rights) {
   const char* user = LineOf(text, "Uid:");
   const char* group = LineOf(text, "Gid:");
@@ -55,12 +62,8 @@ bool ParseRights(const char* text, Rights* rights) {
 }
 
 bool ReadRights(pid_t thread, Rights* rights) {
-  Text path;
-  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
-  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
   char text[8192] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 1) <= 0) return false;
-  return ParseRights(text, rights);
+  return ReadStatus(thread, text) && ParseRights(text, rights);
 }
 
 // Opens files with the rights of another, for as long as it lives: a supervisor that is root must not see for
@@ -188,6 +191,12 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
     got += static_cast<size_t>(length);
   }
   return -ENAMETOOLONG;
+}
+
+uint64_t ProcessOf(pid_t thread) {
+  char text[8192] = {};
+  const char* process = ReadStatus(thread, text) ? LineOf(text, "Tgid:") : nullptr;
+  return process == nullptr ? static_cast<uint64_t>(thread) : NumberAt(&process);
 }
 
 int OpenFor(pid_t thread, const char* path, bool follow) {

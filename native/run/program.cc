@@ -54,14 +54,12 @@ void SetMask(uint64_t blocked) {
   syscall(SYS_write, sockets[1], &listener, sizeof listener);
   char go;
   if (syscall(SYS_read, sockets[1], &go, 1) != 1) Exit(1);
+  if (IsReported()) {
+    Text line;
+    line.Add("{\"event\":\"start\",\"pid\":").Add(static_cast<uint64_t>(syscall(SYS_getpid))).Add("}\n");
+    WriteReport(line);
+  }
   Execute(options.program);
-}
-
-const char* Variable(const char* name) {
-  const size_t length = strlen(name);
-  for (char** each = environment; *each != nullptr; each++)
-    if (memcmp(*each, name, length) == 0 && (*each)[length] == '=') return *each + length + 1;
-  return "";
 }
 
 // no_new_privs: it would run, but not as whom it has to.

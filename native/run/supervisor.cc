@@ -57,12 +57,14 @@ class Supervisor {
   void MakeInstance(const seccomp_notif& asked, int flags);
   // False: the kernel is to answer.
   bool AddWatch(const seccomp_notif& asked);
+  bool IsPolled(int found) const;
   bool RemoveWatch(const seccomp_notif& asked);
 
   void Tick();
   void Rest(bool is_told = true);
   void Sweep();
-  void Report(const seccomp_notif& asked, const char* path, bool is_polled);
+  // With -1: the kernel answers, and who says so does not know its number.
+  void Report(const seccomp_notif& asked, const char* path, int wd);
 
   const Options& options_;
   Program program_;
@@ -106,7 +108,7 @@ void Supervisor::Run() {
   if (*why.text() != '\0') {
     polling_.RemoveGround();
     if (!options_.attempt) Die(why.text());
-    Say(why.Add("; it is started without").text());
+    Say(why.Add("; it is started without").text(), "warning");
     Execute(options_.program);
   }
   rlimit limit;
@@ -173,6 +175,7 @@ void Supervisor::End(int status) {
   // Whoever reads what the program wrote is not to wait for this process.
   UniqueFd null(OpenAt(AT_FDCWD, "/dev/null", O_RDWR));
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) syscall(SYS_dup3, null.get(), fd, 0);
+  CloseReport();
 }
 
 bool Supervisor::Respond(const seccomp_notif& asked, int64_t result, unsigned flags) {
@@ -238,15 +241,23 @@ void Supervisor::MakeInstance(const seccomp_notif& asked, int flags) {
   if (failed != ENOENT) Respond(asked, failed == EBADF ? -EMFILE : -failed);
 }
 
-void Supervisor::Report(const seccomp_notif& asked, const char* path, bool is_polled) {
-  if (!options_.verbose && !options_.json) return;
+void Supervisor::Report(const seccomp_notif& asked, const char* path, int wd) {
+  const bool is_json = options_.json || IsReported();
+  if (!options_.verbose && !is_json) return;
   Text text;
-  text.Add(options_.json ? "{\"event\":\"watch\",\"pid\":" : "process ").Add(uint64_t{asked.pid});
-  text.Add(options_.json ? ",\"path\":\"" : " watches \"").AddEscaped(path);
-  text.Add(options_.json ? "\",\"source\":\"" : "\" by ").Add(is_polled ? "poll" : "inotify");
-  if (!options_.json) return Say(text.text());
+  text.Add(is_json ? "{\"event\":\"watch\",\"pid\":" : "process ")
+      .Add(ProcessOf(static_cast<pid_t>(asked.pid)));
+  text.Add(is_json ? ",\"path\":\"" : " watches \"").AddEscaped(path).Add('"');
+  if (is_json && wd >= 0) text.Add(",\"wd\":").Add(static_cast<uint64_t>(wd));
+  text.Add(is_json ? ",\"source\":\"" : " by ").Add(wd >= 0 ? "poll" : "inotify");
+  if (!is_json) return Say(text.text());
   text.Add("\"}\n");
+  if (IsReported()) return WriteReport(text);
   syscall(SYS_write, STDERR_FILENO, text.text(), text.length());
+}
+
+bool Supervisor::IsPolled(int found) const {
+  return options_.backend == Backend::kPoll || (options_.backend == Backend::kAuto && IsSilent(found));
 }
 
 bool Supervisor::AddWatch(const seccomp_notif& asked) {
@@ -257,14 +268,13 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
   UniqueFd found(OpenFor(thread, path, follow));
   if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
-  const bool is_polled = found.is_open() && (options_.all || IsSilent(found.get()));
-  Report(asked, path, is_polled);
-  if (!is_polled) return false;
-  Instance* instance = instances_.Of(thread, static_cast<int>(asked.data.args[0]));
-  if (instance == nullptr) return false;
-  if (OpenAgainAs(thread, path, follow, &found) < 0) return false;
+  // What is not to be opened is most likely an error of the program's.
+  if (!found.is_open()) return false;
+  Instance* instance =
+      IsPolled(found.get()) ? instances_.Of(thread, static_cast<int>(asked.data.args[0])) : nullptr;
+  if (instance == nullptr) return Report(asked, path, -1), false;
   Statx facts;
-  if (StatAt(found.get(), "", &facts) < 0) return false;
+  if (OpenAgainAs(thread, path, follow, &found) < 0 || StatAt(found.get(), "", &facts) < 0) return false;
   // Whoever asked may have ended, and another have its number by now, whose memory and directories were
   // those.
   if (syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return true;
@@ -274,7 +284,10 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   if (polled == nullptr) return Respond(asked, error);
   if (was_idle) Rest();
   const int wd = polled->shadow()->Watch(instance, mask);
-  if (wd >= 0) instance->Note(wd, polled);
+  if (wd >= 0) {
+    instance->Note(wd, polled);
+    Report(asked, path, wd);
+  }
   polling_.ReleaseIfUnwatched(polled);
   return Respond(asked, wd);
 }
