@@ -97,7 +97,10 @@ export function silentMount(): {
     echo $! >"$pipe.pid"
     read -r ready <"$pipe" && exec "$@"`
   const server = join(import.meta.dirname, '../mirror/fuse_server.mjs')
-  const wrap = (argv: readonly string[], { namespaces = ['-rm'], who = '', remembered = 3600 }: Wrap = {}) => {
+  const wrap = (
+    argv: readonly string[],
+    { namespaces = ['-rm'], who = '', remembered = 3600 }: Wrap = {},
+  ) => {
     const pipe = join(scratch(), 'pipe')
     onTestFinished(() => endIfStill(Number(readFileSync(`${pipe}.pid`, 'utf8')), 'fuse_server'))
     const words = [back, front, server, who, pipe, String(remembered)]
@@ -118,7 +121,7 @@ interface Wrap {
   /** Further options of the mount. */
   who?: string
   /** For how long the kernel keeps what it has learnt, in seconds. */
-  remembered?: number
+  remembered?: number | undefined
 }
 
 /** Whether any process is in a mount namespace, by what /proc/PID/ns/mnt shows. */

@@ -1,6 +1,7 @@
 // Programs that nobody has changed, under `run`, on a silent mount: each notices every change that is made behind it, and none twice.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { MAIN, Program } from '../cli/command.ts'
 import { mayServeFuse, silentMount } from '../cli/in_place.ts'
@@ -21,7 +22,8 @@ async function begin(consumer: Consumer, before: readonly string[], ...after: st
   const place = { back, front, out: scratch(), port: await freePort() }
   const argv = [...before, ...prepare(consumer, place), ...after]
   const [file = '', ...args] = wrap(argv, { remembered: consumer.remembered })
-  const run = new Program(file, args, { input: consumer.input?.(place), environment: { OUT: place.out } })
+  const input = consumer.input && { input: consumer.input(place) }
+  const run = new Program(file, args, { ...input, environment: { OUT: place.out } })
   const noticed = async () => consumer.noticed(place, run.stdout + run.stderr)
   return { place, run, noticed }
 }
@@ -39,17 +41,21 @@ async function watcherOf(run: Program, path: string): Promise<number> {
 
 describe.skipIf(missing !== '')(`on FUSE, changed behind it${missing && ` (${missing})`}`, () => {
   for (const consumer of CONSUMERS) {
-    const { name, lacks, watches, listens, expected, change } = consumer
-    test.skipIf(lacks !== '')(`${name} notices each of ${CHANGES} changes${lacks && ` (${lacks})`}`, async () => {
-      const { place, run, noticed } = await begin(consumer, RUN)
-      const pid = watches === undefined ? 0 : await watcherOf(run, join(place.front, watches))
-      await expect.poll(noticed, PATIENCE).toEqual(expected(0))
-      for (let n = 1; n <= CHANGES; n++) {
-        if (listens) await expect.poll(() => listens(pid), PATIENCE).toBe(true)
-        change(place, n)
-        await expect.poll(noticed, PATIENCE).toEqual(expected(n))
-      }
-    })
+    const { name, lacks, watches, listens, restsFor = 0, expected, change } = consumer
+    test.skipIf(lacks !== '')(
+      `${name} notices each of ${CHANGES} changes${lacks && ` (${lacks})`}`,
+      async () => {
+        const { place, run, noticed } = await begin(consumer, RUN)
+        const pid = watches === undefined ? 0 : await watcherOf(run, join(place.front, watches))
+        await expect.poll(noticed, PATIENCE).toEqual(expected(0))
+        for (let n = 1; n <= CHANGES; n++) {
+          if (listens) await expect.poll(() => listens(pid), PATIENCE).toBe(true)
+          change(place, n)
+          await expect.poll(noticed, PATIENCE).toEqual(expected(n))
+          await sleep(restsFor)
+        }
+      },
+    )
   }
 
   // It would be told in order: when it has heard of the other directory, there is nothing more to come of the mount.

@@ -1,5 +1,7 @@
 // Programs that nobody has changed: what each watches, how that is changed, and what tells that it has noticed. No part of vitest is here, as the soak plays some
 // of them, too.
+
+import { Resolver } from 'node:dns/promises'
 import {
   appendFileSync,
   existsSync,
@@ -9,7 +11,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { Resolver } from 'node:dns/promises'
 import { join } from 'node:path'
 import { PROGRAMS } from '../../examples/dev-servers/programs.mjs'
 import { isThere, textOf } from '../../examples/stage.mjs'
@@ -38,7 +39,7 @@ export interface Consumer {
   /** Given to it on stdin. */
   readonly input?: (place: Place) => string
   /** Besides the file that is changed. */
-  readonly files?: Readonly<Record<string, string>>
+  readonly files?: Readonly<Record<string, string>> | undefined
   /** Makes version `n` of the file; 0 before the program starts. */
   readonly change: (place: Place, n: number) => void
   /** All that it has said of versions, or the one that it has when it is asked. */
@@ -49,17 +50,21 @@ export interface Consumer {
   readonly watches: string | undefined
   /** Whether it would notice a change now, where it does not always. */
   readonly listens?: (pid: number) => boolean
+  /** For how long it disregards another change after one, in ms, which nobody can see. */
+  readonly restsFor?: number
   /** For how long it may be that the kernel remembers what the mount's server has said, in seconds; an hour if it is not said. */
   readonly remembered?: number
 }
+
+/** chokidar has its throttle for 50 ms. */
+const THROTTLE = 100
 
 const packages = join(import.meta.dirname, '../../examples/node_modules')
 const installed = (program: string) => (isThere(program) ? '' : `needs ${program}`)
 
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
 /** What it has said, and `run` has not. */
-const printed = (output: string) =>
-  linesOf(output).filter((line) => !line.startsWith('inotify-bridge run: '))
+const printed = (output: string) => linesOf(output).filter((line) => !line.startsWith('inotify-bridge run: '))
 const each = (n: number) => Array.from({ length: n }, (_, i) => `${i + 1}`)
 const last = (n: number) => [`${n}`]
 const events = (replaced: string[], appended: string[]) => (n: number) =>
@@ -107,6 +112,7 @@ function developing(name: string): Consumer {
     },
     expected: last,
     watches: file,
+    restsFor: THROTTLE,
   }
 }
 
@@ -151,6 +157,7 @@ export const CONSUMERS: readonly Consumer[] = [
     noticed: (_, output) => printed(output).slice(-1),
     expected: last,
     watches: 'lines',
+    restsFor: THROTTLE,
   },
   {
     name: 'entr',
@@ -182,7 +189,8 @@ export const CONSUMERS: readonly Consumer[] = [
       return ['incrond', '-n', '-f', at('configuration')]
     },
     change: byLines,
-    noticed: ({ out }) => (existsSync(join(out, 'log')) ? linesOf(readFileSync(join(out, 'log'), 'utf8')) : []),
+    noticed: ({ out }) =>
+      existsSync(join(out, 'log')) ? linesOf(readFileSync(join(out, 'log'), 'utf8')) : [],
     expected: each,
     watches: '',
   },
