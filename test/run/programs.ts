@@ -107,7 +107,10 @@ function developing(name: string): Consumer {
     files,
     change: byText(file, text),
     noticed: async (place, output) => {
-      const text = await Promise.resolve(built?.(placed(place), output)).catch(String)
+      // What it writes may not be there yet.
+      const text = await Promise.resolve()
+        .then(() => built?.(placed(place), output))
+        .catch(String)
       return [/version = (\d+)/.exec(text ?? '')?.[1] ?? '']
     },
     expected: last,
