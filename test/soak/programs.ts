@@ -145,7 +145,8 @@ for (const consumer of CONSUMERS.filter(({ name }) => NAMES.includes(name))) {
   mounted.push(front)
   all.push(new Played(consumer, { back, front, out, port: await freePort() }))
 }
-for (const each of all) if (!(await each.reach(0))) each.wrong.push('it has not begun')
+for (const each of all)
+  if (!(await each.reach(0)) && !stopped.signal.aborted) each.wrong.push('it has not begun')
 
 console.log(`${all.map(({ name }) => name).join(', ')}: ${minutes} minutes`)
 const playing = all.map((each) => each.play())
