@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "base/retry.h"
+#include "base/statx.h"
 #include "base/unique_fd.h"
 #include "run/base/text.h"
 
@@ -85,7 +86,6 @@ class Acting {
   Acting& operator=(const Acting&) = delete;
 
   bool is_able() const { return is_able_; }
-  bool is_other() const { return is_other_; }
 
  private:
   Rights theirs_, own_;
@@ -125,7 +125,35 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
   return !to->Add(is_chroot ? working + strlen(root) : working).Add("/").Add(path).is_cut();
 }
 
-int Open(pid_t thread, const char* path, bool follow) {
+// Has each name of an absolute path looked up anew, and of where its links lead: what others have replaced the
+// kernel may know by its old name for a second, or for ever.
+void LookUpWay(int root, const char* path) {
+  constexpr int kMostLinks = 40;
+  Text way;
+  way.Add(path);
+  int links = 0;
+  for (size_t end = 0; links <= kMostLinks && !way.is_cut();) {
+    const char* text = way.text();
+    const size_t begin = end + strspn(text + end, "/");
+    end = begin + strcspn(text + begin, "/");
+    if (end == begin || end + 2 > PATH_MAX) return;
+    char name[PATH_MAX] = {'.'}, target[PATH_MAX];
+    memcpy(name + 1, text, end);
+    LookUpAgain(root, name);
+    const long length = syscall(SYS_readlinkat, root, name, target, sizeof target - 1);
+    if (length <= 0) continue;
+    target[length] = '\0';
+    name[begin + 1] = '\0';
+    Text next;
+    if (*target != '/') next.Add(name + 1);
+    next.Add(target).Add(text + end);
+    way = next;
+    end = *target == '/' ? 0 : begin;
+    links++;
+  }
+}
+
+int Open(pid_t thread, const char* path, bool follow, bool anew) {
   const uint64_t flags = follow ? 0 : O_NOFOLLOW;
   Text text;
   // "self" is whoever asks.
@@ -140,6 +168,7 @@ int Open(pid_t thread, const char* path, bool follow) {
   const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
   if (root < 0) return root;
   UniqueFd held(root);
+  if (anew) LookUpWay(root, text.text());
   // By a magic link (proc(5)) a way may lead through "self".
   return OpenBeneath(root, text.text(), flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
@@ -163,17 +192,15 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
 }
 
 int OpenFor(pid_t thread, const char* path, bool follow) {
-  return Open(thread, path, follow);
+  return Open(thread, path, follow, false);
 }
 
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
   Acting acting(thread);
   if (!acting.is_able()) return -EPERM;
-  if (acting.is_other()) {
-    const int fd = Open(thread, path, follow);
-    if (fd < 0) return fd;
-    found->reset(fd);
-  }
+  const int fd = Open(thread, path, follow, true);
+  if (fd < 0) return fd;
+  found->reset(fd);
   constexpr int kRead = 4;  // R_OK
   constexpr int kFlags = AT_EACCESS | AT_EMPTY_PATH;
   return static_cast<int>(Retry([&] { return syscall(SYS_faccessat2, found->get(), "", kRead, kFlags); }));
