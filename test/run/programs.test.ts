@@ -20,7 +20,7 @@ const missing = obstacle || (mayServeFuse && mayUnshare ? '' : 'needs /dev/fuse 
 async function begin(consumer: Consumer, before: readonly string[], ...after: string[]) {
   const { back, front, wrap } = silentMount()
   const place = { back, front, out: scratch(), port: await freePort() }
-  const argv = [...before, ...prepare(consumer, place), ...after]
+  const argv = [...before, ...(await prepare(consumer, place)), ...after]
   const [file = '', ...args] = wrap(argv, { remembered: consumer.remembered })
   const input = consumer.input && { input: consumer.input(place) }
   const run = new Program(file, args, { ...input, environment: { OUT: place.out } })
@@ -50,7 +50,7 @@ describe.skipIf(missing !== '')(`on FUSE, changed behind it${missing && ` (${mis
         await expect.poll(noticed, PATIENCE).toEqual(expected(0))
         for (let n = 1; n <= CHANGES; n++) {
           if (listens) await expect.poll(() => listens(pid), PATIENCE).toBe(true)
-          change(place, n)
+          await change(place, n)
           await expect.poll(noticed, PATIENCE).toEqual(expected(n))
           await sleep(restsFor)
         }
@@ -63,7 +63,7 @@ describe.skipIf(missing !== '')(`on FUSE, changed behind it${missing && ` (${mis
     const local = scratch()
     const { place, run, noticed } = await begin(consumer, [], local)
     await expect.poll(() => watchedBy(run.pid), PATIENCE).toHaveLength(2)
-    for (let n = 1; n <= CHANGES; n++) consumer.change(place, n)
+    for (let n = 1; n <= CHANGES; n++) await consumer.change(place, n)
     const before = run.stdout
     mkdirSync(join(local, 'directory'))
     await expect.poll(() => run.stdout, PATIENCE).not.toBe(before)

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { PROGRAMS } from '../../examples/dev-servers/programs.mjs'
+import { atomicWrite } from '../../examples/kubelet.mjs'
 import { isThere, textOf } from '../../examples/stage.mjs'
 import { IN_CLOSE_WRITE, IN_MODIFY, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { pollsForever } from '../counterparts/programs.ts'
@@ -40,8 +41,8 @@ export interface Consumer {
   readonly input?: (place: Place) => string
   /** Besides the file that is changed. */
   readonly files?: Readonly<Record<string, string>> | undefined
-  /** Makes version `n` of the file; 0 before the program starts. */
-  readonly change: (place: Place, n: number) => void
+  /** Makes version `n` of the file; 0 before the program starts. May return a promise. */
+  readonly change: (place: Place, n: number) => unknown
   /** All that it has said of versions, or the one that it has when it is asked. */
   readonly noticed: (place: Place, output: string) => string[] | Promise<string[]>
   /** The same, when version `n` is the last, and none was missed, nor told twice. */
@@ -119,6 +120,18 @@ function developing(name: string): Consumer {
   }
 }
 
+/** It watches the file itself, and has to find the next one by its name. */
+const entr = {
+  lacks: installed('entr'),
+  argv: ({ front }: Place) => ['entr', '-np', 'tail', '-n1', join(front, 'lines')],
+  input: ({ front }: Place) => `${join(front, 'lines')}\n`,
+  noticed: (_: Place, output: string) => printed(output),
+  expected: each,
+  watches: 'lines',
+  // What comes while the command runs, and for 50 ms after it, is disregarded.
+  listens: pollsForever,
+}
+
 export const CONSUMERS: readonly Consumer[] = [
   {
     name: 'a static C program',
@@ -162,18 +175,11 @@ export const CONSUMERS: readonly Consumer[] = [
     watches: 'lines',
     restsFor: THROTTLE,
   },
+  { ...entr, name: 'entr', change: byLines },
   {
-    name: 'entr',
-    lacks: installed('entr'),
-    argv: ({ front }) => ['entr', '-np', 'tail', '-n1', join(front, 'lines')],
-    input: ({ front }) => `${join(front, 'lines')}\n`,
-    change: byLines,
-    noticed: (_, output) => printed(output),
-    expected: each,
-    watches: 'lines',
-    // What comes while the command runs, and for 50 ms after it, is disregarded.
-    listens: pollsForever,
-    remembered: 1,
+    ...entr,
+    name: "entr on a ConfigMap's key",
+    change: ({ back }, n) => atomicWrite(back, { lines: `${n}\n` }),
   },
   {
     name: 'incrond',
@@ -254,8 +260,8 @@ export const CONSUMERS: readonly Consumer[] = [
 ]
 
 /** Makes what the program is to find, and returns the command line of it. */
-export function prepare(consumer: Consumer, place: Place): string[] {
+export async function prepare(consumer: Consumer, place: Place): Promise<string[]> {
   for (const [name, text] of Object.entries(consumer.files ?? {})) writeFileSync(join(place.back, name), text)
-  consumer.change(place, 0)
+  await consumer.change(place, 0)
   return consumer.argv(place)
 }

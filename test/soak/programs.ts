@@ -39,10 +39,10 @@ class Played {
   readonly #place: Place
   readonly #child: ChildProcess
 
-  constructor(consumer: Consumer, place: Place) {
+  constructor(consumer: Consumer, place: Place, argv: readonly string[]) {
     this.#consumer = consumer
     this.#place = place
-    this.#child = spawn(RUN, ['--', ...prepare(consumer, place)], {
+    this.#child = spawn(RUN, ['--', ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, OUT: place.out },
     })
@@ -72,7 +72,7 @@ class Played {
   async play(): Promise<void> {
     while (!isOver) {
       const began = performance.now()
-      this.#consumer.change(this.#place, ++this.changes)
+      await this.#consumer.change(this.#place, ++this.changes)
       if (await this.reach(this.changes)) this.delays.push(performance.now() - began)
       // Of what was changed last nobody has waited for the answer.
       else if (stopped.signal.aborted) this.changes--
@@ -143,7 +143,8 @@ for (const consumer of CONSUMERS.filter(({ name }) => NAMES.includes(name))) {
   for (const path of [back, front, out]) mkdirSync(path, { recursive: true })
   await serveFuse(back, front, '', '1', consumer.remembered)
   mounted.push(front)
-  all.push(new Played(consumer, { back, front, out, port: await freePort() }))
+  const place = { back, front, out, port: await freePort() }
+  all.push(new Played(consumer, place, await prepare(consumer, place)))
 }
 for (const each of all)
   if (!(await each.reach(0)) && !stopped.signal.aborted) each.wrong.push('it has not begun')
