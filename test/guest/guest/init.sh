@@ -14,6 +14,8 @@ mount -t virtiofs -o ro host /host
 mount -t proc none /host/proc
 mount -t sysfs none /host/sys
 mount -t devtmpfs none /host/dev
+mkdir /host/dev/shm
+mount -t tmpfs none /host/dev/shm
 mount -t tmpfs none /host/mnt
 mkdir /host/mnt/share /host/mnt/memory
 mount -t virtiofs share /host/mnt/share
