@@ -5,15 +5,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { now } from './host.mjs'
 
-const COMMAND = join(import.meta.dirname, '../../../dist/cli.js')
+const RUN = join(import.meta.dirname, '../../../build/Release/inotify_bridge_run')
 
 /** ms after which what was not said will not be. */
-const PATIENCE = 30_000
+const PATIENCE = 15_000
 
 /** @param {number} interval @param {readonly string[]} program */
 export function underRun(interval, program) {
-  const argv = [COMMAND, 'run', '--interval', String(interval), '--', ...program]
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(RUN, ['--interval', String(interval), '--', ...program], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   /** @type {Array<{ at: number, text: string }>} */
   const lines = []
   let arrived = () => {}
