@@ -15,6 +15,9 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room);
 // -errno.
 int OpenFor(pid_t thread, const char* path, bool follow);
 
-// The same in place of `found`, with no more rights than it has, and past what the kernel remembers of the names.
-// 0 or -errno: EACCES also where it may not read what is there, as inotify_add_watch(2) has it.
+// The same in place of `found`, with no more rights than it has, and past what the kernel remembers of the
+// names. 0 or -errno: EACCES also where it may not read what is there, as inotify_add_watch(2) has it.
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found);
+
+// Has each name of this path looked up anew, with no more rights than it has.
+void LookUpWay(pid_t thread, const char* path);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "run/base/directory_reader.h"
+#include "run/caller.h"
 
 namespace {
 
@@ -51,6 +52,13 @@ void Polled::Learn(const char* name) {
     known_.Set(name, facts, look_);
   else
     known_.SetGone(name, look_);
+}
+
+void Polled::SetWay(pid_t thread, const char* path) {
+  watcher_ = thread;
+  way_.Clear();
+  for (const char* at = path; *at != '\0'; at++) way_.Add(*at);
+  way_.Add('\0');
 }
 
 int Polled::LearnAll() {
@@ -144,6 +152,8 @@ void Polled::LookAtSelf() {
   const bool is_deleted = error < 0 || now.nlink == 0;
   if (is_directory() || is_deleted) {
     if (is_deleted) {
+      // Whoever hears of it may read what has that name now.
+      LookUpWay(watcher_, way_.begin());
       shadow_.TellDeleted(0);
       is_gone_ = true;
     } else if (!HasSameRights(facts_, now)) {

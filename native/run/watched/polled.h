@@ -31,6 +31,10 @@ class Polled {
   // The kernel's own watch of it, by which local events come: -1 if there is none.
   int local_wd = -1;
 
+  // The path by which a thread watches it: what is to be looked up anew when it has gone, before that is
+  // told.
+  void SetWay(pid_t thread, const char* path);
+
   // Takes it for what there is now. 0 or -errno.
   int LearnAll();
   // A local event. A rename whose other half comes next is told by TellMoved().
@@ -52,6 +56,8 @@ class Polled {
   Statx facts_;
   Cache cache_;
   Shadow shadow_;
+  pid_t watcher_ = 0;
+  Vector<char> way_;
   Listing known_;
   Listing seen_;
   uint64_t look_ = 0;
