@@ -14,7 +14,8 @@
 #include "run/options.cc"
 #include "run/watched/instance.cc"
 
-char** environment;
+static char* no_variables[] = {nullptr};
+char** environment = no_variables;
 
 namespace {
 
@@ -24,7 +25,10 @@ struct Ended {
 
 }  // namespace
 
-void Say(const char*) {}
+void Say(const char*, const char*) {}
+bool ReportTo(int) {
+  return true;
+}
 void Exit(int status) {
   throw Ended{status};
 }
@@ -112,7 +116,7 @@ void Words(Input* input) {
 void Interval(const std::string& word) {
   const std::string text = word.c_str();
   try {
-    const unsigned interval = ReadInterval(text.c_str());
+    const unsigned interval = ReadInterval("--interval", text.c_str());
     const size_t zeros = text.find_first_not_of('0');
     Check(zeros != std::string::npos && text.substr(zeros) == std::to_string(interval), "it is that number");
     Check(interval >= 1 && interval <= 86400000, "from a millisecond to a day");
