@@ -25,8 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
-#include "libc/line.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ constexpr unsigned kFromEmptyPath = 4, kToEmptyPath = 0x40;
 // The same on every architecture.
 constexpr long kMoveMount = 429, kFsopen = 430, kFsconfig = 431, kFsmount = 432;
 
-void Tell(const Line& line) {
+void Tell(const Text& line) {
   // Whoever started this may be gone: then there is nobody to tell, and the next read says so.
   ssize_t written;
   do {
@@ -51,8 +51,7 @@ void Tell(const Line& line) {
 
 // Tells which call failed, and is false.
 bool Failed(const char* call) {
-  const unsigned error = static_cast<unsigned>(errno);
-  Tell(Line().Add("failed ").Add(call).Add(" ").Add(error).Add("\n"));
+  Tell(Text().Add("failed ").Add(call).Add(" ").Add(errno).Add("\n"));
   return false;
 }
 
@@ -81,8 +80,8 @@ bool Answer(char* byte) {
 }
 
 // A map of one id to itself.
-Line Itself(unsigned id) {
-  return Line().Add(id).Add(" ").Add(id).Add(" 1");
+Text Itself(unsigned id) {
+  return Text().Add(id).Add(" ").Add(id).Add(" 1");
 }
 
 // user_namespaces(7): all ids can be mapped by one with CAP_SETUID (CAP_SETGID) in the namespace above, which
@@ -90,7 +89,7 @@ Line Itself(unsigned id) {
 // up setgroups(2).
 bool MapIds(uid_t user, gid_t group, Ids* ids) {
   char mapped;
-  Tell(Line().Add("map\n"));
+  Tell(Text().Add("map\n"));
   if (!Answer(&mapped)) return false;
   ids->all_users = (mapped & kUsersMapped) != 0;
   ids->all_groups = (mapped & kGroupsMapped) != 0;
@@ -135,9 +134,9 @@ bool Resemble(int filesystem, const struct statx& covered, const Ids& ids) {
   // covered.
   if (foreign_group) mode &= ~02000U;
   const gid_t group = foreign_group ? getegid() : covered.stx_gid;
-  return Configure(filesystem, "mode", Line().Add(mode, 8).text()) &&
-         Configure(filesystem, "uid", Line().Add(owner).text()) &&
-         Configure(filesystem, "gid", Line().Add(group).text());
+  return Configure(filesystem, "mode", Text().Add(mode, 8).text()) &&
+         Configure(filesystem, "uid", Text().Add(owner).text()) &&
+         Configure(filesystem, "gid", Text().Add(group).text());
 }
 
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -215,7 +214,7 @@ int main(int argc, char** argv) {
   // Before the read, which finds out if that has happened by now.
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return Failed("prctl"), 1;
 
-  Tell(Line().Add("ready ").Add(static_cast<unsigned>(root.get())).Add("\n"));
+  Tell(Text().Add("ready ").Add(root.get()).Add("\n"));
   char go;
   if (!Answer(&go)) return 1;
   // A working directory in what is covered is still the covered one: mounting moves nobody. And the path may

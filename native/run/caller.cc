@@ -10,8 +10,8 @@
 
 #include "base/retry.h"
 #include "base/statx.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
-#include "run/base/text.h"
 
 namespace {
 
@@ -44,7 +44,7 @@ const char* LineOf(const char* text, const char* name) {
 
 bool ReadStatus(pid_t thread, char (&text)[8192]) {
   Text path;
-  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
+  path.Add("/proc/").Add(thread).Add("/status");
   UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
   return file.is_open() && read(file.get(), text, sizeof text - 1) > 0;
 }
@@ -108,7 +108,7 @@ int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolv
 // Reads what a link in /proc/THREAD says.
 bool ReadLink(pid_t thread, const char* name, char (&to)[PATH_MAX]) {
   Text path;
-  path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/").Add(name);
+  path.Add("/proc/").Add(thread).Add("/").Add(name);
   const long length = syscall(SYS_readlinkat, AT_FDCWD, path.text(), to, sizeof to - 1);
   if (length < 0) return false;
   to[length] = '\0';
@@ -162,12 +162,12 @@ int Open(pid_t thread, const char* path, bool follow, bool anew) {
   constexpr char kSelf[][20] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/"};
   for (const auto& self : kSelf) {
     if (!BeginsWith(path, self)) continue;
-    text.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add(self[1] == 'd' ? "/fd/" : "/");
+    text.Add("/proc/").Add(thread).Add(self[1] == 'd' ? "/fd/" : "/");
     return OpenBeneath(AT_FDCWD, text.Add(path + strlen(self)).text(), flags, 0);
   }
   if (*path == '\0' || !Absolute(thread, path, &text)) return -ENOENT;
   Text root_path;
-  root_path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/root");
+  root_path.Add("/proc/").Add(thread).Add("/root");
   const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
   if (root < 0) return root;
   UniqueFd held(root);

@@ -56,7 +56,7 @@ void SetMask(uint64_t blocked) {
   if (syscall(SYS_read, sockets[1], &go, 1) != 1) Exit(1);
   if (IsReported()) {
     Text line;
-    line.Add("{\"event\":\"start\",\"pid\":").Add(static_cast<uint64_t>(syscall(SYS_getpid))).Add("}\n");
+    line.Add("{\"event\":\"start\",\"pid\":").Add(syscall(SYS_getpid)).Add("}\n");
     WriteReport(line);
   }
   Execute(options.program);
@@ -78,7 +78,7 @@ bool TakesRights(const char* name) {
   for (;;) {
     Text path;
     const size_t length = strcspn(directory, ":");
-    for (size_t i = 0; i < length; i++) path.Add(directory[i]);
+    path.Add(directory, length);
     if (length > 0) path.Add("/");
     path.Add(name);
     struct stat found;

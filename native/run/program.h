@@ -2,7 +2,7 @@
 
 #include <sys/types.h>
 
-#include "run/base/text.h"
+#include "base/text.h"
 #include "run/options.h"
 
 // The program that is run: a child of this process.

@@ -255,8 +255,8 @@ void Supervisor::Report(const seccomp_notif& asked, const char* path, int wd) {
   Text text;
   text.Add(is_json ? "{\"event\":\"watch\",\"pid\":" : "process ")
       .Add(ProcessOf(static_cast<pid_t>(asked.pid)));
-  text.Add(is_json ? ",\"path\":\"" : " watches \"").AddEscaped(path).Add('"');
-  if (is_json && wd >= 0) text.Add(",\"wd\":").Add(static_cast<uint64_t>(wd));
+  text.Add(is_json ? ",\"path\":\"" : " watches \"").AddEscaped(path).Add("\"");
+  if (is_json && wd >= 0) text.Add(",\"wd\":").Add(wd);
   text.Add(is_json ? ",\"source\":\"" : " by ").Add(wd >= 0 ? "poll" : "inotify");
   if (!is_json) return Say(text.text());
   text.Add("\"}\n");

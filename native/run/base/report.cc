@@ -73,5 +73,5 @@ void AddError(Text* to, long error) {
                               {ENOTDIR, "ENOTDIR"}, {EMFILE, "EMFILE"}};
   for (const Known& each : kKnown)
     if (each.number == error) return static_cast<void>(to->Add(each.name));
-  to->Add("errno ").Add(static_cast<uint64_t>(error));
+  to->Add("errno ").Add(error);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "run/base/text.h"
+#include "base/text.h"
 
 // From now on all that is said goes to this descriptor, as JSON, an object a line; PROGRAM does not get it.
 // False: there is no such descriptor.

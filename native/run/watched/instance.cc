@@ -9,8 +9,8 @@
 
 #include <new>
 
+#include "base/text.h"
 #include "run/base/directory_reader.h"
-#include "run/base/text.h"
 
 namespace {
 
@@ -56,7 +56,7 @@ bool IsInstance(const char* path) {
 
 Text PathOf(pid_t process, const char* directory, const char* name) {
   Text path;
-  path.Add("/proc/").Add(static_cast<uint64_t>(process)).Add("/").Add(directory).Add("/").Add(name);
+  path.Add("/proc/").Add(process).Add("/").Add(directory).Add("/").Add(name);
   return path;
 }
 
@@ -117,7 +117,7 @@ Instance* Instances::Of(pid_t thread, int fd, bool is_of_the_program) {
   // kcmp(2) is refused, as to an ordinary container. proc(5) writes a line for each watch, whoever
   // reads how few of them: that takes 4 us each. A program that has made one instance alone is spared it.
   Text number;
-  number.Add(static_cast<uint64_t>(static_cast<unsigned>(fd)));
+  number.Add(fd);
   if (!IsInstance(PathOf(thread, "fd", number.text()).text())) return nullptr;
   if (is_of_the_program && next_id_ == 2 && all_.size() == 1 && !is_any_inherited_) return all_[0];
   const uint64_t id = MarkOf(PathOf(thread, "fdinfo", number.text()).text());

@@ -30,7 +30,7 @@ bool Polling::Open() {
 
 int Polling::WatchLocally(int fd, uint32_t mask) {
   Text path;
-  path.Add("/proc/self/fd/").Add(static_cast<uint64_t>(fd));
+  path.Add("/proc/self/fd/").Add(fd);
   return static_cast<int>(
       syscall(SYS_inotify_add_watch, local_.get(), path.text(), kHeard | (mask & kLooks) | IN_MASK_ADD));
 }

@@ -82,8 +82,8 @@ bool Ground::MakeOwn() {
   timespec now;
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   name_ = Text();
-  name_.Add(kPrefix).Add(static_cast<uint64_t>(syscall(SYS_getpid))).Add("-");
-  name_.Add(static_cast<uint64_t>(now.tv_sec * 1000000000 + now.tv_nsec));
+  name_.Add(kPrefix).Add(syscall(SYS_getpid)).Add("-");
+  name_.Add(now.tv_sec * 1000000000 + now.tv_nsec);
   if (!MakeAt(at, name_.text(), true)) return false;
   fd_.reset(OpenAt(at, name_.text(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   return fd_.is_open() && syscall(SYS_flock, fd_.get(), LOCK_EX | LOCK_NB) == 0 &&
@@ -121,7 +121,7 @@ int Shadow::Watch(Instance* instance, uint32_t mask) {
   if (!is_there_) return -ENOSPC;
   Show(true);
   Text path;
-  path.Add("/proc/self/fd/").Add(static_cast<uint64_t>(ground_->fd())).Add("/").Add(number_);
+  path.Add("/proc/self/fd/").Add(ground_->fd()).Add("/").Add(number_);
   const long wd = syscall(SYS_inotify_add_watch, instance->fd(), path.text(), mask);
   if (wd < 0) return -errno;
   for (Subscription& each : subscriptions_) {
@@ -157,7 +157,7 @@ void Shadow::Show(bool is_shown, uint32_t hidden) {
   if (is_shown_ == is_shown && hidden == 0) return;
   is_shown_ = is_shown;
   Text path;
-  path.Add("/proc/self/fd/").Add(static_cast<uint64_t>(ground_->fd())).Add("/").Add(number_);
+  path.Add("/proc/self/fd/").Add(ground_->fd()).Add("/").Add(number_);
   for (size_t i = 0; i < subscriptions_.size(); i++) {
     const Subscription& each = subscriptions_[i];
     const uint32_t asked = each.mask & ~hidden;

@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
-#include "run/base/text.h"
 #include "run/watched/instance.h"
 
 // The directory in which all shadows lie, of this process alone, on a mount that tells of all that happens

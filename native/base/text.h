@@ -10,22 +10,19 @@ class Text {
  public:
   Text() { text_[0] = '\0'; }
 
-  Text& Add(const char* text) {
-    while (*text != '\0') Put(*text++);
+  Text& Add(const char* text) { return Add(text, strlen(text)); }
+
+  Text& Add(const char* text, size_t length) {
+    while (length-- > 0) Put(*text++);
     return *this;
   }
 
-  Text& Add(char byte) {
-    Put(byte);
-    return *this;
-  }
-
-  Text& Add(uint64_t number) {
-    char digits[20];
+  Text& Add(uint64_t number, unsigned base = 10) {
+    char digits[22];
     size_t count = 0;
     do {
-      digits[count++] = static_cast<char>('0' + number % 10);
-      number /= 10;
+      digits[count++] = static_cast<char>('0' + number % base);
+      number /= base;
     } while (number != 0);
     while (count > 0) Put(digits[--count]);
     return *this;
