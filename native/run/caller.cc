@@ -10,7 +10,6 @@
 
 #include "base/retry.h"
 #include "base/statx.h"
-#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace {
@@ -43,9 +42,7 @@ const char* LineOf(const char* text, const char* name) {
 }
 
 bool ReadStatus(pid_t thread, char (&text)[8192]) {
-  Text path;
-  path.Add("/proc/").Add(thread).Add("/status");
-  UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
+  UniqueFd file(openat(AT_FDCWD, PathOf(thread, "status").text(), O_RDONLY | O_CLOEXEC));
   return file.is_open() && read(file.get(), text, sizeof text - 1) > 0;
 }
 
@@ -107,9 +104,7 @@ int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolv
 
 // Reads what a link in /proc/THREAD says.
 bool ReadLink(pid_t thread, const char* name, char (&to)[PATH_MAX]) {
-  Text path;
-  path.Add("/proc/").Add(thread).Add("/").Add(name);
-  const long length = syscall(SYS_readlinkat, AT_FDCWD, path.text(), to, sizeof to - 1);
+  const long length = syscall(SYS_readlinkat, AT_FDCWD, PathOf(thread, name).text(), to, sizeof to - 1);
   if (length < 0) return false;
   to[length] = '\0';
   return true;
@@ -157,18 +152,16 @@ void LookUpNames(int root, const char* path) {
 
 int Open(pid_t thread, const char* path, bool follow, bool anew) {
   const uint64_t flags = follow ? 0 : O_NOFOLLOW;
-  Text text;
   // "self" is whoever asks.
   constexpr char kSelf[][20] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/"};
   for (const auto& self : kSelf) {
     if (!BeginsWith(path, self)) continue;
-    text.Add("/proc/").Add(thread).Add(self[1] == 'd' ? "/fd/" : "/");
-    return OpenBeneath(AT_FDCWD, text.Add(path + strlen(self)).text(), flags, 0);
+    Text theirs = PathOf(thread, self[1] == 'd' ? "fd/" : "");
+    return OpenBeneath(AT_FDCWD, theirs.Add(path + strlen(self)).text(), flags, 0);
   }
+  Text text;
   if (*path == '\0' || !Absolute(thread, path, &text)) return -ENOENT;
-  Text root_path;
-  root_path.Add("/proc/").Add(thread).Add("/root");
-  const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
+  const int root = OpenBeneath(AT_FDCWD, PathOf(thread, "root").text(), O_DIRECTORY, 0);
   if (root < 0) return root;
   UniqueFd held(root);
   if (anew) LookUpNames(root, text.text());
@@ -176,6 +169,12 @@ int Open(pid_t thread, const char* path, bool follow, bool anew) {
 }
 
 }  // namespace
+
+Text PathOf(pid_t process, const char* name) {
+  Text path;
+  path.Add("/proc/").Add(process).Add("/").Add(name);
+  return path;
+}
 
 int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
   // Page by page: behind the end of the string there may be none.

@@ -4,9 +4,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
 
 // The thread whose system call is to be answered.
+
+// The path in proc(5) of what it has of a process or thread.
+Text PathOf(pid_t process, const char* name);
 
 // Reads a path from its memory. 0 or -errno.
 int ReadPath(pid_t thread, uint64_t address, char* to, size_t room);

@@ -9,8 +9,8 @@
 
 #include <new>
 
-#include "base/text.h"
 #include "run/base/directory_reader.h"
+#include "run/caller.h"
 
 namespace {
 
@@ -54,19 +54,6 @@ bool IsInstance(const char* path) {
   return length == sizeof kInstance - 1 && memcmp(text, kInstance, sizeof kInstance - 1) == 0;
 }
 
-Text PathOf(pid_t process, const char* directory, const char* name) {
-  Text path;
-  path.Add("/proc/").Add(process).Add("/").Add(directory).Add("/").Add(name);
-  return path;
-}
-
-// -1: it is none.
-int NumberOf(const char* text) {
-  int number = 0;
-  for (; *text >= '0' && *text <= '9'; text++) number = number * 10 + (*text - '0');
-  return *text == '\0' ? number : -1;
-}
-
 }  // namespace
 
 size_t Instance::Place(int wd) const {
@@ -102,7 +89,7 @@ void Instances::NoteInherited() {
   const auto own = static_cast<pid_t>(syscall(SYS_getpid));
   DirectoryReader descriptors(AT_FDCWD, "/proc/self/fd");
   while (const char* name = descriptors.Next())
-    is_any_inherited_ = is_any_inherited_ || IsInstance(PathOf(own, "fd", name).text());
+    is_any_inherited_ = is_any_inherited_ || IsInstance(PathOf(own, "fd/").Add(name).text());
 }
 
 Instance* Instances::Of(pid_t thread, int fd, bool is_of_the_program) {
@@ -116,11 +103,9 @@ Instance* Instances::Of(pid_t thread, int fd, bool is_of_the_program) {
   if (is_compared) return nullptr;
   // kcmp(2) is refused, as to an ordinary container. proc(5) writes a line for each watch, whoever
   // reads how few of them: that takes 4 us each. A program that has made one instance alone is spared it.
-  Text number;
-  number.Add(fd);
-  if (!IsInstance(PathOf(thread, "fd", number.text()).text())) return nullptr;
+  if (!IsInstance(PathOf(thread, "fd/").Add(fd).text())) return nullptr;
   if (is_of_the_program && next_id_ == 2 && all_.size() == 1 && !is_any_inherited_) return all_[0];
-  const uint64_t id = MarkOf(PathOf(thread, "fdinfo", number.text()).text());
+  const uint64_t id = MarkOf(PathOf(thread, "fdinfo/").Add(fd).text());
   for (Instance* each : all_)
     if (each->id() == id) return each;
   return nullptr;
@@ -148,12 +133,13 @@ void Instances::FindHolders() {
   const auto own = static_cast<pid_t>(syscall(SYS_getpid));
   DirectoryReader processes(AT_FDCWD, "/proc");
   while (const char* process = processes.Next()) {
-    const pid_t holder = NumberOf(process);
-    if (holder <= 0 || holder == own) continue;
-    DirectoryReader descriptors(AT_FDCWD, PathOf(holder, "fd", "").text());
+    // 0: what else lies there.
+    const auto holder = static_cast<pid_t>(NumberAt(&process));
+    if (holder == 0 || holder == own) continue;
+    DirectoryReader descriptors(AT_FDCWD, PathOf(holder, "fd").text());
     while (const char* name = descriptors.Next()) {
-      if (!IsInstance(PathOf(holder, "fd", name).text())) continue;
-      const int number = NumberOf(name);
+      if (!IsInstance(PathOf(holder, "fd/").Add(name).text())) continue;
+      const auto number = static_cast<int>(NumberAt(&name));
       Instance* seen = Of(holder, number, false);
       if (seen == nullptr) continue;
       seen->holder = holder;
