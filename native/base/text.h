@@ -61,6 +61,12 @@ class Text {
   bool is_cut_ = false;
 };
 
+inline bool BeginsWith(const char* text, const char* begin) {
+  while (*begin != '\0')
+    if (*text++ != *begin++) return false;
+  return true;
+}
+
 // The number that a text begins with, behind blanks, and moves behind it; 0 if there is none.
 inline uint64_t NumberAt(const char** text) {
   while (**text == ' ' || **text == '\t') (*text)++;

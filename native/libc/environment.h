@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string.h>
+#include "base/text.h"
 
 // Hidden: what may be another file's has its address in a table, which a dynamic linker fills in, and here is
 // none.
@@ -10,6 +10,6 @@ extern __attribute__((visibility("hidden"))) char** environment;
 inline const char* Variable(const char* name) {
   const size_t length = strlen(name);
   for (char** each = environment; *each != nullptr; each++)
-    if (memcmp(*each, name, length) == 0 && (*each)[length] == '=') return *each + length + 1;
+    if (BeginsWith(*each, name) && (*each)[length] == '=') return *each + length + 1;
   return "";
 }

@@ -26,12 +26,6 @@ struct Rights {
   int group_count = 0;
 };
 
-bool BeginsWith(const char* text, const char* begin) {
-  while (*begin != '\0')
-    if (*text++ != *begin++) return false;
-  return true;
-}
-
 // Behind a line's name, which begins it; nullptr if there is none.
 const char* LineOf(const char* text, const char* name) {
   for (;;) {

@@ -41,19 +41,12 @@ void Free(void* memory, size_t) {
 
 namespace {
 
-// As it is read: zeros behind it.
-std::string Padded(std::string text) {
-  text.append(16, '\0');
-  return text;
-}
-
 void AnyText(const std::string& bytes) {
   const Exact text(bytes.c_str(), strlen(bytes.c_str()) + 1);
   Rights rights;
   ParseRights(text.data(), &rights);
   Check(rights.group_count >= 0 && rights.group_count <= kMostGroups, "groups are counted");
-  const std::string padded = Padded(bytes);
-  MarkIn(Exact(padded.data(), padded.size()).data());
+  MarkIn(text.data());
 }
 
 std::string LineOf(const char* name, const std::vector<uint32_t>& numbers) {
@@ -84,9 +77,9 @@ void OfTheKernel(Input* input) {
 
   const auto id = input->Take<uint64_t>() >> 1;
   const std::string at = std::to_string(id);
-  const std::string marked = Padded(
+  const std::string marked =
       "pos:\t0\nflags:\t02004000\nmnt_id:\t15\nino:\t1057\nlock:\t1: OFDLCK  ADVISORY  READ " +
-      std::to_string(input->Take<int32_t>()) + " 00:0f:1057 " + at + " " + at + "\ninotify wd:1 ino:1\n");
+      std::to_string(input->Take<int32_t>()) + " 00:0f:1057 " + at + " " + at + "\ninotify wd:1 ino:1\n";
   Check(MarkIn(marked.c_str()) == id, "the mark is found");
 }
 

@@ -28,12 +28,11 @@ bool Mark(int fd, uint64_t id) {
 // 0: none that was marked here.
 uint64_t MarkIn(const char* fdinfo) {
   for (const char* at = fdinfo; *at != '\0'; at++) {
-    if (memcmp(at, "OFDLCK", 6) != 0) continue;
+    if (!BeginsWith(at, "OFDLCK")) continue;
     at += strcspn(at, "\n");
     // The line ends with the first and the last byte.
-    uint64_t last = 0, scale = 1;
-    while (*--at >= '0' && *at <= '9') last += scale * static_cast<uint64_t>(*at - '0'), scale *= 10;
-    return last;
+    while (at[-1] >= '0' && at[-1] <= '9') at--;
+    return NumberAt(&at);
   }
   return 0;
 }
@@ -42,16 +41,16 @@ uint64_t MarkOf(const char* path) {
   UniqueFd file(openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
   // The locks come before the watches.
   char text[512] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 16) <= 0) return 0;
+  if (!file.is_open() || read(file.get(), text, sizeof text - 1) <= 0) return 0;
   return MarkIn(text);
 }
 
 // Returns true if proc(5) says that a descriptor is an inotify instance.
 bool IsInstance(const char* path) {
   constexpr char kInstance[] = "anon_inode:inotify";
-  char text[sizeof kInstance] = {};
-  const long length = syscall(SYS_readlinkat, AT_FDCWD, path, text, sizeof text);
-  return length == sizeof kInstance - 1 && memcmp(text, kInstance, sizeof kInstance - 1) == 0;
+  char text[sizeof kInstance + 1] = {};
+  syscall(SYS_readlinkat, AT_FDCWD, path, text, sizeof kInstance);
+  return strcmp(text, kInstance) == 0;
 }
 
 }  // namespace

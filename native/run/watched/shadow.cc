@@ -70,7 +70,7 @@ bool Ground::MakeIn(const char* place) {
   if (IsSilent(at)) return false;
   DirectoryReader reader(at, ".");
   while (const char* name = reader.Next())
-    if (memcmp(name, kPrefix, sizeof kPrefix - 1) == 0) RemoveLeft(at, name);
+    if (BeginsWith(name, kPrefix)) RemoveLeft(at, name);
   // Another process, which begins as well, may take it for left before it is locked: then it is gone.
   for (int trial = 0; trial < 100; trial++)
     if (MakeOwn()) return true;
