@@ -71,23 +71,16 @@ bool TakesRightsAt(const char* path, const struct stat& found) {
          syscall(SYS_getxattr, path, "security.capability", capabilities, sizeof capabilities) > 0;
 }
 
-// Looks for the name as execvp(3) does.
 bool TakesRights(const char* name) {
-  const bool is_path = name[strcspn(name, "/")] == '/';
-  const char* directory = is_path ? "" : Variable("PATH");
-  for (;;) {
-    Text path;
-    const size_t length = strcspn(directory, ":");
-    path.Add(directory, length);
-    if (length > 0) path.Add("/");
-    path.Add(name);
+  bool takes = false;
+  FindCommand(name, [&](const char* path) {
     struct stat found;
-    if (syscall(SYS_newfstatat, AT_FDCWD, path.text(), &found, 0) == 0 && S_ISREG(found.st_mode) &&
-        syscall(SYS_faccessat, AT_FDCWD, path.text(), X_OK) == 0)
-      return TakesRightsAt(path.text(), found);
-    directory += length;
-    if (*directory++ == '\0') return false;
-  }
+    const bool is_it = syscall(SYS_newfstatat, AT_FDCWD, path, &found, 0) == 0 && S_ISREG(found.st_mode) &&
+                       syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
+    takes = is_it && TakesRightsAt(path, found);
+    return is_it;
+  });
+  return takes;
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ describe.skipIf(obstacle !== '')(`run cannot serve${obstacle && ` (${obstacle})`
     for (const words of [
       [run, '--', taking],
       ['env', `PATH=/nowhere:${place}:/usr/bin`, run, '--', 'id'],
+      ['env', '-u', 'PATH', run, '--', 'su'],
     ]) {
       const program = new Served([...as(65_534), ...words])
       expect(await program.end()).toBe(1)
