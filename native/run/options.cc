@@ -8,26 +8,21 @@
 
 namespace {
 
+// Short: src/cli/run/run.ts says more.
 constexpr char kHelp[] =
     R"(usage: inotify-bridge run [OPTIONS] -- PROGRAM [ARG...]
 
-Runs PROGRAM so that it, and all that it starts, hear by inotify(7) of changes on mounts that deliver no events: virtiofs, NFS, FUSE, 9p, SMB.
-PROGRAM is as it is, needs no setting, and may be of any language; no copy is made and no right is needed. What lies on other mounts is
-untouched: the kernel answers as ever.
+Runs PROGRAM so that it hears by inotify(7) of changes on mounts that deliver no events: virtiofs, NFS, FUSE, 9p, SMB.
 
-      --interval MS   between two looks at what is watched on such a mount; 250
-      --backend NAME  auto, the default: what is watched on such a mount is looked at; poll: on every mount; inotify: nothing is
-      --all           the same as --backend poll
-      --try           start PROGRAM in any case, also where it cannot be served
-      --on-failure continue
-                      PROGRAM stays if this process is killed; by default it gets SIGTERM
-      --verbose       say on stderr what is watched by whom, and how
-      --json          the same as JSON, an object a line
-  -h, --help
+  --interval MS           between two looks at what is watched on such a mount; 250
+  --backend NAME          auto, the default; poll: looks at every mount; inotify: at none
+  --all                   the same as --backend poll
+  --try                   start PROGRAM in any case, also where it cannot be served
+  --on-failure continue   PROGRAM stays if this process is killed; by default it gets SIGTERM
+  --verbose, --json       say on stderr what is watched by whom, and how
 
-INOTIFY_BRIDGE_BACKEND and INOTIFY_BRIDGE_INTERVAL in the environment override the options.
-Exit code: PROGRAM's; 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served, 2 wrong usage. A signal that ends
-PROGRAM ends this, too.
+Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.
+Exit code: PROGRAM's; 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served; 2 wrong usage.
 )";
 
 [[noreturn]] void Misused(const char* what, const char* why, const char* word) {
