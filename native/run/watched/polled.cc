@@ -86,10 +86,9 @@ void Polled::SetWay(pid_t thread, const char* path) {
 
 int Polled::LearnAll() {
   if (!is_directory()) return 0;
-  const int differs = Read();
-  if (differs < 0) return differs;
-  Commit();
-  return 0;
+  const int error = Read();
+  if (error == 0) Commit();
+  return error;
 }
 
 void Polled::TakeLocal(uint32_t event, const char* name) {
@@ -120,9 +119,7 @@ void Polled::ReadSelf() {
   const int error = StatAt(fd_.get(), "", &seen_facts_, true);
   if (error < 0 && IsPassing(error))
     seen_facts_ = facts_;
-  else if (error < 0 || !IsSameEntry(facts_, seen_facts_))
-    self_ = IN_DELETE_SELF;
-  else if (seen_facts_.nlink == 0)
+  else if (error < 0 || !IsSameEntry(facts_, seen_facts_) || seen_facts_.nlink == 0)
     self_ = IN_DELETE_SELF;
   else if (is_directory())
     self_ = HasSameRights(facts_, seen_facts_) ? 0 : IN_ATTRIB;
@@ -164,7 +161,7 @@ int Polled::Read() {
   Fingerprint fingerprint;
   Compare(&found, &fingerprint);
   differs_ = found.size() > 0 || self_ != 0;
-  return differs_ ? 1 : 0;
+  return 0;
 }
 
 // Of each name what was told, and what was read.

@@ -64,8 +64,7 @@ class Polled {
   // Brings what is known of a name up to date.
   void Learn(const char* name);
 
-  // Reads what is there: 1 if anything differs from what was told, 0 if not. -errno where nothing could be
-  // read just now.
+  // Reads what is there. 0, or -errno where nothing could be read just now.
   int Read();
   // What was read differs from what was told.
   bool differs() const { return differs_; }

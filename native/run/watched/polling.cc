@@ -79,22 +79,11 @@ Polled* Polling::ByLocalWatch(int wd) const {
   return at < polled_.size() && polled_[at]->local_wd == wd ? polled_[at] : nullptr;
 }
 
-int Polling::Queued() const {
-  int bytes = 0;
-  syscall(SYS_ioctl, local_.get(), FIONREAD, &bytes);
-  return bytes;
-}
-
-void Polling::TakeLocal() {
-  // Some hundred events, which takes some ms.
-  Drain(8192);
-}
-
-// What is queued by now, up to so many bytes. What comes meanwhile waits.
-void Polling::Drain(int most) {
+void Polling::TakeLocal(int most) {
   alignas(inotify_event) char buffer[8192];
   size_t kept = 0;
-  int queued = Queued();
+  int queued = 0;
+  syscall(SYS_ioctl, local_.get(), FIONREAD, &queued);
   if (queued > most) queued = most;
   while (queued > 0) {
     const long bytes = syscall(SYS_read, local_.get(), buffer + kept, sizeof buffer - kept);
@@ -145,19 +134,17 @@ void Polling::TakeIn(const inotify_event* event, const inotify_event* next) {
 
 bool Polling::Look() {
   bool differs = false;
-  for (size_t i = 0; i < polled_.size(); i++) {
-    Polled* each = polled_[i];
-    if (each->is_gone()) continue;
-    const int read = each->Read();
-    if (read == 0) each->Commit();
-    differs = differs || read > 0;
+  for (Polled* each : polled_) {
+    if (each->is_gone() || each->Read() < 0) continue;
+    if (!each->differs()) each->Commit();
+    differs = differs || each->differs();
   }
   if (!differs) {
     looks_ = 0;
     return true;
   }
   // Whatever a reading has seen of local changes is told by now.
-  Drain(INT_MAX);
+  TakeLocal(INT_MAX);
   Vector<Difference> found;
   Fingerprint fingerprint;
   for (Polled* each : polled_)

@@ -29,16 +29,15 @@ class Polling {
   void ReleaseIfUnwatched(Polled* polled);
   void ReleaseUnwatched();
 
-  // Tells on what queued local events say, but not on all of a storm: callers wait meanwhile.
-  void TakeLocal();
+  // Tells on what local events say that are queued by now, up to so many bytes: callers wait meanwhile. By
+  // default some hundred, which takes some ms.
+  void TakeLocal(int most = 8192);
   // Looks at what others have done, and tells that if the look before has found the same. False: something
   // differs, and it is to be looked at once more, some ms later. A reading in the midst of a change is not
   // told, nor is a local change whose event is about to come.
   bool Look();
 
  private:
-  int Queued() const;
-  void Drain(int most);
   // False if no local event comes within some ms.
   bool AwaitLocal() const;
   void TakeIn(const inotify_event* event, const inotify_event* next);
