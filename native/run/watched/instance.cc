@@ -111,8 +111,7 @@ Instance* Instances::Of(pid_t thread, int fd, bool is_of_the_program) {
 }
 
 void Instances::Drop(Instance* instance) {
-  for (size_t i = 0; i < all_.size(); i++)
-    if (all_[i] == instance) all_.Remove(i--);
+  all_.RemoveIf([&](const Instance* each) { return each == instance; });
   instance->~Instance();
   Free(instance, sizeof(Instance));
 }

@@ -135,7 +135,7 @@ int Shadow::Watch(Instance* instance, uint32_t mask) {
 
 void Shadow::Forget(const Instance* instance, int wd) {
   for (size_t i = 0; i < subscriptions_.size(); i++)
-    if (subscriptions_[i].instance == instance && (wd < 0 || subscriptions_[i].wd == wd)) {
+    if (subscriptions_[i].instance == instance && subscriptions_[i].wd == wd) {
       subscriptions_.Remove(i);
       return;
     }
