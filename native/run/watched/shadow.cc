@@ -180,7 +180,6 @@ void Shadow::Fired(uint32_t event) {
 // An open file's events, one of which is to be seen.
 void Shadow::TellOpened(uint32_t event, const char* path, bool is_directory) {
   const int how = event == IN_CLOSE_WRITE ? O_WRONLY : is_directory ? O_RDONLY | O_DIRECTORY : O_RDONLY;
-  Show(event == IN_OPEN);
   const int fd = OpenAt(ground_->fd(), path, how);
   Show(event != IN_OPEN);
   if (fd >= 0) close(fd);
@@ -200,29 +199,24 @@ void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_u
     Show(false);
     ground_->MakeEntry(path, is_directory);
   }
-  constexpr timespec kSame = {0, UTIME_OMIT}, kNow = {0, UTIME_NOW};
-  const timespec read[2] = {kNow, kSame}, written[2] = {kSame, kNow};
+  Show((event & IN_CLOSE) == 0);
   switch (event) {
     case IN_CREATE:
-      Show(true);
       ground_->MakeEntry(path, is_directory);
       break;
     case IN_DELETE:
-      Show(true);
       RemoveAt(at, path, is_directory);
       break;
-    // utimensat(2) of one time alone is told as what sets that time (fs/attr.c, fsnotify_change), and of no
-    // other.
-    case IN_MODIFY:
-      Show(true);
-      syscall(SYS_utimensat, at, path, written, 0);
-      break;
     case IN_ACCESS:
-      Show(true);
-      syscall(SYS_utimensat, at, path, read, 0);
+    case IN_MODIFY: {
+      // The kernel tells of one time alone that is set as of what sets that time (fs/attr.c,
+      // fsnotify_change).
+      timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+      times[event == IN_MODIFY].tv_nsec = UTIME_NOW;
+      syscall(SYS_utimensat, at, path, times, 0);
       break;
+    }
     case IN_ATTRIB:
-      Show(true);
       syscall(SYS_fchmodat, at, path, 0700);
       break;
     case IN_OPEN:
@@ -231,7 +225,6 @@ void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_u
       TellOpened(event, path, is_directory);
       break;
     case IN_MOVE_SELF: {
-      Show(true);
       number_ = ground_->NextNumber();
       const Text next = PathTo("");
       syscall(SYS_renameat2, at, path, at, next.text(), 0);
