@@ -15,6 +15,5 @@
 #include "run/supervisor.h"
 
 int main(int argc, char** argv) {
-  const Options options = ReadOptions(argc, argv);
-  return Supervise(options);
+  Supervise(ReadOptions(argc, argv));
 }

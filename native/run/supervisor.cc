@@ -347,7 +347,6 @@ void Supervisor::Sweep() {
 
 }  // namespace
 
-int Supervise(const Options& options) {
-  Supervisor supervisor(options);
-  supervisor.Run();
+void Supervise(const Options& options) {
+  Supervisor(options).Run();
 }

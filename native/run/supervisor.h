@@ -3,4 +3,4 @@
 #include "run/options.h"
 
 // Runs the program to its end, and ends as that does.
-int Supervise(const Options& options);
+[[noreturn]] void Supervise(const Options& options);

@@ -7,13 +7,8 @@
 #include "base/retry.h"
 #include "base/statx.h"
 
-DirectoryReader::DirectoryReader(int at, const char* path) {
-  const int fd = OpenAt(at, path, O_RDONLY | O_DIRECTORY);
-  if (fd < 0)
-    error_ = fd;
-  else
-    fd_.reset(fd);
-}
+DirectoryReader::DirectoryReader(int at, const char* path)
+    : fd_(OpenAt(at, path, O_RDONLY | O_DIRECTORY)), error_(fd_.is_open() ? 0 : fd_.get()) {}
 
 const char* DirectoryReader::Next() {
   while (error_ == 0) {

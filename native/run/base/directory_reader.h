@@ -17,7 +17,7 @@ class DirectoryReader {
 
  private:
   UniqueFd fd_;
-  int error_ = 0;
+  int error_;
   size_t at_ = 0, filled_ = 0;
   alignas(8) char buffer_[32768];
 };

@@ -64,10 +64,9 @@ bool Ground::Make() {
 }
 
 bool Ground::MakeIn(const char* place) {
-  const int at = OpenAt(AT_FDCWD, place, O_RDONLY | O_DIRECTORY);
-  if (at < 0) return false;
-  place_.reset(at);
-  if (IsSilent(at)) return false;
+  place_.reset(OpenAt(AT_FDCWD, place, O_RDONLY | O_DIRECTORY));
+  const int at = place_.get();
+  if (at < 0 || IsSilent(at)) return false;
   DirectoryReader reader(at, ".");
   while (const char* name = reader.Next())
     if (BeginsWith(name, kPrefix)) RemoveLeft(at, name);
@@ -134,11 +133,8 @@ int Shadow::Watch(Instance* instance, uint32_t mask) {
 }
 
 void Shadow::Forget(const Instance* instance, int wd) {
-  for (size_t i = 0; i < subscriptions_.size(); i++)
-    if (subscriptions_[i].instance == instance && subscriptions_[i].wd == wd) {
-      subscriptions_.Remove(i);
-      return;
-    }
+  subscriptions_.RemoveIf(
+      [&](const Subscription& each) { return each.instance == instance && each.wd == wd; });
 }
 
 uint32_t Shadow::mask() const {
