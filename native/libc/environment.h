@@ -20,7 +20,7 @@ inline const char* Variable(const char* name, const char* unset = "") {
 template <typename Test>
 void FindCommand(const char* name, Test is_it) {
   if (name[strcspn(name, "/")] == '/') return static_cast<void>(is_it(name));
-  // Where there is no PATH: what POSIX's confstr(_CS_PATH) says.
+  // Without PATH: what POSIX's confstr(_CS_PATH) says.
   for (const char* directory = Variable("PATH", "/bin:/usr/bin");; directory++) {
     const size_t length = strcspn(directory, ":");
     Text path;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who tells of changes: looks at silent mounts alone, nobody but the kernel, or looks at all mounts.
+// Changes are told by looks at silent mounts alone, by nobody but the kernel, or by looks at all mounts.
 enum class Backend { kAuto, kInotify, kPoll };
 
 // The command line and the environment, read.

@@ -147,7 +147,8 @@ Program Start(const Options& options, Text* why) {
     syscall(SYS_kill, pid, SIGKILL);
     syscall(SYS_wait4, pid, nullptr, 0, nullptr);
   } else {
-    // Whom it leaves behind stays a descendant, whose memory may be read (kernel.yama.ptrace_scope).
+    // The processes that it leaves behind stay descendants, whose memory may be read
+    // (kernel.yama.ptrace_scope).
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     // From here on all that it asks is answered.
     syscall(SYS_write, sockets[0], "", 1);

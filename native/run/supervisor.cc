@@ -32,8 +32,8 @@ namespace {
 
 // ms between two looks at which instances are closed.
 constexpr unsigned kSweep = 2000;
-// Sweeps behind the last instance that was made. Where nothing is polled, whatever is closed later waits for
-// the next one: a program that makes none is left alone.
+// So many sweeps follow the making of an instance where nothing is polled. One that is closed later is found
+// when the next is made: a program that makes none is left alone.
 constexpr unsigned kSweeps = 3;
 // ms until what a look has found is looked at once more.
 constexpr unsigned kAgain = 10;
@@ -70,7 +70,7 @@ class Supervisor {
   void Tick();
   void Rest(bool is_told = true);
   void Sweep();
-  // With -1: the kernel answers, and who says so does not know its number.
+  // `wd`: -1 where the kernel answers, for nobody here knows its number.
   void Report(const seccomp_notif& asked, const char* path, int wd);
 
   const Options& options_;
@@ -160,8 +160,8 @@ void Supervisor::TakeSignals() {
       if (!Reap(program_, &status)) End(status);
       continue;
     }
-    // A terminal tells the whole process group, so the program too. What this process has brought about
-    // itself is SIGPIPE, by Say().
+    // A terminal tells the whole process group, so the program too. SIGPIPE may be of this process's own
+    // making, by Say().
     const bool is_own = info.ssi_pid == static_cast<uint32_t>(syscall(SYS_getpid));
     if (program_.pid > 0 && !is_own && (info.ssi_code != SI_KERNEL || signal == SIGHUP))
       syscall(SYS_kill, program_.pid, signal);
@@ -174,7 +174,7 @@ void Supervisor::End(int status) {
   if (program_.pid < 0) return;
   pollfd asked = {program_.listener, 0, 0};
   constexpr timespec kNow = {};
-  // With process 1 all others end.
+  // All others end with process 1.
   const bool is_left = syscall(SYS_ppoll, &asked, 1, &kNow, nullptr, 8) == 0 && syscall(SYS_getpid) != 1;
   const long next = is_left ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : -1;
   if (next < 0) polling_.RemoveGround();
@@ -276,7 +276,7 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
   UniqueFd found(OpenFor(thread, path, follow));
   if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
-  // What is not to be opened is most likely an error of the program's.
+  // The kernel says why a path is not to be opened: most likely that is an error of the program's.
   if (!found.is_open()) return false;
   Instance* instance =
       IsPolled(found.get()) ? instances_.Of(thread, static_cast<int>(asked.data.args[0])) : nullptr;

@@ -164,7 +164,7 @@ int Polled::Read() {
   return 0;
 }
 
-// Of each name what was told, and what was read.
+// Gives each name's entry that was told, and the one that was read; nullptr where there is none.
 template <typename Each>
 void Polled::Walk(Each each) {
   size_t old = 0, now = 0;

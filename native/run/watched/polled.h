@@ -14,13 +14,13 @@ struct Difference {
   Polled* polled;
   Entry* before;
   Entry* now;
-  // Of a rename: where `before` is now, and where `now` was.
+  // The ends of a rename: the one that `before` has gone to, and the one that `now` has come from.
   Difference* to = nullptr;
   Difference* from = nullptr;
   bool is_told = false;
 };
 
-// What two readings have to agree about: the number is the same where the same things differ.
+// The number is the same where the same things differ: two readings have to agree about it.
 class Fingerprint {
  public:
   void Add(uint64_t value) { value_ = (value_ ^ value) * 0x100000001b3; }
@@ -54,8 +54,8 @@ class Polled {
   // The kernel's own watch of it, by which local events come.
   int local_wd = -1;
 
-  // Of a file the path by which a thread watches it. Whoever hears that the file is gone may read what has
-  // that name now, which the kernel would know by the old one for a second, or for ever.
+  // Notes the path by which a thread watches a file. It is looked up anew before the file's end is told: the
+  // program may then read what has that name now, and the kernel may remember the old one for ever.
   void SetWay(pid_t thread, const char* path);
   // Takes it for what there is now. 0 or -errno.
   int LearnAll();
@@ -66,17 +66,17 @@ class Polled {
 
   // Reads what is there. 0, or -errno where nothing could be read just now.
   int Read();
-  // What was read differs from what was told.
+  // True: the reading differs from what was told.
   bool differs() const { return differs_; }
-  // What was read says that it is not there, or not by the name that it had.
+  // True: the reading says that it is not there, or not by the name that it had.
   bool is_lost() const { return differs_ && self_ == IN_DELETE_SELF; }
   // The entry of this directory that another is; nullptr if none was told.
   const Entry* Find(const Polled& other) const;
-  // What differs, but for what local events have told since Read() began.
+  // Adds to both all that differs, but for what local events have told since Read() began.
   void Compare(Vector<Difference>* found, Fingerprint* fingerprint);
   // Tells what has happened to the directory itself, or the file. Behind what happened in it.
   void TellSelf();
-  // What differs has been told.
+  // Takes the reading for what was told.
   void Commit();
 
  private:
@@ -92,7 +92,7 @@ class Polled {
   Shadow shadow_;
   pid_t watcher_ = 0;
   Vector<char> way_;
-  // What was told, and what was read.
+  // The entries that were told, and those that were read.
   Listing known_, seen_;
   Statx seen_facts_;
   // Which events of itself are to be told of what was read.

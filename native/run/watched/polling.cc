@@ -18,7 +18,7 @@ constexpr uint32_t kHeard =
 // A program that only wants to hear of changes does not make this process hear of each file that it reads.
 constexpr uint32_t kLooks = IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE;
 constexpr rlim_t kSpare = 64;
-// What goes on changing is told all the same.
+// After so many looks all is told, though it goes on changing.
 constexpr unsigned kMostLooks = 5;
 
 }  // namespace
@@ -170,7 +170,7 @@ bool Polling::Look() {
 
 // A server that goes by paths knows nothing of a directory that was renamed behind it, nor of those in it: by
 // its new name each is found again. What was read by the old one is not told: the next look reads anew.
-// The latest watch comes first: a number that is used again is not that of the one before.
+// The latest watch comes first: an inode number that is used again is the latest one's.
 bool Polling::FollowMoved(const Vector<Difference>& found) {
   Vector<Polled*> all, moved;
   for (size_t i = polled_.size(); i-- > 0;) all.Add(polled_[i]);
@@ -201,7 +201,7 @@ bool Polling::Follow(Polled* polled, const Polled& directory, const char* name) 
   if (wd < 0) return false;
   if (wd != polled->local_wd) {
     Polled* other = ByLocalWatch(wd);
-    // What was at that name before it may have had the watch.
+    // The directory that had that name before may have the watch.
     if (other != nullptr && !other->is_lost()) return false;
     polled_.Remove(PlaceOf(polled->local_wd));
     if (other == nullptr) {

@@ -53,7 +53,7 @@ class Polling {
   // In the order of their local watches.
   Vector<Polled*> polled_;
   rlim_t most_descriptors_ = RLIM_INFINITY;
-  // What the look before has found, and how many in turn have found anything.
+  // The fingerprint of the look before, and how many looks in turn have found anything.
   uint64_t found_before_ = 0;
   unsigned looks_ = 0;
 };

@@ -205,10 +205,9 @@ void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_u
       break;
     case IN_ACCESS:
     case IN_MODIFY: {
-      // The kernel tells of one time alone that is set as of what sets that time (fs/attr.c,
-      // fsnotify_change).
+      // One time alone that is set is told as what sets it (fs/attr.c, fsnotify_change).
       timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
-      times[event == IN_MODIFY].tv_nsec = UTIME_NOW;
+      times[event == IN_ACCESS ? 0 : 1].tv_nsec = UTIME_NOW;
       syscall(SYS_utimensat, at, path, times, 0);
       break;
     }

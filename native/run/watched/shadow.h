@@ -79,7 +79,7 @@ class Shadow {
   bool is_directory_;
   bool is_there_;
   bool is_shown_ = true;
-  // Of those that are shown, not to who asked for IN_EXCL_UNLINK.
+  // While it is shown, whoever asked for IN_EXCL_UNLINK does not see it.
   bool is_unlinked_ = false;
   Vector<Subscription> subscriptions_;
 };
