@@ -21,6 +21,7 @@
 
 namespace {
 
+constexpr char kNoDescriptor[] = "no descriptor is left (EMFILE)";
 constexpr char kNoFilter[] =
     "the kernel refuses a seccomp filter with user notification (Linux 5.14, CONFIG_SECCOMP_FILTER; gVisor "
     "has none)";
@@ -128,7 +129,7 @@ Program Start(const Options& options, Text* why) {
   Program program;
   int sockets[2];
   if (syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    why->Add("no descriptor is left (EMFILE)");
+    why->Add(kNoDescriptor);
     return program;
   }
   // Its descriptors are this process's until it has told the listener's number.
@@ -142,8 +143,12 @@ Program Start(const Options& options, Text* why) {
   if (syscall(SYS_read, sockets[0], &program.listener, sizeof program.listener) <= 0)
     program.listener = -ECHILD;
   if (program.listener < 0) {
-    why->Add(program.listener == -EBUSY ? kOtherFilter : kNoFilter);
-    if (program.listener != -EBUSY) why->Add(": "), AddError(why, -program.listener);
+    if (program.listener == -EBUSY)
+      why->Add(kOtherFilter);
+    else if (program.listener == -EMFILE)
+      why->Add(kNoDescriptor);
+    else
+      AddError(&why->Add(kNoFilter).Add(": "), -program.listener);
     syscall(SYS_kill, pid, SIGKILL);
     syscall(SYS_wait4, pid, nullptr, 0, nullptr);
   } else {

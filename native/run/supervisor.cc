@@ -5,14 +5,13 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -38,11 +37,13 @@ constexpr unsigned kSweeps = 3;
 // ms until what a look has found is looked at once more.
 constexpr unsigned kAgain = 10;
 
-// ms.
+constexpr uint64_t kMillisecond = 1000000, kSecond = 1000000000;
+
+// ns.
 uint64_t Now() {
   timespec now = {};
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1000000;
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
 class Supervisor {
@@ -52,8 +53,6 @@ class Supervisor {
   [[noreturn]] void Run();
 
  private:
-  bool Open(Text* why);
-  void Add(int fd);
   [[noreturn]] void Serve();
   void TakeSignals();
   void End(int status);
@@ -75,45 +74,24 @@ class Supervisor {
 
   const Options& options_;
   Program program_;
-  UniqueFd epoll_, signals_, timer_;
+  UniqueFd signals_;
   Instances instances_;
   Polling polling_;
   unsigned sweeps_ = 0;
-  uint64_t swept_ = 0;
+  // When the last sweep was, and when the next look is due; 0: none is.
+  uint64_t swept_ = 0, due_ = 0;
 };
-
-bool Supervisor::Open(Text* why) {
-  instances_.NoteInherited();
-  if (!polling_.Open())
-    return why->Add("no inotify instance is left for this user (EMFILE: fs.inotify.max_user_instances)"),
-           false;
-  timer_.reset(static_cast<int>(syscall(SYS_timerfd_create, CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)));
-  epoll_.reset(static_cast<int>(syscall(SYS_epoll_create1, EPOLL_CLOEXEC)));
-  if (!timer_.is_open() || !epoll_.is_open() || !signals_.is_open())
-    return why->Add("no descriptor is left (EMFILE)"), false;
-  for (int fd : {polling_.fd(), signals_.get(), timer_.get()}) Add(fd);
-  return true;
-}
-
-void Supervisor::Add(int fd) {
-  epoll_event event = {};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
-  syscall(SYS_epoll_ctl, epoll_.get(), EPOLL_CTL_ADD, fd, &event);
-}
 
 void Supervisor::Run() {
   if (options_.as_child) prctl(PR_SET_PDEATHSIG, SIGTERM);
   // A signal that comes before the program is there waits for it.
   signals_.reset(BlockSignals());
+  instances_.NoteInherited();
   Text why;
-  why.Add(WhyNot(options_));
-  if (*why.text() == '\0' && !polling_.MakeGround())
-    why.Add(
-        "there is no directory for the shadows of what is watched: one of /dev/shm, /tmp, /run and /var/tmp "
-        "has to be writable, on a mount of this kernel's own");
-  if (*why.text() == '\0' && Open(&why)) program_ = Start(options_, &why);
-  if (*why.text() != '\0') {
+  why.Add(signals_.is_open() ? WhyNot(options_) : "no descriptor is left (EMFILE)");
+  if (why.length() == 0) why.Add(polling_.Open());
+  if (why.length() == 0) program_ = Start(options_, &why);
+  if (why.length() > 0) {
     polling_.RemoveGround();
     if (!options_.attempt) Die(why.text());
     Say(why.Add("; it is started without").text(), "warning");
@@ -125,29 +103,28 @@ void Supervisor::Run() {
     syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, nullptr);
     polling_.LimitDescriptors(limit.rlim_max);
   }
-  Add(program_.listener);
   Serve();
 }
 
 void Supervisor::Serve() {
+  pollfd asked[] = {{signals_.get(), POLLIN, 0}, {polling_.fd(), POLLIN, 0}, {program_.listener, POLLIN, 0}};
   for (;;) {
-    epoll_event events[16];
-    const long count = syscall(SYS_epoll_pwait, epoll_.get(), events, 16, -1, nullptr, 8);
-    for (long i = 0; i < count; i++) {
-      const int fd = events[i].data.fd;
-      if (fd == signals_.get()) TakeSignals();
-      if (fd == polling_.fd()) polling_.TakeLocal();
-      if (fd == timer_.get()) Tick();
-      if (fd != program_.listener) continue;
-      if ((events[i].events & EPOLLIN) != 0) Answer();
-      if ((events[i].events & EPOLLHUP) == 0) continue;
-      // Nobody is left who has the filter.
-      if (program_.pid < 0) {
-        polling_.RemoveGround();
-        Exit(0);
-      }
-      syscall(SYS_epoll_ctl, epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    // Until the next look is due.
+    const uint64_t now = due_ == 0 ? 0 : Now();
+    const uint64_t left = due_ > now ? due_ - now : 0;
+    const timespec wait = {static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
+    if (syscall(SYS_ppoll, asked, 3, due_ == 0 ? nullptr : &wait, nullptr, 8) < 0) continue;
+    if (asked[0].revents != 0) TakeSignals();
+    if (asked[1].revents != 0) polling_.TakeLocal();
+    if ((asked[2].revents & POLLIN) != 0) Answer();
+    if (due_ != 0 && Now() >= due_) Tick();
+    if ((asked[2].revents & POLLHUP) == 0) continue;
+    // Nobody is left who has the filter.
+    if (program_.pid < 0) {
+      polling_.RemoveGround();
+      Exit(0);
     }
+    asked[2].fd = -1;
   }
 }
 
@@ -316,10 +293,8 @@ bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
 }
 
 void Supervisor::Tick() {
-  uint64_t count;
-  syscall(SYS_read, timer_.get(), &count, sizeof count);
   const bool is_told = polling_.Look();
-  if (polling_.size() == 0 || Now() - swept_ >= kSweep) Sweep();
+  if (polling_.size() == 0 || Now() - swept_ >= kSweep * kMillisecond) Sweep();
   polling_.ReleaseUnwatched();
   Rest(is_told);
 }
@@ -328,10 +303,7 @@ void Supervisor::Tick() {
 void Supervisor::Rest(bool is_told) {
   const unsigned interval = is_told || options_.interval < kAgain ? options_.interval : kAgain;
   const unsigned wait = polling_.size() > 0 ? interval : sweeps_ > 0 ? kSweep : 0;
-  itimerspec once = {};
-  once.it_value.tv_sec = wait / 1000;
-  once.it_value.tv_nsec = wait % 1000 * 1000000L;
-  syscall(SYS_timerfd_settime, timer_.get(), 0, &once, nullptr);
+  due_ = wait == 0 ? 0 : Now() + wait * kMillisecond;
 }
 
 void Supervisor::Sweep() {

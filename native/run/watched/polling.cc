@@ -23,9 +23,14 @@ constexpr unsigned kMostLooks = 5;
 
 }  // namespace
 
-bool Polling::Open() {
+const char* Polling::Open() {
+  if (!ground_.Make())
+    return "there is no directory for the shadows of what is watched: one of /dev/shm, /tmp, /run and "
+           "/var/tmp has to be writable, on a mount of this kernel's own";
   local_.reset(static_cast<int>(syscall(SYS_inotify_init1, IN_NONBLOCK | IN_CLOEXEC)));
-  return local_.is_open();
+  if (!local_.is_open())
+    return "no inotify instance is left for this user (EMFILE: fs.inotify.max_user_instances)";
+  return "";
 }
 
 int Polling::WatchLocally(int fd, uint32_t mask) {

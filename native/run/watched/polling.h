@@ -10,12 +10,10 @@
 // All that is polled: local events of it are taken in at once, what others do is found by looks.
 class Polling {
  public:
-  // False where no directory for shadows is to be had.
-  bool MakeGround() { return ground_.Make(); }
+  // Says in a sentence what is in the way; "" if nothing is.
+  const char* Open();
   // Before this process ends.
   void RemoveGround() { ground_.Remove(); }
-  // False where no inotify instance is left.
-  bool Open();
   // Readable when there are local events: see TakeLocal().
   int fd() const { return local_.get(); }
   // From now on no watch takes one of the last descriptors that this process may have: the looks need some.
