@@ -37,6 +37,9 @@ constexpr unsigned kSweeps = 3;
 // ms until what a look has found is looked at once more.
 constexpr unsigned kAgain = 10;
 
+// In place of a call's result: the kernel is to answer.
+constexpr int64_t kOfTheKernel = INT64_MIN;
+
 constexpr uint64_t kMillisecond = 1000000, kSecond = 1000000000;
 
 // ns.
@@ -58,13 +61,11 @@ class Supervisor {
   void End(int status);
 
   void Answer();
-  // Always true: it is answered.
-  bool Respond(const seccomp_notif& asked, int64_t result, unsigned flags = 0);
+  void Respond(const seccomp_notif& asked, int64_t result);
   void MakeInstance(const seccomp_notif& asked, int flags);
-  // False: the kernel is to answer.
-  bool AddWatch(const seccomp_notif& asked);
+  int64_t AddWatch(const seccomp_notif& asked);
   bool IsPolled(int found) const;
-  bool RemoveWatch(const seccomp_notif& asked);
+  int64_t RemoveWatch(const seccomp_notif& asked);
 
   void Tick();
   void Rest(bool is_told = true);
@@ -163,15 +164,17 @@ void Supervisor::End(int status) {
   CloseReport();
 }
 
-bool Supervisor::Respond(const seccomp_notif& asked, int64_t result, unsigned flags) {
+void Supervisor::Respond(const seccomp_notif& asked, int64_t result) {
   seccomp_notif_resp answer = {};
   answer.id = asked.id;
-  answer.error = result < 0 ? static_cast<int>(result) : 0;
-  answer.val = result < 0 ? 0 : result;
-  answer.flags = flags;
+  if (result == kOfTheKernel)
+    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  else if (result < 0)
+    answer.error = static_cast<int>(result);
+  else
+    answer.val = result;
   // ENOENT: whoever asked has ended.
   syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-  return true;
 }
 
 void Supervisor::Answer() {
@@ -191,10 +194,10 @@ void Supervisor::Answer() {
 #endif
     case SYS_inotify_init1:
       return MakeInstance(asked, static_cast<int>(asked.data.args[0]));
-    default: {
-      const bool is_answered = asked.data.nr == SYS_inotify_add_watch ? AddWatch(asked) : RemoveWatch(asked);
-      if (!is_answered) Respond(asked, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
-    }
+    case SYS_inotify_add_watch:
+      return Respond(asked, AddWatch(asked));
+    default:
+      return Respond(asked, RemoveWatch(asked));
   }
 }
 
@@ -206,7 +209,7 @@ void Supervisor::MakeInstance(const seccomp_notif& asked, int flags) {
     for (int i = 0; i < 2; i++) Sweep();
     made = instances_.Make(flags, &error);
   }
-  if (made == nullptr) return static_cast<void>(Respond(asked, -error));
+  if (made == nullptr) return Respond(asked, -error);
   seccomp_notif_addfd added = {};
   added.id = asked.id;
   added.flags = SECCOMP_ADDFD_FLAG_SEND;
@@ -245,28 +248,29 @@ bool Supervisor::IsPolled(int found) const {
   return options_.backend == Backend::kPoll || (options_.backend == Backend::kAuto && IsSilent(found));
 }
 
-bool Supervisor::AddWatch(const seccomp_notif& asked) {
+int64_t Supervisor::AddWatch(const seccomp_notif& asked) {
   const auto thread = static_cast<pid_t>(asked.pid);
   const auto mask = static_cast<uint32_t>(asked.data.args[2]);
   char path[PATH_MAX];
-  if (ReadPath(thread, asked.data.args[1], path, sizeof path) < 0) return false;
+  if (ReadPath(thread, asked.data.args[1], path, sizeof path) < 0) return kOfTheKernel;
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
   UniqueFd found(OpenFor(thread, path, follow));
-  if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
+  if (found.get() == -EMFILE || found.get() == -ENFILE) return -ENOSPC;
   // The kernel says why a path is not to be opened: most likely that is an error of the program's.
-  if (!found.is_open()) return false;
+  if (!found.is_open()) return kOfTheKernel;
   Instance* instance =
       IsPolled(found.get()) ? instances_.Of(thread, static_cast<int>(asked.data.args[0])) : nullptr;
-  if (instance == nullptr) return Report(asked, path, -1), false;
+  if (instance == nullptr) return Report(asked, path, -1), kOfTheKernel;
   Statx facts;
-  if (OpenAgainAs(thread, path, follow, &found) < 0 || StatAt(found.get(), "", &facts) < 0) return false;
+  if (OpenAgainAs(thread, path, follow, &found) < 0 || StatAt(found.get(), "", &facts) < 0)
+    return kOfTheKernel;
   // Whoever asked may have ended, and another have its number by now, whose memory and directories were
   // those.
-  if (syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return true;
+  if (syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return 0;
   int error = 0;
   const bool was_idle = polling_.size() == 0;
   Polled* polled = polling_.At(&found, facts, mask, &error);
-  if (polled == nullptr) return Respond(asked, error);
+  if (polled == nullptr) return error;
   if (was_idle) Rest();
   polled->SetWay(thread, path);
   const int wd = polled->shadow()->Watch(instance, mask);
@@ -275,21 +279,20 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
     Report(asked, path, wd);
   }
   polling_.ReleaseIfUnwatched(polled);
-  return Respond(asked, wd);
+  return wd;
 }
 
-bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
-  if (polling_.size() == 0) return false;
+int64_t Supervisor::RemoveWatch(const seccomp_notif& asked) {
+  if (polling_.size() == 0) return kOfTheKernel;
   Instance* instance = instances_.Of(static_cast<pid_t>(asked.pid), static_cast<int>(asked.data.args[0]));
   const int wd = static_cast<int>(asked.data.args[1]);
   Polled* polled = instance == nullptr ? nullptr : instance->Find(wd);
-  if (polled == nullptr) return false;
-  const long result = syscall(SYS_inotify_rm_watch, instance->fd(), wd);
-  const int64_t answer = result == 0 ? 0 : -errno;
+  if (polled == nullptr) return kOfTheKernel;
+  const int64_t result = syscall(SYS_inotify_rm_watch, instance->fd(), wd) == 0 ? 0 : -errno;
   polled->shadow()->Forget(instance, wd);
   instance->Forget(wd);
   polling_.ReleaseIfUnwatched(polled);
-  return Respond(asked, answer);
+  return result;
 }
 
 void Supervisor::Tick() {
