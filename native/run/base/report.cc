@@ -68,9 +68,8 @@ void AddError(Text* to, long error) {
     int number;
     char name[8];
   };
-  constexpr Known kKnown[] = {{EPERM, "EPERM"},     {ENOENT, "ENOENT"}, {EACCES, "EACCES"},
-                              {EINVAL, "EINVAL"},   {ENOSYS, "ENOSYS"}, {ENOEXEC, "ENOEXEC"},
-                              {ENOTDIR, "ENOTDIR"}, {EMFILE, "EMFILE"}};
+  constexpr Known kKnown[] = {{EPERM, "EPERM"},   {ENOENT, "ENOENT"}, {EACCES, "EACCES"},
+                              {EINVAL, "EINVAL"}, {ENOSYS, "ENOSYS"}, {ENOTDIR, "ENOTDIR"}};
   for (const Known& each : kKnown)
     if (each.number == error) return static_cast<void>(to->Add(each.name));
   to->Add("errno ").Add(error);
