@@ -45,13 +45,6 @@ class Vector {
 
   void Clear() { size_ = 0; }
 
-  void Swap(Vector* other) {
-    T* items = items_;
-    const size_t size = size_, capacity = capacity_;
-    items_ = other->items_, size_ = other->size_, capacity_ = other->capacity_;
-    other->items_ = items, other->size_ = size, other->capacity_ = capacity;
-  }
-
   // The place where it is, or belongs, in what is sorted: `compare` is below 0 for what comes before it.
   template <typename Compare>
   size_t Place(Compare compare) const {

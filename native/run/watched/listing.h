@@ -30,7 +30,6 @@ class Listing {
   // Behind the others: sorted by Sort().
   void Add(Entry* entry) { entries_.Add(entry); }
   void Sort();
-  void Swap(Listing* other) { entries_.Swap(&other->entries_); }
   void Clear();
   // nullptr: there is none of that name.
   Entry* Find(const char* name) const;

@@ -209,17 +209,17 @@ void Polled::TellSelf() {
 }
 
 void Polled::Commit() {
-  Listing next;
+  Vector<Entry*> all;
   Walk([&](Entry* before, Entry* now) {
     const bool is_newer = before != nullptr && before->look == look_;
     Entry* kept = is_newer ? (before->is_gone ? nullptr : before) : now;
-    if (kept != nullptr) next.Add(kept);
+    if (kept != nullptr) all.Add(kept);
     if (kept != before) Entry::Destroy(before);
     if (kept != now) Entry::Destroy(now);
   });
   known_.Release();
   seen_.Release();
-  known_.Swap(&next);
+  for (Entry* each : all) known_.Add(each);
   if (self_look_ != look_) facts_ = seen_facts_;
   self_ = 0;
   differs_ = false;
