@@ -53,7 +53,6 @@ class Instances {
   // Finds those that no process has any more, as two looks in turn say. In between a descriptor may be on its
   // way from one process to another.
   void FindClosed(Vector<Instance*>* closed);
-  size_t size() const { return all_.size(); }
 
  private:
   void FindHolders();
