@@ -11,10 +11,13 @@
 // Reads a path from its memory. 0 or -errno.
 int ReadPath(pid_t thread, uint64_t address, char* to, size_t room);
 
+// The process that it is of.
+uint64_t ProcessOf(pid_t thread);
+
 // Opens what it calls by this path, by O_PATH; a symlink at the end is followed or not. A descriptor, or
 // -errno.
 int OpenFor(pid_t thread, const char* path, bool follow);
 
-// The same with no more rights than it has, in place of `found` if those are not this process's. 0 or -errno:
-// EACCES also where it may not read what is there, as inotify_add_watch(2) has it.
+// The same in place of `found`, with no more rights than it has, and past what the kernel remembers of the
+// names. 0 or -errno: EACCES also where it may not read what is there, as inotify_add_watch(2) has it.
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found);

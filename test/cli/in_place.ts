@@ -91,16 +91,20 @@ export function silentMount(): {
   mkdirSync(front)
   for (const path of [back, base]) chmodSync(path, 0o755)
   // The server goes with whom it serves, who has its shell's pid; or, where that is another user's, with the test.
-  const script = `back=$1 front=$2 server=$3 who=$4 pipe=$5; shift 5
+  const script = `back=$1 front=$2 server=$3 who=$4 pipe=$5 remembered=$6; shift 6
     mkfifo "$pipe"
-    setpriv --pdeathsig KILL "${process.execPath}" "$server" "$back" "$front" 3600 $who >"$pipe" 2>"$pipe.errors" &
+    setpriv --pdeathsig KILL "${process.execPath}" "$server" "$back" "$front" "$remembered" $who >"$pipe" 2>"$pipe.errors" &
     echo $! >"$pipe.pid"
     read -r ready <"$pipe" && exec "$@"`
   const server = join(import.meta.dirname, '../mirror/fuse_server.mjs')
-  const wrap = (argv: readonly string[], { namespaces = ['-rm'], who = '' }: Wrap = {}) => {
+  const wrap = (
+    argv: readonly string[],
+    { namespaces = ['-rm'], who = '', remembered = 3600 }: Wrap = {},
+  ) => {
     const pipe = join(scratch(), 'pipe')
     onTestFinished(() => endIfStill(Number(readFileSync(`${pipe}.pid`, 'utf8')), 'fuse_server'))
-    return ['unshare', ...namespaces, 'sh', '-c', script, 'sh', back, front, server, who, pipe, ...argv]
+    const words = [back, front, server, who, pipe, String(remembered)]
+    return ['unshare', ...namespaces, 'sh', '-c', script, 'sh', ...words, ...argv]
   }
   return { back, front, wrap }
 }
@@ -116,6 +120,8 @@ interface Wrap {
   namespaces?: readonly string[]
   /** Further options of the mount. */
   who?: string
+  /** For how long the kernel keeps what it has learnt, in seconds. */
+  remembered?: number | undefined
 }
 
 /** Whether any process is in a mount namespace, by what /proc/PID/ns/mnt shows. */

@@ -3,8 +3,8 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** An hour: whoever does not have names looked up anew sees nothing before that. */
-const REMEMBERED = '3600'
+/** An hour, in seconds: whoever does not have names looked up anew sees nothing before that. */
+const REMEMBERED = 3600
 
 /**
  * Starts a server that must not outlive this process; it has mounted `front` when this resolves. Throws what it complained of.
@@ -36,10 +36,11 @@ export async function serve(argv, front) {
  * @param {string} front
  * @param {string} [control] see there
  * @param {string} [tick] see there
+ * @param {number} [remembered] for how long instead, in seconds
  */
-export function serveFuse(back, front, control = '', tick = '1') {
+export function serveFuse(back, front, control = '', tick = '1', remembered = REMEMBERED) {
   const program = join(import.meta.dirname, 'fuse_server.mjs')
-  const argv = [program, back, front, REMEMBERED, 'default_permissions', control, '', tick]
+  const argv = [program, back, front, String(remembered), 'default_permissions', control, '', tick]
   return serve([process.execPath, ...argv], front)
 }
 

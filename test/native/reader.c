@@ -50,5 +50,6 @@ int main(int argc, char** argv) {
       if (is_sentinel(event)) return 0;
       next += sizeof *event + event->len;
     }
+    fflush(stdout);
   }
 }

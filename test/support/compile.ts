@@ -5,7 +5,7 @@ import { programs } from './programs.ts'
 
 /** Compiles test/native/NAME.c, once in a run of the tests, and returns the path of the program, or of what the flags make of it. It goes when the run ends. */
 export function compile(name: string, flags: readonly string[] = []): string {
-  const program = join(programs(), name)
+  const program = join(programs(), [name, ...flags].join(''))
   if (existsSync(program)) return program
   const source = join(import.meta.dirname, '..', 'native', `${name}.c`)
   // Another file's test may be at it as well: whoever finds the name finds a whole program.
