@@ -129,7 +129,7 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
 
 // Has each name of an absolute path looked up anew, and of where its links lead: what others have replaced
 // the kernel may know by its old name for a second, or for ever.
-void LookUpWay(int root, const char* path) {
+void LookUpNames(int root, const char* path) {
   constexpr int kMostLinks = 40;
   Text way;
   way.Add(path);
@@ -171,7 +171,7 @@ int Open(pid_t thread, const char* path, bool follow, bool anew) {
   const int root = OpenBeneath(AT_FDCWD, root_path.text(), O_DIRECTORY, 0);
   if (root < 0) return root;
   UniqueFd held(root);
-  if (anew) LookUpWay(root, text.text());
+  if (anew) LookUpNames(root, text.text());
   return OpenBeneath(root, text.text(), flags, kResolve);
 }
 
@@ -212,4 +212,9 @@ int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
   constexpr int kRead = 4;  // R_OK
   constexpr int kFlags = AT_EACCESS | AT_EMPTY_PATH;
   return static_cast<int>(Retry([&] { return syscall(SYS_faccessat2, found->get(), "", kRead, kFlags); }));
+}
+
+void LookUpWay(pid_t thread, const char* path) {
+  Acting acting(thread);
+  if (acting.is_able()) UniqueFd(Open(thread, path, true, true));
 }

@@ -21,3 +21,6 @@ int OpenFor(pid_t thread, const char* path, bool follow);
 // The same in place of `found`, with no more rights than it has, and past what the kernel remembers of the
 // names. 0 or -errno: EACCES also where it may not read what is there, as inotify_add_watch(2) has it.
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found);
+
+// Has each name of this path looked up anew, with no more rights than it has.
+void LookUpWay(pid_t thread, const char* path);

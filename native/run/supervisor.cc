@@ -291,6 +291,7 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   Polled* polled = polling_.At(&found, facts, mask, &error);
   if (polled == nullptr) return Respond(asked, error);
   if (was_idle) Rest();
+  polled->SetWay(thread, path);
   const int wd = polled->shadow()->Watch(instance, mask);
   if (wd >= 0) {
     instance->Note(wd, polled);

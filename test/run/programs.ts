@@ -158,6 +158,28 @@ export const CONSUMERS: readonly Consumer[] = [
     watches: '',
   },
   {
+    // As one that reads what has the name as soon as it hears that the file has gone.
+    name: "Node's fs.watch of a ConfigMap's key",
+    lacks: '',
+    argv: ({ front }) =>
+      node(
+        `import { readFileSync, watch } from 'node:fs'
+         const again = (type) => {
+           if (type !== 'rename') return
+           const text = readFileSync(process.argv[1], 'utf8')
+           watcher.close()
+           watcher = watch(process.argv[1], again)
+           console.log(text)
+         }
+         let watcher = watch(process.argv[1], again)`,
+        join(front, 'lines'),
+      ),
+    change: ({ back }, n) => atomicWrite(back, { lines: `${n}\n` }),
+    noticed: (_, output) => printed(output),
+    expected: each,
+    watches: 'lines',
+  },
+  {
     name: 'chokidar',
     lacks: '',
     argv: ({ front }) =>

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "run/base/directory_reader.h"
+#include "run/caller.h"
 
 namespace {
 
@@ -73,6 +74,14 @@ void Polled::Learn(const char* name) {
     known_.Set(name, facts, look_);
   else
     known_.SetGone(name, look_);
+}
+
+void Polled::SetWay(pid_t thread, const char* path) {
+  if (is_directory()) return;
+  watcher_ = thread;
+  way_.Clear();
+  for (const char* at = path; *at != '\0'; at++) way_.Add(*at);
+  way_.Add('\0');
 }
 
 int Polled::LearnAll() {
@@ -193,6 +202,7 @@ void Polled::Compare(Vector<Difference>* found, Fingerprint* fingerprint) {
 
 void Polled::TellSelf() {
   if (self_ == IN_DELETE_SELF) {
+    if (way_.size() > 0) LookUpWay(watcher_, way_.begin());
     shadow_.TellDeleted(0);
     is_gone_ = true;
   } else {

@@ -54,6 +54,9 @@ class Polled {
   // The kernel's own watch of it, by which local events come.
   int local_wd = -1;
 
+  // Of a file the path by which a thread watches it. Whoever hears that the file is gone may read what has
+  // that name now, which the kernel would know by the old one for a second, or for ever.
+  void SetWay(pid_t thread, const char* path);
   // Takes it for what there is now. 0 or -errno.
   int LearnAll();
   // A local event. A rename whose other half comes next is told by TellMoved().
@@ -88,6 +91,8 @@ class Polled {
   Statx facts_;
   Cache cache_;
   Shadow shadow_;
+  pid_t watcher_ = 0;
+  Vector<char> way_;
   // What was told, and what was read.
   Listing known_, seen_;
   Statx seen_facts_;
