@@ -46,6 +46,16 @@ export class Children {
   }
 
   /**
+   * @param {string[]} before  What runs it: none, or a command line.
+   * @param {string} program
+   * @param {(string | number)[]} args
+   */
+  startUnder(before, program, ...args) {
+    const [command = program, ...rest] = [...before, program]
+    return this.#start(command, [...rest, ...args])
+  }
+
+  /**
    * A program that is no part of node (watchers/outside.mjs); undefined: no such watcher is one.
    * @param {string} watcher
    * @param {'until-last' | 'tree' | 'blocked' | 'latency'} mode
@@ -108,6 +118,8 @@ class Child {
   #lines
   #command
   #kill = () => this.kill()
+  /** @type {Promise<void>} */
+  ended
 
   /**
    * @param {string} command
@@ -124,6 +136,7 @@ class Child {
     // Before the scratch directories go: a writer would go on writing there.
     process.prependOnceListener('exit', this.#kill)
     this.#child.once('exit', () => process.off('exit', this.#kill))
+    this.ended = new Promise((resolve) => this.#child.once('exit', () => resolve()))
   }
 
   get pid() {

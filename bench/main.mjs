@@ -9,6 +9,7 @@ import { capacity } from './questions/events/capacity.mjs'
 import { idle } from './questions/events/idle.mjs'
 import { latency } from './questions/events/latency.mjs'
 import { rates } from './questions/events/rates.mjs'
+import { run } from './questions/events/run.mjs'
 import { storm } from './questions/events/storm.mjs'
 import { watches } from './questions/events/watches.mjs'
 import { command } from './questions/starting/command.mjs'
@@ -33,6 +34,7 @@ const QUESTIONS = [
   blockedLoop,
   watches,
   idle,
+  run,
   imports,
   command,
   setUp,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 /**
  * @typedef {object} Scratch
  * @property {string} path
- * @property {{ writer: string, rawReader: string, rawWalk: string, rawPoll: string }} programs
+ * @property {{ writer: string, rawReader: string, rawWalk: string, rawPoll: string, calls: string }} programs
  * @property {() => void} remove  At once, and not when the process ends.
  * @property {() => string} newDirectory      For one measurement.
  * @property {() => string} newKeptDirectory  For all.
@@ -31,11 +31,13 @@ export function makeScratch() {
     rawReader: join(path, 'raw_reader'),
     rawWalk: join(path, 'raw_walk'),
     rawPoll: join(path, 'raw_poll'),
+    calls: join(path, 'calls'),
   }
   compileC('writer.c', programs.writer)
   compileC('raw_reader.c', programs.rawReader)
   compileC('raw_walk.c', programs.rawWalk)
   compileC('raw_poll.c', programs.rawPoll)
+  compileC('calls.c', programs.calls)
   const newKeptDirectory = () => mkdtempSync(join(path, 'watched-'))
   /** @type {string[]} */
   const used = []

@@ -110,6 +110,7 @@
             'run/watched/polled.cc',
             'run/watched/polling.cc',
             'run/watched/shadow.cc',
+            'run/watched/telling.cc',
           ],
           'cflags!': ['-O3'],
           'cflags': ['-Os'],

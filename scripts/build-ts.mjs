@@ -44,6 +44,7 @@ const PARTS = {
     /^src\/entries\/(diagnose|mirror|publish)\.ts$/,
   ),
   fs: inAnyOf(/^src\/fs\//, /^src\/entries\/fs(_promises)?\.ts$/),
+  run: inAnyOf(/^src\/run\//, /^src\/entries\/run\.ts$/),
   parcel: inAnyOf(/^src\/parcel\//, /^src\/entries\/parcel\.ts$/),
   chokidar: inAnyOf(/^src\/chokidar\//, /^src\/entries\/chokidar\.ts$/),
   // What users see of watch(), and of who uses it: the engine is loaded apart.

@@ -9,6 +9,7 @@ import {
   replaceFile,
   watch,
 } from '../src/index.ts'
+import { run } from '../src/run/run.ts'
 
 const action = { command: ['true'] }
 const FUNCTIONS: ReadonlyArray<[name: string, call: (options: object) => unknown, options: string[]]> = [
@@ -45,6 +46,7 @@ const FUNCTIONS: ReadonlyArray<[name: string, call: (options: object) => unknown
     (options) => reload({ paths: ['/none'], action, ...options }),
     ['validate', 'delay', 'interval', 'retry', 'timeout'],
   ],
+  ['run', (options) => run('true', [], options), ['interval', 'backend', 'onFailure', 'signal', 'stdio']],
   ['replaceFile', (options) => replaceFile('/none/x', '', options), ['mode']],
   ['publishDirectory', (options) => publishDirectory('/none', {}, options), ['mode']],
 ]

@@ -8,8 +8,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <initializer_list>
-
 #include "base/retry.h"
 #include "base/statx.h"
 #include "base/unique_fd.h"
@@ -19,6 +17,8 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr int kMostGroups = 256;
+// By a magic link (proc(5)) a way may lead through "self".
+constexpr uint64_t kResolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 
 // proc(5), status: the ids by which it opens files.
 struct Rights {
@@ -27,29 +27,29 @@ struct Rights {
   int group_count = 0;
 };
 
-uint64_t NumberAt(const char** text) {
-  while (**text == ' ' || **text == '\t') (*text)++;
-  uint64_t number = 0;
-  while (**text >= '0' && **text <= '9') number = number * 10 + static_cast<uint64_t>(*(*text)++ - '0');
-  return number;
+bool BeginsWith(const char* text, const char* begin) {
+  while (*begin != '\0')
+    if (*text++ != *begin++) return false;
+  return true;
 }
 
 // Behind a line's name, which begins it; nullptr if there is none.
 const char* LineOf(const char* text, const char* name) {
-  const size_t length = strlen(name);
   for (;;) {
-    if (memcmp(text, name, length) == 0) return text + length;
+    if (BeginsWith(text, name)) return text + strlen(name);
     text += strcspn(text, "\n");
     if (*text++ == '\0') return nullptr;
   }
 }
 
-bool ReadRights(pid_t thread, Rights* rights) {
+bool ReadStatus(pid_t thread, char (&text)[8192]) {
   Text path;
   path.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/status");
   UniqueFd file(openat(AT_FDCWD, path.text(), O_RDONLY | O_CLOEXEC));
-  char text[8192] = {};
-  if (!file.is_open() || read(file.get(), text, sizeof text - 256) <= 0) return false;
+  return file.is_open() && read(file.get(), text, sizeof text - 1) > 0;
+}
+
+bool ParseRights(const char* text, Rights* rights) {
   const char* user = LineOf(text, "Uid:");
   const char* group = LineOf(text, "Gid:");
   const char* groups = LineOf(text, "Groups:");
@@ -61,26 +61,30 @@ bool ReadRights(pid_t thread, Rights* rights) {
   return true;
 }
 
+bool ReadRights(pid_t thread, Rights* rights) {
+  char text[8192] = {};
+  return ReadStatus(thread, text) && ParseRights(text, rights);
+}
+
 // Opens files with the rights of another, for as long as it lives: a supervisor that is root must not see for
 // a program what that may not.
 class Acting {
  public:
   explicit Acting(pid_t thread) {
     // A supervisor without root may act as nobody else, and with no_new_privs the program is nobody else.
-    is_able_ = geteuid() != 0;
-    if (is_able_) return;
-    is_able_ = ReadRights(thread, &theirs_) && ReadRights(static_cast<pid_t>(syscall(SYS_gettid)), &own_);
-    is_other_ = is_able_ && (theirs_.user != own_.user || theirs_.group != own_.group);
+    is_able_ = geteuid() != 0 || ReadRights(thread, &theirs_);
+    is_other_ = geteuid() == 0 && is_able_ && (theirs_.user != 0 || theirs_.group != getegid());
     if (!is_other_) return;
-    is_able_ = syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
+    own_group_count_ = syscall(SYS_getgroups, kMostGroups, own_groups_);
+    is_able_ = own_group_count_ >= 0 && syscall(SYS_setgroups, theirs_.group_count, theirs_.groups) == 0;
     syscall(SYS_setfsgid, theirs_.group);
     syscall(SYS_setfsuid, theirs_.user);
   }
   ~Acting() {
     if (!is_other_) return;
-    syscall(SYS_setfsuid, own_.user);
-    syscall(SYS_setfsgid, own_.group);
-    syscall(SYS_setgroups, own_.group_count, own_.groups);
+    syscall(SYS_setfsuid, geteuid());
+    syscall(SYS_setfsgid, getegid());
+    if (own_group_count_ >= 0) syscall(SYS_setgroups, own_group_count_, own_groups_);
   }
   Acting(const Acting&) = delete;
   Acting& operator=(const Acting&) = delete;
@@ -88,7 +92,9 @@ class Acting {
   bool is_able() const { return is_able_; }
 
  private:
-  Rights theirs_, own_;
+  Rights theirs_;
+  gid_t own_groups_[kMostGroups];
+  long own_group_count_ = 0;
   bool is_able_ = false, is_other_ = false;
 };
 
@@ -97,12 +103,6 @@ int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolv
   how.flags = flags | O_PATH | O_CLOEXEC;
   how.resolve = resolve;
   return static_cast<int>(Retry([&] { return syscall(SYS_openat2, directory, path, &how, sizeof how); }));
-}
-
-bool BeginsWith(const char* text, const char* begin) {
-  while (*begin != '\0')
-    if (*text++ != *begin++) return false;
-  return true;
 }
 
 // Reads what a link in /proc/THREAD says.
@@ -121,8 +121,10 @@ bool Absolute(pid_t thread, const char* path, Text* to) {
   char root[PATH_MAX], working[PATH_MAX];
   if (!ReadLink(thread, "root", root) || !ReadLink(thread, "cwd", working)) return false;
   const bool is_chroot = strcmp(root, "/") != 0;
-  if (is_chroot && !BeginsWith(working, root)) return false;
-  return !to->Add(is_chroot ? working + strlen(root) : working).Add("/").Add(path).is_cut();
+  const char* beneath = is_chroot ? working + strlen(root) : working;
+  // Outside of its root, where chroot(2) may leave a process.
+  if (is_chroot && (!BeginsWith(working, root) || (*beneath != '\0' && *beneath != '/'))) return false;
+  return !to->Add(beneath).Add("/").Add(path).is_cut();
 }
 
 // Has each name of an absolute path looked up anew, and of where its links lead: what others have replaced
@@ -157,10 +159,11 @@ int Open(pid_t thread, const char* path, bool follow, bool anew) {
   const uint64_t flags = follow ? 0 : O_NOFOLLOW;
   Text text;
   // "self" is whoever asks.
-  for (const char* self : {"/proc/self/", "/proc/thread-self/"}) {
+  constexpr char kSelf[][20] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/"};
+  for (const auto& self : kSelf) {
     if (!BeginsWith(path, self)) continue;
-    text.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add("/").Add(path + strlen(self));
-    return OpenBeneath(AT_FDCWD, text.text(), flags, 0);
+    text.Add("/proc/").Add(static_cast<uint64_t>(thread)).Add(self[1] == 'd' ? "/fd/" : "/");
+    return OpenBeneath(AT_FDCWD, text.Add(path + strlen(self)).text(), flags, 0);
   }
   if (*path == '\0' || !Absolute(thread, path, &text)) return -ENOENT;
   Text root_path;
@@ -169,8 +172,7 @@ int Open(pid_t thread, const char* path, bool follow, bool anew) {
   if (root < 0) return root;
   UniqueFd held(root);
   if (anew) LookUpNames(root, text.text());
-  // By a magic link (proc(5)) a way may lead through "self".
-  return OpenBeneath(root, text.text(), flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+  return OpenBeneath(root, text.text(), flags, kResolve);
 }
 
 }  // namespace
@@ -189,6 +191,12 @@ int ReadPath(pid_t thread, uint64_t address, char* to, size_t room) {
     got += static_cast<size_t>(length);
   }
   return -ENAMETOOLONG;
+}
+
+uint64_t ProcessOf(pid_t thread) {
+  char text[8192] = {};
+  const char* process = ReadStatus(thread, text) ? LineOf(text, "Tgid:") : nullptr;
+  return process == nullptr ? static_cast<uint64_t>(thread) : NumberAt(&process);
 }
 
 int OpenFor(pid_t thread, const char* path, bool follow) {

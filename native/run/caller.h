@@ -11,6 +11,9 @@
 // Reads a path from its memory. 0 or -errno.
 int ReadPath(pid_t thread, uint64_t address, char* to, size_t room);
 
+// The process that it is of.
+uint64_t ProcessOf(pid_t thread);
+
 // Opens what it calls by this path, by O_PATH; a symlink at the end is followed or not. A descriptor, or
 // -errno.
 int OpenFor(pid_t thread, const char* path, bool follow);

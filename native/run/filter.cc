@@ -5,6 +5,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +28,8 @@ constexpr unsigned kRefused[] = {316, 317, 318, 360};
 #endif
 
 constexpr unsigned kAsk = SECCOMP_RET_USER_NOTIF;
+// linux/seccomp.h has them since Linux 6.6.
+constexpr unsigned long kSetFlags = SECCOMP_IOW(4, uint64_t), kSynchronous = 1;
 // A program whose calls are numbered otherwise would hear nothing, and not know.
 constexpr unsigned kRefuse = SECCOMP_RET_ERRNO | ENOSYS;
 
@@ -78,5 +82,9 @@ int InstallFilter() {
   long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kListener | kKillable, &program);
   if (listener < 0 && errno == EINVAL)
     listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kListener, &program);
-  return static_cast<int>(listener < 0 ? -errno : listener);
+  if (listener < 0) return -errno;
+  // The kernel runs whoever asks and whoever answers on one processor, by turns, where it can (Linux 6.6):
+  // two of them would have to wake each other.
+  syscall(SYS_ioctl, listener, kSetFlags, kSynchronous);
+  return static_cast<int>(listener);
 }

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libc/environment.h"
 #include "run/base/report.h"
 
 namespace {
@@ -15,7 +16,8 @@ PROGRAM is as it is, needs no setting, and may be of any language; no copy is ma
 untouched: the kernel answers as ever.
 
       --interval MS   between two looks at what is watched on such a mount; 250
-      --all           look at what is watched on every mount
+      --backend NAME  auto, the default: what is watched on such a mount is looked at; poll: on every mount; inotify: nothing is
+      --all           the same as --backend poll
       --try           start PROGRAM in any case, also where it cannot be served
       --on-failure continue
                       PROGRAM stays if this process is killed; by default it gets SIGTERM
@@ -23,13 +25,14 @@ untouched: the kernel answers as ever.
       --json          the same as JSON, an object a line
   -h, --help
 
+INOTIFY_BRIDGE_BACKEND and INOTIFY_BRIDGE_INTERVAL in the environment override the options.
 Exit code: PROGRAM's; 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served, 2 wrong usage. A signal that ends
 PROGRAM ends this, too.
 )";
 
-[[noreturn]] void Misused(const char* what, const char* word) {
+[[noreturn]] void Misused(const char* what, const char* why, const char* word) {
   Text text;
-  text.Add(what).Add(word).Add(" (see 'inotify-bridge run --help')");
+  text.Add(what).Add(why).Add(word).Add(" (see 'inotify-bridge run --help')");
   Say(text.text());
   Exit(2);
 }
@@ -38,15 +41,38 @@ bool Is(const char* word, const char* name) {
   return strcmp(word, name) == 0;
 }
 
-// Milliseconds, from 1 to a day.
-unsigned ReadInterval(const char* word) {
-  uint64_t number = 0;
+constexpr unsigned kDay = 86400000;
+
+// No more than a day has milliseconds; else kDay + 1.
+unsigned ReadNumber(const char* word) {
+  unsigned number = 0;
   const char* at = word;
-  for (; *at >= '0' && *at <= '9' && number <= 86400000; at++)
-    number = number * 10 + static_cast<uint64_t>(*at - '0');
-  if (*at != '\0' || at == word || number == 0 || number > 86400000)
-    Misused("--interval takes milliseconds, from 1 to 86400000, and not ", word);
-  return static_cast<unsigned>(number);
+  for (; *at >= '0' && *at <= '9' && number <= kDay; at++)
+    number = number * 10 + static_cast<unsigned>(*at - '0');
+  return *at != '\0' || at == word || number > kDay ? kDay + 1 : number;
+}
+
+unsigned ReadInterval(const char* name, const char* word) {
+  const unsigned number = ReadNumber(word);
+  if (number == 0 || number > kDay) Misused(name, " takes milliseconds, from 1 to 86400000, and not ", word);
+  return number;
+}
+
+Backend ReadBackend(const char* name, const char* word) {
+  if (Is(word, "auto")) return Backend::kAuto;
+  if (Is(word, "inotify")) return Backend::kInotify;
+  if (Is(word, "poll")) return Backend::kPoll;
+  Misused(name, " takes 'auto', 'inotify' or 'poll', and not ", word);
+}
+
+// They win, as for the other commands. Empty is as good as unset.
+void ReadEnvironment(Options* options) {
+  constexpr char kInterval[] = "INOTIFY_BRIDGE_INTERVAL";
+  constexpr char kBackend[] = "INOTIFY_BRIDGE_BACKEND";
+  const char* interval = Variable(kInterval);
+  const char* backend = Variable(kBackend);
+  if (*interval != '\0') options->interval = ReadInterval(kInterval, interval);
+  if (*backend != '\0') options->backend = ReadBackend(kBackend, backend);
 }
 
 }  // namespace
@@ -60,7 +86,7 @@ Options ReadOptions(int argc, char** argv) {
       const size_t length = strlen(name);
       if (strcspn(word, "=") != length || memcmp(word, name, length) != 0) return nullptr;
       if (word[length] == '=') return word + length + 1;
-      if (i + 1 >= argc) Misused("there is no value behind ", word);
+      if (i + 1 >= argc) Misused("there is no value behind ", word, "");
       return argv[++i];
     };
     if (Is(word, "--")) {
@@ -72,9 +98,11 @@ Options ReadOptions(int argc, char** argv) {
       Exit(0);
     }
     if (const char* interval = value_of("--interval")) {
-      options.interval = ReadInterval(interval);
+      options.interval = ReadInterval("--interval", interval);
+    } else if (const char* backend = value_of("--backend")) {
+      options.backend = ReadBackend("--backend", backend);
     } else if (Is(word, "--all")) {
-      options.all = true;
+      options.backend = Backend::kPoll;
     } else if (Is(word, "--try")) {
       options.attempt = true;
     } else if (Is(word, "--verbose")) {
@@ -83,17 +111,21 @@ Options ReadOptions(int argc, char** argv) {
       options.as_child = true;
     } else if (Is(word, "--json")) {
       options.json = true;
+    } else if (const char* report = value_of("--report")) {
+      if (!ReportTo(static_cast<int>(ReadNumber(report))))
+        Misused("--report takes an open descriptor, and not ", report, "");
     } else if (const char* what = value_of("--on-failure")) {
       if (!Is(what, "continue") && !Is(what, "end"))
-        Misused("--on-failure takes 'continue' or 'end', and not ", what);
+        Misused("--on-failure", " takes 'continue' or 'end', and not ", what);
       options.goes_on = Is(what, "continue");
     } else if (*word == '-') {
-      Misused("unknown option ", word);
+      Misused("unknown option ", word, "");
     } else {
-      Misused("write the program behind --, as in: inotify-bridge run -- ", word);
+      Misused("write the program behind --, as in: inotify-bridge run -- ", word, "");
     }
   }
   if (options.program == nullptr || *options.program == nullptr)
-    Misused("write the program behind --, as in: inotify-bridge run -- ", "nginx");
+    Misused("write the program behind --, as in: inotify-bridge run -- ", "nginx", "");
+  ReadEnvironment(&options);
   return options;
 }

@@ -1,9 +1,12 @@
 #pragma once
 
-// The command line, read.
+// Who tells of changes: looks at silent mounts alone, nobody but the kernel, or looks at all mounts.
+enum class Backend { kAuto, kInotify, kPoll };
+
+// The command line and the environment, read.
 struct Options {
   unsigned interval = 250;
-  bool all = false;
+  Backend backend = Backend::kAuto;
   bool attempt = false;
   bool verbose = false;
   bool json = false;

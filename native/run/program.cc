@@ -54,14 +54,12 @@ void SetMask(uint64_t blocked) {
   syscall(SYS_write, sockets[1], &listener, sizeof listener);
   char go;
   if (syscall(SYS_read, sockets[1], &go, 1) != 1) Exit(1);
+  if (IsReported()) {
+    Text line;
+    line.Add("{\"event\":\"start\",\"pid\":").Add(static_cast<uint64_t>(syscall(SYS_getpid))).Add("}\n");
+    WriteReport(line);
+  }
   Execute(options.program);
-}
-
-const char* Variable(const char* name) {
-  const size_t length = strlen(name);
-  for (char** each = environment; *each != nullptr; each++)
-    if (memcmp(*each, name, length) == 0 && (*each)[length] == '=') return *each + length + 1;
-  return "";
 }
 
 // no_new_privs: it would run, but not as whom it has to.
@@ -97,13 +95,10 @@ bool TakesRights(const char* name) {
 const char* WhyNot(const Options& options) {
   utsname system;
   syscall(SYS_uname, &system);
-  unsigned numbers[2] = {};
   const char* at = system.release;
-  for (unsigned& number : numbers) {
-    while (*at >= '0' && *at <= '9') number = number * 10 + static_cast<unsigned>(*at++ - '0');
-    if (*at == '.') at++;
-  }
-  if (numbers[0] < 5 || (numbers[0] == 5 && numbers[1] < 14))
+  const uint64_t major = NumberAt(&at);
+  if (*at == '.') at++;
+  if (major < 5 || (major == 5 && NumberAt(&at) < 14))
     return "Linux 5.14 is needed, which can put a descriptor into another process in one step "
            "(SECCOMP_ADDFD_FLAG_SEND)";
   if (TakesRights(options.program[0]))

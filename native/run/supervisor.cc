@@ -32,6 +32,12 @@ namespace {
 
 // ms between two looks at which instances are closed.
 constexpr unsigned kSweep = 2000;
+// Sweeps behind the last instance that was made. Where nothing is polled, whatever is closed later waits for
+// the next one: a program that makes none is left alone.
+constexpr unsigned kSweeps = 3;
+// ms until what a look has found is looked at once more.
+constexpr unsigned kAgain = 10;
+
 class Supervisor {
  public:
   explicit Supervisor(const Options& options) : options_(options) {}
@@ -51,22 +57,25 @@ class Supervisor {
   void MakeInstance(const seccomp_notif& asked, int flags);
   // False: the kernel is to answer.
   bool AddWatch(const seccomp_notif& asked);
+  bool IsPolled(int found) const;
   bool RemoveWatch(const seccomp_notif& asked);
 
   void Tick();
-  void Rest();
+  void Rest(bool is_told = true);
   void Sweep();
-  void Report(const seccomp_notif& asked, const char* path, bool is_polled);
+  // With -1: the kernel answers, and who says so does not know its number.
+  void Report(const seccomp_notif& asked, const char* path, int wd);
 
   const Options& options_;
   Program program_;
   UniqueFd epoll_, signals_, timer_;
   Instances instances_;
   Polling polling_;
-  unsigned since_sweep_ = 0;
+  unsigned since_sweep_ = 0, sweeps_ = 0;
 };
 
 bool Supervisor::Open(Text* why) {
+  instances_.NoteInherited();
   if (!polling_.Open())
     return why->Add("no inotify instance is left for this user (EMFILE: fs.inotify.max_user_instances)"),
            false;
@@ -99,7 +108,7 @@ void Supervisor::Run() {
   if (*why.text() != '\0') {
     polling_.RemoveGround();
     if (!options_.attempt) Die(why.text());
-    Say(why.Add("; it is started without").text());
+    Say(why.Add("; it is started without").text(), "warning");
     Execute(options_.program);
   }
   rlimit limit;
@@ -166,6 +175,7 @@ void Supervisor::End(int status) {
   // Whoever reads what the program wrote is not to wait for this process.
   UniqueFd null(OpenAt(AT_FDCWD, "/dev/null", O_RDWR));
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) syscall(SYS_dup3, null.get(), fd, 0);
+  CloseReport();
 }
 
 bool Supervisor::Respond(const seccomp_notif& asked, int64_t result, unsigned flags) {
@@ -221,7 +231,8 @@ void Supervisor::MakeInstance(const seccomp_notif& asked, int flags) {
   if (number >= 0) {
     made->holder = static_cast<pid_t>(asked.pid);
     made->number = static_cast<int>(number);
-    if (instances_.size() == 1) Rest();
+    sweeps_ = kSweeps;
+    if (polling_.size() == 0) Rest();
     return;
   }
   const int failed = errno;
@@ -230,15 +241,23 @@ void Supervisor::MakeInstance(const seccomp_notif& asked, int flags) {
   if (failed != ENOENT) Respond(asked, failed == EBADF ? -EMFILE : -failed);
 }
 
-void Supervisor::Report(const seccomp_notif& asked, const char* path, bool is_polled) {
-  if (!options_.verbose && !options_.json) return;
+void Supervisor::Report(const seccomp_notif& asked, const char* path, int wd) {
+  const bool is_json = options_.json || IsReported();
+  if (!options_.verbose && !is_json) return;
   Text text;
-  text.Add(options_.json ? "{\"event\":\"watch\",\"pid\":" : "process ").Add(uint64_t{asked.pid});
-  text.Add(options_.json ? ",\"path\":\"" : " watches \"").AddEscaped(path);
-  text.Add(options_.json ? "\",\"source\":\"" : "\" by ").Add(is_polled ? "poll" : "inotify");
-  if (!options_.json) return Say(text.text());
+  text.Add(is_json ? "{\"event\":\"watch\",\"pid\":" : "process ")
+      .Add(ProcessOf(static_cast<pid_t>(asked.pid)));
+  text.Add(is_json ? ",\"path\":\"" : " watches \"").AddEscaped(path).Add('"');
+  if (is_json && wd >= 0) text.Add(",\"wd\":").Add(static_cast<uint64_t>(wd));
+  text.Add(is_json ? ",\"source\":\"" : " by ").Add(wd >= 0 ? "poll" : "inotify");
+  if (!is_json) return Say(text.text());
   text.Add("\"}\n");
+  if (IsReported()) return WriteReport(text);
   syscall(SYS_write, STDERR_FILENO, text.text(), text.length());
+}
+
+bool Supervisor::IsPolled(int found) const {
+  return options_.backend == Backend::kPoll || (options_.backend == Backend::kAuto && IsSilent(found));
 }
 
 bool Supervisor::AddWatch(const seccomp_notif& asked) {
@@ -249,30 +268,33 @@ bool Supervisor::AddWatch(const seccomp_notif& asked) {
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
   UniqueFd found(OpenFor(thread, path, follow));
   if (found.get() == -EMFILE || found.get() == -ENFILE) return Respond(asked, -ENOSPC);
-  const bool is_polled = found.is_open() && (options_.all || IsSilent(found.get()));
-  Report(asked, path, is_polled);
-  if (!is_polled) return false;
-  Instance* instance = instances_.Of(thread, static_cast<int>(asked.data.args[0]));
-  if (instance == nullptr) return false;
-  if (OpenAgainAs(thread, path, follow, &found) < 0) return false;
+  // What is not to be opened is most likely an error of the program's.
+  if (!found.is_open()) return false;
+  Instance* instance =
+      IsPolled(found.get()) ? instances_.Of(thread, static_cast<int>(asked.data.args[0])) : nullptr;
+  if (instance == nullptr) return Report(asked, path, -1), false;
   Statx facts;
-  if (StatAt(found.get(), "", &facts) < 0) return false;
+  if (OpenAgainAs(thread, path, follow, &found) < 0 || StatAt(found.get(), "", &facts) < 0) return false;
   // Whoever asked may have ended, and another have its number by now, whose memory and directories were
   // those.
   if (syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return true;
   int error = 0;
   const bool was_idle = polling_.size() == 0;
-  Polled* polled = polling_.At(&found, facts, &error);
+  Polled* polled = polling_.At(&found, facts, mask, &error);
   if (polled == nullptr) return Respond(asked, error);
   if (was_idle) Rest();
   polled->SetWay(thread, path);
   const int wd = polled->shadow()->Watch(instance, mask);
-  if (wd >= 0) instance->Note(wd, polled);
+  if (wd >= 0) {
+    instance->Note(wd, polled);
+    Report(asked, path, wd);
+  }
   polling_.ReleaseIfUnwatched(polled);
   return Respond(asked, wd);
 }
 
 bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
+  if (polling_.size() == 0) return false;
   Instance* instance = instances_.Of(static_cast<pid_t>(asked.pid), static_cast<int>(asked.data.args[0]));
   const int wd = static_cast<int>(asked.data.args[1]);
   Polled* polled = instance == nullptr ? nullptr : instance->Find(wd);
@@ -288,16 +310,17 @@ bool Supervisor::RemoveWatch(const seccomp_notif& asked) {
 void Supervisor::Tick() {
   uint64_t count;
   syscall(SYS_read, timer_.get(), &count, sizeof count);
-  polling_.Look();
+  const bool is_told = polling_.Look();
   since_sweep_ += polling_.size() > 0 ? options_.interval : kSweep;
   if (since_sweep_ >= kSweep) Sweep();
   polling_.ReleaseUnwatched();
-  Rest();
+  Rest(is_told);
 }
 
 // The interval begins when a look has ended: however long that took, what is asked meanwhile is answered.
-void Supervisor::Rest() {
-  const unsigned wait = polling_.size() > 0 ? options_.interval : instances_.size() > 0 ? kSweep : 0;
+void Supervisor::Rest(bool is_told) {
+  const unsigned interval = is_told || options_.interval < kAgain ? options_.interval : kAgain;
+  const unsigned wait = polling_.size() > 0 ? interval : sweeps_ > 0 ? kSweep : 0;
   itimerspec once = {};
   once.it_value.tv_sec = wait / 1000;
   once.it_value.tv_nsec = wait % 1000 * 1000000L;
@@ -306,6 +329,7 @@ void Supervisor::Rest() {
 
 void Supervisor::Sweep() {
   since_sweep_ = 0;
+  if (sweeps_ > 0) sweeps_--;
   Vector<Instance*> closed;
   instances_.FindClosed(&closed);
   for (Instance* each : closed) {

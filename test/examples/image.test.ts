@@ -210,6 +210,20 @@ describe.skipIf(!isRoot)(`the sidecar's image${isRoot ? '' : ' (needs root)'}`, 
     })
   })
 
+  test('the supervisor of `run` can be copied out, as the manifest has it, and needs nothing else of the image', async () => {
+    const [, script = ''] =
+      /command: \[node, -e, "(.*)"\]/.exec(exampleText('kubernetes/run-patch.yaml')) ?? []
+    const copied = script.replace('/run-bin/', '/target/')
+    expect(copied).not.toBe(script)
+    const start = `require('child_process').spawnSync('/target/inotify_bridge_run', ['--help'], { stdio: 'inherit' })`
+    const { code, stdout } = await container(
+      ['-e', `${copied}; process.exit(${start}.status)`],
+      [node],
+    ).ended()
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^usage: inotify-bridge run /)
+  })
+
   test('--in-place is refused, and says why: it needs what a container has not', async () => {
     const { code, stderr } = await container([
       'mirror',

@@ -20,9 +20,10 @@ import {
 
 const SIDECARS = ['kubernetes/envoy', 'kubernetes/traefik', 'kubernetes/mirror-patch.yaml']
 const IN_PLACE = 'kubernetes/in-place-patch.yaml'
+const RUN = 'kubernetes/run-patch.yaml'
 
 test('there are these, and their page names each', () => {
-  expect(RENDERED).toEqual(expect.arrayContaining([...SIDECARS, IN_PLACE]))
+  expect(RENDERED).toEqual(expect.arrayContaining([...SIDECARS, IN_PLACE, RUN]))
   const folder = join(import.meta.dirname, '../../examples/kubernetes')
   for (const name of readdirSync(folder).filter((each) => each !== 'README.md'))
     expect(exampleText('kubernetes/README.md')).toContain(`[${name}](${name}`)
@@ -108,6 +109,26 @@ describeEach([IN_PLACE], (file) => {
     const { line } = mirrorIn(file)
     expect(line.command?.[0]).toBe('envoy')
     expect(line.options.overLimit).toBe('hold')
+  })
+})
+
+describeEach([RUN], (file) => {
+  test('the program begins with the file that the init container copies, and nothing else of it changes', () => {
+    const { containers, volumes } = podIn(file)
+    const [copier, program] = containers as [Container, Container]
+    const [given] = podIn(GIVEN).containers as [Container]
+    const [, from, to] = /^fs\.copyFileSync\('(.*)', '(.*)'\)$/.exec(copier.command?.[2] ?? '') ?? []
+    // image.test.ts has it there.
+    expect(from).toBe('/opt/inotify-bridge/build/Release/inotify_bridge_run')
+    expect(program.command).toEqual([to, '--'])
+    expect(program.args).toEqual(['envoy', ...(given.args ?? [])])
+    const [mount] = copier.volumeMounts ?? []
+    expect(to?.startsWith(`${mount?.mountPath}/`)).toBe(true)
+    const { command: _, ...rest } = program
+    const volumeMounts = program.volumeMounts?.filter(({ name }) => name !== mount?.name) ?? []
+    expect(volumeMounts.length).toBe((program.volumeMounts?.length ?? 0) - 1)
+    expect(ordered({ ...rest, args: given.args ?? [], volumeMounts })).toEqual(ordered(given))
+    expect(volumes.find(({ name }) => name === mount?.name)?.emptyDir).toBeDefined()
   })
 })
 

@@ -126,6 +126,7 @@ export function podIn(file: string) {
 export function linesOf({ image, command, args = [] }: Container): string[][] {
   const entry = command ?? (/\/inotify-bridge:/.test(image) ? ['inotify-bridge'] : [])
   if (entry[0] === 'inotify-bridge') return [[...entry.slice(1), ...args]]
+  if (entry[0]?.endsWith('/inotify_bridge_run')) return [['run', ...entry.slice(1), ...args]]
   // A shell's script: without quotes in what is of interest here, up to the next of its operators.
   const scripts = [...(command ?? []), ...args].flatMap((word) => [
     ...word.matchAll(/inotify-bridge ([^|;&\n]+)/g),

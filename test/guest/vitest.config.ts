@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/guest/*.test.ts'],
-    globalSetup: ['test/guest/prepare.ts'],
+    globalSetup: ['test/support/programs.ts', 'test/guest/prepare.ts'],
     // A scenario's own deadline (machine.ts) comes first and shows what the guest has said.
     testTimeout: 200_000,
     hookTimeout: 30_000,

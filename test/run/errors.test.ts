@@ -101,6 +101,7 @@ describe.skipIf(obstacle !== '')(`run cannot serve${obstacle && ` (${obstacle})`
       `--interval takes milliseconds, from 1 to 86400000, and not ${word}`,
     ]),
     [['--on-failure', 'x', '--', 'true'], "--on-failure takes 'continue' or 'end', and not x"],
+    [['--backend', 'kqueue', '--', 'true'], "--backend takes 'auto', 'inotify' or 'poll', and not kqueue"],
   ])('wrong options: %j', async (words, sentence) => {
     const program = new Served([RUN, ...words])
     expect(await program.end()).toBe(2)

@@ -54,8 +54,8 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
     // Beside what the program does itself: directories that go, come, are moved and changed.
     for (const end = Date.now() + (isLong ? 20_000 : 2000); Date.now() < end; await sleep(below(5))) {
       const path = join(place, String(below(8)))
-      rmSync(path, { recursive: true, force: true })
       try {
+        rmSync(path, { recursive: true, force: true })
         if (below(2) === 0) mkdirSync(path)
         writeFileSync(join(path, String(below(4))), '')
       } catch {
@@ -76,6 +76,17 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
       await program.line('ready')
       expect(await program.end()).toBe(0)
       expect(reported(program)).toBe('')
+    }
+    for (const words of [
+      [compile('run_table')],
+      [compile('run_hostile', ['-pthread']), isLong ? '20' : '2'],
+    ]) {
+      const [file = '', ...rest] = words
+      const own = join(scratch(), 'x')
+      mkdirSync(own)
+      const program = new Served([run, '--all', '--interval', '5', '--', file, own, ...rest])
+      expect(await program.end()).toBe(0)
+      expect(program.said).toBe('')
     }
     const absent = new Served([run, '--', 'no-such-program'])
     expect(await absent.end()).toBe(127)

@@ -114,7 +114,7 @@ class Belief {
   }
 }
 
-function open(base: string): World {
+export function open(base: string): World {
   const held = new Map<string, number>()
   onTestFinished(() => {
     for (const fd of held.values()) closeSync(fd)
@@ -123,7 +123,7 @@ function open(base: string): World {
   return { held, path: ({ text }) => (text === '.' ? Buffer.from(base) : bytesOf(`${base}/${text}`)) }
 }
 
-async function perform(step: Step, world: World, file: string): Promise<void> {
+export async function perform(step: Step, world: World, file: string): Promise<void> {
   try {
     await step.operation.run(world, step.given)
   } catch (error) {

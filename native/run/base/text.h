@@ -31,10 +31,10 @@ class Text {
     return *this;
   }
 
-  // As JSON has it between quotes. A byte that is no ASCII is passed on: what is no UTF-8 is the reader's to
-  // replace.
+  // As JSON has it between quotes, as far as there is room for that and for what ends the line. A byte that
+  // is no ASCII is passed on: what is no UTF-8 is the reader's to replace.
   Text& AddEscaped(const char* text) {
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0' && length_ + kEnd < sizeof text_; text++) {
       const auto byte = static_cast<unsigned char>(*text);
       if (byte == '"' || byte == '\\') Put('\\');
       if (byte >= 0x20 && byte != 0x7f)
@@ -50,6 +50,7 @@ class Text {
   bool is_cut() const { return is_cut_; }
 
  private:
+  static constexpr size_t kEnd = 128;
   static constexpr char kHex[] = "0123456789abcdef";
 
   void Put(char byte) {
@@ -62,3 +63,11 @@ class Text {
   size_t length_ = 0;
   bool is_cut_ = false;
 };
+
+// The number that a text begins with, behind blanks, and moves behind it; 0 if there is none.
+inline uint64_t NumberAt(const char** text) {
+  while (**text == ' ' || **text == '\t') (*text)++;
+  uint64_t number = 0;
+  while (**text >= '0' && **text <= '9') number = number * 10 + static_cast<uint64_t>(*(*text)++ - '0');
+  return number;
+}

@@ -35,6 +35,14 @@ class Vector {
     memmove(items_ + at, items_ + at + 1, (size_ - at) * sizeof(T));
   }
 
+  template <typename Test>
+  void RemoveIf(Test test) {
+    size_t kept = 0;
+    for (const T& item : *this)
+      if (!test(item)) items_[kept++] = item;
+    size_ = kept;
+  }
+
   void Clear() { size_ = 0; }
 
   void Swap(Vector* other) {

@@ -45,8 +45,10 @@ class Instances {
  public:
   // As inotify_init1(2); nullptr, and errno's number in *error.
   Instance* Make(int flags, int* error);
+  // Before there are any: PROGRAM may get others, which were not made here.
+  void NoteInherited();
   // The one that a thread calls by a descriptor; nullptr if that is no instance that was made here.
-  Instance* Of(pid_t thread, int fd);
+  Instance* Of(pid_t thread, int fd, bool is_of_the_program = true);
   void Drop(Instance* instance);
   // Finds those that no process has any more, as two looks in turn say. In between a descriptor may be on its
   // way from one process to another.
@@ -58,4 +60,5 @@ class Instances {
 
   Vector<Instance*> all_;
   uint64_t next_id_ = 1;
+  bool is_any_inherited_ = false;
 };

@@ -17,8 +17,9 @@ void Entry::Destroy(Entry* entry) {
   if (entry != nullptr) Free(entry, sizeof(Entry) + entry->name_length);
 }
 
-Listing::~Listing() {
+void Listing::Clear() {
   for (Entry* each : entries_) Entry::Destroy(each);
+  entries_.Clear();
 }
 
 size_t Listing::Place(const char* name) const {

@@ -21,7 +21,7 @@ struct Entry {
 class Listing {
  public:
   Listing() = default;
-  ~Listing();
+  ~Listing() { Clear(); }
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
 
@@ -31,6 +31,9 @@ class Listing {
   void Add(Entry* entry) { entries_.Add(entry); }
   void Sort();
   void Swap(Listing* other) { entries_.Swap(&other->entries_); }
+  void Clear();
+  // nullptr: there is none of that name.
+  Entry* Find(const char* name) const;
   // Leaves its entries to others: they are not destroyed with it any more.
   void Release() { entries_.Clear(); }
 
@@ -39,7 +42,6 @@ class Listing {
 
  private:
   size_t Place(const char* name) const;
-  Entry* Find(const char* name) const;
 
   Vector<Entry*> entries_;
 };

@@ -1,18 +1,28 @@
 #include "run/watched/polled.h"
 
 #include <errno.h>
-#include <fcntl.h>
+
+#include <initializer_list>
 
 #include "run/base/directory_reader.h"
 #include "run/caller.h"
 
 namespace {
 
-constexpr char kData[] = "..data", kDraft[] = "..data_tmp";
+constexpr uint32_t kChanges = IN_CREATE | IN_MOVE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE;
 
 bool IsPassing(int error) {
   return error != -ENOENT && error != -ESTALE && error != -ENOTDIR;
 }
+
+bool IsUnchanged(const Statx& a, const Statx& b) {
+  if (!IsSameEntry(a, b) || !HasSameRights(a, b)) return false;
+  if (a.is_directory()) return true;
+  // link(2) and unlink(2) of another name set the ctime: only who watches the file itself hears of that.
+  return HasSameContent(a, b) && (a.ctime == b.ctime || a.nlink != b.nlink);
+}
+
+}  // namespace
 
 bool HasSameContent(const Statx& a, const Statx& b) {
   return a.size == b.size && a.mtime == b.mtime;
@@ -27,28 +37,40 @@ bool HasSameRights(const Statx& a, const Statx& b) {
 }
 
 // A number alone may be another one each time that a FUSE server is asked.
-bool IsSame(const Statx& a, const Statx& b) {
+bool IsSameEntry(const Statx& a, const Statx& b) {
   return HasSameKind(a, b) && (a.ino == b.ino || (HasSameContent(a, b) && a.ctime == b.ctime));
 }
-
-bool IsUnchanged(const Statx& a, const Statx& b) {
-  if (!IsSame(a, b) || !HasSameRights(a, b)) return false;
-  return a.is_directory() || (HasSameContent(a, b) && a.ctime == b.ctime);
-}
-
-}  // namespace
 
 Polled::Polled(Ground* ground, int fd, const Statx& facts)
     : fd_(fd), facts_(facts), cache_(CacheOf(fd)), shadow_(ground, facts.is_directory()) {}
 
-bool Polled::Ask(const char* name, Statx* facts) {
+bool Polled::IsStill(const Statx& facts) const {
+  return !is_gone_ && IsSameEntry(facts_, facts);
+}
+
+const Entry* Polled::Find(const Polled& other) const {
+  for (size_t i = 0; i < known_.size(); i++)
+    if (other.Is(known_[i]->facts)) return known_[i];
+  return nullptr;
+}
+
+void Polled::Move(int fd) {
+  fd_.reset(fd);
+  differs_ = false;
+}
+
+bool Polled::Is(const Statx& facts) const {
+  return !is_gone_ && HasSameKind(facts_, facts) && facts_.ino == facts.ino && facts_.device == facts.device;
+}
+
+int Polled::Ask(const char* name, Statx* facts) {
   if (cache_ != Cache::kTrue) LookUpAgain(fd_.get(), name);
-  return StatAt(fd_.get(), name, facts, cache_ == Cache::kNamesAndAttributes) == 0;
+  return StatAt(fd_.get(), name, facts, cache_ == Cache::kNamesAndAttributes);
 }
 
 void Polled::Learn(const char* name) {
   Statx facts;
-  if (Ask(name, &facts))
+  if (Ask(name, &facts) == 0)
     known_.Set(name, facts, look_);
   else
     known_.SetGone(name, look_);
@@ -63,15 +85,16 @@ void Polled::SetWay(pid_t thread, const char* path) {
 
 int Polled::LearnAll() {
   if (!is_directory()) return 0;
-  if (!BeginLook()) return is_gone_ ? -ENOENT : -EIO;
-  known_.Swap(&seen_);
+  const int differs = Read();
+  if (differs < 0) return differs;
+  Commit();
   return 0;
 }
 
 void Polled::TakeLocal(uint32_t event, const char* name) {
   const uint32_t kind = event & IN_ALL_EVENTS;
-  constexpr uint32_t kChanges = IN_CREATE | IN_MOVE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE;
-  constexpr uint32_t kLooks = IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE;
+  // This process opens directories to look at them: those events are its own.
+  if ((event & IN_ISDIR) != 0 && (kind & (IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE)) != 0) return;
   if ((event & IN_DELETE_SELF) != 0) {
     shadow_.TellDeleted(is_directory() ? 0 : IN_ATTRIB);
     is_gone_ = true;
@@ -79,37 +102,73 @@ void Polled::TakeLocal(uint32_t event, const char* name) {
     shadow_.TellIgnored();
     is_gone_ = true;
   } else if (*name == '\0') {
-    // This process opens a directory to look at it: those events are its own.
-    if (is_directory() && (kind & kLooks) != 0) return;
-    if (!is_directory()) Ask("", &facts_);
+    self_look_ = look_;
+    const int error = fd_.is_open() ? StatAt(fd_.get(), "", &facts_, true) : 0;
     shadow_.Tell(kind, "", is_directory());
+    // Its last name is gone. The kernel tells the rest as soon as nobody has it open, this process neither.
+    if (!is_directory() && (error == -ENOENT || error == -ESTALE || facts_.nlink == 0)) fd_.reset();
   } else {
     if ((kind & kChanges) != 0) Learn(name);
-    shadow_.Tell(kind, name, (event & IN_ISDIR) != 0);
+    const Entry* known = known_.Find(name);
+    shadow_.Tell(kind, name, (event & IN_ISDIR) != 0, known != nullptr && known->is_gone);
   }
 }
 
-bool Polled::BeginLook() {
-  look_++;
+void Polled::ReadSelf() {
+  self_ = 0;
+  const int error = StatAt(fd_.get(), "", &seen_facts_, true);
+  if (error < 0 && IsPassing(error))
+    seen_facts_ = facts_;
+  else if (error < 0 || !IsSameEntry(facts_, seen_facts_))
+    self_ = IN_DELETE_SELF;
+  else if (seen_facts_.nlink == 0)
+    self_ = IN_DELETE_SELF;
+  else if (is_directory())
+    self_ = HasSameRights(facts_, seen_facts_) ? 0 : IN_ATTRIB;
+  else if (!HasSameContent(facts_, seen_facts_))
+    self_ = IN_MODIFY | IN_CLOSE_WRITE;
+  else if (!HasSameRights(facts_, seen_facts_) || facts_.ctime != seen_facts_.ctime)
+    self_ = IN_ATTRIB;
+}
+
+int Polled::ReadEntries() {
   DirectoryReader reader(fd_.get(), ".");
-  Listing seen;
   while (const char* name = reader.Next()) {
     Statx facts;
-    if (Ask(name, &facts)) seen.Add(Entry::Make(name, facts, look_));
+    const int error = Ask(name, &facts);
+    const Entry* known = error < 0 && IsPassing(error) ? known_.Find(name) : nullptr;
+    if (error == 0 || known != nullptr)
+      seen_.Add(Entry::Make(name, known == nullptr ? facts : known->facts, look_));
   }
-  if (reader.error() < 0) {
-    if (IsPassing(reader.error())) return false;
-    shadow_.TellDeleted(0);
-    is_gone_ = true;
-    return false;
-  }
-  seen.Sort();
-  seen_.Swap(&seen);
-  return true;
+  seen_.Sort();
+  return reader.error();
 }
 
-void Polled::EndLook(Vector<Difference>* found) {
-  Listing next;
+int Polled::Read() {
+  look_++;
+  differs_ = false;
+  seen_.Clear();
+  if (!fd_.is_open()) return -ENOENT;
+  ReadSelf();
+  const int error = is_directory() && self_ != IN_DELETE_SELF ? ReadEntries() : 0;
+  if (error < 0 && IsPassing(error)) {
+    self_ = 0;
+    return error;
+  }
+  if (error < 0) {
+    seen_.Clear();
+    self_ = IN_DELETE_SELF;
+  }
+  Vector<Difference> found;
+  Fingerprint fingerprint;
+  Compare(&found, &fingerprint);
+  differs_ = found.size() > 0 || self_ != 0;
+  return differs_ ? 1 : 0;
+}
+
+// Of each name what was told, and what was read.
+template <typename Each>
+void Polled::Walk(Each each) {
   size_t old = 0, now = 0;
   while (old < known_.size() || now < seen_.size()) {
     Entry* before = old < known_.size() ? known_[old] : nullptr;
@@ -117,160 +176,54 @@ void Polled::EndLook(Vector<Difference>* found) {
     const int order = before == nullptr ? 1 : after == nullptr ? -1 : strcmp(before->name, after->name);
     if (order <= 0) old++;
     if (order >= 0) now++;
-    if (order > 0) before = nullptr;
-    if (order < 0) after = nullptr;
-    // A local event has told of it since the look began: what that knew is newer.
-    if (before != nullptr && before->look == look_) {
-      Entry::Destroy(after);
-      if (before->is_gone)
-        Entry::Destroy(before);
-      else
-        next.Add(before);
-      continue;
-    }
-    if (before != nullptr && before->is_gone) {
-      Entry::Destroy(before);
-      before = nullptr;
-    }
-    if (after != nullptr) next.Add(after);
-    if (before != nullptr && after != nullptr && IsUnchanged(before->facts, after->facts))
-      Entry::Destroy(before);
-    else if (before != nullptr || after != nullptr)
-      // A copy: local events may change the entry before it is told.
-      found->Add({this, before, after == nullptr ? nullptr : Entry::Make(after->name, after->facts, look_),
-                  nullptr});
+    each(order > 0 ? nullptr : before, order < 0 ? nullptr : after);
   }
+}
+
+void Polled::Compare(Vector<Difference>* found, Fingerprint* fingerprint) {
+  if (self_look_ == look_) self_ &= IN_DELETE_SELF;
+  Walk([&](Entry* before, Entry* now) {
+    // A local event has told of it since the reading began: what that knew is newer.
+    if (before != nullptr && before->look == look_) return;
+    if (before != nullptr && before->is_gone) before = nullptr;
+    if (before == nullptr && now == nullptr) return;
+    if (before != nullptr && now != nullptr && IsUnchanged(before->facts, now->facts)) return;
+    found->Add({this, before, now});
+    fingerprint->Add(before == nullptr ? now->name : before->name);
+    const bool is_same = before != nullptr && now != nullptr && IsSameEntry(before->facts, now->facts);
+    // A file that is being written to differs from each reading to the next.
+    fingerprint->Add(now == nullptr ? 0 : now->facts.ino);
+    fingerprint->Add(is_same ? HasSameContent(before->facts, now->facts) : 2);
+  });
+  fingerprint->Add(self_);
+  fingerprint->Add(static_cast<uint64_t>(local_wd));
+}
+
+void Polled::TellSelf() {
+  if (self_ == IN_DELETE_SELF) {
+    // Whoever hears of it may read what has that name now.
+    LookUpWay(watcher_, way_.begin());
+    shadow_.TellDeleted(0);
+    is_gone_ = true;
+  } else {
+    for (uint32_t event : {IN_MODIFY, IN_CLOSE_WRITE, IN_ATTRIB})
+      if ((self_ & event) != 0) shadow_.Tell(event, "", is_directory());
+  }
+}
+
+void Polled::Commit() {
+  Listing next;
+  Walk([&](Entry* before, Entry* now) {
+    const bool is_newer = before != nullptr && before->look == look_;
+    Entry* kept = is_newer ? (before->is_gone ? nullptr : before) : now;
+    if (kept != nullptr) next.Add(kept);
+    if (kept != before) Entry::Destroy(before);
+    if (kept != now) Entry::Destroy(now);
+  });
   known_.Release();
   seen_.Release();
   known_.Swap(&next);
-}
-
-void Polled::LookAtSelf() {
-  Statx now;
-  const int error = StatAt(fd_.get(), "", &now, true);
-  if (error < 0 && IsPassing(error)) return;
-  const bool is_deleted = error < 0 || now.nlink == 0;
-  if (is_directory() || is_deleted) {
-    if (is_deleted) {
-      // Whoever hears of it may read what has that name now.
-      LookUpWay(watcher_, way_.begin());
-      shadow_.TellDeleted(0);
-      is_gone_ = true;
-    } else if (!HasSameRights(facts_, now)) {
-      shadow_.Tell(IN_ATTRIB, "", true);
-    }
-  } else if (!HasSameContent(facts_, now)) {
-    shadow_.Tell(IN_MODIFY, "", false);
-    shadow_.Tell(IN_CLOSE_WRITE, "", false);
-  } else if (!HasSameRights(facts_, now) || facts_.ctime != now.ctime) {
-    shadow_.Tell(IN_ATTRIB, "", false);
-  }
-  facts_ = now;
-}
-
-namespace {
-
-// A name that leads to something else than before: new, or renamed over what it was.
-bool IsNew(const Difference& each) {
-  return each.now != nullptr && (each.before == nullptr || !IsSame(each.before->facts, each.now->facts));
-}
-
-bool IsGone(const Difference& each) {
-  return each.before != nullptr && (each.now == nullptr || !IsSame(each.before->facts, each.now->facts));
-}
-
-bool IsMoved(const Statx& from, const Statx& to) {
-  return from.ino == to.ino && from.device == to.device && HasSameKind(from, to) &&
-         (from.is_directory() || HasSameContent(from, to));
-}
-
-// Pairs an entry that has left one name with the one that has come to another.
-void FindMoved(Vector<Difference>* found) {
-  Vector<Difference*> fresh;
-  for (Difference& each : *found) {
-    if (!IsNew(each)) continue;
-    const uint64_t ino = each.now->facts.ino;
-    fresh.Insert(fresh.Place([ino](const Difference* other) {
-      return other->now->facts.ino < ino ? -1 : other->now->facts.ino > ino;
-    }),
-                 &each);
-  }
-  for (Difference& each : *found) {
-    // An entry that another was moved over is gone, and has gone nowhere.
-    if (!IsGone(each) || each.now != nullptr) continue;
-    const uint64_t ino = each.before->facts.ino;
-    for (size_t at =
-             fresh.Place([ino](const Difference* other) { return other->now->facts.ino < ino ? -1 : 1; });
-         at < fresh.size() && fresh[at]->now->facts.ino == ino; at++) {
-      if (fresh[at]->other != nullptr || !IsMoved(each.before->facts, fresh[at]->now->facts)) continue;
-      each.other = fresh[at];
-      fresh[at]->other = &each;
-      break;
-    }
-  }
-}
-
-void TellNew(Ground* ground, const Difference& each) {
-  Shadow* shadow = each.polled->shadow();
-  const Entry& now = *each.now;
-  const bool is_directory = now.facts.is_directory();
-  if (each.other != nullptr) {
-    Shadow* from = each.other->polled->shadow();
-    Shadow::TellMoved(ground, from, each.other->before->name, shadow, now.name, is_directory);
-    return;
-  }
-  if (strcmp(now.name, kData) == 0 && !is_directory) {
-    // The AtomicWriter's swap (k8s.io/kubernetes/pkg/volume/util): the draft is renamed too soon for any
-    // look.
-    shadow->Tell(IN_CREATE, kDraft, false);
-    Shadow::TellMoved(ground, shadow, kDraft, shadow, kData, false);
-    return;
-  }
-  if (each.before != nullptr && HasSameKind(each.before->facts, now.facts)) {
-    shadow->Tell(IN_MOVED_TO, now.name, is_directory);
-    return;
-  }
-  if (each.before != nullptr) shadow->Tell(IN_DELETE, now.name, each.before->facts.is_directory());
-  shadow->Tell(IN_CREATE, now.name, is_directory);
-  if (!now.facts.is_file()) return;
-  if (now.facts.size > 0) shadow->Tell(IN_MODIFY, now.name, false);
-  shadow->Tell(IN_CLOSE_WRITE, now.name, false);
-}
-
-void TellChanged(const Difference& each) {
-  Shadow* shadow = each.polled->shadow();
-  const Entry& now = *each.now;
-  if (now.facts.is_file() && !HasSameContent(each.before->facts, now.facts)) {
-    shadow->Tell(IN_MODIFY, now.name, false);
-    shadow->Tell(IN_CLOSE_WRITE, now.name, false);
-    if (HasSameRights(each.before->facts, now.facts)) return;
-  }
-  shadow->Tell(IN_ATTRIB, now.name, now.facts.is_directory());
-}
-
-}  // namespace
-
-void TellAll(Ground* ground, Vector<Difference>* found) {
-  FindMoved(found);
-  auto is_link = [](const Difference& each) { return strcmp(each.now->name, kData) == 0; };
-  // A new version comes before what leads to it, and what an old one was goes last.
-  for (const Difference& each : *found)
-    if (IsNew(each) && each.now->facts.is_directory()) TellNew(ground, each);
-  for (const Difference& each : *found)
-    if (IsNew(each) && !each.now->facts.is_directory() && is_link(each)) TellNew(ground, each);
-  for (const Difference& each : *found) {
-    if (each.now == nullptr || (IsNew(each) && (each.now->facts.is_directory() || is_link(each)))) continue;
-    if (IsNew(each))
-      TellNew(ground, each);
-    else
-      TellChanged(each);
-  }
-  for (const Difference& each : *found)
-    if (each.now == nullptr && each.other == nullptr)
-      each.polled->shadow()->Tell(IN_DELETE, each.before->name, each.before->facts.is_directory());
-  for (const Difference& each : *found) {
-    Entry::Destroy(each.before);
-    Entry::Destroy(each.now);
-  }
-  found->Clear();
+  if (self_look_ != look_) facts_ = seen_facts_;
+  self_ = 0;
+  differs_ = false;
 }

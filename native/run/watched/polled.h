@@ -6,29 +6,52 @@
 #include "run/watched/listing.h"
 #include "run/watched/shadow.h"
 
-// A name that differs between two looks. An entry that is not there is nullptr; both are owned by whoever has
-// it.
+class Polled;
+
+// A name that differs between what was told and what is there. An entry that is not there is nullptr. The
+// entries are those of `polled`, until it commits.
 struct Difference {
   Polled* polled;
   Entry* before;
   Entry* now;
-  // The other end of a rename: the name that it was, or is now.
-  Difference* other;
+  // Of a rename: where `before` is now, and where `now` was.
+  Difference* to = nullptr;
+  Difference* from = nullptr;
+  bool is_told = false;
+};
+
+// What two readings have to agree about: the number is the same where the same things differ.
+class Fingerprint {
+ public:
+  void Add(uint64_t value) { value_ = (value_ ^ value) * 0x100000001b3; }
+  void Add(const char* text) {
+    while (*text != '\0') Add(static_cast<uint64_t>(*text++));
+  }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325;
 };
 
 // A directory or file that a program watches, on a mount that does not tell of all: the kernel's own events
-// of it are told on at once, and what else a look finds.
+// of it are told on at once, and readings find the rest.
 class Polled {
  public:
   // `fd`: of it, by O_PATH.
   Polled(Ground* ground, int fd, const Statx& facts);
 
-  const Statx& facts() const { return facts_; }
   int fd() const { return fd_.get(); }
   Shadow* shadow() { return &shadow_; }
   bool is_directory() const { return facts_.is_directory(); }
+  bool is_gone() const { return is_gone_; }
+  // These are its own, wherever it is by now.
+  bool Is(const Statx& facts) const;
+  // False: another is in its place.
+  bool IsStill(const Statx& facts) const;
+  // It has another name now, by which `fd` leads to it. What was read by the old one is worth nothing.
+  void Move(int fd);
 
-  // The kernel's own watch of it, by which local events come: -1 if there is none.
+  // The kernel's own watch of it, by which local events come.
   int local_wd = -1;
 
   // The path by which a thread watches it: what is to be looked up anew when it has gone, before that is
@@ -42,15 +65,28 @@ class Polled {
   // Brings what is known of a name up to date.
   void Learn(const char* name);
 
-  // A look: it begins, what comes of local events meanwhile is taken in, and it ends.
-  bool BeginLook();
-  void EndLook(Vector<Difference>* found);
-  // The directory itself, or a file.
-  void LookAtSelf();
-  bool is_gone() const { return is_gone_; }
+  // Reads what is there: 1 if anything differs from what was told, 0 if not. -errno where nothing could be
+  // read just now.
+  int Read();
+  // What was read differs from what was told.
+  bool differs() const { return differs_; }
+  // What was read says that it is not there, or not by the name that it had.
+  bool is_lost() const { return differs_ && self_ == IN_DELETE_SELF; }
+  // The entry of this directory that another is; nullptr if none was told.
+  const Entry* Find(const Polled& other) const;
+  // What differs, but for what local events have told since Read() began.
+  void Compare(Vector<Difference>* found, Fingerprint* fingerprint);
+  // Tells what has happened to the directory itself, or the file. Behind what happened in it.
+  void TellSelf();
+  // What differs has been told.
+  void Commit();
 
  private:
-  bool Ask(const char* name, Statx* facts);
+  int Ask(const char* name, Statx* facts);
+  void ReadSelf();
+  int ReadEntries();
+  template <typename Each>
+  void Walk(Each each);
 
   UniqueFd fd_;
   Statx facts_;
@@ -58,11 +94,17 @@ class Polled {
   Shadow shadow_;
   pid_t watcher_ = 0;
   Vector<char> way_;
-  Listing known_;
-  Listing seen_;
-  uint64_t look_ = 0;
-  bool is_gone_ = false;
+  // What was told, and what was read.
+  Listing known_, seen_;
+  Statx seen_facts_;
+  // Which events of itself are to be told of what was read.
+  uint32_t self_ = 0;
+  // The reading, and that in which a local event was about itself.
+  uint64_t look_ = 0, self_look_ = 0;
+  bool differs_ = false, is_gone_ = false;
 };
 
-// Tells what several looks have found, as somebody would have heard of it who watched while it was done.
-void TellAll(Ground* ground, Vector<Difference>* found);
+bool IsSameEntry(const Statx& a, const Statx& b);
+bool HasSameContent(const Statx& a, const Statx& b);
+bool HasSameRights(const Statx& a, const Statx& b);
+bool HasSameKind(const Statx& a, const Statx& b);

@@ -1,6 +1,8 @@
 #include "run/watched/polling.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -10,9 +12,13 @@
 
 namespace {
 
-constexpr uint32_t kHeard = IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE |
-                            IN_DELETE_SELF | IN_MOVE_SELF | IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE;
+constexpr uint32_t kHeard =
+    IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF;
+// A program that only wants to hear of changes does not make this process hear of each file that it reads.
+constexpr uint32_t kLooks = IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE;
 constexpr rlim_t kSpare = 64;
+// What goes on changing is told all the same.
+constexpr unsigned kMostLooks = 5;
 
 }  // namespace
 
@@ -21,17 +27,23 @@ bool Polling::Open() {
   return local_.is_open();
 }
 
-Polled* Polling::At(UniqueFd* found, const Statx& facts, int* error) {
+int Polling::WatchLocally(int fd, uint32_t mask) {
   Text path;
-  path.Add("/proc/self/fd/").Add(static_cast<uint64_t>(found->get()));
+  path.Add("/proc/self/fd/").Add(static_cast<uint64_t>(fd));
+  return static_cast<int>(
+      syscall(SYS_inotify_add_watch, local_.get(), path.text(), kHeard | (mask & kLooks) | IN_MASK_ADD));
+}
+
+Polled* Polling::At(UniqueFd* found, const Statx& facts, uint32_t mask, int* error) {
   // The kernel has one for an inode, by whatever name.
-  const int wd = static_cast<int>(syscall(SYS_inotify_add_watch, local_.get(), path.text(), kHeard));
+  const int wd = WatchLocally(found->get(), mask);
   *error = wd < 0 ? -errno : 0;
   if (wd < 0) return nullptr;
   if (Polled* had = ByLocalWatch(wd)) {
-    if (!had->is_gone()) return had;
+    if (had->IsStill(facts)) return had;
+    had->shadow()->TellDeleted(0);
     Release(had);
-    return At(found, facts, error);
+    return At(found, facts, mask, error);
   }
   if (static_cast<rlim_t>(found->get()) + kSpare > most_descriptors_) {
     syscall(SYS_inotify_rm_watch, local_.get(), wd);
@@ -66,51 +78,150 @@ Polled* Polling::ByLocalWatch(int wd) const {
   return at < polled_.size() && polled_[at]->local_wd == wd ? polled_[at] : nullptr;
 }
 
+int Polling::Queued() const {
+  int bytes = 0;
+  syscall(SYS_ioctl, local_.get(), FIONREAD, &bytes);
+  return bytes;
+}
+
 void Polling::Drain() {
   alignas(inotify_event) char buffer[65536];
+  size_t kept = 0;
   // Events that come meanwhile wait: callers wait as well.
-  int queued = 0;
-  syscall(SYS_ioctl, local_.get(), FIONREAD, &queued);
-  while (queued > 0) {
-    const long bytes = syscall(SYS_read, local_.get(), buffer, sizeof buffer);
+  for (int queued = Queued(); queued > 0;) {
+    const long bytes = syscall(SYS_read, local_.get(), buffer + kept, sizeof buffer - kept);
     if (bytes <= 0) return;
     queued -= static_cast<int>(bytes);
-    for (const char* at = buffer; at < buffer + bytes;) {
+    const char* const end = buffer + kept + bytes;
+    bool is_late = kept > 0;
+    kept = 0;
+    for (const char* at = buffer; at < end; is_late = false) {
       const auto* event = reinterpret_cast<const inotify_event*>(at);
       at += sizeof *event + event->len;
-      const char* name = event->len > 0 ? event->name : "";
-      const bool is_directory = (event->mask & IN_ISDIR) != 0;
-      Polled* polled = ByLocalWatch(event->wd);
-      const auto* next = reinterpret_cast<const inotify_event*>(at);
-      const bool is_pair = (event->mask & IN_MOVED_FROM) != 0 && at < buffer + bytes &&
-                           (next->mask & IN_MOVED_TO) != 0 && next->cookie == event->cookie;
-      if (is_pair) {
-        Polled* to = ByLocalWatch(next->wd);
-        at += sizeof *next + next->len;
-        if (polled != nullptr) polled->Learn(name);
-        if (to != nullptr) to->Learn(next->name);
-        Shadow::TellMoved(&ground_, polled == nullptr ? nullptr : polled->shadow(), name,
-                          to == nullptr ? nullptr : to->shadow(), next->name, is_directory);
-      } else if (polled != nullptr) {
-        polled->TakeLocal(event->mask, name);
+      const auto* next = at < end ? reinterpret_cast<const inotify_event*>(at) : nullptr;
+      // The other half of a rename is read next, or is about to come.
+      if (next == nullptr && !is_late && (event->mask & IN_MOVED_FROM) != 0 && (queued > 0 || AwaitLocal())) {
+        kept = sizeof *event + event->len;
+        memmove(buffer, event, kept);
+        queued = Queued();
+        break;
       }
-      // IN_Q_OVERFLOW: the next look finds what was lost.
+      const bool is_pair = next != nullptr && (event->mask & IN_MOVED_FROM) != 0 &&
+                           (next->mask & IN_MOVED_TO) != 0 && next->cookie == event->cookie;
+      if (is_pair) at += sizeof *next + next->len;
+      TakeIn(event, is_pair ? next : nullptr);
     }
   }
 }
 
-void Polling::Look() {
-  Vector<Difference> found;
+bool Polling::AwaitLocal() const {
+  pollfd asked = {local_.get(), POLLIN, 0};
+  constexpr timespec kMost = {0, 2000000};
+  return syscall(SYS_ppoll, &asked, 1, &kMost, nullptr, 8) > 0;
+}
+
+// An event, and the other half of a rename. IN_Q_OVERFLOW is of no watch: the next look finds what was lost.
+void Polling::TakeIn(const inotify_event* event, const inotify_event* next) {
+  const char* name = event->len > 0 ? event->name : "";
+  Polled* polled = ByLocalWatch(event->wd);
+  if (next == nullptr) {
+    if (polled != nullptr) polled->TakeLocal(event->mask, name);
+    return;
+  }
+  Polled* to = ByLocalWatch(next->wd);
+  if (polled != nullptr) polled->Learn(name);
+  if (to != nullptr) to->Learn(next->name);
+  Shadow::TellMoved(&ground_, polled == nullptr ? nullptr : polled->shadow(), name,
+                    to == nullptr ? nullptr : to->shadow(), next->name, (event->mask & IN_ISDIR) != 0);
+}
+
+bool Polling::Look() {
+  bool differs = false;
   for (size_t i = 0; i < polled_.size(); i++) {
     Polled* each = polled_[i];
+    // Whatever a reading has seen of local changes is told by now.
     Drain();
-    each->LookAtSelf();
-    if (each->is_gone() || !each->is_directory() || !each->BeginLook()) continue;
-    // Whatever a look has seen of local changes is told by now.
-    Drain();
-    each->EndLook(&found);
+    if (each->is_gone()) continue;
+    const int read = each->Read();
+    if (read == 0) each->Commit();
+    differs = differs || read > 0;
+  }
+  if (!differs) {
+    looks_ = 0;
+    return true;
+  }
+  Drain();
+  Vector<Difference> found;
+  Fingerprint fingerprint;
+  for (Polled* each : polled_)
+    if (each->differs()) each->Compare(&found, &fingerprint);
+  if (++looks_ < kMostLooks && (looks_ == 1 || fingerprint.value() != found_before_)) {
+    found_before_ = fingerprint.value();
+    return false;
+  }
+  looks_ = 0;
+  FindMoved(&found);
+  if (FollowMoved(found)) {
+    found.RemoveIf([](const Difference& each) { return !each.polled->differs(); });
+    FindMoved(&found);
   }
   TellAll(&ground_, &found);
+  for (Polled* each : polled_) {
+    if (!each->differs()) continue;
+    each->TellSelf();
+    each->Commit();
+  }
+  return true;
+}
+
+// A server that goes by paths knows nothing of a directory that was renamed behind it, nor of those in it: by
+// its new name each is found again. What was read by the old one is not told: the next look reads anew.
+// The latest watch comes first: a number that is used again is not that of the one before.
+bool Polling::FollowMoved(const Vector<Difference>& found) {
+  Vector<Polled*> all, moved;
+  for (size_t i = polled_.size(); i-- > 0;) all.Add(polled_[i]);
+  for (const Difference& each : found) {
+    if (each.from == nullptr) continue;
+    for (Polled* polled : all) {
+      if (!polled->Is(each.now->facts)) continue;
+      polled->shadow()->Tell(IN_MOVE_SELF, "", polled->is_directory());
+      if (Follow(polled, *each.polled, each.now->name)) moved.Add(polled);
+      break;
+    }
+  }
+  if (moved.size() > 0) all.RemoveIf([](const Polled* each) { return !each->is_lost(); });
+  for (size_t i = 0; i < moved.size(); i++)
+    for (Polled* each : all) {
+      const Entry* entry = each->is_lost() ? moved[i]->Find(*each) : nullptr;
+      if (entry != nullptr && Follow(each, *moved[i], entry->name)) moved.Add(each);
+    }
+  return moved.size() > 0;
+}
+
+bool Polling::Follow(Polled* polled, const Polled& directory, const char* name) {
+  LookUpAgain(directory.fd(), name);
+  UniqueFd held(OpenAt(directory.fd(), name, O_PATH | O_NOFOLLOW));
+  Statx facts;
+  if (!held.is_open() || StatAt(held.get(), "", &facts) < 0 || !polled->Is(facts)) return false;
+  const int wd = WatchLocally(held.get(), polled->shadow()->mask());
+  if (wd < 0) return false;
+  if (wd != polled->local_wd) {
+    Polled* other = ByLocalWatch(wd);
+    // What was at that name before it may have had the watch.
+    if (other != nullptr && !other->is_lost()) return false;
+    polled_.Remove(PlaceOf(polled->local_wd));
+    if (other == nullptr) {
+      syscall(SYS_inotify_rm_watch, local_.get(), polled->local_wd);
+    } else {
+      polled_.Remove(PlaceOf(wd));
+      other->local_wd = polled->local_wd;
+      polled_.Insert(PlaceOf(other->local_wd), other);
+    }
+    polled->local_wd = wd;
+    polled_.Insert(PlaceOf(wd), polled);
+  }
+  polled->Move(held.release());
+  return true;
 }
 
 void Polling::ReleaseIfUnwatched(Polled* polled) {

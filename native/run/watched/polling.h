@@ -5,6 +5,7 @@
 #include "base/unique_fd.h"
 #include "run/watched/polled.h"
 #include "run/watched/shadow.h"
+#include "run/watched/telling.h"
 
 // All that is polled: local events of it are taken in at once, what others do is found by looks.
 class Polling {
@@ -23,16 +24,26 @@ class Polling {
 
   // Polls what `found` is from now on, if it was not polled, with its entries as they are. `found` may be
   // taken. nullptr, and -errno in *error.
-  Polled* At(UniqueFd* found, const Statx& facts, int* error);
+  // `mask`: the events that are asked for.
+  Polled* At(UniqueFd* found, const Statx& facts, uint32_t mask, int* error);
   void ReleaseIfUnwatched(Polled* polled);
   void ReleaseUnwatched();
 
   // Tells on what local events say that are queued.
   void Drain();
-  // Tells what others have done since the look before.
-  void Look();
+  // Looks at what others have done, and tells that if the look before has found the same. False: something
+  // differs, and it is to be looked at once more, some ms later. A reading in the midst of a change is not
+  // told, nor is a local change whose event is about to come.
+  bool Look();
 
  private:
+  int Queued() const;
+  // False if no local event comes within some ms.
+  bool AwaitLocal() const;
+  void TakeIn(const inotify_event* event, const inotify_event* next);
+  bool FollowMoved(const Vector<Difference>& found);
+  bool Follow(Polled* polled, const Polled& directory, const char* name);
+  int WatchLocally(int fd, uint32_t mask);
   void Release(Polled* polled);
   size_t PlaceOf(int wd) const;
   Polled* ByLocalWatch(int wd) const;
@@ -42,4 +53,7 @@ class Polling {
   // In the order of their local watches.
   Vector<Polled*> polled_;
   rlim_t most_descriptors_ = RLIM_INFINITY;
+  // What the look before has found, and how many in turn have found anything.
+  uint64_t found_before_ = 0;
+  unsigned looks_ = 0;
 };

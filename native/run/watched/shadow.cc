@@ -13,6 +13,7 @@
 
 #include "base/statx.h"
 #include "run/base/directory_reader.h"
+#include "run/base/report.h"
 #include "run/watched/mounts.h"
 
 namespace {
@@ -23,7 +24,6 @@ constexpr char kLimbo[] = "limbo";
 // The kernel takes no empty mask. Each watch has this one, and nothing here is unmounted.
 constexpr uint32_t kBlind = IN_UNMOUNT;
 constexpr uint32_t kKept = IN_ALL_EVENTS | IN_ONESHOT | IN_EXCL_UNLINK;
-constexpr uint32_t kNotKept = IN_DONT_FOLLOW | IN_ONLYDIR;
 
 bool MakeAt(int at, const char* path, bool is_directory) {
   return (is_directory ? syscall(SYS_mkdirat, at, path, 0700)
@@ -90,6 +90,12 @@ bool Ground::MakeOwn() {
          MakeAt(fd_.get(), kLimbo, true);
 }
 
+void Ground::MakeEntry(const char* path, bool is_directory) {
+  if (MakeAt(fd_.get(), path, is_directory) || errno == EEXIST || is_full_) return;
+  is_full_ = true;
+  Say("events are lost: there is no room for an empty file in the directory for shadows (df -i)");
+}
+
 void Ground::Remove() {
   if (fd_.is_open()) RemoveAll(place_.get(), name_.text(), 2);
   fd_.reset();
@@ -116,9 +122,7 @@ int Shadow::Watch(Instance* instance, uint32_t mask) {
   Show(true);
   Text path;
   path.Add("/proc/self/fd/").Add(static_cast<uint64_t>(ground_->fd())).Add("/").Add(number_);
-  // It was followed, or was not, when it was looked for.
-  const long wd = syscall(SYS_inotify_add_watch, instance->fd(), path.text(),
-                          mask & ~static_cast<uint32_t>(IN_DONT_FOLLOW));
+  const long wd = syscall(SYS_inotify_add_watch, instance->fd(), path.text(), mask);
   if (wd < 0) return -errno;
   for (Subscription& each : subscriptions_) {
     if (each.instance != instance || each.wd != wd) continue;
@@ -157,7 +161,8 @@ void Shadow::Show(bool is_shown, uint32_t hidden) {
   for (size_t i = 0; i < subscriptions_.size(); i++) {
     const Subscription& each = subscriptions_[i];
     const uint32_t asked = each.mask & ~hidden;
-    const uint32_t mask = is_shown && (asked & IN_ALL_EVENTS) != 0 ? asked : kBlind;
+    const bool is_seen = is_shown && !(is_unlinked_ && (asked & IN_EXCL_UNLINK) != 0);
+    const uint32_t mask = is_seen && (asked & IN_ALL_EVENTS) != 0 ? asked : kBlind;
     const long wd = syscall(SYS_inotify_add_watch, each.instance->fd(), path.text(), mask);
     if (wd == each.wd) continue;
     // That watch had ended.
@@ -181,8 +186,10 @@ void Shadow::TellOpened(uint32_t event, const char* path, bool is_directory) {
   if (fd >= 0) close(fd);
 }
 
-void Shadow::Tell(uint32_t event, const char* name, bool is_directory) {
+void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_unlinked) {
   if ((mask() & event) == 0) return;
+  if (is_unlinked != is_unlinked_) Show(false);
+  is_unlinked_ = is_unlinked;
   if (event == IN_MOVED_FROM) return TellMoved(ground_, this, name, nullptr, name, is_directory);
   if (event == IN_MOVED_TO) return TellMoved(ground_, nullptr, name, this, name, is_directory);
   const int at = ground_->fd();
@@ -191,14 +198,14 @@ void Shadow::Tell(uint32_t event, const char* name, bool is_directory) {
   const bool is_named = *name != '\0';
   if (is_named && event != IN_CREATE) {
     Show(false);
-    MakeAt(at, path, is_directory);
+    ground_->MakeEntry(path, is_directory);
   }
   constexpr timespec kSame = {0, UTIME_OMIT}, kNow = {0, UTIME_NOW};
   const timespec read[2] = {kNow, kSame}, written[2] = {kSame, kNow};
   switch (event) {
     case IN_CREATE:
       Show(true);
-      MakeAt(at, path, is_directory);
+      ground_->MakeEntry(path, is_directory);
       break;
     case IN_DELETE:
       Show(true);
@@ -247,7 +254,7 @@ void Shadow::TellMoved(Ground* ground, Shadow* from, const char* name, Shadow* t
   const Text target = to == nullptr ? limbo : to->PathTo(new_name);
   const int at = ground->fd();
   if (from != nullptr) from->Show(false);
-  MakeAt(at, source.text(), is_directory);
+  ground->MakeEntry(source.text(), is_directory);
   if (from != nullptr) from->Show(true);
   if (to != nullptr) to->Show(true);
   syscall(SYS_renameat2, at, source.text(), at, target.text(), 0);

@@ -17,6 +17,8 @@ class Ground {
 
   int fd() const { return fd_.get(); }
   uint64_t NextNumber() { return next_++; }
+  // An entry of a shadow. Says once that there is no room for one: what it was for is not told then.
+  void MakeEntry(const char* path, bool is_directory);
 
  private:
   bool MakeIn(const char* place);
@@ -26,6 +28,7 @@ class Ground {
   UniqueFd fd_;
   Text name_;
   uint64_t next_ = 0;
+  bool is_full_ = false;
 };
 
 // Stands for a directory or a file on a mount that tells of nothing. The program's watch of that is a watch
@@ -47,8 +50,9 @@ class Shadow {
   // All events that any watch asks for.
   uint32_t mask() const;
 
-  // One event about a name in the directory, or with "" about itself.
-  void Tell(uint32_t event, const char* name, bool is_directory);
+  // One event about a name in the directory, or with "" about itself. `is_unlinked`: the name is gone, and
+  // the file still open.
+  void Tell(uint32_t event, const char* name, bool is_directory, bool is_unlinked = false);
   // A rename is told to both, with one cookie. Either may be nullptr: what is there is not watched.
   static void TellMoved(Ground* ground, Shadow* from, const char* name, Shadow* to, const char* new_name,
                         bool is_directory);
@@ -75,5 +79,7 @@ class Shadow {
   bool is_directory_;
   bool is_there_;
   bool is_shown_ = true;
+  // Of those that are shown, not to who asked for IN_EXCL_UNLINK.
+  bool is_unlinked_ = false;
   Vector<Subscription> subscriptions_;
 };

@@ -13,7 +13,11 @@ SMB). PROGRAM may be of any language, and is as it is; no copy is made, and no r
 there the kernel answers as ever.`,
   options: {
     interval: option('MS', 'between two looks at what is watched on such a mount; 250'),
-    all: flag('look at what is watched on every mount'),
+    backend: option(
+      'NAME',
+      'auto, the default: what is watched on such a mount is looked at; poll: on every mount; inotify: nothing is, and the kernel tells of all',
+    ),
+    all: flag('the same as --backend poll'),
     try: flag('start PROGRAM in any case, also where it cannot be served'),
     'on-failure': option(
       'MODE',
@@ -24,7 +28,9 @@ there the kernel answers as ever.`,
   },
   notes: `What nobody can know by looking is not told: IN_OPEN, IN_ACCESS and IN_CLOSE_NOWRITE of others. Linux 5.14; x64 and arm64.
 Exit code: PROGRAM's, 127 if it is not found, 126 if it cannot be executed; 1 if it cannot be served; 2 wrong usage. A signal that ends
-PROGRAM ends this, too.`,
+PROGRAM ends this, too.
+
+Environment: INOTIFY_BRIDGE_BACKEND, INOTIFY_BRIDGE_INTERVAL.`,
   examples: [
     'inotify-bridge run -- prometheus --config.file=/etc/prometheus/prometheus.yml',
     'inotify-bridge run --interval 50 --verbose -- inotifywait -m /mnt/shared',

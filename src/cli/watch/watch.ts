@@ -16,6 +16,7 @@ import { flag, option, repeated } from '../shared/option.ts'
 import { csvLine, type EventRow, plainLine, rowFormat } from './event_format.ts'
 import { maskOfNames } from './event_names.ts'
 import { PathFilter } from './path_filter.ts'
+import { watchSupervised } from './supervised.ts'
 import { watchChanges } from './watch_changes.ts'
 import { watchRaw } from './watch_raw.ts'
 import { GivenPaths, pathArguments } from './watched_paths.ts'
@@ -61,7 +62,9 @@ const OPTIONS = {
   'no-newline': flag('none after each --format'),
   csv: flag('directory,events,name', 'c'),
   json: flag("an object a line: a Change, or with --raw the event's fields; on stderr as well"),
-  raw: flag("the kernel's own events on files or directories, every event of -e: wd, mask, cookie, name"),
+  raw: flag(
+    "the kernel's own events on files or directories, every event of -e: wd, mask, cookie, name. On a mount that delivers no events the watch runs under 'inotify-bridge run', which has the kernel tell of what others change as well; not with --backend inotify",
+  ),
 } as const
 
 const description = {
@@ -95,6 +98,8 @@ const WITH_RAW = new Set([
   'no-dereference',
   'json',
   'raw',
+  'backend',
+  'interval',
 ])
 
 // In s.
@@ -119,15 +124,18 @@ export const watchCommand = defineCommand('watch', description, {
     const { watched: paths, excluded } = await pathArguments(positionals, values.fromfile ?? [], signal)
     if (paths.length === 0) throw new UsageError('name at least one file or directory')
     if (paths.includes('')) throw new UsageError("one of the paths is empty: ''")
-    if (values.raw) return watchRaw({ ...wanted, paths, json: values.json === true }, signal)
+    const links = values['no-dereference'] ? linksAmong(paths) : []
+    // A link is watched as an entry of its directory.
+    const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
+    if (values.raw) {
+      const code = await watchSupervised([...wordsOf(values), '--', ...paths], roots, options)
+      return code ?? watchRaw({ ...wanted, paths, json: values.json === true }, signal)
+    }
     const given = new GivenPaths(paths)
     const filter = new PathFilter(values, excluded, (path, kind) => given.shown(path, kind))
-    const links = values['no-dereference'] ? linksAmong(paths) : []
     if (filter.isExcluding || links.length > 0)
       options.ignore = (path, kind) =>
         filter.ignores(path, kind) || (links.length > 0 && !given.leadsTo(path))
-    // A link is watched as an entry of its directory.
-    const roots = paths.map((path) => (links.includes(path) ? dirname(path) : path))
     return watchChanges({ ...wanted, paths: roots, options, given, filter, format }, signal)
   },
 })
@@ -143,6 +151,18 @@ function optionsOf(values: Values): WatchOptions {
   if (values.initial) options.initial = true
   if (values.follow) options.followSymlinks = true
   return options
+}
+
+/** The flags of --raw, as they were given. */
+function wordsOf(values: Values): string[] {
+  return [
+    ...(['raw', 'monitor', 'json', 'no-dereference'] as const)
+      .filter((name) => values[name])
+      .map((name) => `--${name}`),
+    ...(values.event ?? []).map((names) => `--event=${names}`),
+    ...(values.quiet ?? []).map(() => '-q'),
+    ...(values.timeout === undefined ? [] : [`--timeout=${values.timeout}`]),
+  ]
 }
 
 function linksAmong(paths: readonly string[]): string[] {

@@ -14,6 +14,9 @@ mount -t virtiofs -o ro host /host
 mount -t proc none /host/proc
 mount -t sysfs none /host/sys
 mount -t devtmpfs none /host/dev
+# Where `inotify-bridge run` may make files.
+mkdir /host/dev/shm
+mount -t tmpfs none /host/dev/shm
 mount -t tmpfs none /host/mnt
 mkdir /host/mnt/share /host/mnt/memory
 mount -t virtiofs share /host/mnt/share

@@ -1,0 +1,51 @@
+// A program as it is, under `inotify-bridge run`, and the lines that it says.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { now } from './host.mjs'
+
+const RUN = join(import.meta.dirname, '../../../build/Release/inotify_bridge_run')
+
+/** ms after which what was not said will not be. */
+const PATIENCE = 15_000
+
+/** @param {number} interval @param {readonly string[]} program */
+export function underRun(interval, program) {
+  const child = spawn(RUN, ['--interval', String(interval), '--', ...program], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  /** @type {Array<{ at: number, text: string }>} */
+  const lines = []
+  let arrived = () => {}
+  for (const input of [child.stdout, child.stderr])
+    createInterface({ input }).on('line', (line) => {
+      // The name of a ConfigMap's version differs each time.
+      lines.push({ at: now(), text: line.replace(/\.\.\d[^/]*/, '..TIME') })
+      arrived()
+    })
+  return {
+    lines,
+
+    /** When a line came that ends with `wanted`, behind the first `from` lines; undefined of one that does not come. @param {string} wanted @param {number} from */
+    async heard(wanted, from) {
+      const find = () => lines.slice(from).find(({ text }) => text.endsWith(wanted))?.at
+      /** @type {Promise<number | undefined>} */
+      const found = new Promise((resolve) => {
+        const timer = setTimeout(() => resolve(undefined), PATIENCE)
+        arrived = () => {
+          if (find() === undefined) return
+          clearTimeout(timer)
+          resolve(find())
+        }
+        arrived()
+      })
+      return await found
+    },
+
+    async end() {
+      child.kill()
+      await once(child, 'close')
+    },
+  }
+}

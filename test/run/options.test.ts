@@ -1,0 +1,45 @@
+// --backend, and the variables of the environment that override the options.
+import { describe, expect, test } from 'vitest'
+import { compile } from '../support/compile.ts'
+import { scratch } from '../support/scratch.ts'
+import { obstacle, RUN, Served } from './served.ts'
+
+/** What is said of a watch of a directory that lies on a mount which delivers all. */
+async function sourceOf(environment: readonly string[], options: readonly string[]): Promise<string> {
+  const once = [compile('run_load'), 'cycles', scratch(), '1']
+  const run = new Served(['env', ...environment, RUN, ...options, '--json', '--', ...once])
+  expect(await run.end()).toBe(0)
+  return JSON.parse(run.said).source
+}
+
+describe.skipIf(obstacle !== '')(`run's options${obstacle && ` (${obstacle})`}`, () => {
+  test.each([
+    [[], [], 'inotify'],
+    [[], ['--backend', 'auto'], 'inotify'],
+    [[], ['--backend', 'poll'], 'poll'],
+    [[], ['--backend=inotify'], 'inotify'],
+    [[], ['--all'], 'poll'],
+    [['INOTIFY_BRIDGE_BACKEND=poll'], [], 'poll'],
+    [['INOTIFY_BRIDGE_BACKEND=poll'], ['--backend', 'inotify'], 'poll'],
+    [['INOTIFY_BRIDGE_BACKEND=inotify'], ['--all'], 'inotify'],
+    [['INOTIFY_BRIDGE_BACKEND='], ['--all'], 'poll'],
+  ])('%j %j: %s', async (environment, options, source) => {
+    expect(await sourceOf(environment, options)).toBe(source)
+  })
+
+  test.each([
+    [
+      'INOTIFY_BRIDGE_BACKEND=fanotify',
+      "INOTIFY_BRIDGE_BACKEND takes 'auto', 'inotify' or 'poll', and not fanotify",
+    ],
+    [
+      'INOTIFY_BRIDGE_INTERVAL=soon',
+      'INOTIFY_BRIDGE_INTERVAL takes milliseconds, from 1 to 86400000, and not soon',
+    ],
+  ])('%s: 2', async (variable, sentence) => {
+    const run = new Served(['env', variable, RUN, '--interval', '5', '--', 'echo', 'started'])
+    expect(await run.end()).toBe(2)
+    expect(run.said).toBe(`inotify-bridge run: ${sentence} (see 'inotify-bridge run --help')\n`)
+    expect(run.lines).toEqual([])
+  })
+})

@@ -1,0 +1,135 @@
+// Every script of test/scripts, played on a FUSE mount: a reader under run is told what a plain one is. Behind the mount the plain one
+// reads the source itself; through the mount both read the mount.
+import { spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mayServeFuse } from '../cli/in_place.ts'
+import { mayUnshare } from '../mounts/namespace.ts'
+import { parse, type Script, type Step } from '../scripts/parse.ts'
+import { open, perform } from '../scripts/play.ts'
+import { bytesOf } from '../scripts/words.ts'
+import { compile } from '../support/compile.ts'
+import { isLong } from '../support/long.ts'
+import { Comparison } from './comparison.ts'
+import { RawReader } from './raw_reader.ts'
+import { isThrough, reasonFor } from './scripts_differ.ts'
+import { isRoot, obstacle, RUN } from './served.ts'
+
+// Of test/scripts, what a watcher of this package does.
+const NOT_BY_A_PROGRAM = /^(add|remove|pause) /
+const NOT_BY_BINDFS = /^(exchange|tmpfile|whiteout) /
+const hasBindfs = spawnSync('bindfs', ['--version']).error === undefined
+const isHere = obstacle === '' && hasBindfs && mayServeFuse && mayUnshare
+const directory = join(import.meta.dirname, '../scripts')
+const scripts = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.txt'))
+  .sort()
+  .filter((_, n) => isLong || n % 3 === 0)
+  .map((file) => parse(readFileSync(join(directory, file), 'utf8'), file.slice(0, -'.txt'.length)))
+
+describe.each(['behind', 'through'] as const)(
+  '%s a mount (needs npm run build, bindfs, /dev/fuse, unshare -rm)',
+  (way) => {
+    const places = { plain: '', served: '', own: '', back: '' }
+    const temporary: string[] = []
+    let plain: RawReader
+    let served: RawReader
+
+    beforeAll(async () => {
+      if (!isHere) return
+      const [back, front] = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'inotify-bridge-'))) as [
+        string,
+        string,
+      ]
+      temporary.push(back, front)
+      const reader = compile('run_reader')
+      const mounted = 'bindfs --no-allow-other "$1" "$2" && shift 2 && exec "$@"'
+      const run = [RUN, '--interval', '5', '--', reader]
+      served = new RawReader(['unshare', '-rm', 'sh', '-c', mounted, 'sh', back, front, ...run])
+      // An answer: the mount is there.
+      await served.add(Buffer.from(front), 0)
+      const inside = `/proc/${served.pid}/root${front}`
+      Object.assign(places, {
+        served: front,
+        back,
+        plain: way === 'behind' ? back : front,
+        own: way === 'behind' ? back : inside,
+      })
+      const enter = ['nsenter', '--preserve-credentials', '-U', '-m', '-t', String(served.pid)]
+      plain = new RawReader(way === 'behind' ? [reader] : [...enter, reader])
+    })
+    afterAll(async () => {
+      await Promise.all([plain?.end(), served?.end()])
+      for (const path of temporary) rmSync(path, { recursive: true, force: true })
+    })
+
+    test.skipIf(!isHere || way === 'behind')('each of many changes once, while looks are made', async () => {
+      const here = join(places.own, 'many')
+      for (const path of [here, join(here, 'mark')]) mkdirSync(path, { recursive: true })
+      const comparison = new Comparison({ plain, served }, places)
+      await comparison.mark(join('many', 'mark'))
+      await comparison.watch(Buffer.from(here), false)
+      for (let i = 0; i < (isLong ? 20 : 5); i++) {
+        for (let j = 0; j < 200; j++) {
+          const path = join(here, String(j))
+          writeFileSync(path, 'one')
+          appendFileSync(path, 'two')
+          chmodSync(path, 0o600)
+          renameSync(path, join(here, `${j}.old`))
+          if (j % 2 === 0) rmSync(join(here, `${j}.old`))
+        }
+        const told = await comparison.told()
+        expect(told.served).toEqual(told.plain)
+      }
+    })
+
+    for (const [n, script] of scripts.entries())
+      test.skipIf(!isHere || !isPlayed(script, way))(script.file, async () => {
+        const base = join(places.own, String(n))
+        const here = join(base, 'here')
+        for (const path of [here, join(base, 'mark')]) mkdirSync(path, { recursive: true })
+        const world = open(here)
+        for (const step of script.setUp) await perform(step, world, script.file)
+        const comparison = new Comparison({ plain, served }, places)
+        await comparison.mark(join(String(n), 'mark'))
+        const watch = async () => {
+          for (const { text } of script.watch.roots)
+            await comparison.watch(bytesOf(join(here, text)), script.watch.recursive)
+        }
+        await watch()
+        for (const steps of blocksOf(script, way)) {
+          for (const step of steps) await perform(step, world, script.file)
+          const told = await comparison.told()
+          const where = `${script.file}:${steps.map(({ line, text }) => `${line} ${text}`).join()}`
+          const why = steps.flatMap(({ line }) => reasonFor(script.file, line) ?? [])
+          if (way === 'behind' && why.length > 0)
+            expect(told.served, `${where}: no exception any more (${why})`).not.toEqual(told.plain)
+          else if (!why.some(isThrough)) expect(told.served, where).toEqual(told.plain)
+          if (script.watch.recursive) await watch()
+        }
+        rmSync(join(places.back, String(n)), { recursive: true })
+      })
+  },
+)
+
+const isPlayed = ({ only, blocks }: Script, way: string) =>
+  only.every(({ who }) => who === 'inotify' || who === 'poll' || (who === 'root') === isRoot) &&
+  (way === 'behind' || !blocks.some(({ steps }) => steps.some(({ text }) => NOT_BY_BINDFS.test(text))))
+
+/** What is done without waiting in between. Behind a mount a look finds no more than where that has led to. */
+function blocksOf({ blocks }: Script, way: string): Step[][] {
+  const all = blocks.map(({ steps }) => steps.filter(({ text }) => !NOT_BY_A_PROGRAM.test(text)))
+  return way === 'through' ? all : all.flat().map((step) => [step])
+}
