@@ -38,6 +38,13 @@ constexpr unsigned kSweeps = 3;
 // ms until what a look has found is looked at once more.
 constexpr unsigned kAgain = 10;
 
+// ms.
+uint64_t Now() {
+  timespec now = {};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1000000;
+}
+
 class Supervisor {
  public:
   explicit Supervisor(const Options& options) : options_(options) {}
@@ -71,7 +78,8 @@ class Supervisor {
   UniqueFd epoll_, signals_, timer_;
   Instances instances_;
   Polling polling_;
-  unsigned since_sweep_ = 0, sweeps_ = 0;
+  unsigned sweeps_ = 0;
+  uint64_t swept_ = 0;
 };
 
 bool Supervisor::Open(Text* why) {
@@ -128,7 +136,7 @@ void Supervisor::Serve() {
     for (long i = 0; i < count; i++) {
       const int fd = events[i].data.fd;
       if (fd == signals_.get()) TakeSignals();
-      if (fd == polling_.fd()) polling_.Drain();
+      if (fd == polling_.fd()) polling_.TakeLocal();
       if (fd == timer_.get()) Tick();
       if (fd != program_.listener) continue;
       if ((events[i].events & EPOLLIN) != 0) Answer();
@@ -311,8 +319,7 @@ void Supervisor::Tick() {
   uint64_t count;
   syscall(SYS_read, timer_.get(), &count, sizeof count);
   const bool is_told = polling_.Look();
-  since_sweep_ += polling_.size() > 0 ? options_.interval : kSweep;
-  if (since_sweep_ >= kSweep) Sweep();
+  if (polling_.size() == 0 || Now() - swept_ >= kSweep) Sweep();
   polling_.ReleaseUnwatched();
   Rest(is_told);
 }
@@ -328,7 +335,7 @@ void Supervisor::Rest(bool is_told) {
 }
 
 void Supervisor::Sweep() {
-  since_sweep_ = 0;
+  swept_ = Now();
   if (sweeps_ > 0) sweeps_--;
   Vector<Instance*> closed;
   instances_.FindClosed(&closed);

@@ -98,6 +98,8 @@ export class Comparison {
       const inode = name.replace(/^#\d+$/, '#INODE')
       const word = `${watched}: ${names.join()} ${inode}${isPaired ? ` ${cookies.indexOf(cookie)}` : ''}`
       const before = told.get(watched) ?? []
+      // A writer who was interrupted between open(2) and write(2) may be told as two.
+      if (before.at(-1) === word.replace(' MODIFY', ' CLOSE_WRITE')) before.pop()
       if (before.at(-1) !== word) told.set(watched, [...before, word])
     }
     return [...told].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, words]) => words)

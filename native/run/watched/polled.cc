@@ -77,6 +77,7 @@ void Polled::Learn(const char* name) {
 }
 
 void Polled::SetWay(pid_t thread, const char* path) {
+  if (is_directory()) return;
   watcher_ = thread;
   way_.Clear();
   for (const char* at = path; *at != '\0'; at++) way_.Add(*at);
@@ -201,8 +202,7 @@ void Polled::Compare(Vector<Difference>* found, Fingerprint* fingerprint) {
 
 void Polled::TellSelf() {
   if (self_ == IN_DELETE_SELF) {
-    // Whoever hears of it may read what has that name now.
-    LookUpWay(watcher_, way_.begin());
+    if (way_.size() > 0) LookUpWay(watcher_, way_.begin());
     shadow_.TellDeleted(0);
     is_gone_ = true;
   } else {

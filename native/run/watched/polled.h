@@ -54,10 +54,9 @@ class Polled {
   // The kernel's own watch of it, by which local events come.
   int local_wd = -1;
 
-  // The path by which a thread watches it: what is to be looked up anew when it has gone, before that is
-  // told.
+  // Of a file the path by which a thread watches it. Whoever hears that the file is gone may read what has
+  // that name now, which the kernel would know by the old one for a second, or for ever.
   void SetWay(pid_t thread, const char* path);
-
   // Takes it for what there is now. 0 or -errno.
   int LearnAll();
   // A local event. A rename whose other half comes next is told by TellMoved().

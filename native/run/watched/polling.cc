@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -84,11 +85,18 @@ int Polling::Queued() const {
   return bytes;
 }
 
-void Polling::Drain() {
-  alignas(inotify_event) char buffer[65536];
+void Polling::TakeLocal() {
+  // Some hundred events, which takes some ms.
+  Drain(8192);
+}
+
+// What is queued by now, up to so many bytes. What comes meanwhile waits.
+void Polling::Drain(int most) {
+  alignas(inotify_event) char buffer[8192];
   size_t kept = 0;
-  // Events that come meanwhile wait: callers wait as well.
-  for (int queued = Queued(); queued > 0;) {
+  int queued = Queued();
+  if (queued > most) queued = most;
+  while (queued > 0) {
     const long bytes = syscall(SYS_read, local_.get(), buffer + kept, sizeof buffer - kept);
     if (bytes <= 0) return;
     queued -= static_cast<int>(bytes);
@@ -103,7 +111,7 @@ void Polling::Drain() {
       if (next == nullptr && !is_late && (event->mask & IN_MOVED_FROM) != 0 && (queued > 0 || AwaitLocal())) {
         kept = sizeof *event + event->len;
         memmove(buffer, event, kept);
-        queued = Queued();
+        queued = queued > 0 ? queued : 1;
         break;
       }
       const bool is_pair = next != nullptr && (event->mask & IN_MOVED_FROM) != 0 &&
@@ -139,8 +147,6 @@ bool Polling::Look() {
   bool differs = false;
   for (size_t i = 0; i < polled_.size(); i++) {
     Polled* each = polled_[i];
-    // Whatever a reading has seen of local changes is told by now.
-    Drain();
     if (each->is_gone()) continue;
     const int read = each->Read();
     if (read == 0) each->Commit();
@@ -150,7 +156,8 @@ bool Polling::Look() {
     looks_ = 0;
     return true;
   }
-  Drain();
+  // Whatever a reading has seen of local changes is told by now.
+  Drain(INT_MAX);
   Vector<Difference> found;
   Fingerprint fingerprint;
   for (Polled* each : polled_)

@@ -16,7 +16,7 @@ class Polling {
   void RemoveGround() { ground_.Remove(); }
   // False where no inotify instance is left.
   bool Open();
-  // Readable when there are local events: see Drain().
+  // Readable when there are local events: see TakeLocal().
   int fd() const { return local_.get(); }
   // From now on no watch takes one of the last descriptors that this process may have: the looks need some.
   void LimitDescriptors(rlim_t most) { most_descriptors_ = most; }
@@ -29,8 +29,8 @@ class Polling {
   void ReleaseIfUnwatched(Polled* polled);
   void ReleaseUnwatched();
 
-  // Tells on what local events say that are queued.
-  void Drain();
+  // Tells on what queued local events say, but not on all of a storm: callers wait meanwhile.
+  void TakeLocal();
   // Looks at what others have done, and tells that if the look before has found the same. False: something
   // differs, and it is to be looked at once more, some ms later. A reading in the midst of a change is not
   // told, nor is a local change whose event is about to come.
@@ -38,6 +38,7 @@ class Polling {
 
  private:
   int Queued() const;
+  void Drain(int most);
   // False if no local event comes within some ms.
   bool AwaitLocal() const;
   void TakeIn(const inotify_event* event, const inotify_event* next);
