@@ -198,14 +198,12 @@ function hears(mode: string, run: Run, name: string, reader: Reader, brief: bool
     expect(max).toBeLessThan(SELDOM / 2)
   })
 
-  test.runIf(localSwaps.length > 0)(
-    `${name} hears of the guest's own swaps once while looks are under way`,
-    async () => {
-      const local = times(SWAPS, localSwaps)
-      const { told } = await play('local swaps', { interval: 10, local })
-      expect(told).toEqual(lines(local))
-    },
-  )
+  if (localSwaps.length === 0) return
+  test(`${name} hears of the guest's own swaps once while looks are under way`, async () => {
+    const local = times(SWAPS, localSwaps)
+    const { told } = await play('local swaps', { interval: 10, local })
+    expect(told).toEqual(lines(local))
+  })
 }
 
 function prometheus(mode: string, run: Run): void {

@@ -8,7 +8,8 @@ import { mayServeFuse, silentMount } from '../cli/in_place.ts'
 import { freePort, PATIENCE, watchedBy } from '../counterparts/programs.ts'
 import { mayUnshare } from '../mounts/namespace.ts'
 import { scratch } from '../support/scratch.ts'
-import { CONSUMERS, type Consumer, prepare } from './programs.ts'
+import { type Consumer, prepare } from './consumer.ts'
+import { CONSUMERS } from './programs.ts'
 import { obstacle } from './served.ts'
 
 const CHANGES = 20

@@ -1,16 +1,7 @@
 // Programs that nobody has changed: what each watches, how that is changed, and what tells that it has noticed. No part of vitest is here, as the soak plays some
 // of them, too.
-
 import { Resolver } from 'node:dns/promises'
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROGRAMS } from '../../examples/dev-servers/programs.mjs'
 import { atomicWrite } from '../../examples/kubelet.mjs'
@@ -18,44 +9,7 @@ import { isThere, textOf } from '../../examples/stage.mjs'
 import { IN_CLOSE_WRITE, IN_MODIFY, IN_MOVED_TO } from '../../src/inotify/constants.ts'
 import { pollsForever } from '../counterparts/programs.ts'
 import { compile } from '../support/compile.ts'
-
-/** Where a program is played. */
-export interface Place {
-  /** What is changed. */
-  back: string
-  /** Where the program sees it. */
-  front: string
-  /** On the file system that `back` is on; for what the program writes. */
-  out: string
-  /** A free port. */
-  port: number
-}
-
-export interface Consumer {
-  readonly name: string
-  /** '' if it is installed. */
-  readonly lacks: string
-  /** Ends with `front` where any number of directories may follow. */
-  readonly argv: (place: Place) => string[]
-  /** Given to it on stdin. */
-  readonly input?: (place: Place) => string
-  /** Besides the file that is changed. */
-  readonly files?: Readonly<Record<string, string>> | undefined
-  /** Makes version `n` of the file; 0 before the program starts. May return a promise. */
-  readonly change: (place: Place, n: number) => unknown
-  /** All that it has said of versions, or the one that it has when it is asked. */
-  readonly noticed: (place: Place, output: string) => string[] | Promise<string[]>
-  /** The same, when version `n` is the last, and none was missed, nor told twice. */
-  readonly expected: (n: number) => string[]
-  /** What it watches of `front`, '' if that itself; undefined: it looks itself now and then, and makes no watch there. */
-  readonly watches: string | undefined
-  /** Whether it would notice a change now, where it does not always. */
-  readonly listens?: (pid: number) => boolean
-  /** For how long it disregards another change after one, in ms, which nobody can see. */
-  readonly restsFor?: number
-  /** For how long it may be that the kernel remembers what the mount's server has said, in seconds; an hour if it is not said. */
-  readonly remembered?: number
-}
+import { byLines, byText, type Consumer, type Place, replace } from './consumer.ts'
 
 /** chokidar has its throttle for 50 ms. */
 const THROTTLE = 100
@@ -70,26 +24,6 @@ const each = (n: number) => Array.from({ length: n }, (_, i) => `${i + 1}`)
 const last = (n: number) => [`${n}`]
 const events = (replaced: string[], appended: string[]) => (n: number) =>
   each(n).flatMap((version) => (Number(version) % 2 === 0 ? appended : replaced))
-
-/** Renames a new file over it, from where nobody watches. */
-function replace({ back, out }: Place, file: string, text: string, time?: number): void {
-  const draft = join(out, 'draft')
-  writeFileSync(draft, text)
-  if (time !== undefined) utimesSync(draft, time, time)
-  renameSync(draft, join(back, file))
-}
-
-/** By turns a new file and one more line. Each is one system call, of which no look sees a half. */
-function byLines(place: Place, n: number): void {
-  if (n % 2 === 0) appendFileSync(join(place.back, 'lines'), `${n}\n`)
-  else replace(place, 'lines', `${n}\n`)
-}
-
-/** By turns a new file, and the same one written anew. */
-const byText = (file: string, text: (n: number) => string) => (place: Place, n: number) => {
-  if (n % 2 === 0) writeFileSync(join(place.back, file), text(n))
-  else replace(place, file, text(n))
-}
 
 const node = (script: string, directory: string) => [
   ...[process.execPath, '--input-type=module', '-e', script],
@@ -280,10 +214,3 @@ export const CONSUMERS: readonly Consumer[] = [
   developing('vite'),
   developing('tsc'),
 ]
-
-/** Makes what the program is to find, and returns the command line of it. */
-export async function prepare(consumer: Consumer, place: Place): Promise<string[]> {
-  for (const [name, text] of Object.entries(consumer.files ?? {})) writeFileSync(join(place.back, name), text)
-  await consumer.change(place, 0)
-  return consumer.argv(place)
-}

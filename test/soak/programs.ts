@@ -9,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { freePort } from '../counterparts/programs.ts'
 import { serveFuse } from '../mirror/fuse_mount.mjs'
-import { CONSUMERS, type Consumer, type Place, prepare } from '../run/programs.ts'
+import { type Consumer, type Place, prepare } from '../run/consumer.ts'
+import { CONSUMERS } from '../run/programs.ts'
 
 const NAMES = ["Prometheus' file_sd", 'dnsmasq --hostsdir', 'tail -F', 'vite', 'tsc']
 const RUN = join(import.meta.dirname, '../../build/Release/inotify_bridge_run')

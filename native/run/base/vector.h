@@ -45,6 +45,27 @@ class Vector {
 
   void Clear() { size_ = 0; }
 
+  // Heapsort: it needs no memory, and takes as long for any order.
+  template <typename Compare>
+  void Sort(Compare compare) {
+    auto sink = [&](size_t at, size_t end) {
+      for (size_t child; (child = 2 * at + 1) < end; at = child) {
+        if (child + 1 < end && compare(items_[child], items_[child + 1]) < 0) child++;
+        if (compare(items_[at], items_[child]) >= 0) return;
+        const T item = items_[at];
+        items_[at] = items_[child];
+        items_[child] = item;
+      }
+    };
+    for (size_t at = size_ / 2; at-- > 0;) sink(at, size_);
+    for (size_t end = size_; end-- > 1;) {
+      const T largest = items_[0];
+      items_[0] = items_[end];
+      items_[end] = largest;
+      sink(0, end);
+    }
+  }
+
   // The place where it is, or belongs, in what is sorted: `compare` is below 0 for what comes before it.
   template <typename Compare>
   size_t Place(Compare compare) const {

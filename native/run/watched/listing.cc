@@ -49,24 +49,3 @@ void Listing::SetGone(const char* name, uint64_t look) {
   had->look = look;
   had->is_gone = true;
 }
-
-// Heapsort: it needs no memory, and takes as long for any order.
-void Listing::Sort() {
-  const size_t count = entries_.size();
-  auto sink = [this](size_t at, size_t end) {
-    for (size_t child; (child = 2 * at + 1) < end; at = child) {
-      if (child + 1 < end && strcmp(entries_[child]->name, entries_[child + 1]->name) < 0) child++;
-      if (strcmp(entries_[at]->name, entries_[child]->name) >= 0) return;
-      Entry* entry = entries_[at];
-      entries_[at] = entries_[child];
-      entries_[child] = entry;
-    }
-  };
-  for (size_t at = count / 2; at-- > 0;) sink(at, count);
-  for (size_t end = count; end-- > 1;) {
-    Entry* largest = entries_[0];
-    entries_[0] = entries_[end];
-    entries_[end] = largest;
-    sink(0, end);
-  }
-}

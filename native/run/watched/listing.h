@@ -29,7 +29,9 @@ class Listing {
   void SetGone(const char* name, uint64_t look);
   // Behind the others: sorted by Sort().
   void Add(Entry* entry) { entries_.Add(entry); }
-  void Sort();
+  void Sort() {
+    entries_.Sort([](const Entry* a, const Entry* b) { return strcmp(a->name, b->name); });
+  }
   void Clear();
   // nullptr: there is none of that name.
   Entry* Find(const char* name) const;

@@ -81,11 +81,11 @@ void FindMoved(Vector<Difference>* found) {
   Vector<Difference*> fresh;
   for (Difference& each : *found) {
     each.from = each.to = nullptr;
-    if (!IsNew(each)) continue;
-    const uint64_t ino = each.now->facts.ino;
-    fresh.Insert(
-        fresh.Place([ino](const Difference* other) { return other->now->facts.ino <= ino ? -1 : 1; }), &each);
+    if (IsNew(each)) fresh.Add(&each);
   }
+  fresh.Sort([](const Difference* a, const Difference* b) {
+    return a->now->facts.ino < b->now->facts.ino ? -1 : a->now->facts.ino > b->now->facts.ino;
+  });
   for (Difference& each : *found) {
     if (!IsGone(each)) continue;
     const uint64_t ino = each.before->facts.ino;

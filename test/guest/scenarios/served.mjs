@@ -53,10 +53,11 @@ for (let n = 1; n <= swaps; n++) {
 // From now on nobody looks for an interval.
 await rest(1)
 for (const [n, [change, last]] of local.entries()) {
-  const [began, from] = [now(), lines.length]
+  const from = lines.length
   await CHANGES[change]?.(n)
+  const done = now()
   const at = await heard(last, from)
-  latencies.push(at && at - began)
+  latencies.push(at && Math.max(0, at - done))
   if (at === undefined) break
 }
 // What one look finds is not told in the order in which it was done.
