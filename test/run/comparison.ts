@@ -19,12 +19,15 @@ export class Comparison {
   readonly #places: Record<Side | 'own' | 'back', string>
   /** What is watched, by the watch descriptor: the path that it had. */
   readonly #watched: Record<Side, Map<number, string>> = { plain: new Map(), served: new Map() }
+  readonly #mask: number
   readonly #inodes = new Set<string>()
   #mark = ''
   #marks = 0
 
-  constructor(readers: Record<Side, RawReader>, places: Record<Side | 'own' | 'back', string>) {
+  /** `flags`: of inotify_add_watch(2), besides the events. */
+  constructor(readers: Record<Side, RawReader>, places: Record<Side | 'own' | 'back', string>, flags = 0) {
     this.#readers = readers
+    this.#mask = MASK | flags
     this.#places = places
   }
 
@@ -79,7 +82,10 @@ export class Comparison {
   async #add(path: Buffer): Promise<void> {
     const below = path.subarray(this.#places.own.length)
     for (const side of SIDES) {
-      const wd = await this.#readers[side].add(Buffer.concat([Buffer.from(this.#places[side]), below]), MASK)
+      const wd = await this.#readers[side].add(
+        Buffer.concat([Buffer.from(this.#places[side]), below]),
+        this.#mask,
+      )
       this.#watched[side].set(wd, below.toString('latin1').replace(/^[/]\d+/, ''))
     }
   }

@@ -1,7 +1,14 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { mayServeFuse } from '../cli/in_place.ts'
+import { mayUnshare } from '../mounts/namespace.ts'
+import { compile } from '../support/compile.ts'
+import { obstacle, RUN } from './served.ts'
 
 export interface RawEvent {
   wd: number
@@ -73,3 +80,38 @@ export class RawReader {
     if (at >= 0) this.#awaited.splice(at, 1)[0]?.resolve(undefined)
   }
 }
+
+/** A directory, bindfs's mount of it in a namespace, and a reader under `run` in there. */
+export class Mounted {
+  readonly back = mkdtempSync(join(tmpdir(), 'inotify-bridge-'))
+  readonly front = mkdtempSync(join(tmpdir(), 'inotify-bridge-'))
+  readonly served: RawReader
+
+  constructor(interval: number) {
+    const mounted = 'bindfs --no-allow-other "$1" "$2" && shift 2 && exec "$@"'
+    const run = [RUN, '--interval', String(interval), '--', compile('run_reader')]
+    this.served = new RawReader(['unshare', '-rm', 'sh', '-c', mounted, 'sh', this.back, this.front, ...run])
+  }
+
+  /** The mount, as this process sees it. Resolves when it is there. */
+  async inside(): Promise<string> {
+    // An answer.
+    await this.served.add(Buffer.from(this.front), 0)
+    return `/proc/${this.served.pid}/root${this.front}`
+  }
+
+  /** A reader of the mount without `run`. */
+  plain(): RawReader {
+    const enter = ['nsenter', '--preserve-credentials', '-U', '-m', '-t', String(this.served.pid)]
+    return new RawReader([...enter, compile('run_reader')])
+  }
+
+  async end(): Promise<void> {
+    await this.served.end()
+    for (const path of [this.back, this.front]) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+const hasBindfs = spawnSync('bindfs', ['--version']).error === undefined
+/** Whether there can be a {@link Mounted}. */
+export const mayMount = obstacle === '' && hasBindfs && mayServeFuse && mayUnshare

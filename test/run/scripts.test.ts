@@ -1,37 +1,31 @@
 // Every script of test/scripts, played on a FUSE mount: a reader under run is told what a plain one is. Behind the mount the plain one
 // reads the source itself; through the mount both read the mount.
-import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mayServeFuse } from '../cli/in_place.ts'
-import { mayUnshare } from '../mounts/namespace.ts'
+import { IN_EXCL_UNLINK } from '../../src/inotify/constants.ts'
 import { parse, type Script, type Step } from '../scripts/parse.ts'
 import { open, perform } from '../scripts/play.ts'
 import { bytesOf } from '../scripts/words.ts'
 import { compile } from '../support/compile.ts'
 import { isLong } from '../support/long.ts'
 import { Comparison } from './comparison.ts'
-import { RawReader } from './raw_reader.ts'
+import { Mounted, mayMount, RawReader } from './raw_reader.ts'
 import { isThrough, reasonFor } from './scripts_differ.ts'
-import { isRoot, obstacle, RUN } from './served.ts'
+import { isRoot } from './served.ts'
 
 // Of test/scripts, what a watcher of this package does.
 const NOT_BY_A_PROGRAM = /^(add|remove|pause) /
 const NOT_BY_BINDFS = /^(exchange|tmpfile|whiteout) /
-const hasBindfs = spawnSync('bindfs', ['--version']).error === undefined
-const isHere = obstacle === '' && hasBindfs && mayServeFuse && mayUnshare
 const directory = join(import.meta.dirname, '../scripts')
 const scripts = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.txt'))
@@ -43,66 +37,56 @@ describe.each(['behind', 'through'] as const)(
   '%s a mount (needs npm run build, bindfs, /dev/fuse, unshare -rm)',
   (way) => {
     const places = { plain: '', served: '', own: '', back: '' }
-    const temporary: string[] = []
+    let mounted: Mounted
     let plain: RawReader
     let served: RawReader
 
     beforeAll(async () => {
-      if (!isHere) return
-      const [back, front] = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'inotify-bridge-'))) as [
-        string,
-        string,
-      ]
-      temporary.push(back, front)
-      const reader = compile('run_reader')
-      const mounted = 'bindfs --no-allow-other "$1" "$2" && shift 2 && exec "$@"'
-      const run = [RUN, '--interval', '5', '--', reader]
-      served = new RawReader(['unshare', '-rm', 'sh', '-c', mounted, 'sh', back, front, ...run])
-      // An answer: the mount is there.
-      await served.add(Buffer.from(front), 0)
-      const inside = `/proc/${served.pid}/root${front}`
-      Object.assign(places, {
-        served: front,
-        back,
-        plain: way === 'behind' ? back : front,
-        own: way === 'behind' ? back : inside,
-      })
-      const enter = ['nsenter', '--preserve-credentials', '-U', '-m', '-t', String(served.pid)]
-      plain = new RawReader(way === 'behind' ? [reader] : [...enter, reader])
+      if (!mayMount) return
+      mounted = new Mounted(5)
+      served = mounted.served
+      const inside = await mounted.inside()
+      const { back, front } = mounted
+      plain = way === 'behind' ? new RawReader([compile('run_reader')]) : mounted.plain()
+      const [of, own] = way === 'behind' ? [back, back] : [front, inside]
+      Object.assign(places, { served: front, plain: of, own, back })
     })
     afterAll(async () => {
-      await Promise.all([plain?.end(), served?.end()])
-      for (const path of temporary) rmSync(path, { recursive: true, force: true })
+      await plain?.end()
+      await mounted?.end()
     })
 
-    test.skipIf(!isHere || way === 'behind')('each of many changes once, while looks are made', async () => {
-      const here = join(places.own, 'many')
-      for (const path of [here, join(here, 'mark')]) mkdirSync(path, { recursive: true })
-      const comparison = new Comparison({ plain, served }, places)
-      await comparison.mark(join('many', 'mark'))
-      await comparison.watch(Buffer.from(here), false)
-      for (let i = 0; i < (isLong ? 20 : 5); i++) {
-        for (let j = 0; j < 200; j++) {
-          const path = join(here, String(j))
-          writeFileSync(path, 'one')
-          appendFileSync(path, 'two')
-          chmodSync(path, 0o600)
-          renameSync(path, join(here, `${j}.old`))
-          if (j % 2 === 0) rmSync(join(here, `${j}.old`))
+    test.skipIf(!mayMount || way === 'behind')(
+      'each of many changes once, while looks are made',
+      async () => {
+        const here = join(places.own, 'many')
+        for (const path of [here, join(here, 'mark')]) mkdirSync(path, { recursive: true })
+        const comparison = new Comparison({ plain, served }, places)
+        await comparison.mark(join('many', 'mark'))
+        await comparison.watch(Buffer.from(here), false)
+        for (let i = 0; i < (isLong ? 20 : 5); i++) {
+          for (let j = 0; j < 200; j++) {
+            const path = join(here, String(j))
+            writeFileSync(path, 'one')
+            appendFileSync(path, 'two')
+            chmodSync(path, 0o600)
+            renameSync(path, join(here, `${j}.old`))
+            if (j % 2 === 0) rmSync(join(here, `${j}.old`))
+          }
+          const told = await comparison.told()
+          expect(told.served).toEqual(told.plain)
         }
-        const told = await comparison.told()
-        expect(told.served).toEqual(told.plain)
-      }
-    })
+      },
+    )
 
     for (const [n, script] of scripts.entries())
-      test.skipIf(!isHere || !isPlayed(script, way))(script.file, async () => {
+      test.skipIf(!mayMount || !isPlayed(script, way))(script.file, async () => {
         const base = join(places.own, String(n))
         const here = join(base, 'here')
         for (const path of [here, join(base, 'mark')]) mkdirSync(path, { recursive: true })
         const world = open(here)
         for (const step of script.setUp) await perform(step, world, script.file)
-        const comparison = new Comparison({ plain, served }, places)
+        const comparison = new Comparison({ plain, served }, places, n % 2 ? IN_EXCL_UNLINK : 0)
         await comparison.mark(join(String(n), 'mark'))
         const watch = async () => {
           for (const { text } of script.watch.roots)

@@ -7,7 +7,7 @@ Entry* Entry::Make(const char* name, const Statx& facts, uint64_t look) {
   auto* made = new (Allocate(sizeof(Entry) + length)) Entry();
   made->facts = facts;
   made->look = look;
-  made->is_gone = false;
+  made->is_gone = made->is_removed = false;
   made->name_length = static_cast<uint16_t>(length);
   memcpy(made->name, name, length + 1);
   return made;
@@ -39,7 +39,7 @@ void Listing::Set(const char* name, const Statx& facts, uint64_t look) {
   }
   had->facts = facts;
   had->look = look;
-  had->is_gone = false;
+  had->is_gone = had->is_removed = false;
 }
 
 void Listing::SetGone(const char* name, uint64_t look) {

@@ -10,6 +10,8 @@ struct Entry {
   uint64_t look;
   // It has gone since that look began.
   bool is_gone;
+  // A local IN_DELETE has told of that.
+  bool is_removed;
   uint16_t name_length;
   char name[1];
 

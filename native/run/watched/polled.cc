@@ -54,8 +54,10 @@ const Entry* Polled::Find(const Polled& other) const {
   return nullptr;
 }
 
-void Polled::Move(int fd) {
+void Polled::Move(int fd, const Statx& facts) {
   fd_.reset(fd);
+  // A rename sets it.
+  facts_.ctime = facts.ctime;
   differs_ = false;
 }
 
@@ -70,9 +72,10 @@ int Polled::Ask(const char* name, Statx* facts) {
 
 void Polled::Learn(const char* name) {
   Statx facts;
-  if (Ask(name, &facts) == 0)
+  const int error = Ask(name, &facts);
+  if (error == 0)
     known_.Set(name, facts, look_);
-  else
+  else if (!IsPassing(error))
     known_.SetGone(name, look_);
 }
 
@@ -102,16 +105,45 @@ void Polled::TakeLocal(uint32_t event, const char* name) {
     shadow_.TellIgnored();
     is_gone_ = true;
   } else if (*name == '\0') {
-    self_look_ = look_;
-    const int error = fd_.is_open() ? StatAt(fd_.get(), "", &facts_, true) : 0;
-    shadow_.Tell(kind, "", is_directory());
-    // Its last name is gone. The kernel tells the rest as soon as nobody has it open, this process neither.
-    if (!is_directory() && (error == -ENOENT || error == -ESTALE || facts_.nlink == 0)) fd_.reset();
+    TakeLocalSelf(kind);
   } else {
-    if ((kind & kChanges) != 0) Learn(name);
-    const Entry* known = known_.Find(name);
-    shadow_.Tell(kind, name, (event & IN_ISDIR) != 0, known != nullptr && known->is_gone);
+    TakeLocalEntry(kind, name, (event & IN_ISDIR) != 0);
   }
+}
+
+void Polled::TakeLocalSelf(uint32_t kind) {
+  const Statx before = facts_;
+  int error = 0;
+  if ((kind & (kChanges | IN_MOVE_SELF)) != 0 && fd_.is_open()) {
+    self_look_ = look_;
+    error = StatAt(fd_.get(), "", &facts_, true);
+  }
+  shadow_.Tell(kind, "", is_directory());
+  if (kind != IN_ATTRIB) return;
+  // Another size is of a write by others, which the next look finds.
+  facts_.size = before.size;
+  // The last name is gone. The kernel tells the rest as soon as nobody has the file open, this process
+  // neither.
+  const bool is_unlinked = error == -ENOENT || error == -ESTALE || (facts_.nlink == 0 && before.nlink != 0);
+  if (is_unlinked && !is_directory()) fd_.reset();
+}
+
+void Polled::TakeLocalEntry(uint32_t kind, const char* name, bool is_directory) {
+  Entry* known = known_.Find(name);
+  const bool is_new = known == nullptr;
+  const bool was_removed = !is_new && known->is_removed;
+  const uint64_t size = is_new ? 0 : known->facts.size;
+  if ((kind & kChanges) != 0) Learn(name);
+  known = known_.Find(name);
+  if (kind == IN_ATTRIB && !is_new) known->facts.size = size;
+  const bool is_gone = known != nullptr && known->is_gone;
+  if (kind == IN_DELETE && is_gone) known->is_removed = true;
+  // Others have made it since the last look.
+  if (is_new && !is_gone && (kind & (IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE)) != 0)
+    shadow_.Tell(IN_CREATE, name, is_directory);
+  // IN_EXCL_UNLINK is about the events of open files alone.
+  constexpr uint32_t kOfOpen = IN_OPEN | IN_ACCESS | IN_MODIFY | IN_CLOSE;
+  shadow_.Tell(kind, name, is_directory, is_gone && (is_new || was_removed) && (kind & kOfOpen) != 0);
 }
 
 void Polled::ReadSelf() {
@@ -119,7 +151,9 @@ void Polled::ReadSelf() {
   const int error = StatAt(fd_.get(), "", &seen_facts_, true);
   if (error < 0 && IsPassing(error))
     seen_facts_ = facts_;
-  else if (error < 0 || !IsSameEntry(facts_, seen_facts_) || seen_facts_.nlink == 0)
+  else if (error < 0 || !IsSameEntry(facts_, seen_facts_) ||
+           // Some servers count no links.
+           (seen_facts_.nlink == 0 && facts_.nlink != 0))
     self_ = IN_DELETE_SELF;
   else if (is_directory())
     self_ = HasSameRights(facts_, seen_facts_) ? 0 : IN_ATTRIB;

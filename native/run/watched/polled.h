@@ -49,7 +49,7 @@ class Polled {
   // False: another is in its place.
   bool IsStill(const Statx& facts) const;
   // It has another name now, by which `fd` leads to it. What was read by the old one is worth nothing.
-  void Move(int fd);
+  void Move(int fd, const Statx& facts);
 
   // The kernel's own watch of it, by which local events come.
   int local_wd = -1;
@@ -81,6 +81,8 @@ class Polled {
 
  private:
   int Ask(const char* name, Statx* facts);
+  void TakeLocalSelf(uint32_t kind);
+  void TakeLocalEntry(uint32_t kind, const char* name, bool is_directory);
   void ReadSelf();
   int ReadEntries();
   template <typename Each>

@@ -160,11 +160,13 @@ bool Polling::Look() {
   }
   looks_ = 0;
   FindMoved(&found);
-  if (FollowMoved(found)) {
+  Vector<Polled*> renamed;
+  if (FollowMoved(found, &renamed)) {
     found.RemoveIf([](const Difference& each) { return !each.polled->differs(); });
     FindMoved(&found);
   }
   TellAll(&ground_, &found);
+  for (Polled* each : renamed) each->shadow()->Tell(IN_MOVE_SELF, "", each->is_directory());
   for (Polled* each : polled_) {
     if (!each->differs()) continue;
     each->TellSelf();
@@ -176,14 +178,14 @@ bool Polling::Look() {
 // A server that goes by paths knows nothing of a directory that was renamed behind it, nor of those in it: by
 // its new name each is found again. What was read by the old one is not told: the next look reads anew.
 // The latest watch comes first: an inode number that is used again is the latest one's.
-bool Polling::FollowMoved(const Vector<Difference>& found) {
+bool Polling::FollowMoved(const Vector<Difference>& found, Vector<Polled*>* renamed) {
   Vector<Polled*> all, moved;
   for (size_t i = polled_.size(); i-- > 0;) all.Add(polled_[i]);
   for (const Difference& each : found) {
     if (each.from == nullptr) continue;
     for (Polled* polled : all) {
       if (!polled->Is(each.now->facts)) continue;
-      polled->shadow()->Tell(IN_MOVE_SELF, "", polled->is_directory());
+      renamed->Add(polled);
       if (Follow(polled, *each.polled, each.now->name)) moved.Add(polled);
       break;
     }
@@ -219,7 +221,7 @@ bool Polling::Follow(Polled* polled, const Polled& directory, const char* name) 
     polled->local_wd = wd;
     polled_.Insert(PlaceOf(wd), polled);
   }
-  polled->Move(held.release());
+  polled->Move(held.release(), facts);
   return true;
 }
 

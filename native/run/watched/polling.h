@@ -39,7 +39,7 @@ class Polling {
   // False if no local event comes within some ms.
   bool AwaitLocal() const;
   void TakeIn(const inotify_event* event, const inotify_event* next);
-  bool FollowMoved(const Vector<Difference>& found);
+  bool FollowMoved(const Vector<Difference>& found, Vector<Polled*>* renamed);
   bool Follow(Polled* polled, const Polled& directory, const char* name);
   int WatchLocally(int fd, uint32_t mask);
   void Release(Polled* polled);

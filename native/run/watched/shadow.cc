@@ -183,8 +183,6 @@ void Shadow::TellOpened(uint32_t event, const char* path, bool is_directory) {
 
 void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_unlinked) {
   if ((mask() & event) == 0) return;
-  if (is_unlinked != is_unlinked_) Show(false);
-  is_unlinked_ = is_unlinked;
   if (event == IN_MOVED_FROM) return TellMoved(ground_, this, name, nullptr, name, is_directory);
   if (event == IN_MOVED_TO) return TellMoved(ground_, nullptr, name, this, name, is_directory);
   const int at = ground_->fd();
@@ -193,6 +191,7 @@ void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_u
   const bool is_named = *name != '\0';
   if (is_named && event != IN_CREATE) {
     Show(false);
+    is_unlinked_ = is_unlinked;
     ground_->MakeEntry(path, is_directory);
   }
   Show((event & IN_CLOSE) == 0);
@@ -231,6 +230,7 @@ void Shadow::Tell(uint32_t event, const char* name, bool is_directory, bool is_u
   Fired(event);
   if (!is_named || event == IN_DELETE) return;
   Show(false);
+  is_unlinked_ = false;
   RemoveAt(at, path, is_directory);
 }
 
