@@ -81,6 +81,7 @@ class Acting {
   Acting& operator=(const Acting&) = delete;
 
   bool is_able() const { return is_able_; }
+  bool is_other() const { return is_other_; }
 
  private:
   Rights theirs_;
@@ -199,9 +200,12 @@ int OpenFor(pid_t thread, const char* path, bool follow) {
 int OpenAgainAs(pid_t thread, const char* path, bool follow, UniqueFd* found) {
   Acting acting(thread);
   if (!acting.is_able()) return -EPERM;
-  const int fd = Open(thread, path, follow, true);
-  if (fd < 0) return fd;
-  found->reset(fd);
+  const bool is_stale = CacheOf(found->get()) != Cache::kTrue;
+  if (is_stale || acting.is_other()) {
+    const int fd = Open(thread, path, follow, is_stale);
+    if (fd < 0) return fd;
+    found->reset(fd);
+  }
   constexpr int kRead = 4;  // R_OK
   constexpr int kFlags = AT_EACCESS | AT_EMPTY_PATH;
   return static_cast<int>(Retry([&] { return syscall(SYS_faccessat2, found->get(), "", kRead, kFlags); }));
