@@ -48,7 +48,7 @@ const noGo =
   lacking('go') ||
   (existsSync(join(GO_SOURCES, 'src/github.com/fsnotify/fsnotify')) ? '' : "needs Go's fsnotify in GOPATH")
 
-/** Of Debian's sources, or those in GOPATH: nothing is fetched. */
+/** Built from Debian's sources, or those in GOPATH: nothing is fetched. */
 function goReader(): string[] {
   const program = join(programs(), 'fsnotify')
   const env = {
@@ -175,7 +175,7 @@ function hears(mode: string, run: Run, name: string, reader: Reader, brief: bool
     record(mode, `run, ${name}, ${what}`, { ...figures, clock: Math.round(error * 10) / 10 })
     return { told, ...figures }
   }
-  /** What is told of changes here. */
+  /** The lines that changes in the guest are told by. */
   const lines = (local: Local[]) => local.flatMap(([, ...said]) => said)
 
   test(`${name} hears of each swap of the host's within ${INTERVAL} ms and ${SOON}, once`, async () => {

@@ -1,4 +1,4 @@
-// What others have done behind a mount is told, though a local change or a look of the same file comes first.
+// Changes that others make behind a mount are told, though a local change or a local read of the same file comes first.
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -22,14 +22,14 @@ async function begin(watched: string) {
   writeFileSync(join(mounted.back, 'f'), 'one')
   const wd = await mounted.served.add(Buffer.from(join(mounted.front, watched)), IN_ALL_EVENTS)
   expect(wd).toBeGreaterThan(0)
-  /** What is told to a mark that is made behind the mount: bits of the mask, and names. */
+  /** Events of the watch, up to a mark that is made behind the mount. */
   const told = async () => {
     writeFileSync(join(mounted.back, 'mark'), '')
     await mounted.served.add(Buffer.from(mounted.front), IN_ALL_EVENTS)
     const mark = `mark${Math.random()}`
     writeFileSync(join(mounted.back, mark), '')
     const events = await mounted.served.until(({ name }) => name === mark)
-    // What was found together with the mark may be told behind it.
+    // A look may tell of other names behind the mark that it found with them.
     writeFileSync(join(mounted.back, `${mark}.again`), '')
     events.push(...(await mounted.served.until(({ name }) => name === `${mark}.again`)))
     return events.filter((event) => event.wd === wd)

@@ -17,7 +17,7 @@ export class Comparison {
   readonly #readers: Record<Side, RawReader>
   /** Paths as each of them has them, as what is done has, and behind the mount. */
   readonly #places: Record<Side | 'own' | 'back', string>
-  /** What is watched, by the watch descriptor: the path that it had. */
+  /** The path that each watch descriptor was asked for by. */
   readonly #watched: Record<Side, Map<number, string>> = { plain: new Map(), served: new Map() }
   readonly #mask: number
   readonly #inodes = new Set<string>()
@@ -51,7 +51,7 @@ export class Comparison {
     }
   }
 
-  /** What each was told of all that was done since the last call. */
+  /** Resolves to the words that each reader was told since the last call. */
   async told(): Promise<Record<Side, string[]>> {
     const events: Record<Side, RawEvent[]> = { plain: [], served: [] }
     const ends = (side: Side) => events[side].filter(({ mask }) => mask & bit('IGNORED')).length
@@ -59,7 +59,7 @@ export class Comparison {
     // A look that finds this mark has found all that was done before, and may tell of that behind the mark.
     await this.#take(events, this.#places.back)
     await this.#take(events, this.#places.own)
-    // What run holds open has not ended for the plain reader of the same mount.
+    // A directory that the supervisor holds open has not ended for the plain reader of the same mount.
     for (let i = 0; i < 20 && ends('plain') < ends('served'); i++) await this.#take(events, this.#places.own)
     return { plain: this.#words('plain', events.plain), served: this.#words('served', events.served) }
   }

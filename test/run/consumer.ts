@@ -1,11 +1,11 @@
 import { appendFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a program is played. */
+/** The directories of a program that is played. */
 export interface Place {
-  /** What is changed. */
+  /** The source, which is changed. */
   back: string
-  /** Where the program sees it. */
+  /** The mount, by which the program sees the source. */
   front: string
   /** On the file system that `back` is on; for what the program writes. */
   out: string
@@ -29,9 +29,9 @@ export interface Consumer {
   readonly noticed: (place: Place, output: string) => string[] | Promise<string[]>
   /** The same, when version `n` is the last, and none was missed, nor told twice. */
   readonly expected: (n: number) => string[]
-  /** What it watches of `front`, '' if that itself; undefined: it looks itself now and then, and makes no watch there. */
+  /** The path below `front` that the program watches, '' for `front` itself; undefined: the program looks now and then, and makes no watch. */
   readonly watches: string | undefined
-  /** Whether it would notice a change now, where it does not always. */
+  /** True once the program would notice a change, where it does not always. */
   readonly listens?: (pid: number) => boolean
   /** For how long it disregards another change after one, in ms, which nobody can see. */
   readonly restsFor?: number

@@ -15,7 +15,7 @@ const mounted = (...words: string[]) => [
   'sh',
 ]
 
-/** What is put before `run`, what it says then, and whether only root can have it so. */
+/** Words that are put before `run`, the sentence that `run` says then, and true if only root can have it so. */
 const REFUSED: Array<[string, readonly string[], string, boolean?]> = [
   ['another supervisor', [RUN, '--'], 'another supervisor has taken the system calls'],
   ['an old kernel', ['setarch', '--uname-2.6'], 'Linux 5.14 is needed'],

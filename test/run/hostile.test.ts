@@ -18,7 +18,7 @@ function open(within: string, name: string): string {
   return path
 }
 
-/** What is answered without `run`. */
+/** The answers without `run`. */
 function plain(...argv: string[]): string[] {
   const [file = '', ...args] = argv
   const { status, stdout } = spawnSync(file, args, { encoding: 'utf8' })

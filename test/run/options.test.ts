@@ -4,7 +4,7 @@ import { compile } from '../support/compile.ts'
 import { scratch } from '../support/scratch.ts'
 import { obstacle, RUN, Served } from './served.ts'
 
-/** What is said of a watch of a directory that lies on a mount which delivers all. */
+/** The report of a watch of a directory on a mount that delivers all. */
 async function sourceOf(environment: readonly string[], options: readonly string[]): Promise<string> {
   const once = [compile('run_load'), 'cycles', scratch(), '1']
   const run = new Served(['env', ...environment, RUN, ...options, '--json', '--', ...once])

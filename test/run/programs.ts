@@ -18,7 +18,7 @@ const packages = join(import.meta.dirname, '../../examples/node_modules')
 const installed = (program: string) => (isThere(program) ? '' : `needs ${program}`)
 
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
-/** What it has said, and `run` has not. */
+/** Lines of the program's own. */
 const printed = (output: string) => linesOf(output).filter((line) => !line.startsWith('inotify-bridge run: '))
 const each = (n: number) => Array.from({ length: n }, (_, i) => `${i + 1}`)
 const last = (n: number) => [`${n}`]
@@ -30,7 +30,7 @@ const node = (script: string, directory: string) => [
   directory,
 ]
 
-/** Of examples/dev-servers. */
+/** A program of examples/dev-servers. */
 function developing(name: string): Consumer {
   const { bin, file, text, files, args, built } = PROGRAMS.find((program) => program.name === name) ?? {}
   if (bin === undefined || file === undefined || text === undefined) throw new Error(`no program ${name}`)
@@ -42,7 +42,7 @@ function developing(name: string): Consumer {
     files,
     change: byText(file, text),
     noticed: async (place, output) => {
-      // What it writes may not be there yet.
+      // The file that the program writes may not be there yet.
       const text = await Promise.resolve()
         .then(() => built?.(placed(place), output))
         .catch(String)
@@ -62,7 +62,7 @@ const entr = {
   noticed: (_: Place, output: string) => printed(output),
   expected: each,
   watches: 'lines',
-  // What comes while the command runs, and for 50 ms after it, is disregarded.
+  // entr disregards changes while the command runs, and for 50 ms after it.
   listens: pollsForever,
 }
 

@@ -113,5 +113,5 @@ export class Mounted {
 }
 
 const hasBindfs = spawnSync('bindfs', ['--version']).error === undefined
-/** Whether there can be a {@link Mounted}. */
+/** False where no {@link Mounted} can be had. */
 export const mayMount = obstacle === '' && hasBindfs && mayServeFuse && mayUnshare

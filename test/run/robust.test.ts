@@ -31,13 +31,13 @@ describe.skipIf(obstacle !== '')(`run${obstacle && ` (${obstacle})`}`, () => {
   test('10,000 watches that are added and removed leave no descriptor and no shadow', async () => {
     const program = load('cycles', scratch(), 10_000)
     await program.line('ready')
-    // What the supervisor has for itself, the instance, and nothing for the watches.
+    // The supervisor keeps its own descriptors and the instance, and none for a watch.
     await expect.poll(() => program.descriptors()).toBeLessThan(15)
     expect(await program.end()).toBe(0)
     expect(grounds(program.pid)).toEqual([])
   })
 
-  // Of a user who has no others: what is left of that number is everybody's.
+  // A user of its own: all processes of a user share the number of instances.
   test.skipIf(!isRoot).each([['--all'], ['--json']])(
     `more instances are opened and closed than a user may have (%s)${needed}`,
     async (option) => {
@@ -186,7 +186,7 @@ describe.skipIf(obstacle !== '')(`a process under run${obstacle && ` (${obstacle
     const [fifo, out] = [join(place, 'fifo'), join(place, 'out')]
     mkdirSync(join(place, '0'))
     execFileSync('mkfifo', [fifo])
-    // What is opened so waits for nobody.
+    // Opened so, the FIFO waits for nobody.
     const script = '"$0" watches "$1" 1 > "$1/out" 2>&1 <> "$1/fifo" & exit 5'
     const program = served(['--all', '--interval', '20'], 'sh', '-c', script, compile('run_load'), place)
     expect(await program.ended).toBe(5)

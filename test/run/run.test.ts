@@ -30,7 +30,7 @@ async function listening() {
   const run = new Program(program, args)
   await run.until('stderr', /Watches established/)
   let heard = 0
-  /** What is told next, to the last of these. */
+  /** Resolves to the lines that come next, to the last of these. */
   const hear = async (last: string) => {
     await run.until('stdout', new RegExp(`(.*\n){${heard}}[^]*^${last}$`, 'm'))
     const told = run.lines.slice(heard)

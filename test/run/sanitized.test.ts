@@ -29,7 +29,7 @@ function hosted(): string {
   ]
   const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover']
   const others = [join(native, 'base/statx.cc'), join(import.meta.dirname, '../native/run_hosted.cc')]
-  // What is preloaded (scripts/sanitizers.mjs) would come on top of this program's own.
+  // The library that scripts/sanitizers.mjs preloads would come on top of this program's own.
   const env = { ...process.env, LD_PRELOAD: '' }
   execFileSync('g++', [...flags, ...sanitizers, '-o', program, ...sources, ...others], { env })
   return program
@@ -93,7 +93,7 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
   })
 })
 
-/** What of stderr is no report of a watch. */
+/** Lines of stderr that are no report of a watch. */
 const reported = ({ said }: Served) =>
   said
     .split('\n')

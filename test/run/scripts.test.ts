@@ -23,7 +23,7 @@ import { Mounted, mayMount, RawReader } from './raw_reader.ts'
 import { isThrough, reasonFor } from './scripts_differ.ts'
 import { isRoot } from './served.ts'
 
-// Of test/scripts, what a watcher of this package does.
+// Operations of test/scripts that a watcher of this package carries out.
 const NOT_BY_A_PROGRAM = /^(add|remove|pause) /
 const NOT_BY_BINDFS = /^(exchange|tmpfile|whiteout) /
 const directory = join(import.meta.dirname, '../scripts')
@@ -112,7 +112,7 @@ const isPlayed = ({ only, blocks }: Script, way: string) =>
   only.every(({ who }) => who === 'inotify' || who === 'poll' || (who === 'root') === isRoot) &&
   (way === 'behind' || !blocks.some(({ steps }) => steps.some(({ text }) => NOT_BY_BINDFS.test(text))))
 
-/** What is done without waiting in between. Behind a mount a look finds no more than where that has led to. */
+/** Steps that follow each other without waiting. Behind a mount there is one at a time: a look finds no more than the result. */
 function blocksOf({ blocks }: Script, way: string): Step[][] {
   const all = blocks.map(({ steps }) => steps.filter(({ text }) => !NOT_BY_A_PROGRAM.test(text)))
   return way === 'through' ? all : all.flat().map((step) => [step])

@@ -1,4 +1,4 @@
-// Where a reader under run is told something else of what is done behind the mount than a plain reader of the source: by script and line.
+// Lines of scripts that a reader under run hears of otherwise, from behind the mount, than a plain reader of the source.
 // docs/run.md names these.
 const OPEN = 'who has it open is not seen'
 const NAMES = 'all names of a file change with it'

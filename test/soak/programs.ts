@@ -16,7 +16,7 @@ const NAMES = ["Prometheus' file_sd", 'dnsmasq --hostsdir', 'tail -F', 'vite', '
 const RUN = join(import.meta.dirname, '../../build/Release/inotify_bridge_run')
 const BETWEEN_MS = 1000
 const PATIENCE_MS = 30_000
-/** What a supervisor's memory may grow by, in KiB: some pages that it has not touched before. */
+/** KiB by which a supervisor's memory may grow: some pages that it has not touched before. */
 const SLACK_KIB = 100
 
 const minutes = Number(parseArgs({ options: { minutes: { type: 'string', default: '30' } } }).values.minutes)
@@ -75,7 +75,7 @@ class Played {
       const began = performance.now()
       await this.#consumer.change(this.#place, ++this.changes)
       if (await this.reach(this.changes)) this.delays.push(performance.now() - began)
-      // Of what was changed last nobody has waited for the answer.
+      // Nobody has waited for the answer to the last change.
       else if (stopped.signal.aborted) this.changes--
       else
         return void this.wrong.push(
