@@ -1,14 +1,20 @@
 // Usage: run_reader
 //
-// Reads inotify(7) for whoever writes to its stdin, a line each: "add MASK PATH", where both are hexadecimal.
-// Answers "added WD" or "refused ERRNO", and writes each event as "event WD MASK COOKIE NAME", where MASK and
-// NAME are hexadecimal. Ends when its stdin does.
+// Reads inotify(7) for whoever writes to its stdin, a line each, and answers each by a line:
+//
+//   add MASK PATH   both hexadecimal: "added WD" or "refused ERRNO"
+//   pause, resume   reads no events from then on, or again: "added 0"
+//   queued          "added BYTES" that could be read
+//
+// An event is written as "event WD MASK COOKIE NAME", where MASK and NAME are hexadecimal. Ends when its
+// stdin does.
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static _Alignas(struct inotify_event) char buffer[65536];
@@ -45,11 +51,19 @@ int main(void) {
   struct pollfd asked[2] = {{STDIN_FILENO, POLLIN, 0}, {queue, POLLIN, 0}};
   setvbuf(stdin, NULL, _IONBF, 0);
   for (;;) {
+    asked[1].revents = 0;
     poll(asked, 2, -1);
     if (asked[1].revents != 0) tell(queue);
     if (asked[0].revents != 0) {
       if (fgets(line, sizeof line, stdin) == NULL) return 0;
-      add(queue);
+      int bytes = 0;
+      ioctl(queue, FIONREAD, &bytes);
+      if (line[0] == 'a')
+        add(queue);
+      else
+        printf("added %d\n", line[0] == 'q' ? bytes : 0);
+      if (line[0] == 'p') asked[1].fd = -1;
+      if (line[0] == 'r') asked[1].fd = queue;
     }
     fflush(stdout);
   }

@@ -8,6 +8,7 @@ import {
   IN_CLOSE_WRITE,
   IN_CREATE,
   IN_MODIFY,
+  IN_Q_OVERFLOW,
 } from '../../src/inotify/constants.ts'
 import { Mounted, mayMount } from './raw_reader.ts'
 
@@ -71,6 +72,25 @@ describe.skipIf(!mayMount)(
       const masks = (await told()).map(({ mask }) => mask)
       for (const bit of [IN_MODIFY, IN_CLOSE_WRITE])
         expect(masks.filter((mask) => mask & bit)).toHaveLength(1)
+    })
+
+    test('a program that does not read gets as many events as a queue takes, and IN_Q_OVERFLOW', async () => {
+      const most = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
+      const mounted = new Mounted(20)
+      onTestFinished(() => mounted.end())
+      const { back, front, served } = mounted
+      await mounted.inside()
+      mkdirSync(join(back, 'd'))
+      const wd = await served.add(Buffer.from(join(front, 'd')), IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE)
+      await served.ask('pause')
+      for (let i = 0; i * 3 <= most; i++) writeFileSync(join(back, 'd', String(i)), 'x')
+      // An event with such a name takes 32 bytes, IN_Q_OVERFLOW 16.
+      await expect.poll(() => served.ask('queued'), { timeout: 60_000 }).toBe(most * 32 + 16)
+      await served.ask('resume')
+      const events = await served.until(({ mask }) => (mask & IN_Q_OVERFLOW) !== 0)
+      expect(events).toHaveLength(most + 1)
+      writeFileSync(join(back, 'd', 'next'), '')
+      await served.until((event) => event.wd === wd && event.name === 'next')
     })
   },
 )

@@ -40,10 +40,14 @@ export class RawReader {
   }
 
   /** Resolves to the watch descriptor, or -errno. */
-  async add(path: Buffer, mask: number): Promise<number> {
-    this.#child.stdin.write(`add ${mask.toString(16)} ${path.toString('hex')}\n`)
-    const line = await this.#await<string>((resolve) => this.#answers.push(resolve))
-    const [word, number] = line.split(' ')
+  add(path: Buffer, mask: number): Promise<number> {
+    return this.ask(`add ${mask.toString(16)} ${path.toString('hex')}`)
+  }
+
+  async ask(line: string): Promise<number> {
+    this.#child.stdin.write(`${line}\n`)
+    const answer = await this.#await<string>((resolve) => this.#answers.push(resolve))
+    const [word, number] = answer.split(' ')
     return word === 'added' ? Number(number) : -Number(number)
   }
 
