@@ -25,7 +25,13 @@ const REFUSED: Array<[string, readonly string[], string, boolean?]> = [
   ['no instance', [compile('seccomp'), '24', 'inotify_init1'], 'no inotify instance is left for this user'],
   [
     'no place for shadows',
-    mounted(...['/dev/shm', '/tmp', '/run', '/var/tmp'].map((path) => `mount -t tmpfs -o ro none ${path}`)),
+    // As they are, for this clone may lie in one of them.
+    mounted(
+      ...['/dev/shm', '/tmp', '/run', '/var/tmp'].flatMap((path) => [
+        `mount --bind ${path} ${path}`,
+        `mount -o remount,bind,ro ${path}`,
+      ]),
+    ),
     'there is no directory for the shadows of what is watched',
     true,
   ],
