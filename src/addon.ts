@@ -204,7 +204,7 @@ export interface Addon {
   MountTable: new () => NativeMountTable
   /** The mount id of a path by statx(STATX_MNT_ID), symlinks followed; 0 where the kernel (before 5.8, or with statx(2) refused) does not say; -errno. */
   mountId(path: string | Buffer): number
-  /** Whether all of inotify is refused to this process: 0; -errno of inotify_init1(2); errno of inotify_add_watch(2). */
+  /** Returns 0 unless all of inotify is refused to this process: then -errno of inotify_init1(2), or errno of inotify_add_watch(2). */
   refusal(): number
   /** waitpid(2) for this child alone, with WNOHANG: its pid if it had ended, 0 if it has not, or -errno. */
   reap(pid: number): number
@@ -220,7 +220,7 @@ export interface Addon {
   pidfdClose(fd: number): void
 }
 
-/** What is compiled: the addon, and the programs beside it. */
+/** The compiled files: the addon, and the programs beside it. */
 export const ADDON_FILE = 'inotify_bridge.node'
 export const ENTER_FILE = 'inotify_bridge_enter'
 /** For x64 and arm64 alone. */

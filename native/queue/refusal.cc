@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 int Refusal() {
-  // What the kernel itself answers to what makes no sense: EINVAL to unknown flags, EBADF to no descriptor.
+  // The kernel itself answers EINVAL to unknown flags, and EBADF to no descriptor.
   int fd = inotify_init1(~0);
   if (fd < 0 && errno != EINVAL) return -errno;
   // An emulator that drops the flags has made one.

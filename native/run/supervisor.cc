@@ -119,7 +119,7 @@ void Supervisor::Serve() {
     if ((asked[2].revents & POLLIN) != 0) Answer();
     if (due_ != 0 && Now() >= due_) Tick();
     if ((asked[2].revents & POLLHUP) == 0) continue;
-    // Nobody is left who has the filter.
+    // No process is left that has the filter.
     if (program_.pid < 0) {
       polling_.RemoveGround();
       Exit(0);
@@ -157,7 +157,7 @@ void Supervisor::End(int status) {
   if (next < 0) polling_.RemoveGround();
   if (next != 0) EndLike(status);
   program_.pid = -1;
-  // Whoever reads what the program wrote is not to wait for this process.
+  // A reader of the program's output is not to wait for this process.
   UniqueFd null(OpenAt(AT_FDCWD, "/dev/null", O_RDWR));
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) syscall(SYS_dup3, null.get(), fd, 0);
   CloseReport();
@@ -263,8 +263,8 @@ int64_t Supervisor::AddWatch(const seccomp_notif& asked) {
   Statx facts;
   if (OpenAgainAs(thread, path, follow, &found) < 0 || StatAt(found.get(), "", &facts) < 0)
     return kOfTheKernel;
-  // Whoever asked may have ended, and another have its number by now, whose memory and directories were
-  // those.
+  // The thread that asked may have ended, and another have its number by now, whose memory and directories
+  // were those.
   if (syscall(SYS_ioctl, program_.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return 0;
   int error = 0;
   const bool was_idle = polling_.size() == 0;

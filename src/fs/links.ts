@@ -40,7 +40,7 @@ export class Links {
     if (change.type === 'restored') void this.#addAll()
     if (change.type === 'lost') this.#remove(change.path.toString('latin1'))
     if (!('mask' in change) || change.type === 'attrib') return
-    // Of what is moved with its directory watch() tells nothing by itself.
+    // watch() tells nothing by itself of entries that move with their directory.
     if (change.type === 'rename') this.#renew(change.from)
     if (change.type === 'exchange') this.#renew(change.other)
     if (change.kind === 'symlink' || !/^(create|modify)$/.test(change.type)) this.#renew(change.path)

@@ -1,7 +1,7 @@
 // Batches that may wait for a slow consumer before delivery is held back. What comes then stays in native memory
 // (maxQueuedBytes) and behind that in the kernel, whose IN_Q_OVERFLOW says when even that was not enough.
 const HIGH_WATER = 16
-// Of those that are handed out as one, what is in them is counted.
+// Values that are handed out as one are counted by their contents.
 const HIGH_WATER_JOINED = 4096
 
 /** One `for await` over batches: a bounded queue between the loop's pace and the consumer's. */

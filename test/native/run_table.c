@@ -21,29 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAGE = 4096 };
-
-static void fail(const char* what) {
-  printf("%s: %s\n", what, strerror(errno));
-  exit(1);
-}
-
-// So many pages, and nothing behind them.
-static char* pages(size_t count) {
-  char* at = mmap(NULL, (count + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED || munmap(at + count * PAGE, PAGE) != 0) fail("mmap");
-  return at;
-}
+#include "run_calls.h"
 
 static void told(const char* name, long answer) {
   if (answer < 0)
     printf("%s: %s\n", name, strerror(errno));
   else
     printf("%s: %ld\n", name, answer);
-}
-
-static long add(long queue, const void* path, unsigned long mask) {
-  return syscall(SYS_inotify_add_watch, queue, path, mask);
 }
 
 static int made(const char* path, int is_directory) {

@@ -49,7 +49,7 @@ void Say(const char* text, const char* event) {
     return WriteReport(line);
   }
   line.Add("inotify-bridge run: ").Add(text).Add("\n");
-  // Nobody may read it: that is no reason to end.
+  // A reader may have gone: that is no reason to end.
   syscall(SYS_write, STDERR_FILENO, line.text(), line.length());
 }
 
