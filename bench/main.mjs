@@ -5,6 +5,7 @@ import { describeHost } from './host.mjs'
 import { ask, watcherOf } from './question.mjs'
 import { blockedLoop } from './questions/events/blocked_loop.mjs'
 import { burst } from './questions/events/burst.mjs'
+import { calls } from './questions/events/calls.mjs'
 import { capacity } from './questions/events/capacity.mjs'
 import { idle } from './questions/events/idle.mjs'
 import { latency } from './questions/events/latency.mjs'
@@ -33,6 +34,7 @@ const QUESTIONS = [
   latency,
   blockedLoop,
   watches,
+  calls,
   idle,
   run,
   imports,
