@@ -6,11 +6,11 @@ import { Load } from '../../examples/nginx-reload/load.mjs'
 import { isThere, textOf } from '../../examples/stage.mjs'
 import { publishDirectory } from '../../src/publish/publish.ts'
 import { MAIN, Program, Run } from '../cli/command.ts'
-import { isLong } from '../support/long.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { freePort, PATIENCE, told } from './programs.ts'
 
-const SWAPS = isLong ? 20 : 5
+const SWAPS = rounds(process.env.SWAPS, { quick: 5, long: 10 })
 
 /** By expose-fd the next worker takes the very listening sockets over, and who waits in their queues with them. */
 const configuration = (directory: string, port: number, page: string) => `global

@@ -9,11 +9,11 @@ import { CONTAINER, isThere, mayUnshare, textOf } from '../../examples/stage.mjs
 import { publishDirectory } from '../../src/publish/publish.ts'
 import { MAIN, Program } from '../cli/command.ts'
 import { childrenOf } from '../cli/pid_namespace.ts'
-import { isLong } from '../support/long.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { freePort, PATIENCE, told as toldOf, zombiesIn } from './programs.ts'
 
-const SWAPS = isLong ? 100 : 10
+const SWAPS = rounds(process.env.SWAPS, { quick: 10, long: 30 })
 
 describe.skipIf(!isThere('nginx') || !mayUnshare(CONTAINER) || !existsSync(MAIN))(
   'nginx (needs nginx, unshare and dist)',

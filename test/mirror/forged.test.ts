@@ -27,7 +27,7 @@ import { AS_NOBODY, giveAway, isRoot, NOBODY } from '../support/others.ts'
 import { begin, directory, fixture, QUICK } from './fixture.ts'
 
 /** An attack is tried so often: each is seldom in time. */
-const TRIES = rounds(process.env.TRIES, { quick: 20, long: 200 })
+const TRIES = rounds(process.env.TRIES, { quick: 20, long: 60 })
 
 const FORGED = '.inotify-bridge-0123456789ab'
 

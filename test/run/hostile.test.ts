@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../support/compile.ts'
-import { isLong } from '../support/long.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { as, forAll, grounds, isRoot, needed, obstacle, RUN, Served, served } from './served.ts'
 
@@ -70,7 +70,7 @@ describe.skipIf(obstacle !== '')(`run${obstacle && ` (${obstacle})`}`, () => {
       options,
       compile('run_hostile', ['-pthread']),
       open(scratch(), 'x'),
-      isLong ? '30' : '2',
+      String(rounds(process.env.SECONDS, { quick: 2, long: 10 })),
     )
     expect(await storm.end()).toBe(0)
     expect(storm.lines).toEqual([expect.stringMatching(/^\d{2,} calls$/), 'heard'])

@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../support/compile.ts'
-import { isLong } from '../support/long.ts'
+import { rounds } from '../support/long.ts'
 import { scratch } from '../support/scratch.ts'
 import { obstacle, Served } from './served.ts'
+
+/** Of each storm. */
+const SECONDS = rounds(process.env.SECONDS, { quick: 2, long: 8 })
 
 const native = join(import.meta.dirname, '../../native')
 
@@ -52,7 +55,7 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
     const storm = load('storm', place, '4')
     await storm.line('ready')
     // Beside what the program does itself: directories that go, come, are moved and changed.
-    for (const end = Date.now() + (isLong ? 20_000 : 2000); Date.now() < end; await sleep(below(5))) {
+    for (const end = Date.now() + SECONDS * 1000; Date.now() < end; await sleep(below(5))) {
       const path = join(place, String(below(8)))
       try {
         rmSync(path, { recursive: true, force: true })
@@ -77,10 +80,7 @@ describe.skipIf(obstacle !== '')(`run under the sanitizers${obstacle && ` (${obs
       expect(await program.end()).toBe(0)
       expect(reported(program)).toBe('')
     }
-    for (const words of [
-      [compile('run_table')],
-      [compile('run_hostile', ['-pthread']), isLong ? '20' : '2'],
-    ]) {
+    for (const words of [[compile('run_table')], [compile('run_hostile', ['-pthread']), String(SECONDS)]]) {
       const [file = '', ...rest] = words
       const own = join(scratch(), 'x')
       mkdirSync(own)

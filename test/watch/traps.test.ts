@@ -31,7 +31,7 @@ import { watchingTree } from './tree.ts'
 
 const put = (path: string, content = 'x') => writeFileSync(path, content)
 
-const RENAMES = rounds(process.env.RENAMES, { quick: 300, long: 1000 })
+const RENAMES = rounds(process.env.RENAMES, { quick: 300, long: 500 })
 
 describe('traps', () => {
   test('coalescing: nothing that is told depends on how many events the kernel made of it', async () => {

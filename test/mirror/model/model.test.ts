@@ -23,7 +23,7 @@ import { scratch } from '../../support/scratch.ts'
 const KINDS = ['tmpfs', 'ext4', 'overlay', 'FUSE', 'bindfs', 'FUSE by seconds'] as const
 type Kind = (typeof KINDS)[number]
 
-const total = rounds(process.env.ROUNDS, { quick: KINDS.length, long: 4 * KINDS.length })
+const total = rounds(process.env.ROUNDS, { quick: KINDS.length, long: 2 * KINDS.length })
 const each = Math.ceil(total / KINDS.length)
 const seed = Number(process.env.SEED ?? 1)
 const shrinking = Number(process.env.SHRINK_MS ?? 20_000)

@@ -13,15 +13,15 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { isLong } from '../../support/long.ts'
+import { rounds } from '../../support/long.ts'
 import { scratch } from '../../support/scratch.ts'
 import { watching } from '../support.ts'
 import { observed } from './observed.ts'
 
 const NEVER = 1_000_000
-// One in so many moments, others for each operation; and of those between one watch and the next.
-const EVERY = isLong ? 1 : 9
-const EVERY_ADD = isLong ? 1 : 8
+// One in so many moments, others for each operation; and of those between one watch and the next. EVERY=1 EVERY_ADD=1 plays all.
+const EVERY = rounds(process.env.EVERY, { quick: 9, long: 4 })
+const EVERY_ADD = rounds(process.env.EVERY_ADD, { quick: 8, long: 2 })
 
 describe('what is done while files are attached together is not lost, whenever it is done', () => {
   const ROOTS = ['p/d/a', 'p/d/b', 'volume/key', 'link/x']
