@@ -15,9 +15,9 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { build } from './node_gyp.mjs'
 
 const root = join(import.meta.dirname, '..')
 
@@ -98,7 +98,7 @@ function testUnder({ sanitize, libraries, options, ours, theirs, tests }) {
       })
     }
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-    build(join(copy, 'native'), sanitize)
+    if (!build(join(copy, 'native'), [], { GYP_DEFINES: `sanitize=${sanitize}` })) return 1
     const preload = libraries.map((library) =>
       execFileSync('gcc', [`-print-file-name=${library}`], { encoding: 'utf8' }).trim(),
     )
@@ -126,18 +126,4 @@ function testUnder({ sanitize, libraries, options, ours, theirs, tests }) {
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
-}
-
-/**
- * @param {string} directory
- * @param {string} sanitize
- */
-function build(directory, sanitize) {
-  const gyp = createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')
-  const nodedir = `--nodedir=${dirname(dirname(process.execPath))}`
-  execFileSync(process.execPath, [gyp, 'rebuild', '--loglevel=error', nodedir], {
-    cwd: directory,
-    env: { ...process.env, GYP_DEFINES: `sanitize=${sanitize}` },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
 }
