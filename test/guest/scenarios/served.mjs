@@ -1,4 +1,5 @@
-// What a program hears under `inotify-bridge run` of the kubelet's swaps on the host, and of what this guest changes itself.
+// What programs hear under `inotify-bridge run` of the kubelet's swaps on the host, and of what this guest changes itself. Each watches a directory
+// of its own. To start this process takes as long as to play it with one of them, so it plays with all.
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,62 +7,89 @@ import { atomicWrite } from '../../../examples/kubelet.mjs'
 import { ask, clockOffset, now, parameters, phase, report, share } from './host.mjs'
 import { underRun } from './under_run.mjs'
 
-/** `local`: what this guest changes, each with the end of the last line that is said of it. */
-/** @type {{ interval: number, program: string[], ready: string, swapped: string, swaps: number, local: Array<[keyof typeof CHANGES, string]> }} */
-const { interval, program, ready, swapped, swaps, local } = parameters
+/**
+ * `local`: what this guest changes, each with the end of the last line that is said of it.
+ * @typedef {{ program: string[], ready: string, swapped: string, rests: number, local: Array<[string, string]> }} Reader
+ */
+
+/** `together`: they are served at the same time, for they wait for looks that are far apart. */
+/** @type {{ interval: number, swaps: number, together: boolean, readers: Reader[] }} */
+const { interval, swaps, together, readers } = parameters
+const { offset, error } = await clockOffset()
 
 /** @param {number} n */
 const files = (n) => ({ a: `version ${n}`, b: `version ${n}` })
 
-/** @type {Record<string, (n: number) => unknown>} */
+/** @type {Record<string, (directory: string, n: number) => unknown>} */
 const CHANGES = {
-  write: () => writeFileSync(join(share, 'local'), 'x'),
-  rename: () => renameSync(join(share, 'local'), join(share, 'moved')),
-  unlink: () => unlinkSync(join(share, 'moved')),
-  swap: (n) => atomicWrite(share, files(swaps + 1 + n)),
+  write: (directory) => writeFileSync(join(directory, 'local'), 'x'),
+  rename: (directory) => renameSync(join(directory, 'local'), join(directory, 'moved')),
+  unlink: (directory) => unlinkSync(join(directory, 'moved')),
+  swap: (directory, n) => atomicWrite(directory, files(swaps + 1 + n)),
 }
 
-await ask('swap', { files: files(0) })
-const { lines, heard, end } = underRun(
-  interval,
-  program.map((word) => (word === 'DIRECTORY' ? share : word)),
-)
-await heard(ready, 0)
+/**
+ * Starts a program, and returns what plays the changes to it.
+ * @param {Reader} reader
+ * @param {number} index
+ */
+async function start({ program, ready, swapped, rests, local }, index) {
+  const path = String(index)
+  const directory = join(share, path)
+  await ask('directory', { path })
+  await ask('swap', { path, files: files(0) })
+  const { lines, heard, end } = underRun(
+    interval,
+    program.map((word) => (word === 'DIRECTORY' ? directory : word)),
+  )
+  await heard(ready, 0)
 
-let marks = 0
-/** Resolves when `looks` of them are over, and what they have found is told. @param {number} looks */
-async function rest(looks) {
-  for (let i = 0; i < looks; i++) {
-    const mark = `mark-${marks++}`
-    await ask('create', { path: mark, text: 'x' })
-    await heard(mark, 0)
+  let marks = 0
+  /** Resolves when `looks` of them are over, and what they have found is told. @param {number} looks */
+  async function rest(looks) {
+    for (let i = 0; i < looks; i++) {
+      const mark = `mark-${marks++}`
+      await ask('create', { path: join(path, mark), text: 'x' })
+      await heard(mark, 0)
+    }
+  }
+
+  return async () => {
+    const begun = lines.length
+    /** @type {Array<number | undefined>} */
+    const latencies = []
+    for (let n = 1; n <= swaps; n++) {
+      await sleep(rests + (1 + phase(n)) * interval)
+      const from = lines.length
+      const { began } = await ask('swap', { path, files: files(n) })
+      const at = await heard(swapped, from)
+      latencies.push(at && at + offset - began)
+      if (at === undefined) break
+    }
+    // From now on nobody looks for an interval.
+    await rest(1)
+    for (const [n, [change, last]] of local.entries()) {
+      const from = lines.length
+      await CHANGES[change]?.(directory, n)
+      const done = now()
+      const at = await heard(last, from)
+      latencies.push(at && Math.max(0, at - done))
+      if (at === undefined) break
+    }
+    // What one look finds is not told in the order in which it was done.
+    await rest(2)
+    await end()
+    const told = lines.slice(begun).flatMap(({ text }) => (text.includes('mark-') ? [] : [text]))
+    return { latencies, told, error }
   }
 }
 
-const { offset, error } = await clockOffset()
-const begun = lines.length
-/** @type {Array<number | undefined>} */
-const latencies = []
-for (let n = 1; n <= swaps; n++) {
-  await sleep((1 + phase(n)) * interval)
-  const from = lines.length
-  const { began } = await ask('swap', { files: files(n) })
-  const at = await heard(swapped, from)
-  latencies.push(at && at + offset - began)
-  if (at === undefined) break
+const played = []
+/** @type {Array<() => Promise<unknown>>} */
+const plays = []
+for (const [n, reader] of readers.entries()) {
+  const play = await start(reader, n)
+  if (together) plays.push(play)
+  else played.push(await play())
 }
-// From now on nobody looks for an interval.
-await rest(1)
-for (const [n, [change, last]] of local.entries()) {
-  const from = lines.length
-  await CHANGES[change]?.(n)
-  const done = now()
-  const at = await heard(last, from)
-  latencies.push(at && Math.max(0, at - done))
-  if (at === undefined) break
-}
-// What one look finds is not told in the order in which it was done.
-await rest(2)
-await end()
-const told = lines.slice(begun).flatMap(({ text }) => (text.includes('mark-') ? [] : [text]))
-report({ latencies, told, error })
+report([...played, ...(await Promise.all(plays.map((play) => play())))])

@@ -8,7 +8,7 @@ import { now } from './host.mjs'
 const RUN = join(import.meta.dirname, '../../../build/Release/inotify_bridge_run')
 
 /** ms after which what was not said will not be. */
-const PATIENCE = 15_000
+const PATIENCE = 60_000
 
 /** @param {number} interval @param {readonly string[]} program */
 export function underRun(interval, program) {
