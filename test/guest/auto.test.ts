@@ -1,3 +1,3 @@
 import { virtiofs } from './virtiofs.ts'
 
-virtiofs('auto')
+virtiofs('auto', { intervals: [50, 250, 1000] })

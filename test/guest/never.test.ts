@@ -1,4 +1,4 @@
 import { virtiofs } from './virtiofs.ts'
 
-// `none` of the C daemon has the rest of what is promised.
+// As `none` of the C daemon.
 virtiofs('never', { rust: true, brief: true })

@@ -1,7 +1,7 @@
 // What is promised of a share that the host changes, by the mode in which the guest's kernel remembers it.
 import { expect, test } from 'vitest'
 import type { CacheMode } from './daemon.ts'
-import { median, record, summary } from './results.ts'
+import { isKept, median, record, summary } from './results.ts'
 import type { Run } from './suite.ts'
 
 /**
@@ -10,7 +10,8 @@ import type { Run } from './suite.ts'
  */
 const INTERPRETED = 150
 /** Of which the median is taken. */
-const SWAPS = 9
+const SWAPS = isKept ? 15 : 5
+const INTERVALS = [50, 250, 1000]
 
 export interface Pace {
   intervals?: number[]
@@ -20,7 +21,7 @@ export interface Pace {
 
 const andMore = (more: number) => (more === 0 ? '' : ` and ${more} more`)
 
-export function swaps(mode: string, run: Run, { intervals = [50, 250, 1000], more = 0 }: Pace = {}): void {
+export function swaps(mode: string, run: Run, { intervals = INTERVALS, more = 0 }: Pace = {}): void {
   interface Swaps {
     latencies: number[]
     took: number[]
@@ -28,7 +29,7 @@ export function swaps(mode: string, run: Run, { intervals = [50, 250, 1000], mor
     right: number
     error: number
   }
-  for (const interval of intervals) {
+  for (const interval of isKept ? INTERVALS : intervals) {
     const play = async () => {
       const { latencies, took, events, right, error } = await run<Swaps>('swaps', { interval, swaps: SWAPS })
       const measured = summary(latencies)
@@ -52,7 +53,7 @@ export function swaps(mode: string, run: Run, { intervals = [50, 250, 1000], mor
 /** Not a promise, but what makes one of those below: a mount that forgets at once would show nothing. @param ms of the least that it remembers */
 export function remembered(mode: string, run: Run, ms: number): void {
   test(`an ordinary stat() is told what was before a change, for ${ms} ms and longer`, async () => {
-    const { latencies } = await run<{ latencies: number[] }>('remembered', { rounds: 3 })
+    const { latencies } = await run<{ latencies: number[] }>('remembered', { rounds: isKept ? 3 : 1 })
     record(mode, 'ordinary stat()', summary(latencies))
     expect(Math.min(...latencies)).toBeGreaterThan(ms)
   })
@@ -66,7 +67,7 @@ export function changes(
   { more = 0 }: Pick<Pace, 'more'> = {},
 ): void {
   const interval = 250
-  const rounds = 5
+  const rounds = isKept ? 15 : 3
   const bound = interval + 100 + INTERPRETED + more
   const operations = ['in-place', 'same-times', 'rename-over', 'chmod', 'create', 'unlink', 'to-symlink']
   interface Told {
