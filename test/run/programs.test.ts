@@ -12,7 +12,8 @@ import { type Consumer, prepare } from './consumer.ts'
 import { CONSUMERS } from './programs.ts'
 import { obstacle } from './served.ts'
 
-const CHANGES = 20
+/** A program that hears of some hears of more: CHANGES=100 for a hunt. */
+const CHANGES = Number(process.env.CHANGES ?? 8)
 const RUN = [process.execPath, MAIN, 'run', '--interval', '20', '--verbose', '--']
 
 const missing = obstacle || (mayServeFuse && mayUnshare ? '' : 'needs /dev/fuse and unshare -rm')
