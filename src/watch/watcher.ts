@@ -150,8 +150,8 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Writes the tree as reported so far to a file, for the option `since` of a later watcher: of each entry its name, inode number, mode, size and times, 9 bytes an entry besides its name
-   * (measured). The file is replaced atomically and durably; a new one has the mode 0600. Promises: docs/semantics.md, S49 to S53.
+   * Writes the tree as reported so far to a file, for the option `since` of a later watcher: of each entry its name, inode number, mode, size and times, at most 40 bytes an entry besides its
+   * name. The file is replaced atomically and durably; a new one has the mode 0600. Promises: docs/semantics.md, S49 to S53.
    *
    * Every change made before the call has been reported when it resolves, as with {@link sync}.
    * @throws TypeError: a path that is empty, or has a NUL byte

@@ -5,7 +5,7 @@ import type { RootForest } from '../roots/forest/root_forest.ts'
 import type { Root } from '../roots/root.ts'
 import type { Rules } from '../rules.ts'
 import { encodeSaved, type SavedRoot } from '../saved/format.ts'
-import { type Seen, sectionOf, sectionOfFile } from '../saved/save.ts'
+import { type Seen, savedDirectories, savedEntry } from '../saved/save.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { WatchSystem } from '../system.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
@@ -88,8 +88,8 @@ export class Saver {
     const filesystem = await system.saving.filesystemOf(path).catch(() => unknown)
     const entry = file?.entry
     if (entry !== undefined)
-      return { path, kind: 'file', filesystem, section: sectionOfFile(entry, toldUntil) }
-    if (top === undefined) return { path, kind: 'absent', filesystem, section: Buffer.alloc(0) }
+      return { path, kind: 'file', filesystem, entry: savedEntry(entry, entry, toldUntil) }
+    if (top === undefined) return { path, kind: 'absent', filesystem }
     const doubtedSince = (directory: Directory) => {
       if (pending.failed.covers(directory)) return Number.NEGATIVE_INFINITY
       const { mount } = directory
@@ -97,6 +97,7 @@ export class Saver {
       // A poll that was under way may have seen a file before it was written again, within the same tick of the clock that stamps it.
       return Math.min(toldUntil, (mount.leftover.get(directory) ?? mount.toldUntil) - CLOCK_SLACK_MS)
     }
-    return { path, kind: 'directory', filesystem, section: sectionOf(tree, top, seen, doubtedSince) }
+    const directories = savedDirectories(tree, top, seen, doubtedSince)
+    return { path, kind: 'directory', filesystem, directories }
   }
 }

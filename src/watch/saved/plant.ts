@@ -1,25 +1,9 @@
-import type { Entry, Stat } from '../scan/entry.ts'
-import { pack } from '../scan/packed_entries.ts'
+import type { Entries, Entry } from '../scan/entry.ts'
+import { pack, unpackString } from '../scan/packed_entries.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { TornError } from './bytes.ts'
-import { type SavedEntry, SectionReader } from './format.ts'
-
-// In place of a time: compared with any, it is another.
-const UNLIKE_ANY = Number.NaN
-
-const UNSEEN: Stat = {
-  mode: 0,
-  uid: 0,
-  gid: 0,
-  nlink: 0,
-  size: 0,
-  mtime: UNLIKE_ANY,
-  ctime: UNLIKE_ANY,
-  ctimeMs: 0,
-  btimeMs: 0,
-}
+import type { SavedBase, SavedDirectory } from './format.ts'
 
 /** What the numbers of a snapshot mean by now. */
 export interface Meaning {
@@ -34,47 +18,33 @@ export interface PlanterParts {
   sourceChoice: Pick<SourceChoice, 'chooseBelow'>
 }
 
-/** What was saved in a directory's section is believed of it from now on, each entry with its stat, to be compared with what is there. Rejects with {@link TornError}. */
+/** Adds to a directory what was saved of it: believed from now on, each entry with its stat, to be compared with what is there. */
 export async function plant(
   { tree, sourceChoice }: PlanterParts,
   top: Directory,
-  section: Buffer,
+  saved: readonly SavedDirectory[],
   meaning: Meaning,
 ): Promise<void> {
-  const reader = new SectionReader(section)
-  const directories = [top]
-  for (let i = 0; i < directories.length; i++) {
-    const directory = directories[i] as Directory
-    const others: Array<[string, Entry]> = []
-    for (let left = reader.directory(); left > 0; left--) {
-      const { name, ...saved } = reader.entry()
-      if (name === '' || name === '.' || name === '..' || name.includes('/'))
-        throw new TornError('what it says is a name is none')
-      const entry = entryOf(saved, meaning)
-      if (!saved.isEntered) {
-        others.push([name, entry])
-        continue
-      }
-      const { base } = saved
-      const mount =
-        base === undefined ? directory.mount : new WatchedMount('poll', '', 0, base.link !== undefined)
-      const below = tree.add(directory, name, entry.ino, mount)
-      below.stat = entry.stat
-      below.isListed = true
-      if (base !== undefined) await begin(base, directory, below)
-      directories.push(below)
-    }
+  const planted: Directory[] = []
+  for (const { parent, self, base, entries } of saved) {
+    const above = planted[parent]
+    const directory = above === undefined ? top : await addBelow(above, self, base)
     directory.isListed = true
-    if (others.length > 0) directory.takePacked(pack(others))
+    if (entries !== '') directory.takePacked(asMeant(entries, meaning))
+    planted.push(directory)
   }
-  reader.end()
+
+  async function addBelow(above: Directory, self: string, base: SavedBase | undefined): Promise<Directory> {
+    const [[name, { ino, stat }]] = entriesIn(self, meaning) as [[string, Entry]]
+    const mount = base === undefined ? above.mount : new WatchedMount('poll', '', 0, base.link !== undefined)
+    const below = tree.add(above, name, ino, mount)
+    below.stat = stat
+    if (base !== undefined) await begin(base, above, below)
+    return below
+  }
 
   /** Where that is another by now, what was saved of it is gone, and what is there is new. */
-  async function begin(
-    { mountId, link }: NonNullable<SavedEntry['base']>,
-    parent: Directory,
-    base: Directory,
-  ): Promise<void> {
+  async function begin({ mountId, link }: SavedBase, parent: Directory, base: Directory): Promise<void> {
     const { mount } = base
     mount.base = base
     mount.link = link
@@ -86,13 +56,17 @@ export async function plant(
   }
 }
 
-/** What is believed of what was saved. */
-export function entryOf({ entry, isInDoubt }: SavedEntry, { isNumbered }: Meaning): Entry {
-  const { kind, stat } = entry
-  const ino = isNumbered ? entry.ino : 0
-  if (!isInDoubt)
-    return { kind, ino, stat: isNumbered || stat === undefined ? stat : { ...stat, btimeMs: 0 } }
-  const btimeMs = isNumbered ? (stat?.btimeMs ?? 0) : 0
-  // Of a directory its mode tells whether it is otherwise, and of all else its times. Nothing has a mode of 0, which has no type.
-  return { kind, ino, stat: { ...(stat ?? UNSEEN), mode: 0, mtime: UNLIKE_ANY, btimeMs } }
+/** Returns what is believed of what was saved. */
+export function entryAsMeant({ kind, ino, stat }: Entry, { isNumbered }: Meaning): Entry {
+  return isNumbered ? { kind, ino, stat } : { kind, ino: 0, stat: stat && { ...stat, btimeMs: 0 } }
+}
+
+function entriesIn(packed: string, meaning: Meaning): Array<[string, Entry]> {
+  const entries: Entries = new Map()
+  unpackString(packed, entries)
+  return [...entries].map(([name, entry]) => [name, entryAsMeant(entry, meaning)])
+}
+
+function asMeant(packed: string, meaning: Meaning): string {
+  return meaning.isNumbered ? packed : pack(entriesIn(packed, meaning))
 }

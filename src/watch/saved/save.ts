@@ -1,75 +1,90 @@
-import { type Entry, mayBeChangedSince } from '../scan/entry.ts'
+import { type Entry, mayBeChangedSince, type Stat } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
+import { pack } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { type SavedEntry, SectionWriter } from './format.ts'
+import type { SavedBase, SavedDirectory } from './format.ts'
 
 /** What a walk has seen in directories of which no stat is kept. */
 export type Seen = ReadonlyMap<Directory, Listing>
 
-/** What is believed below a top, as a section. */
-export function sectionOf(
+// In place of a time: compared with any, it is another.
+const UNLIKE_ANY = Number.NaN
+
+const UNSEEN: Stat = {
+  mode: 0,
+  uid: 0,
+  gid: 0,
+  nlink: 0,
+  size: 0,
+  mtime: UNLIKE_ANY,
+  ctime: UNLIKE_ANY,
+  ctimeMs: 0,
+  btimeMs: 0,
+}
+
+/** Returns what is believed below a top: those of one level before those of the next. */
+export function savedDirectories(
   tree: Pick<Tree, 'peek'>,
   top: Directory,
   seen: Seen,
   doubtedSince: (directory: Directory) => number,
-): Buffer {
-  const writer = new SectionWriter()
+): SavedDirectory[] {
+  const all: SavedDirectory[] = [{ parent: -1, self: '', base: undefined, entries: '' }]
   const directories = [top]
-  for (let i = 0; i < directories.length; i++) {
-    const directory = directories[i] as Directory
+  for (let parent = 0; parent < directories.length; parent++) {
+    const directory = directories[parent] as Directory
     const entries = tree.peek(directory)
     const since = doubtedSince(directory)
     const listing = seen.get(directory)
-    writer.directory(entries.size)
-    const write = (name: string, entry: Entry, now: Entry | undefined) => {
-      writer.entry(name, saved(entry, now, since))
-      if (entry instanceof Directory) directories.push(entry)
+    const others: Array<[string, Entry]> = []
+    const add = (name: string, entry: Entry, now: Entry | undefined) => {
+      if (!(entry instanceof Directory)) {
+        others.push([name, savedEntry(entry, now, since)])
+        return
+      }
+      const base = baseAt(entry)
+      // Of what is told of a base its own listing says all.
+      const self = base === undefined ? savedEntry(entry, now, since) : { kind: entry.kind, ino: entry.ino }
+      all.push({ parent, self: pack([[name, self]]), base, entries: '' })
+      directories.push(entry)
     }
     if (listing === undefined) {
       const isKept = keepsStat(directory)
-      for (const [name, entry] of entries) write(name, entry, isKept ? entry : undefined)
-      continue
+      for (const [name, entry] of entries) add(name, entry, isKept ? entry : undefined)
+    } else {
+      // In the order in which they are listed: a listing that is the same the next time is known by its bytes.
+      const found = listing.entries()
+      for (const [name, now] of found) {
+        const entry = entries.get(name)
+        if (entry !== undefined) add(name, entry, now)
+      }
+      for (const [name, entry] of entries) if (!found.has(name)) add(name, entry, undefined)
     }
-    // In the order in which they are listed: a listing that is the same the next time is known by its bytes.
-    const found = listing.entries()
-    for (const [name, now] of found) {
-      const entry = entries.get(name)
-      if (entry !== undefined) write(name, entry, now)
-    }
-    for (const [name, entry] of entries) if (!found.has(name)) write(name, entry, undefined)
+    ;(all[parent] as SavedDirectory).entries = pack(others)
   }
-  return writer.take()
+  return all
 }
 
-/** A root that is a file. */
-export function sectionOfFile(entry: Entry, doubtedSince: number): Buffer {
-  const writer = new SectionWriter()
-  writer.entry('', saved(entry, entry, doubtedSince))
-  return writer.take()
+function baseAt(directory: Directory): SavedBase | undefined {
+  const { parent, mount } = directory
+  return parent !== undefined && mount.base === directory
+    ? { mountId: mount.mountId, link: mount.link }
+    : undefined
 }
 
 /**
+ * Returns what is saved of an entry. What may have changed after it was looked at is saved with times that are like no other: so it is told as changed.
+ *
  * @param now what was seen of it just now, which may be another, or newer than what has been told
  * @param doubtedSince ms since the epoch: what has changed from then on has not been told for sure
  */
-function saved(entry: Entry, now: Entry | undefined, doubtedSince: number): SavedEntry {
-  const { kind } = entry
-  const isEntered = entry instanceof Directory
-  const base = isEntered && entry.parent !== undefined && entry.mount.base === entry ? entry.mount : undefined
-  if (base !== undefined) {
-    const { mountId, link } = base
-    // Of what is told of it its own listing says all.
-    return {
-      entry: { kind, ino: entry.ino },
-      isEntered,
-      isInDoubt: false,
-      base: { mountId, link },
-    }
-  }
-  const isIt = now?.kind === kind && (entry.ino === 0 || now.ino === entry.ino)
+export function savedEntry({ kind, ino }: Entry, now: Entry | undefined, doubtedSince: number): Entry {
+  const isIt = now?.kind === kind && (ino === 0 || now.ino === ino)
   const stat = isIt ? now.stat : undefined
-  const isInDoubt = stat === undefined || mayBeChangedSince(stat, doubtedSince)
-  return { entry: { kind, ino: entry.ino || (isIt ? now.ino : 0), stat }, isEntered, isInDoubt }
+  const saved = { kind, ino: ino || (isIt ? now.ino : 0) }
+  if (stat !== undefined && !mayBeChangedSince(stat, doubtedSince)) return { ...saved, stat }
+  // Of a directory its mode tells whether it is otherwise, and of all else its times. Nothing has a mode of 0, which has no type.
+  return { ...saved, stat: { ...(stat ?? UNSEEN), mode: 0, mtime: UNLIKE_ANY } }
 }

@@ -4,10 +4,9 @@ import type { Reporter } from '../report/reporter.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SavingSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
-import { TornError } from './bytes.ts'
 import { likenessOf } from './filesystem.ts'
-import { decodeSaved, type Saved, type SavedRoot, SectionReader } from './format.ts'
-import { entryOf, type Meaning, type PlanterParts, plant } from './plant.ts'
+import { decodeSaved, type Saved, type SavedRoot, TornError } from './format.ts'
+import { entryAsMeant, type Meaning, type PlanterParts, plant } from './plant.ts'
 
 export interface SinceParts extends PlanterParts {
   saving: SavingSystem
@@ -84,25 +83,16 @@ export class Since {
     return undefined
   }
 
-  /** What was saved of a directory is believed of it, which is empty. Whether that could be read. */
+  /** What was saved of a directory is believed of it, which is empty. False: it was none. */
   async plant(top: Directory, { root, meaning }: Remembered): Promise<boolean> {
-    try {
-      await plant(this.#parts, top, root.section, meaning)
-      return true
-    } catch (error) {
-      this.#say(error)
-      return false
-    }
+    if (root.kind !== 'directory') return false
+    await plant(this.#parts, top, root.directories, meaning)
+    return true
   }
 
   /** What was saved of a root that is a file. */
   fileOf({ root, meaning }: Remembered): Entry | undefined {
-    try {
-      return entryOf(new SectionReader(root.section).entry(), meaning)
-    } catch (error) {
-      this.#say(error)
-      return undefined
-    }
+    return root.kind === 'file' ? entryAsMeant(root.entry, meaning) : undefined
   }
 
   /** A directory is a file by now, or the other way round. */
