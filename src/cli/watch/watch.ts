@@ -58,7 +58,7 @@ const OPTIONS = {
     'FMT',
     "%w directory with its slash, or watched file; %f name; %e events, %Xe with X between them; %c in hex what the two lines of a rename have in common, else 0; %T time; %n newline; %0 NUL; %%. With %0 in it, names are exact: --format '%w%f%0' --no-newline",
   ),
-  timefmt: option('FMT', "for %T, as strftime(3) in the C locale: '%F %T'"),
+  timefmt: option('FMT', 'for %T, of strftime(3): %F %T %s %Y %y %m %d %H %M %S %%'),
   'no-newline': flag('none after each --format'),
   csv: flag('directory,events,name', 'c'),
   json: flag("an object a line: a Change, or with --raw the event's fields; on stderr as well"),
