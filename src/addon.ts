@@ -221,10 +221,10 @@ export interface Addon {
 }
 
 /** The compiled files: the addon, and the programs beside it. */
-export const ADDON_FILE = 'inotify_bridge.node'
-export const ENTER_FILE = 'inotify_bridge_enter'
+const ADDON_FILE = 'inotify_bridge.node'
+const ENTER_FILE = 'inotify_bridge_enter'
 /** For x64 and arm64 alone. */
-export const RUN_FILE = 'inotify_bridge_run'
+const RUN_FILE = 'inotify_bridge_run'
 
 let addon: Addon | undefined
 

@@ -84,8 +84,8 @@ const bundled = () =>
 function remedy(moduleRoot: string): string {
   if (process.platform !== 'linux')
     return 'inotify is a facility of the Linux kernel, and there is none on this platform'
-  const cli = printable(join(moduleRoot, 'dist/cli.js'))
-  return `run \`npx inotify-bridge build\` (needs g++, make, python3), or \`node ${cli} build\``
+  const native = printable(join(moduleRoot, 'native'))
+  return `compile it (needs g++, make, python3): npm install --no-save node-gyp@12 node-addon-api@8 && npx node-gyp rebuild -C '${native}'`
 }
 
 /** What package.json says, if it is this package's, and not that of what a bundle happens to lie in. */

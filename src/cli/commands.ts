@@ -36,10 +36,6 @@ export const COMMANDS: ReadonlyMap<string, Entry> = new Map(
       summary: 'say what a path can and cannot deliver, and why',
       load: async () => (await import('./diagnose/diagnose.ts')).diagnoseCommand,
     },
-    build: {
-      summary: 'compile the addon where this is installed, for an architecture that none is packed for',
-      load: async () => (await import('./build/build.ts')).buildCommand,
-    },
     completion: {
       summary: 'print what has a shell complete the commands and their options',
       load: async () => (await import('./completion/completion.ts')).completionCommand,

@@ -34,11 +34,6 @@ describe.skipIf(!mayUnshare || !existsSync(MAIN))('without /dev/null (needs unsh
     expect(stderr).toContain('chmod 666 /dev/null')
   })
 
-  test('build does not say that a compiler is missing', () => {
-    const { status, stderr } = run(WITHOUT, 'build')
-    expect([status, stderr]).toEqual([1, `inotify-bridge build: ${MISSING}`])
-  })
-
   test('diagnose, where a process of its own is to look', () => {
     // Where the mount table is not to be had, any mount may stop answering.
     const { status, stderr } = run(`${WITHOUT}; mount -t tmpfs none /proc`, 'diagnose', '/')

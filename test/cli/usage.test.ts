@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { scratch } from '../support/scratch.ts'
 import { Run } from './command.ts'
 
-const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'run', 'exec', 'diagnose', 'build', 'completion']
+const COMMANDS = ['watch', 'mirror', 'publish', 'reload', 'run', 'exec', 'diagnose', 'completion']
 
 test.each([['--help'], ['-h'], ['help']])('%s lists every command', async (flag) => {
   const { code, stdout, stderr } = await new Run([flag]).ended()
@@ -28,7 +28,6 @@ test.each(['--version', '-v'])('%s prints the version', async (flag) => {
 const WRONG: Array<[what: string, args: string[], code: number, words: string]> = [
   ['no command', [], 2, 'name a command'],
   ['an unknown command', ['wach'], 2, "there is no command 'wach'"],
-  ['build with an argument', ['build', '.'], 2, 'it takes no arguments'],
   ...[['exec'], ['exec', '--'], ['exec', '--', ''], ['exec', 'vite'], ['exec', 'vite', '--', 'dev']].map(
     (args): (typeof WRONG)[number] => [args.join(' '), args, 2, 'write the command behind --'],
   ),

@@ -63,9 +63,6 @@ export async function expectRightUsage([command = '', ...args]: string[]): Promi
     case 'completion':
       expect(['bash', 'zsh', 'fish']).toContain(args[0]?.replace(/>.*/, ''))
       return
-    case 'build':
-      expect(args).toEqual([])
-      return
     default:
       throw new UsageError(`there is no command ${command}`)
   }

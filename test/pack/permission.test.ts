@@ -21,7 +21,6 @@ const FORBIDDEN: ReadonlyArray<[words: string[], options: string[], said: RegExp
   [['watch', 'source'], [PERMISSION, ...FILES], /--allow-addons/],
   [['reload', '--once', 'source', '--', 'true'], [PERMISSION, ADDONS, ...FILES], /--allow-child-process/],
   [['mirror', 'source', '--in-place', '--', 'true'], [PERMISSION, ADDONS, ...FILES], /--allow-child-process/],
-  [['build'], [PERMISSION, ...FILES], /--allow-child-process/],
   [['watch', 'source'], [PERMISSION, ADDONS, `--allow-fs-read=${ROOT}/*`], /--allow-fs-read/],
 ]
 
