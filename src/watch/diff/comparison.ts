@@ -6,10 +6,10 @@ import { withoutStats } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { TreeEditor } from '../tree/tree_editor.ts'
+import type { Located, TreeEditor } from '../tree/tree_editor.ts'
 import type { DiffOptions } from './diff_options.ts'
 import type { Identified } from './identify.ts'
-import type { Added, MoveMatcher, Removed } from './match_moves.ts'
+import type { Move, MoveMatcher } from './match_moves.ts'
 import type { Refusal, Snapshot } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
@@ -40,10 +40,10 @@ export class Comparison {
   readonly #kept: Identified['kept']
   // Of what is polled for want of a watch: all that was done before has been told.
   readonly #sinces = new Map<Directory, number>()
-  /** What is no directory, by where it was found: it was not there before. */
-  readonly arrivals = new Map<SnapshotDir, Added[]>()
-  /** What is no directory, and is not where it was. */
-  readonly gone: Removed[] = []
+  /** What is not where it was, or is new: each directory before what was found in it. */
+  readonly moves: Move[] = []
+  /** What is not where it was: nothing says where a directory among them is. */
+  readonly gone: Located[] = []
   readonly altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
   /** Directories that are where they were, and of which their parent's listing tells all there is to tell. */
   readonly unlisted: Array<[directory: Directory, entry: Entry]> = []
@@ -92,15 +92,16 @@ export class Comparison {
   /** What of a directory's entries is not where it was, and what is altered. */
   compare(found: SnapshotDir): void {
     const { match, listing } = found
-    found.compared = match
-    if (listing === undefined || !found.isRead) return
-    const toldUntil = match?.mount.leftover.get(match)
-    if (match !== undefined && toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
+    if (match === undefined || listing === undefined) return
+    this.#noteMoved(found, match)
+    if (!found.isRead) return
+    const toldUntil = match.mount.leftover.get(match)
+    if (toldUntil !== undefined) this.#sinces.set(match, toldUntil - CLOCK_SLACK_MS)
     const isListing = found.target?.names === undefined
     // Where it could not be read to its end before, events or that part of it have told of some.
-    if (match === undefined || (isListing && !match.isListed && match.isEmpty)) {
+    if (isListing && !match.isListed && match.isEmpty) {
       found.isNew = true
-      if (!this.pack(found))
+      if (!this.#pack(found))
         for (const [name, entry] of found.entries) this.#arrive(found, name, entry, undefined)
       return
     }
@@ -123,7 +124,7 @@ export class Comparison {
         // Where what has left is, its arrival tells.
         if (this.#pending.moves.from(match, name) === undefined)
           this.gone.push({ directory: match, name, entry })
-      } else if (this.isDirectory(found, name, now)) {
+      } else if (this.#isDirectory(found, name, now)) {
         // Until now it was not gone into: it makes way for what was found there, if anything was.
         if (entry.kind !== 'directory') this.gone.push({ directory: match, name, entry })
       } else if (!mayBeSame(entry, now)) {
@@ -133,6 +134,15 @@ export class Comparison {
     for (const [name, entry] of found.entries) {
       if (found.covers(name)) this.#arrive(found, name, entry, before.get(name))
     }
+  }
+
+  #noteMoved({ name, parent, isBase, isMade }: SnapshotDir, match: Directory): void {
+    const to = parent?.match
+    if (parent === undefined || to === undefined || (match.parent === to && match.name === name)) return
+    const from = match.parent && { directory: match.parent, name: match.name, entry: match }
+    const base =
+      isMade && isBase ? { link: match.mount.isLinked ? parent.entries.get(name) : undefined } : undefined
+    this.moves.push({ to, name, entry: match, from, isFree: parent.isNew, base, isDone: false })
   }
 
   /**
@@ -155,7 +165,7 @@ export class Comparison {
   }
 
   /** Whether a directory, of which nothing is believed and nothing is told, is taken as it was found. */
-  pack(found: SnapshotDir): boolean {
+  #pack(found: SnapshotDir): boolean {
     if (!this.#isPackable(found)) return false
     const { match, listing } = found
     if (match !== undefined && listing !== undefined && listing.filesCount > 0)
@@ -181,7 +191,7 @@ export class Comparison {
   }
 
   /** Whether what was found at a name is gone into: then it has a listing of its own. */
-  isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
+  #isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
     if (bases?.has(name)) return true
     return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
   }
@@ -194,20 +204,19 @@ export class Comparison {
   }
 
   #arrive(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
-    if (this.isDirectory(at, name, entry)) return
-    if (this.isUnresolved(entry)) {
+    if (this.#isDirectory(at, name, entry)) return
+    if (this.#isUnresolved(entry)) {
       this.#arriveUnresolved(at, name, entry, known)
       return
     }
     if (known !== undefined && !(known instanceof Directory) && mayBeSame(known, entry)) return
-    const arrival = { at, name, entry, from: undefined, isPlaced: false }
-    const others = this.arrivals.get(at)
-    if (others === undefined) this.arrivals.set(at, [arrival])
-    else others.push(arrival)
+    const to = at.match
+    if (to !== undefined)
+      this.moves.push({ to, name, entry, from: undefined, isFree: at.isNew, isDone: false })
   }
 
   /** Whether it is a link that is to be followed, and nobody has looked where it leads. */
-  isUnresolved({ kind }: Entry): boolean {
+  #isUnresolved({ kind }: Entry): boolean {
     return kind === 'symlink' && this.#rules.followsLinks && !this.#snapshot.isResolved
   }
 
@@ -220,16 +229,14 @@ export class Comparison {
   }
 
   /** What was in a directory that was not found may have been found elsewhere. */
-  searchLost(found: SnapshotDir): void {
-    for (const lost of this.lostIn(found)) {
-      for (const directory of this.#tree.within(lost)) {
-        this.#doubt(directory, this.#doubtedSince(directory))
-        for (const [name, entry] of this.#tree.entriesOf(directory)) {
-          const isFound = this.#matching.foundOf(directory) !== undefined
-          if (!isFound && !(entry instanceof Directory)) this.gone.push({ directory, name, entry })
-        }
-        this.#tree.trim()
+  searchLost(lost: Directory): void {
+    for (const directory of this.#tree.within(lost)) {
+      this.#doubt(directory, this.#doubtedSince(directory))
+      for (const [name, entry] of this.#tree.entriesOf(directory)) {
+        const isFound = this.#matching.foundOf(directory) !== undefined
+        if (!isFound && !(entry instanceof Directory)) this.gone.push({ directory, name, entry })
       }
+      this.#tree.trim()
     }
   }
 

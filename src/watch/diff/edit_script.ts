@@ -3,79 +3,70 @@ import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
 import { isSameEntry, keepsStat, kept } from '../tree/believed_entry.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import type { TreeEditor } from '../tree/tree_editor.ts'
-import { type CycleStep, Destinations, type Incoming } from './destinations.ts'
-import type { Added, MoveMatcher, Removed } from './match_moves.ts'
-import type { Snapshot } from './snapshot/snapshot.ts'
-import { SnapshotDir } from './snapshot/snapshot_dir.ts'
+import type { Located, TreeEditor } from '../tree/tree_editor.ts'
+import type { Move } from './match_moves.ts'
 
 /**
  * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
  * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
- * deleted, and is new where it belongs; but what has each other's place is exchanged.
+ * deleted, and made again where it belongs, with all that is believed of it; but what has each other's place is exchanged.
  */
 export class EditScript {
-  readonly #editor: TreeEditor
   readonly #tree: Tree
-  readonly #matching: MoveMatcher
-  readonly #destinations: Destinations
+  readonly #editor: TreeEditor
   readonly #failed: Pick<Failures, 'carry'>
   readonly #isSaved: boolean
-  readonly #beingPlaced = new Set<Incoming>()
-  /** How often something was placed, or will have to be told as new: while it grows, more may be to be had. */
-  steps = 0
+  #gone: readonly Located[] = []
+  /** The moves of directories, done or not. */
+  readonly #moveOf = new Map<Directory, Move>()
+  /** What is still to leave its place for another. */
+  readonly #leaving = new Map<Directory, Map<string, Move>>()
+  /** Directories that have been told as deleted, and are to be made again. */
+  readonly #removed = new Set<Directory>()
+  readonly #beingPlaced = new Set<Move>()
 
   /** @param isSaved what is believed was saved: see {@link DiffOptions} */
-  constructor(
-    tree: Tree,
-    editor: TreeEditor,
-    matching: MoveMatcher,
-    snapshot: Pick<Snapshot, 'hasLeftOut'>,
-    failed: Pick<Failures, 'carry'>,
-    isSaved = false,
-  ) {
+  constructor(tree: Tree, editor: TreeEditor, failed: Pick<Failures, 'carry'>, isSaved = false) {
     this.#failed = failed
     this.#isSaved = isSaved
     this.#tree = tree
     this.#editor = editor
-    this.#matching = matching
-    this.#destinations = new Destinations(tree, matching, snapshot)
   }
 
-  /** See {@link Destinations.hasForgotten}. */
-  get hasForgotten(): boolean {
-    return this.#destinations.hasForgotten
+  /** @param gone what is not where it was; of it, what moves is gone already when its turn comes */
+  run(moves: readonly Move[], gone: readonly Located[]): void {
+    this.#gone = gone
+    for (const move of moves) {
+      if (move.entry instanceof Directory) this.#moveOf.set(move.entry, move)
+      if (move.from === undefined) continue
+      const { directory, name } = move.from
+      const names = this.#leaving.get(directory)
+      if (names === undefined) this.#leaving.set(directory, new Map([[name, move]]))
+      else names.set(name, move)
+    }
+    // What had to be made again may be what others wait for: each time fewer are left.
+    for (let left = moves, before = -1; left.length !== before; ) {
+      before = left.length
+      for (const move of left) this.#place(move)
+      left = left.filter(({ isDone }) => !isDone)
+    }
+    for (const each of gone) this.delete(each)
+    // What they were found in is not there any more.
+    for (const each of this.#removed) this.#tree.drop(each)
   }
 
-  /** What is no directory leaves its place for another. */
-  leave(left: ReadonlyMap<Removed, Added>): void {
-    this.#destinations.add(left)
-  }
-
-  /** The directory's place in the tree is then the one that it was found at; if not, it is to be tried again. */
-  placeDirectory(found: SnapshotDir): void {
-    const { parent } = found
-    if (parent === undefined) return
-    this.#once(found, () => {
-      this.placeDirectory(parent)
-      return this.#placeDirectory(found, parent)
-    })
-  }
-
-  /** Likewise what is no directory. */
-  placeArrival(arrival: Added): void {
-    this.#once(arrival, () => {
-      this.placeDirectory(arrival.at)
-      return this.#placeArrival(arrival)
-    })
+  /** Whether a directory was told to be at a place where it was not before. */
+  hasPlaced(directory: Directory): boolean {
+    return this.#moveOf.get(directory)?.isDone === true
   }
 
   /** It is nowhere any more. */
-  deleteEntry(directory: Directory, name: string, entry: Entry): void {
+  delete(at: Located): void {
+    const { directory, name, entry } = at
     if (!this.#tree.isAttached(directory) || !isSameEntry(this.#tree.entriesOf(directory).get(name), entry))
       return
     if (entry instanceof Directory) this.#rescue(entry)
-    this.#delete(directory, name, entry)
+    this.#remove(at)
   }
 
   /** It is where it was: is it as it was? */
@@ -101,159 +92,178 @@ export class EditScript {
       this.#editor.alter('attrib', parent, name, directory)
   }
 
-  /** What is being placed already waits for this. */
-  #once(incoming: Incoming, place: () => boolean): void {
-    if (incoming.isPlaced || this.#beingPlaced.has(incoming)) return
-    this.#beingPlaced.add(incoming)
-    if (place()) {
-      incoming.isPlaced = true
-      this.steps++
+  #place(move: Move): void {
+    // What is being placed already waits for this.
+    if (move.isDone || this.#beingPlaced.has(move)) return
+    this.#beingPlaced.add(move)
+    const { to, name } = move
+    if (this.#isInPlace(to)) {
+      if (move.isFree && move.from === undefined) this.#put(move, undefined)
+      else if (!this.#exchange(move)) {
+        this.#makeWay(to, name)
+        // All may be otherwise now.
+        if (!move.isDone && this.#isInPlace(to)) this.#put(move, this.#tree.entriesOf(to).get(name))
+      }
     }
-    this.#beingPlaced.delete(incoming)
+    this.#beingPlaced.delete(move)
   }
 
-  #placeDirectory(found: SnapshotDir, above: SnapshotDir): boolean {
-    const parent = this.#parentFor(above)
-    if (parent === undefined) return false
-    const { name } = found
-    // Nothing is in the way where nothing was known.
-    if (above.isNew && found.match === undefined) {
-      this.#create(found, parent, name)
-      return true
-    }
-    if (isAt(found.match, parent, name) || this.#exchange(found, parent, name)) return true
-    this.#makeWay(parent, name)
-    // All may be otherwise now.
-    if (this.#parentFor(above) !== parent) return false
-    if (found.isPlaced || isAt(found.match, parent, name)) return true
-    // It would go into itself: it and all in it will be new where it was found.
-    if (found.match !== undefined && isWithin(parent, found.match)) {
-      this.steps++
-      this.#destinations.forgetDirectory(found.match)
-      return false
-    }
-    const occupant = this.#tree.entriesOf(parent).get(name)
-    // rename(2) replaces an empty directory.
+  /** Whether a directory is where it was found; if it can be, it is then. */
+  #isInPlace(directory: Directory): boolean {
+    let each: Directory | undefined = directory
+    let move: Move | undefined
+    for (; each !== undefined && move === undefined; each = each.parent) move = this.#moveOf.get(each)
+    if (move !== undefined) this.#place(move)
+    return move?.isDone !== false && this.#tree.isAttached(directory)
+  }
+
+  #put(move: Move, occupant: Entry | undefined): void {
+    const { to, name, entry } = move
+    const isReplaced = occupant !== undefined && this.#mayReplace(move, occupant)
+    if (isReplaced) this.#forget(to, name)
+    // With it may go what is being placed.
+    else if (occupant !== undefined) this.#remove({ directory: to, name, entry: occupant })
+    const { from } = move
+    this.#finish(move)
+    if (from !== undefined && this.#tree.isAttached(from.directory)) {
+      if (entry instanceof Directory) this.#failed.carry(entry, from.directory)
+      this.#editor.rename(from, to, name, asKept(move))
+      this.#tellAltered(move, from.entry)
+    } else if (entry instanceof Directory) this.#create(move, entry)
+    else if (isReplaced) {
+      this.#editor.update(to, name, kept(to, entry))
+      this.#editor.alter('modify', to, name, entry)
+    } else this.#editor.create(to, name, kept(to, entry))
+  }
+
+  /** As rename(2) has it, and as a new version of a file does. */
+  #mayReplace({ entry, from }: Move, occupant: Entry): boolean {
+    if (!(entry instanceof Directory))
+      return occupant.kind !== 'directory' && (from !== undefined || occupant.kind === entry.kind)
     const isEmpty = occupant instanceof Directory && this.#tree.entriesOf(occupant).size === 0
-    if (found.match !== undefined && isEmpty) this.#abandon(parent, name, occupant)
-    else if (occupant !== undefined) this.#delete(parent, name, occupant)
-    // It may have been in what has just gone.
-    const { match } = found
-    if (match === undefined) this.#create(found, parent, name)
-    else {
-      const directory = match.parent as Directory
-      this.#failed.carry(match, directory)
-      this.#editor.rename({ directory, name: match.name, entry: match }, parent, name, match)
-      found.hasMoved = true
+    return from !== undefined && isEmpty
+  }
+
+  #create({ to, name, base }: Move, directory: Directory): void {
+    const { mount } = directory
+    if (!this.#removed.delete(directory)) {
+      mount.directories++
+      if (base !== undefined) {
+        mount.base = directory
+        if (mount.isLinked) mount.link = base.link
+        to.mount.allow(to, name)
+        mount.join(to.mount)
+      }
     }
-    return true
-  }
-
-  #placeArrival(arrival: Added): boolean {
-    const { at, name, entry } = arrival
-    const parent = this.#parentFor(at)
-    if (parent === undefined) return false
-    if (this.#exchange(arrival, parent, name)) return true
-    this.#makeWay(parent, name)
-    if (this.#parentFor(at) !== parent) return false
-    if (arrival.isPlaced) return true
-    // What it was to leave has gone meanwhile, with all in it.
-    if (arrival.from !== undefined && !this.#tree.isAttached(arrival.from.directory)) arrival.from = undefined
-    const occupant = this.#tree.entriesOf(parent).get(name)
-    // A rename or a new version replaces what is no directory.
-    const isAlike = occupant !== undefined && occupant.kind !== 'directory'
-    const replaced = isAlike && (arrival.from !== undefined || occupant.kind === entry.kind)
-    if (replaced) this.#abandon(parent, name, occupant)
-    else if (occupant !== undefined) this.#delete(parent, name, occupant)
-    const { from } = arrival
-    const as = kept(parent, entry)
-    if (from !== undefined) {
-      this.#abandon(from.directory, from.name, from.entry)
-      this.#editor.rename(from, parent, name, as)
-      this.#tellAltered(from.entry, entry, parent, name)
-    } else if (replaced) {
-      this.#editor.update(parent, name, as)
-      this.#editor.alter('modify', parent, name, entry)
-    } else this.#editor.create(parent, name, as)
-    return true
-  }
-
-  /** Where it has its place, and there is one. */
-  #parentFor(above: SnapshotDir): Directory | undefined {
-    return above.isPlaced && above.match !== undefined && this.#tree.isAttached(above.match)
-      ? above.match
-      : undefined
-  }
-
-  #create(found: SnapshotDir, parent: Directory, name: string): void {
-    const { listing, mount, isBase } = found
-    const created = this.#editor.createDirectory(parent, name, listing?.ino ?? 0, mount)
-    if (keepsStat(isBase ? created : parent)) created.stat = found.asEntry?.stat ?? listing?.owner
-    if (isBase) this.#begin(found, parent, created)
-    this.#matching.claim(created, found)
-  }
-
-  /** Another mount begins here, or a link is followed. */
-  #begin({ mount, parent: above }: SnapshotDir, parent: Directory, base: Directory): void {
-    const { name } = base
-    mount.base = base
-    if (mount.isLinked) mount.link = above?.entries.get(name)
-    parent.mount.allow(parent, name)
-    mount.join(parent.mount)
+    this.#editor.place(to, name, directory)
   }
 
   /** What has each other's place, two or more in a circle, gets it. */
-  #exchange(first: Incoming, parent: Directory, name: string): boolean {
-    const circle = this.#destinations.circleFrom(first, parent, name)
+  #exchange(first: Move): boolean {
+    const circle = this.#circleFrom(first)
     if (circle === undefined) return false
-    const toOf = (i: number) => circle[(i + 1) % circle.length] as CycleStep
-    for (const { incoming, directory, name, entry } of circle) {
-      incoming.isPlaced = true
-      if (entry instanceof Directory) this.#failed.carry(entry, directory)
-      if (incoming instanceof SnapshotDir) incoming.hasMoved = true
-      else this.#destinations.take(directory, name)
+    const steps = circle.map(({ from }) => from as Located)
+    for (const [i, move] of circle.entries()) {
+      if (move.entry instanceof Directory) this.#failed.carry(move.entry, (steps[i] as Located).directory)
+      this.#finish(move)
     }
-    this.#editor.rotate(
-      circle.map((step, i) => ({
-        ...step,
-        as: step.incoming instanceof SnapshotDir ? step.entry : kept(toOf(i).directory, step.incoming.entry),
-      })),
-    )
-    for (const [i, { incoming, entry }] of circle.entries()) {
-      if (incoming instanceof SnapshotDir) continue
-      const { directory, name } = toOf(i)
-      this.#tellAltered(entry, incoming.entry, directory, name)
-    }
+    this.#editor.rotate(circle.map((move, i) => ({ ...(steps[i] as Located), as: asKept(move) })))
+    for (const [i, move] of circle.entries()) this.#tellAltered(move, (steps[i] as Located).entry)
     return true
+  }
+
+  /** What goes to the place of the next, the last to that of the first. undefined: they do not come round, or one lies in another. */
+  #circleFrom(first: Move): Move[] | undefined {
+    const circle = new Set<Move>()
+    for (let move: Move | undefined = first; move !== first || circle.size === 0; ) {
+      // It runs into another circle.
+      if (move?.from === undefined || circle.has(move)) return undefined
+      circle.add(move)
+      move = this.#leaving.get(move.to)?.get(move.name)
+    }
+    const all = [...circle]
+    const isInside = ({ from }: Move) =>
+      all.some(({ entry }) => entry instanceof Directory && isWithin((from as Located).directory, entry))
+    return all.length > 1 && !all.some(isInside) ? all : undefined
   }
 
   /** What has this name goes where it belongs, if it can. */
   #makeWay(directory: Directory, name: string): void {
+    const leaving = this.#leaving.get(directory)?.get(name)
+    if (leaving !== undefined) {
+      this.#place(leaving)
+      return
+    }
     const occupant = this.#tree.entriesOf(directory).get(name)
-    const destination = occupant && this.#destinations.of(directory, name, occupant)
-    if (destination !== undefined) this.#place(destination.incoming)
-    else if (occupant instanceof Directory) this.#rescue(occupant)
+    if (occupant instanceof Directory) this.#rescue(occupant)
   }
 
   /** What was found elsewhere leaves a directory that goes. */
   #rescue(directory: Directory): void {
-    for (const incoming of this.#destinations.within(directory)) this.#place(incoming)
+    for (const move of this.#leavingWithin(directory)) this.#place(move)
   }
 
-  #place(incoming: Incoming): void {
-    if (incoming instanceof SnapshotDir) this.placeDirectory(incoming)
-    else this.placeArrival(incoming)
+  #leavingWithin(directory: Directory): Move[] {
+    const within = [...this.#leaving].filter(([from]) => isWithin(from, directory))
+    const moves = within.flatMap(([, names]) => [...names.values()])
+    return [...moves.filter(isOfDirectory), ...moves.filter((move) => !isOfDirectory(move))]
   }
 
-  #delete(directory: Directory, name: string, entry: Entry): void {
-    this.#abandon(directory, name, entry)
-    this.#editor.delete({ directory, name, entry })
+  /** It goes from this name: what was found elsewhere, the entry itself or what lies in it, is made again there. */
+  #remove(at: Located): void {
+    const { directory, name, entry } = at
+    const isFound = this.#forget(directory, name)
+    const inside = entry instanceof Directory ? this.#leavingWithin(entry) : []
+    if (!(entry instanceof Directory) || (inside.length === 0 && !isFound)) {
+      this.#editor.delete(at)
+      return
+    }
+    const gone = this.#gone.filter((each) => isWithin(each.directory, entry))
+    this.#editor.remove(at)
+    for (const { from } of inside) {
+      const { directory, name, entry } = from as Located
+      this.#forget(directory, name)
+      this.#editor.takeOut({ directory, name, entry })
+      if (entry instanceof Directory) this.#removed.add(entry)
+    }
+    // That has been told: it is not to be made again with what it is in.
+    for (const { directory, name, entry } of gone) {
+      if (!isSameEntry(this.#tree.entriesOf(directory).get(name), entry)) continue
+      this.#editor.takeOut({ directory, name, entry })
+      if (entry instanceof Directory) this.#tree.drop(entry)
+    }
+    if (isFound) this.#removed.add(entry)
+    else this.#tree.drop(entry)
   }
 
-  /** It goes from this name: what was to leave it, or was to be found in it, is new where it is. */
-  #abandon(directory: Directory, name: string, entry: Entry): void {
-    if (entry instanceof Directory) this.steps++
-    this.#destinations.forget(directory, name, entry)
+  /** What was to leave this name is made again where it was found. Whether there was anything. */
+  #forget(directory: Directory, name: string): boolean {
+    const leaving = this.#leaving.get(directory)?.get(name)
+    if (leaving === undefined) return false
+    this.#leave(leaving)
+    leaving.from = undefined
+    return true
+  }
+
+  #finish(move: Move): void {
+    this.#leave(move)
+    move.isDone = true
+  }
+
+  #leave({ from }: Move): void {
+    if (from === undefined) return
+    const { directory, name } = from
+    const names = this.#leaving.get(directory)
+    names?.delete(name)
+    if (names?.size === 0) this.#leaving.delete(directory)
+  }
+
+  #tellAltered({ to, name, entry: after }: Move, before: Entry): void {
+    if (after instanceof Directory) return
+    const altered = alterationOfMoved(before, after)
+    if (altered === 'attrib' || altered === undefined)
+      if (this.#mayBeWritten(before, after)) this.#editor.alter('modify', to, name, after)
+    if (altered !== undefined) this.#editor.alter(altered, to, name, after)
   }
 
   /**
@@ -265,15 +275,10 @@ export class EditScript {
     const isRead = before.content !== undefined && before.content === after.content
     return !isRead && before.ctime !== after.ctime
   }
-
-  #tellAltered(before: Entry, after: Entry, directory: Directory, name: string): void {
-    const altered = alterationOfMoved(before, after)
-    if (altered === 'attrib' || altered === undefined)
-      if (this.#mayBeWritten(before, after)) this.#editor.alter('modify', directory, name, after)
-    if (altered !== undefined) this.#editor.alter(altered, directory, name, after)
-  }
 }
 
-function isAt(directory: Directory | undefined, parent: Directory, name: string): boolean {
-  return directory !== undefined && directory.parent === parent && directory.name === name
+const isOfDirectory = ({ entry }: Move) => entry instanceof Directory
+
+function asKept({ to, entry }: Move): Entry {
+  return entry instanceof Directory ? entry : kept(to, entry)
 }

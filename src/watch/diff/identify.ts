@@ -97,7 +97,7 @@ export class Identification {
       }
     }
     const { parent } = found
-    if (parent === undefined || this.#decided.get(parent) === false) return false
+    if (parent?.match === undefined) return false
     if (isLinkEnd(found) && parent.isRead && parent.covers(found.name)) {
       // What the directory shows at this name is no link any more, and has a listing of its own.
       if (parent.entries.get(found.name)?.kind !== 'symlink') return false
@@ -105,11 +105,10 @@ export class Identification {
       if (snapshot.isResolved && parent.bases?.has(found.name) !== true) return false
     }
     // Of what was adopted before, all is known.
-    if (parent.listing === undefined && parent.match !== undefined && !this.#tree.isAttached(parent.match))
-      return false
+    if (parent.listing === undefined && !this.#tree.isAttached(parent.match)) return false
     return found.target?.isLook === true && requested !== undefined
       ? this.#look(found, requested)
-      : this.#below(parent, found)
+      : this.#below(parent, parent.match, found)
   }
 
   /** Whether it is still the same directory, the caller decides. */
@@ -123,7 +122,7 @@ export class Identification {
     found.parent = undefined
     top.ino = listing.ino
     top.mount.mountId = listing.mountId
-    this.#claim(top, found)
+    this.#matching.claim(top, found)
     return true
   }
 
@@ -133,7 +132,7 @@ export class Identification {
     if (ino !== 0 && ino !== top.ino) return false
     for (const name of found.target?.names ?? []) this.#pending.rechecks.add(top, name)
     found.parent = undefined
-    this.#claim(top, found)
+    this.#matching.claim(top, found)
     return true
   }
 
@@ -141,43 +140,46 @@ export class Identification {
     const { listing, target, parent } = found
     const isIt = listing?.error === 0 && (directory.ino === 0 || directory.ino === listing.ino)
     if (isIt) {
-      this.#claim(directory, found)
+      this.#matching.claim(directory, found)
       return true
     }
     for (const name of target?.names ?? []) this.#pending.rechecks.add(directory, name)
-    if (isLinkEnd(found) && parent !== undefined) this.#leadsElsewhere(parent, found.name, directory)
+    if (isLinkEnd(found) && parent?.match !== undefined)
+      this.#leadsElsewhere(parent.match, found.name, directory)
     return false
   }
 
   /** Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount. */
-  #leadsElsewhere(parent: SnapshotDir, name: string, known: Directory | undefined): void {
-    this.#lookAt(parent, name)
+  #leadsElsewhere(parent: Directory, name: string, known: Directory | undefined): void {
+    this.#pending.work.look(parent, name)
     if (known === undefined) return
     this.#result.kept.add(known)
     this.#result.isIncomplete = true
   }
 
-  #below(parent: SnapshotDir, found: SnapshotDir): boolean {
+  /** @param directory what the parent is */
+  #below(parent: SnapshotDir, directory: Directory, found: SnapshotDir): boolean {
     const { name, listing } = found
+    const { work, rechecks } = this.#pending
     if (listing === undefined) return false
-    const known = parent.match && this.#believedIn(parent.match, name, listing.ino)
-    if (parent.match !== undefined && this.#isTouched(parent.match, name)) return false
+    const known = this.#believedIn(directory, name, listing.ino)
+    if (this.#isTouched(directory, name)) return false
     if (found.isOnOtherMount && !isLinkEnd(found)) {
-      this.#meet(parent, found, known)
+      this.#meet(parent, directory, found, known)
       return false
     }
     if (listing.isGone) {
       if (known !== undefined) this.#onGone(parent, found, known)
       // Of what a new link leads to, nobody tells where it is by now.
-      else if (isLinkEnd(found)) this.#lookAt(parent, name)
+      else if (isLinkEnd(found)) work.look(directory, name)
       // Nor of what was asked for by its path, if not it has moved but what it lies in. Where a new directory is by now that was come by otherwise, its events tell.
-      else if (found.target !== undefined) this.#doubt(parent, name)
+      else if (found.target !== undefined) rechecks.add(directory, name)
       return false
     }
     // What could not be opened just now has no number, and is what it was, as far as anybody can tell.
     const isUnseen = known !== undefined && listing.ino === 0 && mayPass(-listing.error)
     if (isLinkEnd(found) && !isUnseen && !isSeenEnd(found, listing, known)) {
-      this.#leadsElsewhere(parent, name, known)
+      this.#leadsElsewhere(directory, name, known)
       return false
     }
     this.#matching.match(found, known)
@@ -189,41 +191,25 @@ export class Identification {
     const { name } = found
     if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
     // A link that is followed leads nowhere any more; anything else has moved.
-    if (isLinkEnd(found)) this.#lookAt(parent, name)
+    if (isLinkEnd(found) && known.parent !== undefined) this.#pending.work.look(known.parent, name)
     this.#keep(known)
     this.#result.isIncomplete = true
   }
 
   /** Another mount begins here. Where it was scanned, that tells; otherwise it is looked at when this is done. */
-  #meet(parent: SnapshotDir, found: SnapshotDir, known: Directory | undefined): void {
+  #meet(parent: SnapshotDir, directory: Directory, found: SnapshotDir, known: Directory | undefined): void {
     const { name, listing } = found
     if (parent.refused?.has(name) || parent.bases?.has(name)) return
     const isSame = known?.mount.base === known && known?.mount.mountId === listing?.mountId
     if (known !== undefined && isSame) this.#result.kept.add(known)
     else if (known !== undefined) this.#keep(known)
-    if (!isSame) this.#lookAt(parent, name)
-  }
-
-  #lookAt(parent: SnapshotDir, name: string): void {
-    if (parent.match === undefined) parent.lookAt(name)
-    else this.#pending.work.look(parent.match, name)
-  }
-
-  /** What is there is still to be found, wherever the directory is by then. */
-  #doubt(parent: SnapshotDir, name: string): void {
-    if (parent.match === undefined) parent.lookAt(name)
-    else this.#pending.rechecks.add(parent.match, name)
+    if (!isSame) this.#pending.work.look(directory, name)
   }
 
   #keep(directory: Directory): void {
     const { parent, name } = directory
     this.#result.kept.add(directory)
     if (parent !== undefined) this.#pending.rechecks.add(parent, name)
-  }
-
-  #claim(directory: Directory, found: SnapshotDir): void {
-    this.#matching.claim(directory, found)
-    found.isPlaced = true
   }
 
   // Most directories stay packed.

@@ -1,27 +1,29 @@
 import { type Entry, moved } from '../scan/entry.ts'
-import type { Directory, WatchedMount } from '../tree/directory.ts'
+import type { Listing } from '../scan/listing.ts'
+import { keepsStat } from '../tree/believed_entry.ts'
+import { Directory, type WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import type { Located } from '../tree/tree_editor.ts'
 import type { DiffOptions } from './diff_options.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
-/** Where something was. */
-export interface Removed {
-  directory: Directory
+/** What is to get to a place where it was not before. */
+export interface Move {
+  /** What it was found in: that may be still to get to its own place. */
+  to: Directory
   name: string
-  entry: Entry
-}
-
-/** Something, no directory, at a place where it was not before. */
-export interface Added {
-  at: SnapshotDir
-  name: string
+  /** What it is there: of a directory, the one that it is in the tree. */
   entry: Entry
   /** undefined: it is new. */
-  from: Removed | undefined
-  isPlaced: boolean
+  from: Located | undefined
+  /** Nothing was known of what it was found in: nothing else has its name. */
+  isFree: boolean
+  /** Of a new directory, with which another mount begins: the symlink that leads there, if one does. */
+  base?: { link: Entry | undefined } | undefined
+  isDone: boolean
 }
 
-/** Which known directory a found one is; undefined: none, it is new. Each is given away once. */
+/** Says which known directory a found one is, and makes one of it if it is none of them. Each is given away once. */
 export class MoveMatcher {
   readonly #tree: Tree
   readonly #options: DiffOptions
@@ -42,18 +44,12 @@ export class MoveMatcher {
     this.#foundOf.set(directory, found)
   }
 
-  release(directory: Directory): void {
-    const found = this.#foundOf.get(directory)
-    if (found !== undefined) found.match = undefined
-    this.#foundOf.delete(directory)
-  }
-
   /** `known`: what is believed to be at its place. */
   match(found: SnapshotDir, known: Directory | undefined): void {
     const { listing, mount } = found
     if (listing === undefined) return
     const { wd } = listing
-    const { matchByName, since } = this.#options
+    const { matchByName } = this.#options
     const isThere = known?.mount === mount && (mount.base === known) === found.isBase
     if (known !== undefined && isThere && !this.#foundOf.has(known)) {
       // What could not be opened has no number but that which its parent shows. 0: nobody has seen it, so nothing says that it is another.
@@ -66,19 +62,39 @@ export class MoveMatcher {
     // A watch is its inode's: two directories cannot have one.
     const watched =
       wd > 0 ? this.#tree.at(wd).find((each) => each.mount === mount && !this.#foundOf.has(each)) : undefined
-    if (watched !== undefined) {
-      this.claim(watched, found)
-      return
-    }
-    const entry = found.asEntry
-    const sameIno = entry === undefined ? undefined : this.#withIno(mount, listing.ino)
-    if (sameIno === undefined || entry === undefined || this.#foundOf.has(sameIno)) return
+    const moved = watched ?? this.#unwatchedLike(found, listing)
+    // What it lies in cannot lie in it: that has moved, too, and was not looked at.
+    if (moved !== undefined && !this.#liesIn(found, moved)) this.claim(moved, found)
+    else this.#make(found, listing)
+  }
+
+  #unwatchedLike({ mount, asEntry }: SnapshotDir, { wd, ino }: Listing): Directory | undefined {
+    const known = asEntry && this.#withIno(mount, ino)
+    if (asEntry === undefined || known === undefined || this.#foundOf.has(known)) return undefined
     // Two that have watches, and not the same, are two.
-    const isAnother = wd > 0 && sameIno.wd > 0
+    if (wd > 0 && known.wd > 0) return undefined
     // What has a watch above it leaves by an event, which a listing may be older than.
-    const isTold = !mount.usesPolling && sameIno.parent !== undefined && sameIno.parent.wd > 0
-    if (!isAnother && !isTold && moved(sameIno, entry, mount.usesPolling ? 0 : since))
-      this.claim(sameIno, found)
+    if (!mount.usesPolling && known.parent !== undefined && known.parent.wd > 0) return undefined
+    return moved(known, asEntry, mount.usesPolling ? 0 : this.#options.since) ? known : undefined
+  }
+
+  /** Whether it was found in a directory, as far as it is known where those were found that it lies in. */
+  #liesIn(found: SnapshotDir, directory: Directory): boolean {
+    let above = found.parent
+    for (let each = above?.match; each !== undefined; ) {
+      if (each === directory) return true
+      above = this.#foundOf.get(each)
+      each = above === undefined ? each.parent : above.parent?.match
+    }
+    return false
+  }
+
+  #make(found: SnapshotDir, listing: Listing): void {
+    const made = new Directory(found.name, listing.ino, found.mount)
+    const above = found.isBase ? made : found.parent?.match
+    if (above !== undefined && keepsStat(above)) made.stat = found.asEntry?.stat ?? listing.owner
+    found.isMade = true
+    this.claim(made, found)
   }
 
   #withIno(mount: WatchedMount, ino: number): Directory | undefined {
@@ -100,13 +116,9 @@ export class MoveMatcher {
   }
 }
 
-/** Finds where arrivals come from, among what is not where it was. Answers those that left, with where they have gone. */
-export function matchArrivals(
-  arrivals: Iterable<Added>,
-  gone: readonly Removed[],
-  since: number,
-): Map<Removed, Added> {
-  const byIno = new Map<number, Removed[]>()
+/** Finds where files and the like come from, among what is not where it was. */
+export function matchArrivals(moves: Iterable<Move>, gone: readonly Located[], since: number): void {
+  const byIno = new Map<number, Located[]>()
   for (const origin of gone) {
     // Never seen, so it cannot be recognised.
     if (origin.entry.ino === 0) continue
@@ -114,23 +126,15 @@ export function matchArrivals(
     if (same === undefined) byIno.set(origin.entry.ino, [origin])
     else same.push(origin)
   }
-  const matched = new Map<Removed, Added>()
-  if (byIno.size === 0) return matched
-  for (const arrival of arrivals) {
-    const same = byIno.get(arrival.entry.ino) ?? []
-    // Hard links that all moved: which went where makes no difference.
+  if (byIno.size === 0) return
+  for (const move of moves) {
+    if (move.entry instanceof Directory) continue
+    const same = byIno.get(move.entry.ino) ?? []
+    // Hard links that all moved: which went where makes no difference. Inode numbers are those of a filesystem.
     const at = same.findLastIndex(
-      ({ directory, entry }) => isSameMount(directory, arrival) && moved(entry, arrival.entry, since),
+      ({ directory, entry }) =>
+        directory.mount.mountId === move.to.mount.mountId && moved(entry, move.entry, since),
     )
-    const [origin] = at < 0 ? [] : same.splice(at, 1)
-    if (origin === undefined) continue
-    arrival.from = origin
-    matched.set(origin, arrival)
+    if (at >= 0) [move.from] = same.splice(at, 1)
   }
-  return matched
-}
-
-/** Inode numbers are those of a filesystem. */
-function isSameMount({ mount }: Directory, { at }: Added): boolean {
-  return mount.mountId === at.listing?.mountId
 }

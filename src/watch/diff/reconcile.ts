@@ -5,7 +5,7 @@ import type { Rules } from '../rules.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
-import { type Directory, isUnwatched } from '../tree/directory.ts'
+import { Directory, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
@@ -30,7 +30,7 @@ export interface Reconciled {
   changes: Change[]
   roots: Map<Directory, RootFinding>
   status: WatchStatus
-  /** See {@link Identified.isIncomplete} and {@link EditScript.hasForgotten}. */
+  /** See {@link Identified.isIncomplete}. */
   isIncomplete: boolean
   /** If it is incomplete: the directories that were compared as a whole. */
   compared: Directory[]
@@ -79,7 +79,7 @@ class Reconciliation {
       snapshot,
       identified,
     })
-    this.#script = new EditScript(tree, this.#editor, matching, snapshot, pending.failed, options.isSaved)
+    this.#script = new EditScript(tree, editor, pending.failed, options.isSaved)
     this.#status = new WatchStatus(tree, fallsBackToPolling)
   }
 
@@ -89,8 +89,7 @@ class Reconciliation {
     // One that could not be read until now: while it could not, a root in it told of itself.
     for (const { match, isRead } of all) if (isRead && match?.isListed === false) this.#editor.enter(match)
     this.#compare(refusals)
-    this.#placeAll()
-    this.#deleteRest()
+    this.#script.run(this.#comparison.moves, this.#comparison.gone)
     for (const found of all) this.#cover(found)
     for (const wd of unclaimed) this.#tree.disown(wd)
     for (const { parent, name, error } of refusals) {
@@ -98,7 +97,7 @@ class Reconciliation {
       if (match !== undefined && this.#tree.isAttached(match)) match.mount.refuse(match, name, error)
     }
     this.#alter()
-    const isIncomplete = this.#identified.isIncomplete || this.#script.hasForgotten
+    const { isIncomplete } = this.#identified
     const whatWasRead = ({ match, isRead }: SnapshotDir) => (match !== undefined && isRead ? [match] : [])
     return {
       changes: this.#editor.take(),
@@ -123,52 +122,12 @@ class Reconciliation {
       this.#tree.trim()
     }
     for (const refusal of refusals) comparison.arriveRefused(refusal)
-    const arrivals = [...comparison.arrivals.values()].flat()
-    if (arrivals.length > 0) for (const found of all) comparison.searchLost(found)
-    this.#script.leave(matchArrivals(arrivals, comparison.gone, since))
-  }
-
-  #placeAll(): void {
-    const { found: all } = this.#identified
-    const { arrivals } = this.#comparison
-    const script = this.#script
-    // What has to be told as new where it belongs is so the next time; each time there is less of it that could be.
-    for (let pass = 0, steps = -1; steps !== script.steps && pass <= all.length; pass++) {
-      steps = script.steps
-      for (const found of all) {
-        script.placeDirectory(found)
-        for (const arrival of arrivals.get(found) ?? []) script.placeArrival(arrival)
-      }
-      // And what lies in directories that were taken in before.
-      for (const some of arrivals.values()) for (const arrival of some) script.placeArrival(arrival)
-    }
-    for (const found of all) if (found.match !== found.compared) this.#placeAnew(found)
-  }
-
-  /** It turned out not to be what it was compared with. */
-  #placeAnew(found: SnapshotDir): void {
-    const { match } = found
-    if (match === undefined || !found.isRead) return
-    if (!match.isUnpacked && this.#comparison.pack(found)) return
-    const there = this.#tree.entriesOf(match)
-    for (const [name, entry] of found.entries) {
-      if (there.has(name) || found.toLookAt?.has(name)) continue
-      // What was known of a link went with the directory that was forgotten. So did what was kept where a directory has no listing that counts, and the look
-      // that was asked for there: a directory that was believed in two places, by its own name and by a link, has changed places with the link, and what a
-      // link in it leads to was listed as what the other place has at that name. Nobody else would ask again.
-      if (this.#comparison.isDirectory(found, name, entry) || this.#comparison.isUnresolved(entry))
-        found.lookAt(name)
-      else this.#script.placeArrival({ at: found, name, entry, from: undefined, isPlaced: false })
-    }
-  }
-
-  #deleteRest(): void {
-    const comparison = this.#comparison
-    for (const { directory, name, entry } of comparison.gone) this.#script.deleteEntry(directory, name, entry)
-    for (const found of this.#identified.found) {
-      for (const directory of comparison.lostIn(found))
-        this.#script.deleteEntry(found.match as Directory, directory.name, directory)
-    }
+    const lost = all.flatMap((found) => comparison.lostIn(found))
+    const mayBeFound = comparison.moves.some(({ entry }) => !(entry instanceof Directory))
+    for (const directory of mayBeFound ? lost : []) comparison.searchLost(directory)
+    matchArrivals(comparison.moves, comparison.gone, since)
+    for (const entry of lost)
+      comparison.gone.push({ directory: entry.parent as Directory, name: entry.name, entry })
   }
 
   /** Which watch a directory has now, and what there is to do in it. */
@@ -194,7 +153,7 @@ class Reconciliation {
       match.isListed = true
       match.ino = listing.ino
       // No time says that a directory with this name has another mode: it may have been made with it.
-      if (this.#options.matchByName && match.stat === undefined && found.compared === match)
+      if (this.#options.matchByName && match.stat === undefined && !found.isMade)
         found.hasOtherOwner = match.owner !== listing.ownerKey
       match.owner = listing.ownerKey
       if (match.mount.base === match) match.mount.identity = listing.identity
@@ -249,7 +208,7 @@ class Reconciliation {
     this.#pending.rechecks.add(parent, name)
     let above: Directory | undefined = directory
     while (above !== undefined && above !== stale) above = above.parent
-    if (above === undefined) this.#script.deleteEntry(parent, name, stale)
+    if (above === undefined) this.#script.delete({ directory: parent, name, entry: stale })
   }
 
   #alter(): void {
@@ -278,8 +237,8 @@ class Reconciliation {
     const { match, asEntry, listing } = found
     if (match?.parent === undefined || !this.#tree.isAttached(match)) return
     // The directory that it lies in tells of it. What was not saved has been told as new.
-    const isTold =
-      found.hasMoved || (this.#options.isSaved && found.isNew) || found.hasOtherOwner !== undefined
+    const hasMoved = this.#script.hasPlaced(match) && !found.isMade
+    const isTold = hasMoved || (this.#options.isSaved && found.isNew) || found.hasOtherOwner !== undefined
     const since = isTold ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
     if (found.hasOtherOwner) this.#editor.alter('attrib', match.parent, match.name, match)
     else if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)

@@ -4,6 +4,12 @@ import { Directory } from './directory.ts'
 
 // What a change of a directory means to each entry that is believed to be below it: parents first.
 
+export function createsBelow(entry: Entry, path: string, source: Source): Change[] {
+  return entriesBelow(entry).map(([rest, kind]) => {
+    return { type: 'create', path: path + rest, kind, mask: 0, source }
+  })
+}
+
 export function deletesBelow(entry: Entry, path: string, source: Source): Change[] {
   return entriesBelow(entry).map(([rest, kind]) => {
     return { type: 'delete', path: path + rest, kind, mask: 0, source }

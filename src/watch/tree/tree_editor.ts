@@ -2,7 +2,7 @@ import { append, type Change, exchangesOf, type Source } from '../report/change.
 import type { Expansions } from '../report/expansions.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
-import { deletesBelow, exchangesBelow, renamesBelow } from './changes_below.ts'
+import { createsBelow, deletesBelow, exchangesBelow, renamesBelow } from './changes_below.ts'
 import { Directory, isSymlink, type WatchedMount } from './directory.ts'
 import type { Tree } from './tree.ts'
 
@@ -91,12 +91,36 @@ export class TreeEditor {
     if (parent !== undefined) this.#makeWay(parent, name)
   }
 
-  delete({ directory, name, entry }: Located, mask = 0): void {
+  delete(at: Located, mask = 0): void {
+    this.remove(at, mask)
+    if (at.entry instanceof Directory) this.#tree.drop(at.entry)
+  }
+
+  /** The same, of what is still to be {@link place}d elsewhere, or has something in it that is. */
+  remove(at: Located, mask = 0): void {
+    const { directory, name, entry } = at
     // Or a root lies behind a link of this name.
     if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)
     this.#noteGone(directory, name, entry)
     this.#tellDelete(directory, name, entry, mask)
-    this.#forget(directory, name, entry)
+    this.takeOut(at)
+    this.#directory = undefined
+  }
+
+  /** What lies in something that has been told to be gone leaves it. */
+  takeOut({ directory, name, entry }: Located): void {
+    directory.mount.allow(directory, name)
+    if (entry instanceof Directory) this.#tree.detach(entry)
+    else this.#tree.editableEntriesOf(directory).delete(name)
+  }
+
+  /** A directory that lies in none, with all that is believed to be in it. The name must be free. */
+  place(parent: Directory, name: string, directory: Directory): void {
+    this.#makeWay(parent, name)
+    this.#put(parent, name, directory)
+    this.#tell('create', parent, name, directory, 0)
+    if (this.#isSilent || directory.isEmpty) return
+    for (const change of createsBelow(directory, this.pathOf(parent, name), this.#source)) this.#add(change)
   }
 
   /** Something else is known of what has this name; nothing is told. */
@@ -142,7 +166,7 @@ export class TreeEditor {
       source: this.#source,
     } as const
     this.#expansions?.note(change, renamesBelow(from.entry, known, oldPath, path, this.#source))
-    this.#takeOut(from)
+    this.takeOut(from)
     if (known !== undefined) this.#forget(directory, name, known)
     this.#put(directory, name, as)
     if (isLink) this.#tree.movedLinks.push([{ from, to: { directory, name } }])
@@ -167,8 +191,8 @@ export class TreeEditor {
       source: this.#source,
     } as const
     this.#expansions?.note(change, exchangesBelow(other.entry, one.entry, path, otherPath, this.#source))
-    this.#takeOut(one)
-    this.#takeOut(other)
+    this.takeOut(one)
+    this.takeOut(other)
     this.#put(other.directory, other.name, as[0])
     this.#put(one.directory, one.name, as[1])
     this.#noteMoved([
@@ -197,7 +221,7 @@ export class TreeEditor {
       const { directory, name } = circle[(i + 1) % circle.length] as Located
       return { directory, name, entry: as }
     })
-    for (const each of circle) this.#takeOut(each)
+    for (const each of circle) this.takeOut(each)
     for (const { directory, name, entry } of placed) this.#put(directory, name, entry)
     this.#noteMoved(circle.map((from, i) => ({ from, to: placed[i] as Located, entry: from.as })))
     for (const change of changes) this.#add(change)
@@ -224,12 +248,6 @@ export class TreeEditor {
       for (const [each, entry] of this.#tree.entriesOf(top)) this.#tellDelete(top, each, entry, 0)
       this.#tree.vacate(top)
     }
-  }
-
-  #takeOut({ directory, name, entry }: Located): void {
-    directory.mount.allow(directory, name)
-    if (entry instanceof Directory) this.#tree.detach(entry)
-    else this.#tree.editableEntriesOf(directory).delete(name)
   }
 
   #put(directory: Directory, name: string, entry: Entry): void {

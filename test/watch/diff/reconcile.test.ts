@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../../src/watch/scan/entry.ts'
-import { VANISHED, walkOf } from '../scan/records.ts'
+import { type RecordSpec, VANISHED, walkOf } from '../scan/records.ts'
 import { planOf, told, Walked } from './reconciling.ts'
 
 type Names = Record<string, number | Entry>
@@ -91,7 +91,40 @@ describe.each([
   })
 })
 
-test('in a directory that has to be told as new, one whose listing does not count is looked at', () => {
+test('a directory that is made again has its watch, and all that is believed of it, listed or not', () => {
+  const walked = new Walked(false)
+  walked.find(planOf({ 'a/': 1, 'a/y/': 6, 'a/y/f': 7, 'a/b/': 2, 'a/b/x/': 3, 'a/b/x/f': 4, 'a/gone': 5 }))
+  const [a, x, y] = [['a'], ['a', 'b', 'x'], ['a', 'y']].map((names) => walked.tree.find(walked.root, names))
+  walked.tree.retired.clear()
+  const after = planOf({ 'a/': 2, 'a/x/': 3, 'a/x/f': 4, 'a/b/': 1, 'a/b/y/': 6, 'a/b/y/f': 7 })
+  const unchanged = (name: string) => name === 'x' || name === 'y'
+  const records = walkOf(after, 1000).filter(({ name }) => !unchanged(name))
+  expect(walked.words(walked.take(records, [walked.root], { isPartial: true }))).toEqual([
+    'delete directory a',
+    'create directory a',
+    'create directory a/x',
+    'create file a/x/f',
+    'create directory a/b',
+    'create directory a/b/y',
+    'create file a/b/y/f',
+  ])
+  const paths = [a, x, y].map((directory) => directory && walked.tree.pathOf(directory))
+  expect(paths).toEqual(['/t/a/b', '/t/a/x', '/t/a/b/y'])
+  expect(walked.tree.retired).toEqual(new Set())
+})
+
+test('a directory that is believed to lie in one that was found in it is new there, and in doubt where it was', () => {
+  const walked = new Walked(false)
+  walked.find(planOf({ 'a/': 1, 'a/b/': 2 }))
+  const b = walked.at('a/b')
+  const [top, below] = walkOf(planOf({ 'c/': 1 }), 1000) as [RecordSpec, RecordSpec]
+  const changes = walked.take([{ ...top, ino: 2, wd: 1002 }, below], [b])
+  expect(walked.words(changes)).toEqual(['create directory a/b/c'])
+  const questions = [...walked.pending.rechecks.begin()]
+  expect(questions).toEqual([[walked.root, ['a']]])
+})
+
+test('in a directory that is made again, one whose listing does not count is believed, and in doubt', () => {
   const walked = new Walked(false)
   walked.find(planOf({ 'a/': 1, 'a/s/': 2, 'b/': 3, 'b/p': 4 }))
   walked.takeWork()
@@ -107,6 +140,8 @@ test('in a directory that has to be told as new, one whose listing does not coun
     'modify file a/p',
     'delete directory b',
     'create directory b',
+    'create directory b/s',
   ])
-  expect(walked.takeWork().looked).toEqual(['b/s'])
+  const questions = [...walked.pending.rechecks.begin()]
+  expect(questions.map(([{ name }, names]) => [name, names])).toEqual([['b', ['s']]])
 })

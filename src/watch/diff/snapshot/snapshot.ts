@@ -112,7 +112,6 @@ export class Snapshot {
   wayAround(directory: Directory): SnapshotDir {
     const found = new SnapshotDir(this.#rules, directory.name, undefined, directory.mount)
     found.match = directory
-    found.isPlaced = true
     return found
   }
 }

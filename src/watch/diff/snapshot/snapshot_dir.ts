@@ -45,16 +45,12 @@ export class SnapshotDir {
   except: ReadonlySet<string> = NOTHING
   /** How to get there, where that is known and nothing was asked of it. */
   way: Place | undefined
-  /** Which of the known directories it is. */
+  /** Which directory of the tree it is; undefined: that is not known yet, or it says nothing. */
   match: Directory | undefined
-  /** Which of them its entries were compared with. */
-  compared: Directory | undefined
+  /** That one was none of those known, and has been made for it. */
+  isMade = false
   /** Nothing was believed of what is in it before. */
   isNew = false
-  /** Whether it has been given its place, or is being given it. */
-  isPlaced = false
-  /** It was elsewhere, and has been told as moved: that changes its ctime. */
-  hasMoved = false
   /** Of what is matched by its name alone, and has no stat to be compared: whether mode or owner are others, as far as anybody can tell. */
   hasOtherOwner: boolean | undefined
   /** Where another mount begins in it, or a link leads to a directory: those were scanned. */
