@@ -1,43 +1,21 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import type { Pending } from '../pending/pending.ts'
-import type { Rules } from '../rules.ts'
 import { alteration, type Entry, mayBeChangedSince, mayBeSame } from '../scan/entry.ts'
 import { withoutStats } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-import type { Located, TreeEditor } from '../tree/tree_editor.ts'
-import type { DiffOptions } from './diff_options.ts'
-import type { Identified } from './identify.ts'
-import type { Move, MoveMatcher } from './match_moves.ts'
-import type { Refusal, Snapshot } from './snapshot/snapshot.ts'
+import type { Located } from '../tree/tree_editor.ts'
+import type { Diff } from './diff.ts'
+import { type Move, matchArrivals } from './match_moves.ts'
+import type { Refusal } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
 // In place of a time: compared with any, it is another.
 const UNLIKE_ANY = Number.NaN
 
-export interface ComparisonParts {
-  tree: Tree
-  editor: TreeEditor
-  rules: Rules
-  pending: Pick<Pending, 'moves'>
-  matching: MoveMatcher
-  options: DiffOptions
-  snapshot: Snapshot
-  identified: Pick<Identified, 'found' | 'kept'>
-}
-
 /** What of that which is believed was not found as it is believed, and what was found besides. It moves nothing: it packs what is new as it was found, says which times are not to be believed, and marks what it has looked at. */
 export class Comparison {
-  readonly #tree: Tree
-  readonly #editor: TreeEditor
-  readonly #rules: Rules
-  readonly #pending: Pick<Pending, 'moves'>
-  readonly #matching: MoveMatcher
-  readonly #options: DiffOptions
-  readonly #snapshot: Snapshot
+  readonly #diff: Diff
   readonly #all: readonly SnapshotDir[]
-  readonly #kept: Identified['kept']
   // Of what is polled for want of a watch: all that was done before has been told.
   readonly #sinces = new Map<Directory, number>()
   /** What is not where it was, or is new: each directory before what was found in it. */
@@ -48,21 +26,34 @@ export class Comparison {
   /** Directories that are where they were, and of which their parent's listing tells all there is to tell. */
   readonly unlisted: Array<[directory: Directory, entry: Entry]> = []
 
-  constructor({ tree, editor, rules, pending, matching, options, snapshot, identified }: ComparisonParts) {
-    this.#tree = tree
-    this.#editor = editor
-    this.#rules = rules
-    this.#pending = pending
-    this.#matching = matching
-    this.#options = options
-    this.#snapshot = snapshot
-    this.#all = identified.found
-    this.#kept = identified.kept
+  constructor(diff: Diff, all: readonly SnapshotDir[]) {
+    this.#diff = diff
+    this.#all = all
+  }
+
+  run(refusals: readonly Refusal[]): void {
+    const { options, tree } = this.#diff
+    for (const found of this.#all) {
+      const names = found.match && options.eventNames?.get(found.match)
+      if (names !== undefined) found.except = names
+      if (options.isPartial || found.target?.isLook) this.#keepUnlisted(found)
+    }
+    for (const found of this.#all) {
+      this.#compare(found)
+      tree.trim()
+    }
+    for (const refusal of refusals) this.#arriveRefused(refusal)
+    const lost = this.#all.flatMap((found) => this.#lostIn(found))
+    const mayBeFound = this.moves.some(({ entry }) => !(entry instanceof Directory))
+    for (const directory of mayBeFound ? lost : []) this.#searchLost(directory)
+    matchArrivals(this.moves, this.gone, options.since)
+    for (const entry of lost)
+      this.gone.push({ directory: entry.parent as Directory, name: entry.name, entry })
   }
 
   /** ms since the epoch: what was done in a directory before has been told. */
   since(directory: Directory): number {
-    const { source, since, comparedSince } = this.#options
+    const { source, since, comparedSince } = this.#diff.options
     const { mount, wd } = directory
     // What is polled lies above it: of what is written in there, its events tell. But one that got its watch when it could not be read is polled until it is.
     if (source === 'poll' && !mount.usesPolling && wd > 0 && !mount.leftover.has(directory))
@@ -74,15 +65,15 @@ export class Comparison {
    * What is in a directory and has no listing of its own is as it was, but for what the directory's listing says of it: a poll leaves out what
    * has not changed, and a look goes into nothing that is watched.
    */
-  keepUnlisted(found: SnapshotDir): void {
+  #keepUnlisted(found: SnapshotDir): void {
     const { match, target } = found
     if (match === undefined || !found.isRead) return
     for (const directory of match.subdirectories()) {
-      if (this.#matching.foundOf(directory) !== undefined) continue
+      if (this.#diff.matching.isFound(directory)) continue
       const entry = found.entries.get(directory.name)
       const isSeen = entry !== undefined && mayBeSame(directory, entry) && !isLinkBase(directory)
       if (target?.isLook && !isSeen) continue
-      this.#kept.add(directory)
+      this.#diff.matching.keep(directory)
       // Where another mount begins, or a link leads, its own listing tells; and of what events speak, they.
       const isOurs = directory.mount === match.mount && found.covers(directory.name)
       if (entry !== undefined && isOurs) this.unlisted.push([directory, entry])
@@ -90,7 +81,7 @@ export class Comparison {
   }
 
   /** What of a directory's entries is not where it was, and what is altered. */
-  compare(found: SnapshotDir): void {
+  #compare(found: SnapshotDir): void {
     const { match, listing } = found
     if (match === undefined || listing === undefined) return
     this.#noteMoved(found, match)
@@ -106,23 +97,23 @@ export class Comparison {
       return
     }
     const doubtedSince = this.#doubtedSince(match)
-    const { recursive, hidesSome, followsLinks } = this.#rules
+    const { recursive, hidesSome, followsLinks } = this.#diff.rules
     // Where directories are not gone into, they are entries as all others, and no listing of their own tells that they are there.
     const isAll = isListing && recursive && !hidesSome && !followsLinks
     const isTrusted = doubtedSince === Number.POSITIVE_INFINITY || !listing.hasFilesSince(doubtedSince)
     if (isAll && listing.filesCount > 0 && isTrusted && match.isPackedAs(listing.packedFiles)) {
       // All is as it was. Of what was saved no more is kept than is needed.
-      if (this.#options.isSaved && !keepsStat(match)) match.takePacked(withoutStats(listing.packedFiles))
+      if (this.#diff.options.isSaved && !keepsStat(match)) match.takePacked(withoutStats(listing.packedFiles))
       return
     }
     this.#doubt(match, doubtedSince)
-    const before = this.#tree.entriesOf(match)
+    const before = this.#diff.tree.entriesOf(match)
     for (const [name, entry] of before) {
       if (entry instanceof Directory || !found.covers(name)) continue
       const now = found.entries.get(name)
       if (now === undefined) {
         // Where what has left is, its arrival tells.
-        if (this.#pending.moves.from(match, name) === undefined)
+        if (this.#diff.pending.moves.from(match, name) === undefined)
           this.gone.push({ directory: match, name, entry })
       } else if (this.#isDirectory(found, name, now)) {
         // Until now it was not gone into: it makes way for what was found there, if anything was.
@@ -150,17 +141,17 @@ export class Comparison {
    * at, within the same tick of the clock that stamps it. So its times are as good as others.
    */
   #doubtedSince(directory: Directory): number {
-    const { statAll, since } = this.#options
+    const { statAll, since } = this.#diff.options
     if (!statAll || since === 0 || !keepsStat(directory)) return Number.POSITIVE_INFINITY
     return Math.max(this.since(directory), directory.mount.toldUntil - CLOCK_SLACK_MS)
   }
 
   #doubt(directory: Directory, since: number): void {
     if (since === Number.POSITIVE_INFINITY) return
-    for (const [name, entry] of this.#tree.entriesOf(directory)) {
+    for (const [name, entry] of this.#diff.tree.entriesOf(directory)) {
       const { stat } = entry
       if (entry instanceof Directory || stat === undefined || !mayBeChangedSince(stat, since)) continue
-      this.#editor.update(directory, name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
+      this.#diff.editor.update(directory, name, { ...entry, stat: { ...stat, mtime: UNLIKE_ANY } })
     }
   }
 
@@ -174,8 +165,8 @@ export class Comparison {
   }
 
   #isPackable({ mount, refused, bases }: SnapshotDir): boolean {
-    const { baseline, statAll } = this.#options
-    const { recursive, hidesSome, followsLinks } = this.#rules
+    const { baseline, statAll } = this.#diff.options
+    const { recursive, hidesSome, followsLinks } = this.#diff.rules
     if (!baseline || !recursive || hidesSome || followsLinks || refused || bases) return false
     return mount.usesPolling || !statAll
   }
@@ -193,13 +184,13 @@ export class Comparison {
   /** Whether what was found at a name is gone into: then it has a listing of its own. */
   #isDirectory({ refused, bases }: SnapshotDir, name: string, { kind }: Entry): boolean {
     if (bases?.has(name)) return true
-    return kind === 'directory' && this.#rules.recursive && refused?.has(name) !== true
+    return kind === 'directory' && this.#diff.rules.recursive && refused?.has(name) !== true
   }
 
   /** What it lies in may have been taken in before it was known that it is refused. */
-  arriveRefused({ parent, name, ino }: Refusal): void {
+  #arriveRefused({ parent, name, ino }: Refusal): void {
     if (this.#all.includes(parent) || parent.match === undefined) return
-    const known = this.#tree.entriesOf(parent.match).get(name)
+    const known = this.#diff.tree.entriesOf(parent.match).get(name)
     this.#arrive(parent, name, { kind: 'directory', ino }, known)
   }
 
@@ -217,37 +208,38 @@ export class Comparison {
 
   /** Whether it is a link that is to be followed, and nobody has looked where it leads. */
   #isUnresolved({ kind }: Entry): boolean {
-    return kind === 'symlink' && this.#rules.followsLinks && !this.#snapshot.isResolved
+    return kind === 'symlink' && this.#diff.rules.followsLinks && !this.#diff.snapshot.isResolved
   }
 
   #arriveUnresolved(at: SnapshotDir, name: string, entry: Entry, known: Entry | undefined): void {
     if (known instanceof Directory && isLinkBase(known)) {
-      this.#kept.add(known)
+      this.#diff.matching.keep(known)
       if (known.mount.isLink(entry)) return
     } else if (known && mayBeSame(known, entry) && alteration(known, entry, 0) === undefined) return
-    at.lookAt(name)
+    if (at.match !== undefined) this.#diff.pending.work.look(at.match, name)
   }
 
   /** What was in a directory that was not found may have been found elsewhere. */
-  searchLost(lost: Directory): void {
-    for (const directory of this.#tree.within(lost)) {
+  #searchLost(lost: Directory): void {
+    for (const directory of this.#diff.tree.within(lost)) {
       this.#doubt(directory, this.#doubtedSince(directory))
-      for (const [name, entry] of this.#tree.entriesOf(directory)) {
-        const isFound = this.#matching.foundOf(directory) !== undefined
+      for (const [name, entry] of this.#diff.tree.entriesOf(directory)) {
+        const isFound = this.#diff.matching.isFound(directory)
         if (!isFound && !(entry instanceof Directory)) this.gone.push({ directory, name, entry })
       }
-      this.#tree.trim()
+      this.#diff.tree.trim()
     }
   }
 
-  lostIn(found: SnapshotDir): Directory[] {
+  #lostIn(found: SnapshotDir): Directory[] {
+    const { matching, snapshot, pending } = this.#diff
     const { match } = found
     if (match === undefined || !found.isRead || found.isNew) return []
     return [...match.subdirectories()].filter((directory) => {
       const { name } = directory
-      const isKnown = this.#kept.has(directory) || this.#matching.foundOf(directory) !== undefined
-      if (isKnown || this.#snapshot.hasLeftOut(directory)) return false
-      return found.covers(name) && this.#pending.moves.from(match, name) === undefined
+      const isThere = matching.isKept(directory) || snapshot.hasLeftOut(directory)
+      if (isThere || matching.isFound(directory)) return false
+      return found.covers(name) && pending.moves.from(match, name) === undefined
     })
   }
 }

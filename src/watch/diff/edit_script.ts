@@ -1,9 +1,11 @@
 import type { Failures } from '../pending/failures.ts'
-import { alteration, alterationOfMoved, type Entry } from '../scan/entry.ts'
-import { isSameEntry, keepsStat, kept } from '../tree/believed_entry.ts'
+import type { Entry } from '../scan/entry.ts'
+import { isSameEntry, kept } from '../tree/believed_entry.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Located, TreeEditor } from '../tree/tree_editor.ts'
+import type { Alterations } from './alterations.ts'
+import type { Diff } from './diff.ts'
 import type { Move } from './match_moves.ts'
 
 /**
@@ -15,7 +17,7 @@ export class EditScript {
   readonly #tree: Tree
   readonly #editor: TreeEditor
   readonly #failed: Pick<Failures, 'carry'>
-  readonly #isSaved: boolean
+  readonly #alterations: Alterations
   #gone: readonly Located[] = []
   /** The moves of directories, done or not. */
   readonly #moveOf = new Map<Directory, Move>()
@@ -25,12 +27,11 @@ export class EditScript {
   readonly #removed = new Set<Directory>()
   readonly #beingPlaced = new Set<Move>()
 
-  /** @param isSaved what is believed was saved: see {@link DiffOptions} */
-  constructor(tree: Tree, editor: TreeEditor, failed: Pick<Failures, 'carry'>, isSaved = false) {
-    this.#failed = failed
-    this.#isSaved = isSaved
+  constructor({ tree, editor, pending }: Diff, alterations: Alterations) {
     this.#tree = tree
     this.#editor = editor
+    this.#failed = pending.failed
+    this.#alterations = alterations
   }
 
   /** @param gone what is not where it was; of it, what moves is gone already when its turn comes */
@@ -69,29 +70,6 @@ export class EditScript {
     this.#remove(at)
   }
 
-  /** It is where it was: is it as it was? */
-  alter(directory: Directory, name: string, before: Entry, after: Entry, since: number): void {
-    if (!this.#tree.isAttached(directory)) return
-    const entries = this.#tree.entriesOf(directory)
-    if (!isSameEntry(entries.get(name), before)) return
-    const altered = alteration(before, after, since)
-    this.#editor.update(directory, name, kept(directory, after))
-    if (altered === undefined) return
-    this.#editor.alter(altered === 'replace' ? 'modify' : altered, directory, name, after)
-    if (altered === 'attrib' && this.#mayBeWritten(before, after))
-      this.#editor.alter('modify', directory, name, after)
-  }
-
-  alterDirectory(directory: Directory, after: Entry, since: number): void {
-    const altered = alteration(directory, after, since)
-    const knowsOwner = !directory.mount.usesPolling || directory.stat !== undefined
-    // One that is kept beyond that is what it was, and never what it is.
-    directory.stat = keepsStat(directory.parent ?? directory) ? after.stat : undefined
-    const { parent, name } = directory
-    if (altered === 'attrib' && knowsOwner && parent !== undefined)
-      this.#editor.alter('attrib', parent, name, directory)
-  }
-
   #place(move: Move): void {
     // What is being placed already waits for this.
     if (move.isDone || this.#beingPlaced.has(move)) return
@@ -128,7 +106,7 @@ export class EditScript {
     if (from !== undefined && this.#tree.isAttached(from.directory)) {
       if (entry instanceof Directory) this.#failed.carry(entry, from.directory)
       this.#editor.rename(from, to, name, asKept(move))
-      this.#tellAltered(move, from.entry)
+      this.#alterations.tellMoved(to, name, from.entry, entry)
     } else if (entry instanceof Directory) this.#create(move, entry)
     else if (isReplaced) {
       this.#editor.update(to, name, kept(to, entry))
@@ -168,7 +146,8 @@ export class EditScript {
       this.#finish(move)
     }
     this.#editor.rotate(circle.map((move, i) => ({ ...(steps[i] as Located), as: asKept(move) })))
-    for (const [i, move] of circle.entries()) this.#tellAltered(move, (steps[i] as Located).entry)
+    for (const [i, { to, name, entry }] of circle.entries())
+      this.#alterations.tellMoved(to, name, (steps[i] as Located).entry, entry)
     return true
   }
 
@@ -256,24 +235,6 @@ export class EditScript {
     const names = this.#leaving.get(directory)
     names?.delete(name)
     if (names?.size === 0) this.#leaving.delete(directory)
-  }
-
-  #tellAltered({ to, name, entry: after }: Move, before: Entry): void {
-    if (after instanceof Directory) return
-    const altered = alterationOfMoved(before, after)
-    if (altered === 'attrib' || altered === undefined)
-      if (this.#mayBeWritten(before, after)) this.#editor.alter('modify', to, name, after)
-    if (altered !== undefined) this.#editor.alter(altered, to, name, after)
-  }
-
-  /**
-   * Since it was saved, that is, as far as its times tell: a rename, a chmod or another link set the ctime, and so does who writes and puts the mtime back. Nobody has told which of
-   * them it was, so all of it is told.
-   */
-  #mayBeWritten({ stat: before }: Entry, { kind, stat: after }: Entry): boolean {
-    if (!this.#isSaved || kind !== 'file' || before === undefined || after === undefined) return false
-    const isRead = before.content !== undefined && before.content === after.content
-    return !isRead && before.ctime !== after.ctime
   }
 }
 

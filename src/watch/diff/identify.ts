@@ -1,13 +1,8 @@
-import type { Pending } from '../pending/pending.ts'
 import { mayPass } from '../report/watch_error.ts'
-import type { Rules } from '../rules.ts'
 import type { Listing } from '../scan/listing.ts'
 import { findingOf, type RootFinding } from '../scan/root_finding.ts'
 import type { Directory } from '../tree/directory.ts'
-import type { Tree } from '../tree/tree.ts'
-import type { DiffOptions } from './diff_options.ts'
-import type { MoveMatcher } from './match_moves.ts'
-import type { Snapshot } from './snapshot/snapshot.ts'
+import type { Diff } from './diff.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 import { twinsIn } from './twins.ts'
 
@@ -15,62 +10,42 @@ import { twinsIn } from './twins.ts'
 export interface Identified {
   /** Those that are to be compared, parents first. */
   found: SnapshotDir[]
-  /** Known directories that are where they were, and were not looked into. */
-  kept: Set<Directory>
   roots: Map<Directory, RootFinding>
   /**
    * Something had moved when it was looked into, or a link led elsewhere than a moment before, so that nobody knows what has become of what is in it. It may
    * be back before anybody looks at its name again, and such a look goes by no times: of what was written in it the events may have been lost.
    */
   isIncomplete: boolean
-  /** Watches that a scan has added to something of which nothing is believed. */
-  unclaimed: number[]
 }
 
 /** Says of each directory of a snapshot which one it is. Changes nothing but inode numbers and the mount that a root lies on. */
 export class Identification {
-  readonly #tree: Tree
-  readonly #rules: Pick<Rules, 'followsLinks'>
-  readonly #pending: Pick<Pending, 'moves' | 'rechecks' | 'work'>
-  readonly #matching: MoveMatcher
-  readonly #options: DiffOptions
+  readonly #diff: Diff
   readonly #children = new Map<Directory, Map<string, Directory>>()
   readonly #decided = new Map<SnapshotDir, boolean>()
   readonly #result: Identified = {
     found: [],
-    kept: new Set(),
     roots: new Map(),
     isIncomplete: false,
-    unclaimed: [],
   }
 
-  constructor(
-    tree: Tree,
-    rules: Pick<Rules, 'followsLinks'>,
-    pending: Pick<Pending, 'moves' | 'rechecks' | 'work'>,
-    matching: MoveMatcher,
-    options: DiffOptions,
-  ) {
-    this.#tree = tree
-    this.#rules = rules
-    this.#pending = pending
-    this.#matching = matching
-    this.#options = options
+  constructor(diff: Diff) {
+    this.#diff = diff
   }
 
-  identify(snapshot: Snapshot): Identified {
-    if (this.#rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#drop(twin)
-    for (const found of snapshot.directories)
-      if (this.#decide(snapshot, found)) this.#result.found.push(found)
-    this.#result.unclaimed.push(...snapshot.unclaimed.splice(0))
+  identify(): Identified {
+    const { snapshot } = this.#diff
+    if (this.#diff.rules.followsLinks) for (const twin of twinsIn(snapshot.directories)) this.#drop(twin)
+    for (const found of snapshot.directories) if (this.#decide(found)) this.#result.found.push(found)
+    for (const wd of snapshot.unclaimed.splice(0)) this.#diff.tree.disown(wd)
     return this.#result
   }
 
   /** Whether it is to be compared: decided once, since what lies in it may come first. */
-  #decide(snapshot: Snapshot, found: SnapshotDir): boolean {
+  #decide(found: SnapshotDir): boolean {
     const known = this.#decided.get(found)
     if (known !== undefined) return known
-    const isIt = this.#identify(snapshot, found)
+    const isIt = this.#identify(found)
     if (isIt) this.#decided.set(found, true)
     else this.#drop(found)
     return isIt
@@ -78,20 +53,21 @@ export class Identification {
 
   #drop(found: SnapshotDir): void {
     this.#decided.set(found, false)
-    const wd = found.listing?.wd ?? 0
-    if (wd > 0) this.#result.unclaimed.push(wd)
+    // Unless that is another's that is still to be found.
+    this.#diff.tree.disown(found.listing?.wd ?? 0)
   }
 
-  #identify(snapshot: Snapshot, found: SnapshotDir): boolean {
+  #identify(found: SnapshotDir): boolean {
+    const { snapshot } = this.#diff
     const requested = found.target?.requested
     if (requested !== undefined) {
-      if (!this.#tree.isAttached(requested)) return false
+      if (!this.#diff.tree.isAttached(requested)) return false
       if (requested.parent === undefined) return this.#root(found, requested)
       // It may have been renamed since it was scanned. But what was come by in a listing is where that says, and may be another then.
       if (found.parent?.listing === undefined) {
         const above = snapshot.wayTo(requested.parent)
         // What was asked for as well, and is not there, says nothing of what lies in it.
-        const isThere = above.listing === undefined || this.#decide(snapshot, above)
+        const isThere = above.listing === undefined || this.#decide(above)
         found.parent = isThere ? above : snapshot.wayAround(requested.parent)
         found.name = requested.name
       }
@@ -105,7 +81,7 @@ export class Identification {
       if (snapshot.isResolved && parent.bases?.has(found.name) !== true) return false
     }
     // Of what was adopted before, all is known.
-    if (parent.listing === undefined && !this.#tree.isAttached(parent.match)) return false
+    if (parent.listing === undefined && !this.#diff.tree.isAttached(parent.match)) return false
     return found.target?.isLook === true && requested !== undefined
       ? this.#look(found, requested)
       : this.#below(parent, parent.match, found)
@@ -122,17 +98,17 @@ export class Identification {
     found.parent = undefined
     top.ino = listing.ino
     top.mount.mountId = listing.mountId
-    this.#matching.claim(top, found)
+    this.#diff.matching.claim(top, found)
     return true
   }
 
   /** What was being watched, and cannot be read just now, is what it was, as far as anybody can tell. (Whoever looks for a root that is lost, or still to come, tries again.) */
   #failedRoot(found: SnapshotDir, top: Directory, { error, ino }: Listing): boolean {
-    if (!mayPass(-error) || !top.isListed || !this.#tree.isPresent(top)) return false
+    if (!mayPass(-error) || !top.isListed || !this.#diff.tree.isPresent(top)) return false
     if (ino !== 0 && ino !== top.ino) return false
-    for (const name of found.target?.names ?? []) this.#pending.rechecks.add(top, name)
+    for (const name of found.target?.names ?? []) this.#diff.pending.rechecks.add(top, name)
     found.parent = undefined
-    this.#matching.claim(top, found)
+    this.#diff.matching.claim(top, found)
     return true
   }
 
@@ -140,10 +116,10 @@ export class Identification {
     const { listing, target, parent } = found
     const isIt = listing?.error === 0 && (directory.ino === 0 || directory.ino === listing.ino)
     if (isIt) {
-      this.#matching.claim(directory, found)
+      this.#diff.matching.claim(directory, found)
       return true
     }
-    for (const name of target?.names ?? []) this.#pending.rechecks.add(directory, name)
+    for (const name of target?.names ?? []) this.#diff.pending.rechecks.add(directory, name)
     if (isLinkEnd(found) && parent?.match !== undefined)
       this.#leadsElsewhere(parent.match, found.name, directory)
     return false
@@ -151,16 +127,16 @@ export class Identification {
 
   /** Another link may have taken its place since it was seen where it leads, and lead back to where it lies, or to another mount. */
   #leadsElsewhere(parent: Directory, name: string, known: Directory | undefined): void {
-    this.#pending.work.look(parent, name)
+    this.#diff.pending.work.look(parent, name)
     if (known === undefined) return
-    this.#result.kept.add(known)
+    this.#diff.matching.keep(known)
     this.#result.isIncomplete = true
   }
 
   /** @param directory what the parent is */
   #below(parent: SnapshotDir, directory: Directory, found: SnapshotDir): boolean {
     const { name, listing } = found
-    const { work, rechecks } = this.#pending
+    const { work, rechecks } = this.#diff.pending
     if (listing === undefined) return false
     const known = this.#believedIn(directory, name, listing.ino)
     if (this.#isTouched(directory, name)) return false
@@ -182,7 +158,7 @@ export class Identification {
       this.#leadsElsewhere(directory, name, known)
       return false
     }
-    this.#matching.match(found, known)
+    this.#diff.matching.match(found, known)
     return true
   }
 
@@ -191,7 +167,7 @@ export class Identification {
     const { name } = found
     if (parent.isRead && parent.covers(name) && !parent.entries.has(name)) return
     // A link that is followed leads nowhere any more; anything else has moved.
-    if (isLinkEnd(found) && known.parent !== undefined) this.#pending.work.look(known.parent, name)
+    if (isLinkEnd(found) && known.parent !== undefined) this.#diff.pending.work.look(known.parent, name)
     this.#keep(known)
     this.#result.isIncomplete = true
   }
@@ -201,15 +177,15 @@ export class Identification {
     const { name, listing } = found
     if (parent.refused?.has(name) || parent.bases?.has(name)) return
     const isSame = known?.mount.base === known && known?.mount.mountId === listing?.mountId
-    if (known !== undefined && isSame) this.#result.kept.add(known)
+    if (known !== undefined && isSame) this.#diff.matching.keep(known)
     else if (known !== undefined) this.#keep(known)
-    if (!isSame) this.#pending.work.look(directory, name)
+    if (!isSame) this.#diff.pending.work.look(directory, name)
   }
 
   #keep(directory: Directory): void {
     const { parent, name } = directory
-    this.#result.kept.add(directory)
-    if (parent !== undefined) this.#pending.rechecks.add(parent, name)
+    this.#diff.matching.keep(directory)
+    if (parent !== undefined) this.#diff.pending.rechecks.add(parent, name)
   }
 
   // Most directories stay packed.
@@ -222,12 +198,12 @@ export class Identification {
     }
     const known = children.get(name)
     const isAnother =
-      known !== undefined && known.ino !== ino && this.#pending.moves.from(parent, name) !== undefined
+      known !== undefined && known.ino !== ino && this.#diff.pending.moves.from(parent, name) !== undefined
     return isAnother ? undefined : known
   }
 
   #isTouched(directory: Directory, name: string): boolean {
-    return this.#options.eventNames?.get(directory)?.has(name) ?? false
+    return this.#diff.options.eventNames?.get(directory)?.has(name) ?? false
   }
 }
 

@@ -28,6 +28,7 @@ export class MoveMatcher {
   readonly #tree: Tree
   readonly #options: DiffOptions
   readonly #foundOf = new Map<Directory, SnapshotDir>()
+  readonly #kept = new Set<Directory>()
   readonly #byIno = new Map<WatchedMount, Map<number, Directory>>()
 
   constructor(tree: Tree, options: DiffOptions) {
@@ -35,8 +36,18 @@ export class MoveMatcher {
     this.#options = options
   }
 
-  foundOf(directory: Directory): SnapshotDir | undefined {
-    return this.#foundOf.get(directory)
+  /** Whether it was found, wherever that is. */
+  isFound(directory: Directory): boolean {
+    return this.#foundOf.has(directory)
+  }
+
+  isKept(directory: Directory): boolean {
+    return this.#kept.has(directory)
+  }
+
+  /** It is where it is believed to be, and was not looked into. */
+  keep(directory: Directory): void {
+    this.#kept.add(directory)
   }
 
   claim(directory: Directory, found: SnapshotDir): void {

@@ -2,19 +2,20 @@ import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Change } from '../report/change.ts'
 import type { Rules } from '../rules.ts'
-import type { Entry } from '../scan/entry.ts'
 import type { RootFinding } from '../scan/root_finding.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
-import { Directory, isUnwatched } from '../tree/directory.ts'
+import { type Directory, isUnwatched } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import { WatchStatus } from '../tree/watch_status.ts'
+import { Alterations } from './alterations.ts'
 import { Comparison } from './comparison.ts'
+import type { Diff } from './diff.ts'
 import type { DiffOptions } from './diff_options.ts'
 import { EditScript } from './edit_script.ts'
 import { Identification, type Identified } from './identify.ts'
-import { MoveMatcher, matchArrivals } from './match_moves.ts'
-import type { Refusal, Snapshot } from './snapshot/snapshot.ts'
+import { MoveMatcher } from './match_moves.ts'
+import type { Snapshot } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
 export interface DiffContext {
@@ -41,66 +42,48 @@ export interface Reconciled {
  * changes lead from the one to the other; within what was scanned, the tree then is what was found.
  */
 export function reconcile(context: DiffContext, snapshot: Snapshot, options: DiffOptions): Reconciled {
-  return new Reconciliation(context, snapshot, options).run()
+  const { tree, rules, pending, fallsBackToPolling } = context
+  const editor = new TreeEditor(tree, options.source, options.baseline)
+  const matching = new MoveMatcher(tree, options)
+  const diff = { tree, rules, pending, options, snapshot, matching, editor }
+  return new Reconciliation(diff, new WatchStatus(tree, fallsBackToPolling)).run()
 }
 
 class Reconciliation {
-  readonly #tree: Tree
-  readonly #pending: Pending
-  readonly #options: DiffOptions
-  readonly #snapshot: Snapshot
+  readonly #diff: Diff
+  readonly #status: WatchStatus
   readonly #identified: Identified
   readonly #comparison: Comparison
-  readonly #editor: TreeEditor
+  readonly #alterations: Alterations
   readonly #script: EditScript
-  readonly #status: WatchStatus
 
-  constructor(
-    { tree, rules, pending, fallsBackToPolling }: DiffContext,
-    snapshot: Snapshot,
-    options: DiffOptions,
-  ) {
-    this.#tree = tree
-    this.#pending = pending
-    this.#options = options
-    this.#snapshot = snapshot
-    const matching = new MoveMatcher(tree, options)
-    const identified = new Identification(tree, rules, pending, matching, options).identify(snapshot)
-    this.#identified = identified
-    const editor = new TreeEditor(tree, options.source, options.baseline)
-    this.#editor = editor
-    this.#comparison = new Comparison({
-      tree,
-      editor,
-      rules,
-      pending,
-      matching,
-      options,
-      snapshot,
-      identified,
-    })
-    this.#script = new EditScript(tree, editor, pending.failed, options.isSaved)
-    this.#status = new WatchStatus(tree, fallsBackToPolling)
+  constructor(diff: Diff, status: WatchStatus) {
+    this.#diff = diff
+    this.#status = status
+    this.#identified = new Identification(diff).identify()
+    this.#comparison = new Comparison(diff, this.#identified.found)
+    this.#alterations = new Alterations(diff)
+    this.#script = new EditScript(diff, this.#alterations)
   }
 
   run(): Reconciled {
-    const { found: all, roots, unclaimed } = this.#identified
-    const refusals = this.#snapshot.takeRefusals()
+    const { found: all, roots } = this.#identified
+    const refusals = this.#diff.snapshot.takeRefusals()
     // One that could not be read until now: while it could not, a root in it told of itself.
-    for (const { match, isRead } of all) if (isRead && match?.isListed === false) this.#editor.enter(match)
-    this.#compare(refusals)
+    for (const { match, isRead } of all)
+      if (isRead && match?.isListed === false) this.#diff.editor.enter(match)
+    this.#comparison.run(refusals)
     this.#script.run(this.#comparison.moves, this.#comparison.gone)
     for (const found of all) this.#cover(found)
-    for (const wd of unclaimed) this.#tree.disown(wd)
     for (const { parent, name, error } of refusals) {
       const { match } = parent
-      if (match !== undefined && this.#tree.isAttached(match)) match.mount.refuse(match, name, error)
+      if (match !== undefined && this.#diff.tree.isAttached(match)) match.mount.refuse(match, name, error)
     }
     this.#alter()
     const { isIncomplete } = this.#identified
     const whatWasRead = ({ match, isRead }: SnapshotDir) => (match !== undefined && isRead ? [match] : [])
     return {
-      changes: this.#editor.take(),
+      changes: this.#diff.editor.take(),
       roots,
       status: this.#status,
       isIncomplete,
@@ -108,34 +91,13 @@ class Reconciliation {
     }
   }
 
-  #compare(refusals: readonly Refusal[]): void {
-    const { eventNames, isPartial, since } = this.#options
-    const { found: all } = this.#identified
-    const comparison = this.#comparison
-    for (const found of all) {
-      const names = found.match && eventNames?.get(found.match)
-      if (names !== undefined) found.except = names
-      if (isPartial || found.target?.isLook) comparison.keepUnlisted(found)
-    }
-    for (const found of all) {
-      comparison.compare(found)
-      this.#tree.trim()
-    }
-    for (const refusal of refusals) comparison.arriveRefused(refusal)
-    const lost = all.flatMap((found) => comparison.lostIn(found))
-    const mayBeFound = comparison.moves.some(({ entry }) => !(entry instanceof Directory))
-    for (const directory of mayBeFound ? lost : []) comparison.searchLost(directory)
-    matchArrivals(comparison.moves, comparison.gone, since)
-    for (const entry of lost)
-      comparison.gone.push({ directory: entry.parent as Directory, name: entry.name, entry })
-  }
-
   /** Which watch a directory has now, and what there is to do in it. */
   #cover(found: SnapshotDir): void {
+    const { tree, pending, options, snapshot } = this.#diff
     const { match, listing } = found
     if (listing === undefined || listing.isUnchanged) return
-    if (match === undefined || !this.#tree.isAttached(match)) {
-      this.#tree.disown(listing.wd)
+    if (match === undefined || !tree.isAttached(match)) {
+      tree.disown(listing.wd)
       return
     }
     // Names were looked at: that adds no watch.
@@ -144,59 +106,57 @@ class Reconciliation {
       const stale = this.#otherWith(listing.wd, match)
       const untoldSince = this.#untoldSince(match, listing.error === 0)
       if (this.#status.cover(match, listing, untoldSince + CLOCK_SLACK_MS))
-        this.#pending.failed.note(match, untoldSince)
+        pending.failed.note(match, untoldSince)
       // There will be more of what was short in a moment.
-      if (listing.isShort) this.#pending.work.list(match)
+      if (listing.isShort) pending.work.list(match)
       if (stale !== undefined) this.#displace(stale, match)
     }
     if (found.isRead && isListing) {
       match.isListed = true
       match.ino = listing.ino
       // No time says that a directory with this name has another mode: it may have been made with it.
-      if (this.#options.matchByName && match.stat === undefined && !found.isMade)
+      if (options.matchByName && match.stat === undefined && !found.isMade)
         found.hasOtherOwner = match.owner !== listing.ownerKey
       match.owner = listing.ownerKey
       if (match.mount.base === match) match.mount.identity = listing.identity
       // Of what events speak nothing was compared.
       if (match.mount.leftover.has(match) && found.except.size === 0)
-        match.mount.leftover.set(match, this.#snapshot.startedAt)
+        match.mount.leftover.set(match, snapshot.startedAt)
       // A poll takes in what events have told behind its listing, and leaves out what they speak of.
-      if (this.#options.source !== 'poll' && !found.target?.isLook) this.#noteScan(found, match)
+      if (options.source !== 'poll' && !found.target?.isLook) this.#noteScan(found, match)
     }
     // Found by a poll, which adds no watch.
-    if (isUnwatched(match)) this.#pending.work.list(match)
-    for (const name of found.toLookAt ?? []) this.#pending.work.look(match, name)
+    if (isUnwatched(match)) pending.work.list(match)
     // Before the first listing is there, nobody believes to know what is at their ends.
-    const { baseline, isToldLater, isSaved, since: savedAt } = this.#options
-    const listedAt = baseline && !isToldLater ? Number.POSITIVE_INFINITY : this.#snapshot.startedAt
+    const { baseline, isToldLater, isSaved, since: savedAt } = options
+    const listedAt = baseline && !isToldLater ? Number.POSITIVE_INFINITY : snapshot.startedAt
     // Of what they lead to, if it is no directory, nothing was saved.
     const since = isSaved ? savedAt : listedAt
-    for (const name of found.links ?? []) {
-      this.#pending.work.follow(match, name, since)
-      const left = found.left?.get(name)
-      if (left === undefined) match.mount.allow(match, name)
-      else match.mount.refuse(match, name, left)
+    for (const [name, end] of found.links ?? []) {
+      pending.work.follow(match, name, since)
+      if (end === 'unanswered') pending.failed.noteLink(match, name, since)
+      if (end instanceof Error) match.mount.refuse(match, name, end)
+      else match.mount.allow(match, name)
     }
-    for (const name of found.unanswered ?? []) this.#pending.failed.noteLink(match, name, since)
   }
 
   /** ms since the epoch: what was written from then on in a directory that could not be listed, or has no watch, events may not have told, nor a listing. */
   #untoldSince({ isListed }: Directory, isRead: boolean): number {
-    const { statAll, since } = this.#options
-    if (isRead && (statAll || !isListed)) return this.#snapshot.startedAt - CLOCK_SLACK_MS
-    return statAll ? since : this.#pending.consistentUntil - CLOCK_SLACK_MS
+    const { statAll, since } = this.#diff.options
+    if (isRead && (statAll || !isListed)) return this.#diff.snapshot.startedAt - CLOCK_SLACK_MS
+    return statAll ? since : this.#diff.pending.consistentUntil - CLOCK_SLACK_MS
   }
 
   /** An event may be older than what was listed: with its base, all that is new in a mount. */
   #noteScan({ isNew }: SnapshotDir, match: Directory): void {
     const { mount } = match
-    if (mount.base === match && isNew) this.#pending.scans.add(mount)
-    else if (!isNew || !this.#pending.scans.has(mount)) this.#pending.scans.add(match)
+    if (mount.base === match && isNew) this.#diff.pending.scans.add(mount)
+    else if (!isNew || !this.#diff.pending.scans.has(mount)) this.#diff.pending.scans.add(match)
   }
 
   #otherWith(wd: number, directory: Directory): Directory | undefined {
     if (wd <= 0) return undefined
-    return this.#tree.at(wd).find((other) => other !== directory && other.mount === directory.mount)
+    return this.#diff.tree.at(wd).find((other) => other !== directory && other.mount === directory.mount)
   }
 
   // One directory has one place in a mount. Where the watch says that this is another that was known elsewhere, that place is out
@@ -205,7 +165,7 @@ class Reconciliation {
     const { parent, name } = stale
     if (parent === undefined) return
     // What is there in truth, no event may be left to tell.
-    this.#pending.rechecks.add(parent, name)
+    this.#diff.pending.rechecks.add(parent, name)
     let above: Directory | undefined = directory
     while (above !== undefined && above !== stale) above = above.parent
     if (above === undefined) this.#script.delete({ directory: parent, name, entry: stale })
@@ -215,33 +175,22 @@ class Reconciliation {
     const comparison = this.#comparison
     for (const found of this.#identified.found) this.#alterDirectory(found)
     for (const [directory, entry] of comparison.unlisted)
-      this.#script.alterDirectory(directory, entry, comparison.since(directory.parent ?? directory))
+      this.#alterations.tellDirectory(directory, entry, comparison.since(directory.parent ?? directory))
     for (const [directory, name, before, after] of comparison.altered) {
-      const as = this.#leaveInDoubt(directory, name, before, after)
-      this.#script.alter(directory, name, before, as, comparison.since(directory))
+      this.#alterations.tell(directory, name, before, after, comparison.since(directory))
     }
-  }
-
-  /**
-   * What was told before anybody had seen it may be another than a listing shows, which its event is still to tell: that is left in doubt, and a look behind
-   * the events says which. The listing at hand, if it is no look or poll, is noted as ahead of events by now.
-   */
-  #leaveInDoubt(directory: Directory, name: string, before: Entry, after: Entry): Entry {
-    const { scans, rechecks } = this.#pending
-    if (before.ino !== 0 || !scans.isAheadOf(directory)) return after
-    rechecks.add(directory, name)
-    return { ...after, ino: 0 }
   }
 
   #alterDirectory(found: SnapshotDir): void {
     const { match, asEntry, listing } = found
-    if (match?.parent === undefined || !this.#tree.isAttached(match)) return
+    if (match?.parent === undefined || !this.#diff.tree.isAttached(match)) return
     // The directory that it lies in tells of it. What was not saved has been told as new.
     const hasMoved = this.#script.hasPlaced(match) && !found.isMade
-    const isTold = hasMoved || (this.#options.isSaved && found.isNew) || found.hasOtherOwner !== undefined
+    const isTold =
+      hasMoved || (this.#diff.options.isSaved && found.isNew) || found.hasOtherOwner !== undefined
     const since = isTold ? Number.POSITIVE_INFINITY : this.#comparison.since(match.parent)
-    if (found.hasOtherOwner) this.#editor.alter('attrib', match.parent, match.name, match)
-    else if (asEntry !== undefined) this.#script.alterDirectory(match, asEntry, since)
+    if (found.hasOtherOwner) this.#diff.editor.alter('attrib', match.parent, match.name, match)
+    else if (asEntry !== undefined) this.#alterations.tellDirectory(match, asEntry, since)
     else if (keepsStat(match.parent)) match.stat ??= listing?.owner
   }
 }

@@ -178,28 +178,16 @@ export class Rescan {
     const statAll = since !== Number.POSITIVE_INFINITY
     const options = { ...RESCAN, since, statAll }
     await this.#scanner.extend(snapshot, targets, options)
-    const { isIncomplete, compared } = this.#take(snapshot, options)
+    const { isIncomplete } = this.#take(snapshot, options)
     if (!isIncomplete) return
     // In what had moved nothing was compared: see reconcile().
     if (statAll) for (const directory of directories) pending.failed.note(directory, since)
-    this.#doubtUnread(directories, names, new Set(compared))
-  }
-
-  /**
-   * What was to be listed, or looked at, with what it lies in, which had moved by then, is in doubt by itself: that is found again later, and has a watch, so
-   * that nobody goes into it.
-   */
-  #doubtUnread(
-    directories: readonly Directory[],
-    names: ReadonlyMap<Directory, ReadonlySet<string>>,
-    read: ReadonlySet<Directory>,
-  ): void {
-    const { tree, pending } = this.#parts
-    const isUnread = (directory: Directory) => tree.isAttached(directory) && !read.has(directory)
+    // What was to be listed, or looked at, with what it lies in is in doubt by itself: that may have moved, and has a watch where it is found, so that nobody goes into it.
+    const { tree } = this.#parts
     for (const each of directories)
-      if (each.parent !== undefined && isUnread(each)) pending.rechecks.add(each.parent, each.name)
+      if (each.parent !== undefined && tree.isAttached(each)) pending.rechecks.add(each.parent, each.name)
     for (const [directory, some] of names)
-      if (isUnread(directory)) for (const name of some) pending.rechecks.add(directory, name)
+      if (tree.isAttached(directory)) for (const name of some) pending.rechecks.add(directory, name)
   }
 
   /** Takes in what a poll has found, and says what it has told. */

@@ -54,8 +54,13 @@ export class ScanFrontier {
       } else if (found.isRead) {
         level.push(...this.#levelBelow(found))
         if (!snapshot.isResolved) continue
-        found.links = this.#linksIn(found)
-        for (const name of found.links) links.push([found, name])
+        if (!this.#parts.rules.followsLinks) continue
+        found.links = new Map()
+        for (const [name, { kind }] of found.entries) {
+          if (kind !== 'symlink' || !found.covers(name)) continue
+          found.links.set(name, 'followed')
+          links.push([found, name])
+        }
       }
     }
     if (links.length > 0) others.push(...(await this.#follow(links)))
@@ -73,12 +78,6 @@ export class ScanFrontier {
       if (isLook && this.#isAsBelieved(found, name, entry)) continue
       yield { place: placeBelow(place, name, listing?.ino), name, parent: found, mount, isBase: false }
     }
-  }
-
-  #linksIn(found: SnapshotDir): string[] {
-    if (!this.#parts.rules.followsLinks) return []
-    const links = [...found.entries].filter(([name, { kind }]) => kind === 'symlink' && found.covers(name))
-    return links.map(([name]) => name)
   }
 
   /** Whether a directory is known, watched and listed: then events tell of what is in it. */
@@ -144,7 +143,7 @@ export class ScanFrontier {
       const isBeyond = linksOnWayTo(at) >= MOST_LINKS
       const believed = this.#believedIn(at, name)
       const known = believed !== undefined && isLinkBase(believed) ? believed : undefined
-      if (end === 'unanswered') at.askAgain(name)
+      if (end === 'unanswered') at.links?.set(name, end)
       // What it has led to it leads to still, as far as anybody can tell.
       if (!isBeyond && known !== undefined && (end === 'unanswered' || leadsStill(known, end))) {
         targets.push({ ...target, mount: known.mount, requested: known })
@@ -159,7 +158,8 @@ export class ScanFrontier {
         this.#leave(at, name)
         continue
       }
-      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => at.askAgain(name))
+      const choice = await this.#parts.sourceChoice.chooseBelow(place.root).catch(() => undefined)
+      if (choice === undefined) at.links?.set(name, 'unanswered')
       if (choice === undefined || 'refused' in choice) continue
       targets.push({
         ...target,
@@ -173,8 +173,7 @@ export class ScanFrontier {
   /** It stays a link. An 'error' would end the process of who uses a drop-in and has no listener for it: so a warning says it, once. */
   #leave(at: SnapshotDir, name: string): void {
     const error = linksError(textOf(at.pathTo(name)))
-    at.left ??= new Map()
-    at.left.set(name, error)
+    at.links?.set(name, error)
     if (!this.#hasWarned) warn('INOTIFY_BRIDGE_LINKS', error.message, 'coverage() names all such links.')
     this.#hasWarned = true
   }

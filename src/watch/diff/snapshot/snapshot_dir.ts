@@ -55,14 +55,8 @@ export class SnapshotDir {
   hasOtherOwner: boolean | undefined
   /** Where another mount begins in it, or a link leads to a directory: those were scanned. */
   bases: Map<string, SnapshotDir> | undefined
-  /** Names in it of which the scan does not say what they are: another mount, or a link that nobody has followed yet. */
-  toLookAt: Set<string> | undefined
-  /** Symlinks in it of which the scan has seen where they lead. */
-  links: readonly string[] | undefined
-  /** Those of them of which nobody could say just now. */
-  unanswered: Set<string> | undefined
-  /** Those of them that lead to a directory, and are not followed: too many are on the way to it. */
-  left: Map<string, Error> | undefined
+  /** Symlinks in it of which the scan has looked where they lead: of some nobody could say just now, and to follow some would be one too many on the way. */
+  links: Map<string, 'followed' | 'unanswered' | Error> | undefined
   /** Directories in it that are not gone into. */
   refused: Set<string> | undefined
   readonly #rules: Rules
@@ -102,18 +96,6 @@ export class SnapshotDir {
     return this.target?.isBase ?? false
   }
 
-  /** Nobody knows what is at this name: it is to be looked at by itself. */
-  lookAt(name: string): void {
-    this.toLookAt ??= new Set()
-    this.toLookAt.add(name)
-  }
-
-  /** A server or a disk could not say where a symlink leads. */
-  askAgain(name: string): void {
-    this.unanswered ??= new Set()
-    this.unanswered.add(name)
-  }
-
   /** Whether another mount has begun here, or the one that did is gone. */
   get isOnOtherMount(): boolean {
     const { listing, parent, mount } = this
@@ -145,11 +127,14 @@ export class SnapshotDir {
 
   /** Where it was found, as a key. */
   get path(): string {
-    if (this.#path === undefined) {
-      const { root, rel } = this.place
-      this.#path = rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
-    }
+    this.#path ??= this.#pathFrom(this.target?.place ?? this.way)
     return this.#path
+  }
+
+  #pathFrom(place: Place | undefined): string {
+    if (place === undefined && this.parent !== undefined) return this.parent.pathTo(this.name)
+    const { root, rel } = place ?? this.place
+    return rel === '' ? root : `${root === '/' ? '' : root}/${rel}`
   }
 
   pathTo(name: string): string {
