@@ -115,7 +115,8 @@ describe.skipIf(obstacle !== '')(`run()${obstacle && ` (${obstacle})`}`, () => {
     expect(stateOf(pid)).not.toBe('')
     expect(program.kill('SIGKILL')).toBe(true)
     expect(await once(program, 'exit')).toEqual([null, 'SIGKILL'])
-    expect(stateOf(pid)).toBe('')
+    // The kernel queues the program's SIGKILL at the end of its parent (PR_SET_PDEATHSIG), which may be seen first.
+    await expect.poll(() => stateOf(pid), { timeout: 60_000 }).toBe('')
     expect(program.kill('SIGKILL')).toBe(false)
     const gentle = running('sh', ['-c', 'echo up $$; exec sleep 1000'])
     await pidOf(gentle)
