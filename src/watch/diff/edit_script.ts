@@ -8,6 +8,9 @@ import type { Alterations } from './alterations.ts'
 import type { Diff } from './diff.ts'
 import type { Move } from './match_moves.ts'
 
+/** Moves that wait for each other, each with its frames on the stack. */
+const MAX_CHAIN = 1000
+
 /**
  * Turns the tree that is believed into the one that was found, a change at a time: what is believed is at any moment what was told. What
  * is in the way makes way first, by going where it belongs. What cannot, because its own place is not free or not there yet, is told as
@@ -21,7 +24,7 @@ export class EditScript {
   #gone: readonly Located[] = []
   /** The moves of directories, done or not. */
   readonly #moveOf = new Map<Directory, Move>()
-  /** What is still to leave its place for another. */
+  /** Moves whose entry is still to leave its place, by that place. */
   readonly #leaving = new Map<Directory, Map<string, Move>>()
   /** Directories that have been told as deleted, and are to be made again. */
   readonly #removed = new Set<Directory>()
@@ -45,18 +48,18 @@ export class EditScript {
       if (names === undefined) this.#leaving.set(directory, new Map([[name, move]]))
       else names.set(name, move)
     }
-    // What had to be made again may be what others wait for: each time fewer are left.
+    // An entry that had to be made again may be one that others wait for: each time fewer are left.
     for (let left = moves, before = -1; left.length !== before; ) {
       before = left.length
       for (const move of left) this.#place(move)
       left = left.filter(({ isDone }) => !isDone)
     }
     for (const each of gone) this.delete(each)
-    // What they were found in is not there any more.
+    // The directories that these were found in are not there any more.
     for (const each of this.#removed) this.#tree.drop(each)
   }
 
-  /** Whether a directory was told to be at a place where it was not before. */
+  /** Returns true for a directory that was told to be at a place where it was not before. */
   hasPlaced(directory: Directory): boolean {
     return this.#moveOf.get(directory)?.isDone === true
   }
@@ -71,8 +74,8 @@ export class EditScript {
   }
 
   #place(move: Move): void {
-    // What is being placed already waits for this.
-    if (move.isDone || this.#beingPlaced.has(move)) return
+    // An entry that is being placed waits for this one. The rest of a longer chain is made again, rather than take the stack.
+    if (move.isDone || this.#beingPlaced.has(move) || this.#beingPlaced.size >= MAX_CHAIN) return
     this.#beingPlaced.add(move)
     const { to, name } = move
     if (this.#isInPlace(to)) {
@@ -86,7 +89,7 @@ export class EditScript {
     this.#beingPlaced.delete(move)
   }
 
-  /** Whether a directory is where it was found; if it can be, it is then. */
+  /** Puts a directory where it was found, if that can be. Returns true if the directory is there. */
   #isInPlace(directory: Directory): boolean {
     let each: Directory | undefined = directory
     let move: Move | undefined
@@ -155,8 +158,8 @@ export class EditScript {
   #circleFrom(first: Move): Move[] | undefined {
     const circle = new Set<Move>()
     for (let move: Move | undefined = first; move !== first || circle.size === 0; ) {
-      // It runs into another circle.
-      if (move?.from === undefined || circle.has(move)) return undefined
+      // It runs into another circle, or is too long to be followed from each of its moves.
+      if (move?.from === undefined || circle.has(move) || circle.size >= MAX_CHAIN) return undefined
       circle.add(move)
       move = this.#leaving.get(move.to)?.get(move.name)
     }

@@ -91,6 +91,17 @@ describe.each([
   })
 })
 
+// Each waits for the next to go, in the order in which they are listed: all of them would wait on the stack.
+test.each([
+  ['chain', 6001],
+  ['circle', 6000],
+])('a %s of 6,000 files, each with the name of the next', (_, names) => {
+  const named = (by: number) =>
+    planOf(Object.fromEntries(Array.from({ length: 6000 }, (_, i) => [`n${(i + by) % names}`, 1000 + i])))
+  const changes = told(named(0), named(1), true)
+  expect(changes.filter((change) => change.startsWith('rename')).length).toBeGreaterThan(5900)
+})
+
 test('a directory that is made again has its watch, and all that is believed of it, listed or not', () => {
   const walked = new Walked(false)
   walked.find(planOf({ 'a/': 1, 'a/y/': 6, 'a/y/f': 7, 'a/b/': 2, 'a/b/x/': 3, 'a/b/x/f': 4, 'a/gone': 5 }))
