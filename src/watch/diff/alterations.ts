@@ -45,8 +45,8 @@ export class Alterations {
   }
 
   /**
-   * What was told before anybody had seen it may be another than a listing shows, which its event is still to tell: that is left in doubt, and a look behind
-   * the events says which. The listing at hand, if it is no look or poll, is noted as ahead of events by now.
+   * Leaves in doubt an entry that was told before anybody had seen it. It may be another than a listing shows, which its event is still to tell, and a look
+   * behind the events says which. The listing at hand, if it is no look or poll, is noted as ahead of events by now.
    */
   #leaveInDoubt(directory: Directory, name: string, before: Entry, after: Entry): Entry {
     const { scans, rechecks } = this.#diff.pending

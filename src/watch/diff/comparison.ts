@@ -1,5 +1,5 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
-import { alteration, type Entry, mayBeChangedSince, mayBeSame } from '../scan/entry.ts'
+import { alteration, type Entry, mayBeChangedSince, mayBeSame, UNLIKE_ANY } from '../scan/entry.ts'
 import { withoutStats } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
@@ -9,18 +9,15 @@ import { type Move, matchArrivals } from './match_moves.ts'
 import type { Refusal } from './snapshot/snapshot.ts'
 import type { SnapshotDir } from './snapshot/snapshot_dir.ts'
 
-// In place of a time: compared with any, it is another.
-const UNLIKE_ANY = Number.NaN
-
 /** What of that which is believed was not found as it is believed, and what was found besides. It moves nothing: it packs what is new as it was found, says which times are not to be believed, and marks what it has looked at. */
 export class Comparison {
   readonly #diff: Diff
   readonly #all: readonly SnapshotDir[]
   // Of what is polled for want of a watch: all that was done before has been told.
   readonly #sinces = new Map<Directory, number>()
-  /** What is not where it was, or is new: each directory before what was found in it. */
+  /** Entries that are new, or not where they were: each directory before those found in it. */
   readonly moves: Move[] = []
-  /** What is not where it was: nothing says where a directory among them is. */
+  /** Entries that are not where they were. No listing says where a directory among them is. */
   readonly gone: Located[] = []
   readonly altered: Array<[directory: Directory, name: string, before: Entry, after: Entry]> = []
   /** Directories that are where they were, and of which their parent's listing tells all there is to tell. */

@@ -6,7 +6,7 @@ import type { DiffOptions } from './diff_options.ts'
 import type { MoveMatcher } from './match_moves.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 
-/** What takes part in holding one snapshot against the tree. */
+/** The objects that hold one snapshot against the tree. */
 export interface Diff {
   readonly tree: Tree
   readonly rules: Rules

@@ -1,4 +1,4 @@
-import { type Entry, mayBeChangedSince, type Stat } from '../scan/entry.ts'
+import { type Entry, mayBeChangedSince, type Stat, UNLIKE_ANY } from '../scan/entry.ts'
 import type { Listing } from '../scan/listing.ts'
 import { pack } from '../scan/packed_entries.ts'
 import { keepsStat } from '../tree/believed_entry.ts'
@@ -8,9 +8,6 @@ import type { SavedBase, SavedDirectory } from './format.ts'
 
 /** What a walk has seen in directories of which no stat is kept. */
 export type Seen = ReadonlyMap<Directory, Listing>
-
-// In place of a time: compared with any, it is another.
-const UNLIKE_ANY = Number.NaN
 
 const UNSEEN: Stat = {
   mode: 0,

@@ -50,6 +50,9 @@ export function mayBeSame(a: Entry, b: Entry): boolean {
 /** ms: a clock that goes by whole seconds may go by two (vfat), and does not say so. */
 const COARSE_TICK = 2000
 
+/** Stands for a time: compared with any, it is another. */
+export const UNLIKE_ANY = Number.NaN
+
 /**
  * Whether something may have been changed from a moment on, ms since the epoch. A change later than its times in the same tick has left them as they are: of a file system that keeps whole
  * seconds (ext4 with inodes of 128 bytes), a tick is long. native/scan/dir_reader.cc asks the same.

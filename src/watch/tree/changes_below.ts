@@ -4,16 +4,8 @@ import { Directory } from './directory.ts'
 
 // What a change of a directory means to each entry that is believed to be below it: parents first.
 
-export function createsBelow(entry: Entry, path: string, source: Source): Change[] {
-  return entriesBelow(entry).map(([rest, kind]) => {
-    return { type: 'create', path: path + rest, kind, mask: 0, source }
-  })
-}
-
-export function deletesBelow(entry: Entry, path: string, source: Source): Change[] {
-  return entriesBelow(entry).map(([rest, kind]) => {
-    return { type: 'delete', path: path + rest, kind, mask: 0, source }
-  })
+export function eachBelow(type: 'create' | 'delete', entry: Entry, path: string, source: Source): Change[] {
+  return entriesBelow(entry).map(([rest, kind]) => ({ type, path: path + rest, kind, mask: 0, source }))
 }
 
 /** @param displaced what was at the new path before */
@@ -24,7 +16,7 @@ export function renamesBelow(
   path: string,
   source: Source,
 ): Change[] {
-  const deletes = displaced === undefined ? [] : deletesBelow(displaced, path, source)
+  const deletes = displaced === undefined ? [] : eachBelow('delete', displaced, path, source)
   const renames = entriesBelow(entry).map(([rest, kind]): Change => {
     return { type: 'rename', from: from + rest, path: path + rest, replaced: false, kind, mask: 0, source }
   })

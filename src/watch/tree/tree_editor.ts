@@ -2,7 +2,7 @@ import { append, type Change, exchangesOf, type Source } from '../report/change.
 import type { Expansions } from '../report/expansions.ts'
 import { LONGEST_PATH } from '../report/watch_error.ts'
 import type { Entry } from '../scan/entry.ts'
-import { createsBelow, deletesBelow, exchangesBelow, renamesBelow } from './changes_below.ts'
+import { eachBelow, exchangesBelow, renamesBelow } from './changes_below.ts'
 import { Directory, isSymlink, type WatchedMount } from './directory.ts'
 import type { Tree } from './tree.ts'
 
@@ -120,7 +120,8 @@ export class TreeEditor {
     this.#put(parent, name, directory)
     this.#tell('create', parent, name, directory, 0)
     if (this.#isSilent || directory.isEmpty) return
-    for (const change of createsBelow(directory, this.pathOf(parent, name), this.#source)) this.#add(change)
+    for (const change of eachBelow('create', directory, this.pathOf(parent, name), this.#source))
+      this.#add(change)
   }
 
   /** Something else is known of what has this name; nothing is told. */
@@ -279,7 +280,7 @@ export class TreeEditor {
     const { kind } = entry
     const path = this.pathOf(directory, name)
     const change = { type: 'delete', path, kind, mask, source: this.#source } as const
-    this.#expansions?.note(change, deletesBelow(entry, path, this.#source))
+    this.#expansions?.note(change, eachBelow('delete', entry, path, this.#source))
     this.#add(change)
   }
 

@@ -1,6 +1,6 @@
 import type { Change } from '../../report/change.ts'
 import type { Entry } from '../../scan/entry.ts'
-import { deletesBelow } from '../../tree/changes_below.ts'
+import { eachBelow } from '../../tree/changes_below.ts'
 import { Directory } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 
@@ -9,7 +9,7 @@ export function asGone(tree: Tree, directory: Directory): Change[] {
   return [...tree.entriesOf(directory)].map(([name, entry]) => {
     const path = tree.pathOf(directory, name)
     const change = { type: 'delete', path, kind: entry.kind, mask: 0, source: 'rescan' } as const
-    tree.expansions?.note(change, deletesBelow(entry, path, 'rescan'))
+    tree.expansions?.note(change, eachBelow('delete', entry, path, 'rescan'))
     return change
   })
 }
