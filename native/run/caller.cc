@@ -90,11 +90,17 @@ class Acting {
   bool is_able_ = false, is_other_ = false;
 };
 
+// Each rename on this machine has the kernel give up a way through ".." that it confines (EAGAIN).
+constexpr int kMostTrials = 10000;
+
 int OpenBeneath(int directory, const char* path, uint64_t flags, uint64_t resolve) {
   open_how how = {};
   how.flags = flags | O_PATH | O_CLOEXEC;
   how.resolve = resolve;
-  return static_cast<int>(Retry([&] { return syscall(SYS_openat2, directory, path, &how, sizeof how); }));
+  int64_t fd = -EAGAIN;
+  for (int trial = 0; fd == -EAGAIN && trial < kMostTrials; trial++)
+    fd = Retry([&] { return syscall(SYS_openat2, directory, path, &how, sizeof how); });
+  return static_cast<int>(fd);
 }
 
 // Reads what a link in /proc/THREAD says.

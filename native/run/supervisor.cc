@@ -254,7 +254,8 @@ int64_t Supervisor::AddWatch(const seccomp_notif& asked) {
   if (ReadPath(thread, asked.data.args[1], path, sizeof path) < 0) return kOfTheKernel;
   const bool follow = (mask & IN_DONT_FOLLOW) == 0;
   UniqueFd found(OpenFor(thread, path, follow));
-  if (found.get() == -EMFILE || found.get() == -ENFILE) return -ENOSPC;
+  for (int none_left : {-EMFILE, -ENFILE, -EAGAIN})
+    if (found.get() == none_left) return -ENOSPC;
   // The kernel says why a path is not to be opened: most likely that is an error of the program's.
   if (!found.is_open()) return kOfTheKernel;
   Instance* instance =

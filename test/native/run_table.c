@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -181,9 +183,20 @@ static void table_of_roots(void) {
   told("nothing is beyond", add(inotify_init1(0), "/../../b/x", IN_CREATE));
 }
 
+// A process that renames until this one ends. Each rename on the machine has openat2(2) give up a way through
+// ".." (EAGAIN).
+static void rename_on(void) {
+  if (mkdir("renamed", 0755) != 0 || mkdir("renamed/a", 0755) != 0) fail("renamed");
+  if (fork() != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (;;)
+    if (rename("renamed/a", "renamed/b") + rename("renamed/b", "renamed/a") != 0) exit(1);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2 || chdir(argv[1]) != 0) return 2;
   setvbuf(stdout, NULL, _IOLBF, 0);
+  rename_on();
   int queue = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   int file = made("file", 0), directory = made("directory", 1), closed = made("closed", 1);
   const char* names[] = {"once", "new", "newer"};
@@ -198,8 +211,9 @@ int main(int argc, char** argv) {
   table_of_masks(queue);
   table_of_removals(queue, file);
   if (chdir("directory") != 0) fail("directory");
-  if (fork() == 0) table_of_roots(), exit(0);
-  wait(NULL);
+  pid_t inside = fork();
+  if (inside == 0) table_of_roots(), exit(0);
+  waitpid(inside, NULL, 0);
   if (rmdir("../directory") != 0) fail("directory");
   told("where it is, which is gone", add(inotify_init1(0), ".", IN_CREATE));
   told("its own name", add(queue, "../directory", IN_CREATE));
