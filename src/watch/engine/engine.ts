@@ -2,7 +2,6 @@ import type { EventBatch } from '../../inotify/batch.ts'
 import { TaskQueue } from '../../task_queue.ts'
 import type { GoneRoots } from '../events/event_handler.ts'
 import type { InotifyListener } from '../events/inotify_source.ts'
-import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { Settings } from '../options.ts'
 import type { Coverage } from '../report/coverage.ts'
 import type { WatchListener } from '../report/reporter.ts'
@@ -148,14 +147,14 @@ export class Engine implements InotifyListener {
 
   /** See {@link InotifyListener}, as all that follows. */
   async events(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { events, rootMonitor, links, mountedFiles, rootWays, reporter } = this.#rooms
+    const { events, rootMonitor, links, mountedFiles, pathWatches, reporter } = this.#rooms
     await this.#queue.run(async () => {
       await this.#tell(await events.handle(batch, start, end))
-      await rootMonitor.takeFileEvents(batch, start, end)
-      await links.take(batch, start, end)
-      mountedFiles.take(batch, start, end)
-      const concerned = rootWays.collect(batch, start, end, ABOUT_NAME | GONE)
-      if (concerned.size > 0) await rootMonitor.review(concerned.keys())
+      const hints = pathWatches.collect(batch, start, end)
+      if (hints.size === 0) return
+      await rootMonitor.takeEvents(hints)
+      await links.take(hints)
+      mountedFiles.take(hints)
     })
     await reporter.room()
   }

@@ -14,9 +14,7 @@ export interface FirstLookParts {
   settings: Pick<Settings, 'backend' | 'since' | 'followRoots'>
   inotify: Pick<InotifySource, 'open' | 'watching' | 'hold'>
   rescan: Pick<Rescan, 'lookAhead' | 'forgetAhead'>
-  watches: Pick<WatchRelease, 'retire'>
-  /** Those of files, which nobody else may need yet, and nobody may remove. */
-  fileWatches: Set<number>
+  watches: Pick<WatchRelease, 'hold' | 'letGo' | 'retire'>
 }
 
 /** What was at a path. */
@@ -47,12 +45,13 @@ export class FirstLook {
    * @returns the first error of the directories that cannot be opened, read or watched
    */
   look(paths: readonly string[], ms: number): unknown {
-    const { system, settings, inotify } = this.#parts
+    const { system, settings, inotify, watches } = this.#parts
     // What differs from what was saved is told anyway.
     if (settings.backend === 'poll' || settings.since !== undefined) return undefined
     const patience = new Patience(system.clock, ms)
     const see = system.lookNow(settings.followRoots)
     this.#release = inotify.hold()
+    watches.hold()
     let failure: unknown
     let directories = 0
     for (const path of new Set(paths)) {
@@ -88,14 +87,12 @@ export class FirstLook {
 
   /** All is attached that was looked at, or will not be: the rest is out of date, and events are told from now on. */
   async end(): Promise<void> {
-    const { rescan, watches, fileWatches } = this.#parts
+    const { rescan, watches } = this.#parts
     this.#seen.clear()
     try {
       await rescan.forgetAhead()
-      const wds = [...fileWatches]
-      fileWatches.clear()
-      watches.retire(wds)
     } finally {
+      watches.letGo()
       // Whatever happens: nothing would ever be told.
       this.#release()
     }
@@ -103,12 +100,13 @@ export class FirstLook {
 
   /** A file: it has its watch from now on, since by its stat nobody could tell that it was written within a tick of the clock. undefined: it has none. */
   #watchFile(path: string, kind: Kind): SeenBefore | undefined {
-    const { inotify, settings, fileWatches } = this.#parts
+    const { inotify, settings, watches } = this.#parts
     try {
       inotify.open()
       const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)
       if (typeof wd !== 'number') return undefined
-      fileWatches.add(wd)
+      // If nobody has it when all is attached.
+      watches.retire([wd])
       return { kind, wd }
     } catch {
       // For want of an instance. Who attaches it says so, or polls it.

@@ -1,5 +1,4 @@
-import type { EventBatch } from '../../inotify/batch.ts'
-import { IN_ATTRIB, IN_CLOSE_WRITE, IN_IGNORED, IN_MODIFY } from '../../inotify/constants.ts'
+import { IN_ATTRIB, IN_CLOSE_WRITE, IN_MODIFY } from '../../inotify/constants.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
@@ -8,6 +7,7 @@ import type { Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
 import type { FollowedLinks } from '../roots/links/followed_links.ts'
+import type { Hints, PathWatches, Watcher } from '../roots/path_watches.ts'
 import type { Root } from '../roots/root.ts'
 import { watchFile } from '../roots/ways.ts'
 import { alteration, type Entry } from '../scan/entry.ts'
@@ -28,18 +28,15 @@ export interface MountedFilesParts {
   reporter: Pick<Reporter, 'report'>
   /** Roots, by their paths: of a file that is one, that tells. */
   byPath: ReadonlyMap<string, Root>
-  /** Their watches. */
-  owned: Set<number>
+  pathWatches: PathWatches
 }
 
 /** A file that is mounted over a name in a directory of the tree: the watch of the directory tells nothing of what is written to that file. */
-interface MountedFile {
+interface MountedFile extends Watcher {
   readonly parent: Directory
   readonly name: string
   /** The mount point, without symlinks. */
   readonly point: string
-  /** 0: it has no watch. */
-  wd: number
   /** As a poll has seen it last, where no event tells of all that is written to it; undefined: it is not polled. */
   seen: Entry | null | undefined
 }
@@ -69,7 +66,7 @@ export class MountedFiles {
 
   /** Watches those that are in the tree by now, and no others. Costs nothing while no directory and no mount has come or gone. */
   async review(): Promise<void> {
-    const { tree, system, watches, owned } = this.#parts
+    const { tree, system, watches, pathWatches } = this.#parts
     const isOther = this.#points === undefined
     if (!isOther && (this.#points?.length === 0 || !(this.#lacksSome || this.#revision !== tree.revision)))
       return
@@ -84,25 +81,14 @@ export class MountedFiles {
       const isSame = !isOther && known?.parent === found.parent
       this.#files.set(path, isSame ? known : await this.#watch(found))
     }
-    const left = [...owned]
-    owned.clear()
-    for (const { wd } of this.#files.values()) if (wd > 0) owned.add(wd)
-    watches.retire(left)
+    const kept = new Set(this.#files.values())
+    for (const file of before.values()) if (!kept.has(file)) watches.retire(pathWatches.set(file, []))
   }
 
   /** Tells what events say of the files themselves. */
-  take(batch: EventBatch, start: number, end: number): void {
-    const { owned } = this.#parts
-    const masks = new Map<number, number>()
-    for (let i = start; i < end && owned.size > 0; i++) {
-      const wd = batch.wd(i)
-      if (!owned.has(wd) || batch.nameBytes(i).length > 0) continue
-      masks.set(wd, (masks.get(wd) ?? 0) | batch.mask(i))
-      if (batch.mask(i) & IN_IGNORED) owned.delete(wd)
-    }
-    if (masks.size === 0) return
-    for (const file of this.#files.values()) {
-      const mask = (masks.get(file.wd) ?? 0) & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
+  take(hints: Hints): void {
+    for (const file of hints.size === 0 ? [] : this.#files.values()) {
+      const mask = (hints.get(file)?.own ?? 0) & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB)
       if (mask !== 0) this.#tell(file, mask === IN_ATTRIB ? 'attrib' : 'modify', mask, 'inotify')
     }
   }
@@ -149,17 +135,17 @@ export class MountedFiles {
       // It was made just now, and its event is on the way; or it is ignored.
       if (entry === undefined) this.#lacksSome = true
       else if (entry.kind !== 'directory' && !byPath.has(tree.pathOf(parent, name)))
-        yield { parent, name, point, wd: 0, seen: undefined }
+        yield { parent, name, point, watched: [], seen: undefined }
     }
   }
 
   async #watch(file: MountedFile): Promise<MountedFile> {
-    const { sourceChoice, inotify, looker } = this.#parts
+    const { sourceChoice, inotify, looker, pathWatches } = this.#parts
     const choice = await sourceChoice.chooseBelow(file.point).catch(() => undefined)
     if (choice === undefined || 'refused' in choice) return file
     const wd =
       inotify.instance && choice.backend !== 'poll' ? watchFile(file.point, inotify.instance) : undefined
-    if (typeof wd === 'number') file.wd = wd
+    if (typeof wd === 'number') pathWatches.set(file, [], wd)
     if (choice.backend === 'inotify' && typeof wd === 'number') return file
     // Where nobody can say just now, the next poll says what is there.
     const [seen] = await looker.stat([file.point]).catch(() => [])

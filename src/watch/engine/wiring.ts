@@ -19,7 +19,6 @@ import { WatchShortage } from '../report/watch_shortage.ts'
 import { Attacher } from '../roots/attach.ts'
 import { AwaitedRoots } from '../roots/awaited_roots.ts'
 import { FileBatch } from '../roots/file_batch.ts'
-import type { FileRoot } from '../roots/file_root.ts'
 import { FileRoots } from '../roots/file_roots.ts'
 import { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import { Coverings } from '../roots/forest/covering.ts'
@@ -83,14 +82,8 @@ export function wire({
   const reporter = new Reporter(settings, system.clock, listener, expansions)
   const inotify = new InotifySource(system, inotifyListener)
 
-  const rootWays = new PathWatches<Root>()
-  const fileWays = new PathWatches<FileRoot>()
-  const linkIndex = new LinkIndex()
-  // Of files that were looked at within the call, until they are attached.
-  const fileWatches = new Set<number>()
-  const mountedWatches = new Set<number>()
-  const owners = [rootWays, fileWays, linkIndex, fileWatches, mountedWatches]
-  const watches = new WatchRelease(tree, inotify, owners)
+  const pathWatches = new PathWatches()
+  const watches = new WatchRelease(tree, inotify, pathWatches)
 
   const watchShortage = new WatchShortage(reporter)
   const rescan = new Rescan({
@@ -105,7 +98,7 @@ export function wire({
     watchShortage,
   })
   const { looker } = rescan
-  const firstLook = new FirstLook({ system, settings, inotify, rescan, watches, fileWatches })
+  const firstLook = new FirstLook({ system, settings, inotify, rescan, watches })
   const translator = new Translator(tree, rules, pending)
   const shortage = new Shortage(reporter)
   const followUp = new FollowUp({ tree, translator, rescan, looker, pending, reporter, shortage })
@@ -120,7 +113,7 @@ export function wire({
     reporter,
     byPath,
     coverings,
-    ways: rootWays,
+    pathWatches,
   })
   const coveredRoots = new CoveredRoots({ tree, forest, coverings, reporter })
   const paths = new RootPaths({ system, sourceChoice, settings })
@@ -128,7 +121,8 @@ export function wire({
     system,
     paths,
     inotify,
-    ways: fileWays,
+    pathWatches,
+    byPath,
     watches,
     coverings,
     sourceChoice,
@@ -144,7 +138,7 @@ export function wire({
     watchShortage,
     looker,
     inotify,
-    linkIndex,
+    linkIndex: new LinkIndex(pathWatches),
     watches,
     reporter,
     shortage,
@@ -153,7 +147,7 @@ export function wire({
     settings.since === undefined
       ? undefined
       : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
-  const awaited = new AwaitedRoots({ settings, system, paths, ways: rootWays, watches, inotify })
+  const awaited = new AwaitedRoots({ settings, system, paths, pathWatches, watches, inotify })
   const savedRoots = new SavedRoots({ since, settings, tree, forest, reporter })
   const attacher = new Attacher({
     awaited,
@@ -167,7 +161,7 @@ export function wire({
     coverings,
     forest,
     files,
-    ways: rootWays,
+    pathWatches,
     watches,
     watchShortage,
     mountWatch,
@@ -182,6 +176,7 @@ export function wire({
     inotify,
     files,
     coverings,
+    watchShortage,
     reporter,
   })
   const rootMonitor = new RootMonitor({
@@ -195,7 +190,6 @@ export function wire({
     mountWatch,
     forest,
     reporter,
-    byPath,
   })
 
   const mountedFiles = new MountedFiles({
@@ -209,7 +203,7 @@ export function wire({
     watches,
     reporter,
     byPath,
-    owned: mountedWatches,
+    pathWatches,
   })
   const submounts = new Submounts({
     tree,
@@ -285,7 +279,7 @@ export function wire({
     pending,
     reporter,
     inotify,
-    rootWays,
+    pathWatches,
     watches,
     rescan,
     firstLook,

@@ -10,23 +10,36 @@ export interface WatchOwner {
 export class WatchRelease {
   readonly #tree: Pick<Tree, 'hasWatch' | 'retired'>
   readonly #inotify: Pick<InotifySource, 'retire'>
-  readonly #owners: readonly WatchOwner[]
+  readonly #others: WatchOwner
+  #held: Set<number> | undefined
 
   constructor(
     tree: Pick<Tree, 'hasWatch' | 'retired'>,
     inotify: Pick<InotifySource, 'retire'>,
-    owners: readonly WatchOwner[],
+    others: WatchOwner,
   ) {
     this.#tree = tree
     this.#inotify = inotify
-    this.#owners = owners
+    this.#others = others
+  }
+
+  /** Removes none until {@link letGo}: some were added for what is attached later, and nobody has them yet. */
+  hold(): void {
+    this.#held ??= new Set()
+  }
+
+  /** All is attached: removes those of the held that nothing needs by now. */
+  letGo(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    this.retire(held)
   }
 
   /** Removes those of these that nothing needs. */
   retire(wds: Iterable<number>): void {
     for (const wd of wds) {
-      const isNeeded = this.#tree.hasWatch(wd) || this.#owners.some((owner) => owner.has(wd))
-      if (!isNeeded) this.#inotify.retire(wd)
+      if (this.#held !== undefined) this.#held.add(wd)
+      else if (!this.#tree.hasWatch(wd) && !this.#others.has(wd)) this.#inotify.retire(wd)
     }
   }
 

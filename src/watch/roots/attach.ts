@@ -30,7 +30,7 @@ import { type Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { AwaitedRoots } from './awaited_roots.ts'
 import { type FileNews, FileRoot } from './file_root.ts'
-import type { FileRoots } from './file_roots.ts'
+import { type FileRoots, newsSince } from './file_roots.ts'
 import { type Coverings, leadsInto } from './forest/covering.ts'
 import type { RootForest } from './forest/root_forest.ts'
 import type { SavedRoots } from './forest/saved_roots.ts'
@@ -45,8 +45,7 @@ export interface AttacherParts {
   coverings: Coverings
   forest: RootForest
   savedRoots: SavedRoots
-  /** What tells that a root may be another directory: see ways.ts. */
-  ways: PathWatches<Root>
+  pathWatches: PathWatches
   paths: RootPaths
   rescan: Rescan
   files: FileRoots
@@ -96,7 +95,7 @@ export class Attacher {
       try {
         return await this.#attach(root, isSilent)
       } catch (error) {
-        if (isAwaited) {
+        if (isAwaited && root.isAwaited) {
           // Behind a link that is gone there is nothing for as long as another root has not told so; and nobody tells when it has.
           if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
           throw error
@@ -179,10 +178,8 @@ export class Attacher {
 
   /** Nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
-    const { files, forest } = this.#parts
-    if (root.file !== undefined) files.remove(root.file)
     this.#leaveWay(root)
-    forest.drop(root)
+    this.#parts.forest.drop(root)
   }
 
   /** Whether its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
@@ -282,20 +279,21 @@ export class Attacher {
     if (inotify === undefined || !root.top?.mount.usesInotify) return
     await paths.follow(root.path, (way) => {
       const { watched, refused } = watchWays(way, root.isAwaited, inotify)
-      this.#parts.watches.retire(this.#parts.ways.set(root, watched))
+      root.way = way
+      this.#parts.watches.retire(this.#parts.pathWatches.set(root, watched))
       if (refused !== undefined) trace('%s: %s', root.path, refused)
       return watched
     })
   }
 
   #leaveWay(root: Root): void {
-    const { watches, ways } = this.#parts
-    watches.retire(ways.set(root, []))
+    const { watches, pathWatches } = this.#parts
+    watches.retire(pathWatches.set(root, []))
   }
 
   /** A file, which is compared with what it was before it was lost, or when it was saved. */
   async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, coverings, forest, files, reporter, savedRoots } = this.#parts
+    const { settings, coverings, forest, reporter, savedRoots } = this.#parts
     forest.drop(root)
     if (saved?.kind === 'directory') savedRoots.refuse(root, saved)
     const fromSaved = savedRoots.fileOf(saved)
@@ -303,14 +301,15 @@ export class Attacher {
     const isNew = !wasThere && root.before === undefined
     root.file ??= new FileRoot(root.path, settings)
     if (fromSaved !== undefined) root.file.begin(fromSaved)
-    const found = await this.#watchFile(root, root.file, mount, wasThere)
-    const news =
-      found === 'create' && root.before !== undefined ? files.newsSince(root.file, root.before) : found
+    // The watches of the file take the place of those that awaited it.
+    root.isAwaited = false
+    const found = await this.#watchFile(root, mount, wasThere)
+    const news = found === 'create' && root.before !== undefined ? newsSince(root, root.before) : found
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
       // What comes next may be a directory.
       if (isNew && !isStale) {
-        files.remove(root.file)
+        this.#leaveWay(root)
         root.file = undefined
       }
       throw isStale
@@ -324,20 +323,19 @@ export class Attacher {
       reporter.report([
         { type: news, path, kind, mask: 0, source: fromSaved === undefined ? 'rescan' : 'snapshot' },
       ])
-    this.#leaveWay(root)
     root.appear()
   }
 
   /** @param wasThere what could be read once, and may not be any more, is polled; so is what may be read, and not watched */
-  async #watchFile(root: Root, file: FileRoot, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
+  async #watchFile(root: Root, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
     const { files, sourceChoice } = this.#parts
     try {
-      return await files.attach(file, mount)
+      return await files.attach(root)
     } catch (error) {
-      const mayBePolled = isLimit(error) || (isRefused(error) && (wasThere || (await isReadable(file.path))))
+      const mayBePolled = isLimit(error) || (isRefused(error) && (wasThere || (await isReadable(root.path))))
       if (!mount.usesInotify || !mayBePolled || !sourceChoice.mayFallBack) throw error
       this.#pollFor(mount, root, error)
-      return await files.attach(file, mount)
+      return await files.attach(root)
     }
   }
 }

@@ -14,8 +14,7 @@ export interface AwaitedRootsParts {
   settings: Pick<Settings, 'backend'>
   system: Pick<WatchSystem, 'choose'>
   paths: Pick<RootPaths, 'follow'>
-  /** See ways.ts. */
-  ways: PathWatches<Root>
+  pathWatches: PathWatches
   watches: Pick<WatchRelease, 'retire'>
   inotify: Pick<InotifySource, 'open' | 'instance'>
 }
@@ -48,14 +47,19 @@ export class AwaitedRoots {
     const inotify = this.#open()
     const { way, isSettled } = inotify === undefined ? UNWATCHED : await this.#watchWay(root, inotify)
     root.isAwaited = isSettled && way !== undefined && (await this.#isTold(way))
-    if (!root.isAwaited) this.#watched(root, [])
+    if (!root.isAwaited) this.#leave(root)
     return root.isAwaited || !isSettled
   }
 
   /** Somebody has to look for it after all. */
   forget(root: Root): void {
     root.isAwaited = false
-    this.#watched(root, [])
+    this.#leave(root)
+  }
+
+  /** Of a file that is lost the watches stay: they are hints that it may be back. */
+  #leave(root: Root): void {
+    if (root.file === undefined) this.#watched(root, [])
   }
 
   async #watchWay(root: Root, inotify: Adding): Promise<WatchedWhole> {
@@ -69,9 +73,9 @@ export class AwaitedRoots {
     return { way: seen, isSettled }
   }
 
-  #watched(root: Root, watched: Parameters<PathWatches<Root>['set']>[1]): void {
-    const { ways, watches } = this.#parts
-    watches.retire(ways.set(root, watched))
+  #watched(root: Root, watched: Parameters<PathWatches['set']>[1]): void {
+    const { pathWatches, watches } = this.#parts
+    watches.retire(pathWatches.set(root, watched))
   }
 
   #open(): InotifySource['instance'] {

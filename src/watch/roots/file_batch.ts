@@ -2,11 +2,12 @@ import { InotifyError } from '../../errors.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
 import type { Reporter } from '../report/reporter.ts'
+import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import { WatchedMount } from '../tree/directory.ts'
 import type { Attacher } from './attach.ts'
 import { FileRoot } from './file_root.ts'
-import type { FileRoots } from './file_roots.ts'
+import { type FileRoots, newsSince } from './file_roots.ts'
 import { FileSurvey, type FileSurveyParts, type SeenFile, type SeenFiles, wayTo } from './file_survey.ts'
 import type { Coverings } from './forest/covering.ts'
 import { Root, type SeenBefore } from './root.ts'
@@ -22,13 +23,13 @@ export interface FileBatchParts extends FileSurveyParts {
   inotify: Pick<InotifySource, 'open' | 'instance'>
   files: FileRoots
   coverings: Coverings
+  watchShortage: WatchShortage
   reporter: Pick<Reporter, 'report'>
 }
 
 /** A root that is to be a file, and what was seen and watched of it last. */
 interface Candidate extends SeenAndWatched {
   readonly root: Root
-  readonly file: FileRoot
 }
 
 /**
@@ -70,24 +71,26 @@ export class FileBatch {
     const inotify = paths.length === 0 ? undefined : this.#openInotify()
     if (inotify === undefined) return []
     const fresh = coverings.uninvolved(paths).map((path) => {
-      return { root: new Root(path), file: new FileRoot(path, settings) }
+      const root = new Root(path)
+      root.file = new FileRoot(path, settings)
+      return { root }
     })
     let watched = this.#watch(fresh, first, new SharedWays(inotify), inotify)
     const attached: Root[] = []
     for (let i = 1; i < MOST_TIMES && watched.length > 0; i++) {
-      const now = await this.look(watched.map(({ file }) => file.path))
+      const now = await this.look(watched.map(({ root }) => root.path))
       const ways = new SharedWays(inotify)
       const settled = new SettledPlaces(ways, inotify, settings.followRoots)
       const others: Candidate[] = []
       for (const candidate of watched) {
-        const seen = now.get(candidate.file.path)
+        const seen = now.get(candidate.root.path)
         if (seen !== undefined && settled.has(candidate, seen))
           attached.push(this.#begin(candidate, seen, before(seen.path)))
         else others.push(candidate)
       }
       watched = this.#watch(others, now, ways, inotify)
     }
-    for (const { file } of watched) files.remove(file)
+    for (const { root } of watched) files.remove(root)
     return attached
   }
 
@@ -104,36 +107,37 @@ export class FileBatch {
 
   /** Watches these as they were seen. Those that were not, and those that cannot be watched, are left out. */
   #watch(
-    candidates: ReadonlyArray<Pick<Candidate, 'root' | 'file'>>,
+    candidates: ReadonlyArray<Pick<Candidate, 'root'>>,
     seenFiles: SeenFiles,
     ways: SharedWays,
     inotify: Adding,
   ): Candidate[] {
     const { files } = this.#parts
     const watched: Candidate[] = []
-    const leftOut: FileRoot[] = []
-    for (const { root, file } of candidates) {
-      const seen = seenFiles.get(file.path)
+    const leftOut: Root[] = []
+    for (const { root } of candidates) {
+      const seen = seenFiles.get(root.path)
       const along = seen && ways.watch(seen)
-      const own = along && tryTo(() => files.watchAlong(file, wayTo(seen), along, inotify))
+      const own = along && tryTo(() => files.watchAlong(root, wayTo(seen), along, inotify))
       if (own !== undefined && seen !== undefined && along !== undefined)
-        watched.push({ root, file, seen, along, own })
-      else leftOut.push(file)
+        watched.push({ root, seen, along, own })
+      else leftOut.push(root)
     }
     // Not sooner: they may have been the first to have the watches that others were given by now.
-    for (const file of leftOut) files.remove(file)
+    for (const root of leftOut) files.remove(root)
     return watched
   }
 
-  #begin({ root, file }: Candidate, seen: SeenFile, before: SeenBefore | undefined): Root {
-    const { files, coverings, settings, reporter, sourceChoice } = this.#parts
+  #begin({ root }: Candidate, seen: SeenFile, before: SeenBefore | undefined): Root {
+    const { watchShortage, coverings, settings, reporter, sourceChoice } = this.#parts
     const choice = sourceChoice.insteadOf(seen.place.choice)
     const mount = new WatchedMount(choice.backend, choice.why, 0)
+    const file = root.file as FileRoot
     root.mount = mount
-    root.file = file
     root.realPath = wayTo(seen).realPath
-    files.begin(file, mount, seen.entry)
-    const news = settings.initial ? 'create' : before && files.newsSince(file, before)
+    file.begin(seen.entry)
+    if (mount.usesInotify) watchShortage.end()
+    const news = settings.initial ? 'create' : before && newsSince(root, before)
     const { path, kind } = file
     if (news !== undefined && news !== 'lost' && !coverings.tellsOf(file))
       reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])

@@ -1,4 +1,3 @@
-import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_MOVE_SELF, IN_MOVED_FROM, IN_UNMOUNT } from '../../inotify/constants.ts'
 import { isWithin } from '../../mounts/mountinfo.ts'
 import { warnOfAbandonedThread } from '../../mounts/syscalls/abandoned_thread.ts'
@@ -10,14 +9,13 @@ import type { LostReason, Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
-import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { FileNews, FileRoot } from './file_root.ts'
 import type { Coverings } from './forest/covering.ts'
-import type { Hint, PathWatches } from './path_watches.ts'
-import type { SeenBefore } from './root.ts'
+import { type Hint, ITSELF, type PathWatches } from './path_watches.ts'
+import type { Root, SeenBefore } from './root.ts'
 import type { RootPaths } from './root_paths.ts'
 import {
   type Adding,
@@ -36,112 +34,89 @@ const PATIENCE_MS = 500
 export interface FileRootsParts {
   system: WatchSystem
   inotify: Pick<InotifySource, 'instance'>
-  /** What tells that a file may be another: see ways.ts. */
-  ways: PathWatches<FileRoot>
+  pathWatches: PathWatches
   paths: RootPaths
   watches: WatchRelease
   coverings: Coverings
   sourceChoice: Pick<SourceChoice, 'mayFallBack'>
   watchShortage: WatchShortage
   reporter: Reporter
+  /** By their paths. */
+  byPath: ReadonlyMap<string, Root>
 }
 
 /** A root that is a file is gone; or, where it was, something has happened on the way to it. */
 export interface FileFinding {
-  file: FileRoot
+  root: Root
   what: 'lost' | 'may be back'
   /** Why it is lost. */
   reason: LostReason
 }
 
-/** The roots that are files, and their watches. */
+/** A root that is a file, and that was attached. */
+type AttachedFile = Root & { file: FileRoot; mount: WatchedMount }
+
+/** The roots that are files: the watches of their ways, each with that of the file itself, and the looks at what is there. */
 export class FileRoots {
   readonly #parts: FileRootsParts
-  readonly #mounts = new Map<FileRoot, WatchedMount>()
-  /** What the path of each leads over, as it was seen last. */
-  readonly #routes = new Map<FileRoot, readonly string[]>()
   #calls: SyscallThread | undefined
 
   constructor(parts: FileRootsParts) {
     this.#parts = parts
   }
 
-  /** Watches a file, and says what is new about it. Rejects as it cannot be watched. */
-  async attach(file: FileRoot, mount: WatchedMount): Promise<FileNews> {
-    this.#mounts.set(file, mount)
+  /** Watches a file on the mount that it has, and says what is new about it. Rejects as it cannot be watched. */
+  async attach(root: Root): Promise<FileNews> {
+    const { file, mount } = root as AttachedFile
     file.isMountPoint = await this.#parts.system.isMountPoint(file.path)
     // Before the look, so that nothing falls between the two.
-    await this.#watch(file)
+    await this.#watch(root)
     if (mount.usesInotify) this.#parts.watchShortage.end()
     return await file.attach(this.#callsFor(mount))
   }
 
-  /** Goes on with one that is watched, and that was seen behind its watches for the first time. */
-  begin(file: FileRoot, mount: WatchedMount, entry: Entry): void {
-    this.#mounts.set(file, mount)
-    if (mount.usesInotify) this.#parts.watchShortage.end()
-    file.begin(entry)
-  }
-
-  /** Whether it is another than when watch() was called: it has another watch. What has been done to the same one, events tell. */
-  newsSince(file: FileRoot, { wd }: SeenBefore): FileNews {
-    return this.#parts.ways.isOwn(file, wd) ? undefined : 'modify'
-  }
-
-  remove(file: FileRoot): void {
-    this.#mounts.delete(file)
-    this.#routes.delete(file)
-    this.#parts.watches.retire(this.#parts.ways.set(file, []))
-  }
-
-  /** What events have for the roots that are files. */
-  collect(batch: EventBatch, start: number, end: number): ReadonlyMap<FileRoot, Hint> {
-    return this.#parts.ways.collect(batch, start, end, ABOUT_NAME | GONE)
+  remove(root: Root): void {
+    this.#parts.watches.retire(this.#parts.pathWatches.set(root, []))
   }
 
   /** What the events say is a hint to look. */
-  async *take(hints: ReadonlyMap<FileRoot, Hint>): AsyncGenerator<FileFinding, void> {
-    for (const [file, { own, all }] of hints) {
-      const what = await this.#take(file, own, all)
-      if (what === undefined) continue
-      yield { file, what, reason: reasonOf(file, own, all) }
+  async *take(hints: ReadonlyMap<Root, Hint>): AsyncGenerator<FileFinding, void> {
+    for (const [root, { own, all }] of hints) {
+      const what = await this.#take(root as AttachedFile, own, all)
+      if (what !== undefined) yield { root, what, reason: reasonOf(root as AttachedFile, own, all) }
     }
   }
 
-  async #take(file: FileRoot, own: number, all: number): Promise<FileFinding['what'] | undefined> {
+  async #take(root: AttachedFile, own: number, all: number): Promise<FileFinding['what'] | undefined> {
     // What the path leads over may be another directory now, and the file another file.
     const mayBeOther = (all & (ABOUT_NAME | GONE)) !== 0
-    if (mayBeOther) await this.#watchAgain(file)
-    if (!file.isPresent) return 'may be back'
-    if (mayBeOther) return await this.#look(file, own, own || all, 'inotify')
+    if (mayBeOther) await this.#watchAgain(root)
+    if (!root.file.isPresent) return 'may be back'
+    if (mayBeOther) return await this.#look(root, own, own || all, 'inotify')
     // Where its directory may not be read, and it has another name still, IN_ATTRIB is all that tells that it has been replaced.
-    return await this.#lookTwice(file, own, own || all, 'inotify')
+    return await this.#lookTwice(root, own, own || all, 'inotify')
   }
 
   /** Whether a poll looks at some of them. */
   get arePolled(): boolean {
-    for (const { usesPolling } of this.#mounts.values()) if (usesPolling) return true
+    for (const { mount } of this.#attached()) if (mount.usesPolling) return true
     return false
   }
 
   /** Looks at each, whatever was told of it. */
   async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesPolling }] of this.#mounts) {
-      if (source === 'poll' && !usesPolling) continue
-      const what = await this.#lookTwice(file, 0, 0, source)
-      if (what !== undefined) yield { file, what, reason: file.reason }
+    for (const root of this.#attached()) {
+      if (source === 'poll' && !root.mount.usesPolling) continue
+      const what = await this.#lookTwice(root, 0, 0, source)
+      if (what !== undefined) yield { root, what, reason: root.file.reason }
     }
   }
 
-  /**
-   * Watches what is on the way to each now, and looks at it: events were lost.
-   *
-   * @param lostSince for each of which events were lost, since when: see {@link FileRoot.look}
-   */
-  async *reviewAll(lostSince: (file: FileRoot) => number | undefined): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesPolling }] of this.#mounts) {
-      const what = await this.#review(file, usesPolling, lostSince(file))
-      if (what !== undefined) yield { file, what, reason: file.reason }
+  /** Watches what is on the way to each now, and looks at it: events were lost of those that are overflown. @param since since when: see {@link FileRoot.look} */
+  async *reviewAll(since: number): AsyncGenerator<FileFinding, void> {
+    for (const root of this.#attached()) {
+      const what = await this.#review(root, root.isOverflown ? since : undefined)
+      if (what !== undefined) yield { root, what, reason: root.file.reason }
     }
   }
 
@@ -150,26 +125,24 @@ export class FileRoots {
    * asked here in this thread might not answer.
    */
   async *onMounts(points: readonly string[]): AsyncGenerator<FileFinding, void> {
-    for (const [file, { usesPolling }] of this.#mounts) {
-      if (usesPolling || !this.isOnAny(file, points)) continue
-      const what = await this.#review(file, false)
-      if (what !== undefined) yield { file, what, reason: file.reason }
+    for (const root of this.#attached()) {
+      if (root.mount.usesPolling || !isOnAny(root, points)) continue
+      const what = await this.#review(root)
+      if (what !== undefined) yield { root, what, reason: root.file.reason }
     }
-  }
-
-  /** Whether the way to it leads over one of these points. */
-  isOnAny(file: FileRoot, points: Iterable<string>): boolean {
-    const route = [file.path, ...(this.#routes.get(file) ?? [])]
-    for (const point of points) if (route.some((path) => isWithin(path, point))) return true
-    return false
   }
 
   /** One that is left waiting is left behind, which is said. */
   close(): void {
     const { unanswered = 0 } = this.#calls ?? {}
-    const [file] = this.#mounts.keys()
-    if (unanswered >= PATIENCE_MS && file !== undefined) warnOfAbandonedThread(file.path, unanswered)
+    const [root] = this.#attached()
+    if (unanswered >= PATIENCE_MS && root !== undefined) warnOfAbandonedThread(root.path, unanswered)
     this.#calls?.end()
+  }
+
+  *#attached(): Generator<AttachedFile> {
+    for (const root of this.#parts.byPath.values())
+      if (root.file !== undefined && root.mount !== undefined) yield root as AttachedFile
   }
 
   /** A mount that is polled may stop answering. */
@@ -179,34 +152,42 @@ export class FileRoots {
     return this.#calls
   }
 
-  async #review(file: FileRoot, usesPolling: boolean, since?: number): Promise<'lost' | undefined> {
-    const isMountPoint = usesPolling ? file.isMountPoint : await this.#parts.system.isMountPoint(file.path)
+  async #review(root: AttachedFile, since?: number): Promise<'lost' | undefined> {
+    const { file, mount } = root
+    const { system } = this.#parts
+    const isMountPoint = mount.usesPolling ? file.isMountPoint : await system.isMountPoint(file.path)
     // What comes as a mount, and what is there again when that has gone, it tells itself.
     file.isMountPoint ||= isMountPoint
-    await this.#watchAgain(file)
-    const what = await this.#look(file, 0, 0, 'rescan', since)
+    await this.#watchAgain(root)
+    const what = await this.#look(root, 0, 0, 'rescan', since)
     file.isMountPoint = isMountPoint
     return what
   }
 
   /** Of another file than before, the watch is that of the one before, if no event of its name has told: then it is watched, and looked at once more. */
-  async #lookTwice(file: FileRoot, own: number, mask: number, source: Source): Promise<'lost' | undefined> {
+  async #lookTwice(
+    root: AttachedFile,
+    own: number,
+    mask: number,
+    source: Source,
+  ): Promise<'lost' | undefined> {
+    const { file, mount } = root
     const { ino } = file
-    const what = await this.#look(file, own, mask, source)
-    if (what !== undefined || file.ino === ino || !this.#mounts.get(file)?.usesInotify) return what
-    await this.#watchAgain(file)
-    return await this.#look(file, 0, 0, source)
+    const what = await this.#look(root, own, mask, source)
+    if (what !== undefined || file.ino === ino || !mount.usesInotify) return what
+    await this.#watchAgain(root)
+    return await this.#look(root, 0, 0, source)
   }
 
   async #look(
-    file: FileRoot,
+    { file, mount }: AttachedFile,
     own: number,
     mask: number,
     source: Source,
     since?: number,
   ): Promise<'lost' | undefined> {
     const { coverings, reporter } = this.#parts
-    const calls = this.#callsFor(this.#mounts.get(file))
+    const calls = this.#callsFor(mount)
     // When that fails it is as it was, for all that could be seen.
     const news = await file.look(own, calls, since).catch((error) => reporter.trouble(error))
     const { path, kind } = file
@@ -215,15 +196,15 @@ export class FileRoots {
     return undefined
   }
 
-  async #watchAgain(file: FileRoot): Promise<void> {
-    await this.#watch(file).catch((error) => this.#onUnwatched(file, error))
+  /** One that is awaited is watched already, and may have no file. */
+  async #watchAgain(root: AttachedFile): Promise<void> {
+    if (!root.isAwaited) await this.#watch(root).catch((error) => this.#onUnwatched(root, error))
   }
 
   /** Where no watch is left for its way, or it may not be read, which who may look at it needs not, it is polled, if that is ours to decide. */
-  #onUnwatched(file: FileRoot, error: unknown): void {
+  #onUnwatched({ file, mount }: AttachedFile, error: unknown): void {
     const { reporter, sourceChoice, watchShortage } = this.#parts
-    const mount = this.#mounts.get(file)
-    if (mount === undefined || !sourceChoice.mayFallBack) reporter.trouble(error)
+    if (!sourceChoice.mayFallBack) reporter.trouble(error)
     // What is lost is attached anew when it is there again, and that is when to say so.
     else if (!file.isPresent) return
     else if (isLimit(error)) watchShortage.note(pollInstead(mount, file.path, error))
@@ -231,40 +212,44 @@ export class FileRoots {
     else reporter.trouble(error)
   }
 
-  async #watch(file: FileRoot): Promise<void> {
-    const { paths, ways, watches } = this.#parts
-    const inotify = this.#parts.inotify.instance
-    if (inotify === undefined || !this.#mounts.get(file)?.usesInotify) {
-      watches.retire(ways.set(file, []))
-      return
-    }
-    await paths.follow(file.path, (way) => {
-      const along = watchWays(way, true, inotify)
-      this.watchAlong(file, way, along, inotify)
+  async #watch(root: Root): Promise<void> {
+    const { inotify, paths } = this.#parts
+    const { instance } = inotify
+    if (instance === undefined || !root.mount?.usesInotify) return this.remove(root)
+    await paths.follow(root.path, (way) => {
+      const along = watchWays(way, true, instance)
+      this.watchAlong(root, way, along, instance)
       return along.watched
     })
   }
 
   /** Watches a file whose way is watched, as far as it could be. The answer: its own watch, if there is a file. Throws InotifyError where what is needed is refused. */
-  watchAlong(
-    file: FileRoot,
-    way: Way,
-    { watched, refused }: WatchedWay,
-    inotify: Adding,
-  ): number | undefined {
-    const { ways, watches, paths } = this.#parts
-    this.#routes.set(file, [way.path, ...turnsOf(way), way.realPath])
-    const own = watchFile(file.path, inotify, paths.followsLast)
+  watchAlong(root: Root, way: Way, { watched, refused }: WatchedWay, inotify: Adding): number | undefined {
+    const { pathWatches, watches, paths } = this.#parts
+    root.way = way
+    const own = watchFile(root.path, inotify, paths.followsLast)
     // Whatever was refused: those that were added are known, and go with the file.
-    watches.retire(ways.set(file, watched, typeof own === 'number' ? own : 0))
+    watches.retire(pathWatches.set(root, watched, typeof own === 'number' ? own : 0))
     if (typeof own === 'object') throw own
     if (refused !== undefined && isOutOfWatches(refused)) throw refused
     return own
   }
 }
 
+/** Whether the way to a root leads over one of these points. */
+export function isOnAny({ path, realPath, way }: Root, points: Iterable<string>): boolean {
+  const route = [path, realPath, ...(way === undefined ? [] : [...turnsOf(way), way.realPath])]
+  for (const point of points) if (route.some((each) => isWithin(each, point))) return true
+  return false
+}
+
+/** Whether a file is another than when watch() was called: it has another watch. What has been done to the same one, events tell. */
+export function newsSince({ watched }: Root, { wd }: SeenBefore): FileNews {
+  return watched.some((each) => each.wd === wd && each.name === ITSELF) ? undefined : 'modify'
+}
+
 /** Why it is lost, by what a look has found, and by the events for which that was made: of the file itself, and of all on the way to it. */
-function reasonOf({ reason }: FileRoot, own: number, all: number): LostReason {
+function reasonOf({ file: { reason } }: AttachedFile, own: number, all: number): LostReason {
   if (reason !== 'deleted') return reason
   if (own & IN_UNMOUNT) return 'unmounted'
   return own & IN_MOVE_SELF || all & IN_MOVED_FROM ? 'renamed' : 'deleted'

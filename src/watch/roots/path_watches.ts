@@ -1,98 +1,50 @@
 import type { EventBatch } from '../../inotify/batch.ts'
 import { IN_IGNORED } from '../../inotify/constants.ts'
 import { keyAt } from '../../name_key.ts'
+import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 
 /** A name in a watched directory that a path leads over: another may come to have it, and the directory may itself be moved. */
 export interface WatchedName {
   wd: number
-  /** A key: see name_key.ts. */
+  /** A key: see name_key.ts. Or {@link ITSELF}: the owner's own watch, on what is at the end of its path. */
   name: string
-}
-
-/** What events have told of what somebody watches. */
-export interface Hint {
-  /** All their masks. */
-  all: number
-  /** Those of the one watch that {@link PathWatches.set} was given as the owner's own. */
-  own: number
 }
 
 /** No entry of a directory has this name: events that have none are about what is watched itself. */
 export const ITSELF = ''
 
-/** Who is concerned by events of names in watched directories: as a rule one owner of each name, and a thousand names in a directory. */
-export class NameOwners<Owner> {
-  readonly #owners = new Map<number, Map<string, Owner | Set<Owner>>>()
-
-  get isEmpty(): boolean {
-    return this.#owners.size === 0
-  }
-
-  has(wd: number): boolean {
-    return this.#owners.has(wd)
-  }
-
-  /** The names in a directory that somebody has. */
-  namesIn(wd: number): Iterable<string> {
-    return this.#owners.get(wd)?.keys() ?? NOBODY
-  }
-
-  of(wd: number, name: string): Iterable<Owner> {
-    const owners = this.#owners.get(wd)?.get(name)
-    if (owners === undefined) return NOBODY
-    return owners instanceof Set ? owners : [owners]
-  }
-
-  join(owner: Owner, { wd, name }: WatchedName): void {
-    let names = this.#owners.get(wd)
-    if (names === undefined) {
-      names = new Map()
-      this.#owners.set(wd, names)
-    }
-    const owners = names.get(name)
-    if (owners instanceof Set) owners.add(owner)
-    else if (owners === undefined) names.set(name, owner)
-    else if (owners !== owner) names.set(name, new Set([owners, owner]))
-  }
-
-  /** Whether the watch was needed for nothing else. */
-  leave(owner: Owner, { wd, name }: WatchedName): boolean {
-    const names = this.#owners.get(wd)
-    const owners = names?.get(name)
-    if (names === undefined || owners === undefined) return false
-    if (!(owners instanceof Set ? owners.delete(owner) : owners === owner)) return false
-    if (!(owners instanceof Set) || owners.size === 0) names.delete(name)
-    if (names.size > 0) return false
-    this.#owners.delete(wd)
-    return true
-  }
-
-  /** The kernel has removed the watch. */
-  drop(wd: number): void {
-    this.#owners.delete(wd)
-  }
+/** What events have told of what somebody watches. */
+export interface Hint {
+  /** All their masks. */
+  all: number
+  /** Those of the owner's own watch. */
+  own: number
 }
 
-const NOBODY: readonly never[] = []
+/** By whom they concern: of whatever class. */
+export type Hints = ReadonlyMap<object, Hint>
+
+/** Has all of its watches in a list. Of what may be a hundred thousand they follow from something smaller: see {@link PathWatches.replace}. */
+export interface Watcher {
+  watched: readonly WatchedName[]
+}
+
+// Of a name, or of a directory on the way, these events say that the path may lead elsewhere.
+const MASK = ABOUT_NAME | GONE
+
+const NO_HINTS: Hints = new Map()
 
 /**
- * Watches whose events say no more than that somebody should look again at what a path leads to. Several owners may have the same. It knows
- * who is concerned by an event, at the cost of those alone: a directory's neighbours may be thousands of roots.
+ * The index of all watches that are there for something else than a directory of the tree. Their events say no more than that somebody should look again: at what a
+ * path leads to, or at a file. One lookup finds whom an event concerns, at the cost of those alone: a directory's neighbours may be thousands of roots.
  */
-export class PathWatches<Owner> {
-  readonly #owners = new NameOwners<Owner>()
-  readonly #watched = new Map<Owner, readonly WatchedName[]>()
-  // As a rule nobody has any: then a batch costs nothing.
-  readonly #none: ReadonlyMap<Owner, Hint> = new Map()
+export class PathWatches {
+  readonly #names = new Map<number, Owners<string>>()
+  // Apart: there may be one for each of a hundred thousand owners.
+  readonly #own = new Owners<number>()
 
   has(wd: number): boolean {
-    return this.#owners.has(wd)
-  }
-
-  /** Whether this is an owner's own watch: see {@link set}. */
-  isOwn(owner: Owner, wd: number): boolean {
-    const watched = this.#watched.get(owner) ?? []
-    return watched.some((each) => each.wd === wd && each.name === ITSELF)
+    return this.#names.has(wd) || this.#own.has(wd)
   }
 
   /**
@@ -100,46 +52,115 @@ export class PathWatches<Owner> {
    *
    * @param own the watch of what is at the end of the path; 0: none
    */
-  set(owner: Owner, ways: Iterable<WatchedName>, own = 0): number[] {
-    const before = this.#watched.get(owner) ?? []
-    const after = [...ways, ...(own > 0 ? [{ wd: own, name: ITSELF }] : [])]
-    if (after.length === 0) this.#watched.delete(owner)
-    else this.#watched.set(owner, after)
-    for (const each of after) this.#owners.join(owner, each)
+  set(owner: Watcher, ways: readonly WatchedName[], own = 0): number[] {
+    const before = owner.watched
+    owner.watched = own > 0 ? [...ways, { wd: own, name: ITSELF }] : ways
+    return this.replace(owner, before, owner.watched)
+  }
+
+  /** {@link set} where the owner does not keep the list. */
+  replace(owner: object, before: readonly WatchedName[], after: readonly WatchedName[]): number[] {
+    for (const each of after) this.#join(owner, each)
     const left: number[] = []
-    for (const watched of before) {
-      const { wd, name } = watched
-      if (after.some((each) => each.wd === wd && each.name === name)) continue
-      if (this.#owners.leave(owner, watched)) left.push(wd)
+    for (const each of before) {
+      const isKept = after.some(({ wd, name }) => wd === each.wd && name === each.name)
+      if (!isKept && this.#leave(owner, each) && !this.has(each.wd)) left.push(each.wd)
     }
     return left
   }
 
-  /**
-   * What a part of a batch has for each owner that it concerns. `mask`: the events that count, but for an owner's own watch, where all do. Those of
-   * a directory itself concern all whose path leads through it.
-   */
-  collect(batch: EventBatch, start: number, end: number, mask: number): ReadonlyMap<Owner, Hint> {
-    if (this.#owners.isEmpty) return this.#none
-    const hints = new Map<Owner, Hint>()
-    for (let i = start; i < end && !this.#owners.isEmpty; i++) {
+  /** What a part of a batch has for each owner that it concerns. Events of a directory itself concern all whose path leads through it. */
+  collect(batch: EventBatch, start: number, end: number): Hints {
+    // As a rule nobody has any: then a batch costs nothing.
+    if (this.#names.size === 0 && this.#own.isEmpty) return NO_HINTS
+    const hints = new Map<object, Hint>()
+    for (let i = start; i < end; i++) {
       const wd = batch.wd(i)
-      if (!this.#owners.has(wd)) continue
+      const names = this.#names.get(wd)
+      if (names === undefined && !this.#own.has(wd)) continue
       const told = batch.mask(i)
       const name = keyAt(batch, i)
-      for (const of of name === ITSELF ? this.#owners.namesIn(wd) : [name]) {
-        const own = of === ITSELF ? told : 0
-        if (own === 0 && !(told & mask)) continue
-        for (const owner of this.#owners.of(wd, of)) addHint(hints, owner, told, own)
+      if (name === ITSELF) for (const owner of this.#own.of(wd)) addHint(hints, owner, told, told)
+      if (names !== undefined && told & MASK)
+        for (const owner of name === ITSELF ? names.all() : names.of(name)) addHint(hints, owner, told, 0)
+      // The kernel has removed the watch.
+      if (told & IN_IGNORED) {
+        this.#names.delete(wd)
+        this.#own.drop(wd)
       }
-      if (told & IN_IGNORED) this.#owners.drop(wd)
     }
     return hints
   }
+
+  #join(owner: object, { wd, name }: WatchedName): void {
+    if (name === ITSELF) this.#own.join(owner, wd)
+    else {
+      const names = this.#names.get(wd) ?? new Owners()
+      this.#names.set(wd, names)
+      names.join(owner, name)
+    }
+  }
+
+  /** Whether it was there. */
+  #leave(owner: object, { wd, name }: WatchedName): boolean {
+    if (name === ITSELF) return this.#own.leave(owner, wd)
+    const names = this.#names.get(wd)
+    const wasThere = names?.leave(owner, name) === true
+    if (names?.isEmpty) this.#names.delete(wd)
+    return wasThere
+  }
 }
 
+/** Who has a name or a watch: one as a rule. */
+class Owners<Key> {
+  readonly #owners = new Map<Key, object | Set<object>>()
+
+  get isEmpty(): boolean {
+    return this.#owners.size === 0
+  }
+
+  has(key: Key): boolean {
+    return this.#owners.has(key)
+  }
+
+  of(key: Key): Iterable<object> {
+    const owners = this.#owners.get(key)
+    if (owners === undefined) return NOBODY
+    return owners instanceof Set ? owners : [owners]
+  }
+
+  *all(): Generator<object> {
+    for (const key of this.#owners.keys()) yield* this.of(key)
+  }
+
+  join(owner: object, key: Key): void {
+    const owners = this.#owners.get(key)
+    if (owners instanceof Set) owners.add(owner)
+    else if (owners === undefined) this.#owners.set(key, owner)
+    else if (owners !== owner) this.#owners.set(key, new Set([owners, owner]))
+  }
+
+  leave(owner: object, key: Key): boolean {
+    const owners = this.#owners.get(key)
+    const wasThere = owners instanceof Set ? owners.delete(owner) : owners === owner
+    if (wasThere && (!(owners instanceof Set) || owners.size === 0)) this.#owners.delete(key)
+    return wasThere
+  }
+
+  drop(key: Key): void {
+    this.#owners.delete(key)
+  }
+}
+
+const NOBODY: readonly never[] = []
+
 /** One event more that concerns somebody. */
-export function addHint<Owner>(hints: Map<Owner, Hint>, owner: Owner, told: number, own: number): void {
+export function addHint<Owner extends object>(
+  hints: Map<Owner, Hint>,
+  owner: Owner,
+  told: number,
+  own: number,
+): void {
   const hint = hints.get(owner)
   hints.set(owner, { all: (hint?.all ?? 0) | told, own: (hint?.own ?? 0) | own })
 }

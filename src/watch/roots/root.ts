@@ -5,6 +5,8 @@ import type { RootFinding } from '../scan/root_finding.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { FileRoot } from './file_root.ts'
+import type { WatchedName, Watcher } from './path_watches.ts'
+import type { Way } from './ways.ts'
 
 const NONE: ReadonlySet<WatchedMount> = new Set()
 
@@ -16,7 +18,7 @@ export interface SeenBefore {
 }
 
 /** A path that is watched: what it stands for, and whether it does. */
-export class Root {
+export class Root implements Watcher {
   /** Absolute. */
   readonly path: string
   // These are set in forest/: which tree it has, if it has one of its own. The mount is set by Attacher as well, before there is a tree.
@@ -35,6 +37,10 @@ export class Root {
   identity = ''
   /** Where mounts show it: without symlinks. */
   realPath = ''
+  /** Where its path led when that was watched last. */
+  way: Way | undefined
+  /** By which hops: {@link PathWatches} sets it. */
+  watched: readonly WatchedName[] = []
   /** It is not there, and events tell when something comes: see {@link AwaitedRoots}, which sets this. */
   isAwaited = false
   #isPresent = false

@@ -1,7 +1,5 @@
 import { debuglog } from 'node:util'
-import type { EventBatch } from '../../inotify/batch.ts'
 import type { MountWatch } from '../../mounts/mount_watch.ts'
-import { isWithin } from '../../mounts/mountinfo.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { Translator } from '../events/translator.ts'
@@ -13,10 +11,10 @@ import type { WatchSystem } from '../system.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Attacher } from './attach.ts'
-import type { FileRoot } from './file_root.ts'
-import type { FileFinding, FileRoots } from './file_roots.ts'
+import { type FileFinding, type FileRoots, isOnAny } from './file_roots.ts'
 import type { RootForest } from './forest/root_forest.ts'
-import { asLost, asRestored, type Root, reasonOfEvent, reasonOfFinding } from './root.ts'
+import type { Hint, Hints } from './path_watches.ts'
+import { asLost, asRestored, Root, reasonOfEvent, reasonOfFinding } from './root.ts'
 
 export interface RootMonitorParts {
   system: Pick<WatchSystem, 'clock'>
@@ -29,8 +27,6 @@ export interface RootMonitorParts {
   mountWatch: Pick<MountWatch, 'settled'>
   forest: RootForest
   reporter: Reporter
-  /** By their paths. */
-  byPath: ReadonlyMap<string, Root>
 }
 
 const trace = debuglog('inotify-bridge')
@@ -70,12 +66,17 @@ export class RootMonitor {
     if (root !== undefined) this.markLost(root, reasonOfEvent(mask), 'inotify')
   }
 
-  /** Events of roots that are files: see {@link FileRoots.take}. */
-  async takeFileEvents(batch: EventBatch, start: number, end: number): Promise<void> {
-    const { files } = this.#parts
-    const hints = files.collect(batch, start, end)
-    if (hints.size === 0) return
-    for await (const found of files.take(hints)) await this.#onFile(found, 'inotify')
+  /** Events of what is at the paths of roots, and of what these lead over: each is looked at. */
+  async takeEvents(hints: Hints): Promise<void> {
+    const files = new Map<Root, Hint>()
+    const others: Root[] = []
+    for (const [root, hint] of hints) {
+      if (!(root instanceof Root)) continue
+      if (root.file === undefined || root.isAwaited) others.push(root)
+      else files.set(root, hint)
+    }
+    for await (const found of this.#parts.files.take(files)) await this.#onFile(found, 'inotify')
+    if (others.length > 0) await this.review(others)
   }
 
   /** Looks at each root that is a file. */
@@ -88,14 +89,10 @@ export class RootMonitor {
 
   /** Looks at each root that is a file, of which events were lost that would have told what was done from `since` on: ms since the epoch. */
   async recoverFiles(since: number): Promise<void> {
-    const { files, byPath } = this.#parts
-    const lostSince = ({ path }: FileRoot) => (byPath.get(path)?.isOverflown ? since : undefined)
-    for await (const found of files.reviewAll(lostSince)) await this.#onFile(found, 'rescan')
+    for await (const found of this.#parts.files.reviewAll(since)) await this.#onFile(found, 'rescan')
   }
 
-  async #onFile({ file, what, reason }: FileFinding, source: Source): Promise<void> {
-    const root = this.#parts.byPath.get(file.path)
-    if (root?.file !== file) return
+  async #onFile({ root, what, reason }: FileFinding, source: Source): Promise<void> {
     if (what === 'may be back') await this.reattach(root, source, reason)
     else await this.#lose(root, reason, source)
     if (reason === 'stale') root.explain(staleMountError(root.path))
@@ -105,9 +102,7 @@ export class RootMonitor {
   async #lose(root: Root, reason: LostReason, source: Source): Promise<void> {
     if (root.isPresent && reason !== 'renamed' && reason !== 'stale') {
       await this.#parts.mountWatch.settled()
-      const { file } = root
-      const wasOn = file === undefined ? isOnAny : () => this.#parts.files.isOnAny(file, this.#vacant)
-      if (wasOn(root, this.#vacant)) return this.markLost(root, 'unmounted', source)
+      if (isOnAny(root, this.#vacant)) return this.markLost(root, 'unmounted', source)
     }
     this.markLost(root, reason, source)
   }
@@ -204,9 +199,4 @@ export class RootMonitor {
     if (only === undefined) await this.lookAtFiles('rescan')
     return shortage
   }
-}
-
-function isOnAny({ path, realPath }: Root, points: Iterable<string>): boolean {
-  for (const point of points) if (isWithin(path, point) || isWithin(realPath, point)) return true
-  return false
 }

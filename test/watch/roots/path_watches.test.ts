@@ -1,10 +1,35 @@
 import { describe, expect, test } from 'vitest'
-import { IN_ATTRIB, IN_CREATE, IN_IGNORED, IN_MODIFY, IN_MOVE_SELF } from '../../../src/index.ts'
-import { PathWatches, type WatchedName } from '../../../src/watch/roots/path_watches.ts'
+import { IN_ATTRIB, IN_CREATE, IN_DELETE, IN_IGNORED, IN_MODIFY, IN_MOVE_SELF } from '../../../src/index.ts'
+import { type Hint, PathWatches, type WatchedName } from '../../../src/watch/roots/path_watches.ts'
 import { batchOf, type Event } from '../events/batches.ts'
 
-const collect = (watches: PathWatches<string>, events: Event[], mask = IN_CREATE) =>
-  Object.fromEntries(watches.collect(batchOf(events), 0, events.length, mask))
+/** An index, and owners by their names. */
+function indexed() {
+  const index = new PathWatches()
+  const owners = new Map<string, { watched: readonly WatchedName[] }>()
+  const ownerOf = (name: string) => {
+    const owner = owners.get(name) ?? { watched: [] }
+    owners.set(name, owner)
+    return owner
+  }
+  return {
+    has: (wd: number) => index.has(wd),
+    set: (name: string, names: WatchedName[], own = 0) => index.set(ownerOf(name), names, own),
+    collect: (events: Event[], start = 0, end = events.length): Record<string, Hint> => {
+      const hints = index.collect(batchOf(events), start, end)
+      return Object.fromEntries(
+        [...owners].flatMap(([name, owner]) => {
+          const hint = hints.get(owner)
+          return hint === undefined ? [] : [[name, hint] as const]
+        }),
+      )
+    },
+  }
+}
+
+type Indexed = ReturnType<typeof indexed>
+
+const collect = (watches: Indexed, events: Event[]) => watches.collect(events)
 
 /** '1/x': the name x in the directory with the watch 1. */
 const ways = (...entries: string[]): WatchedName[] =>
@@ -12,11 +37,11 @@ const ways = (...entries: string[]): WatchedName[] =>
     const [wd, name = ''] = entry.split('/')
     return { wd: Number(wd), name }
   })
-const present = (watches: PathWatches<string>) => [1, 2, 3, 4, 5].filter((wd) => watches.has(wd))
+const present = (watches: Indexed) => [1, 2, 3, 4, 5].filter((wd) => watches.has(wd))
 
 describe('set', () => {
   test('answers the watches that nobody has any more', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     expect(watches.set('a', ways('1/x', '2/y'), 3)).toEqual([])
     expect(watches.set('b', ways('2/y', '4/z'))).toEqual([])
     expect(watches.set('a', ways('1/x'), 5)).toEqual([3])
@@ -27,7 +52,7 @@ describe('set', () => {
   })
 
   test('a watch goes with the last of its names', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x', '1/y'))
     watches.set('b', ways('1/y'))
     expect(watches.set('a', ways('1/x'))).toEqual([])
@@ -36,26 +61,26 @@ describe('set', () => {
   })
 
   test('a way that becomes its own watch, and the other way round, stays', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x'), 2)
     expect(watches.set('a', ways('2/x'), 1)).toEqual([])
     expect(present(watches)).toEqual([1, 2])
   })
 
   test('a way that is its own watch too goes once', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x', '1/x'), 1)
     expect(watches.set('a', [])).toEqual([1])
   })
 
   test('an owner without watches that gets none', () => {
-    expect(new PathWatches<string>().set('a', [])).toEqual([])
+    expect(indexed().set('a', [])).toEqual([])
   })
 })
 
 describe('collect', () => {
   test('those have an event whose path leads over its name, of a way if it counts', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x', '2/y'), 3)
     watches.set('b', ways('2/y'))
     watches.set('c', ways('1/other', '2/other'))
@@ -74,39 +99,35 @@ describe('collect', () => {
   })
 
   test('what happens to a directory itself concerns all whose path leads through it', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x'))
     watches.set('b', ways('1/y'))
     watches.set('c', ways('2/x'))
     const hint = { all: IN_MOVE_SELF, own: 0 }
-    expect(collect(watches, [[1, IN_MOVE_SELF, '']], IN_MOVE_SELF)).toEqual({ a: hint, b: hint })
-    expect(collect(watches, [[1, IN_ATTRIB, '']], IN_MOVE_SELF)).toEqual({})
+    expect(collect(watches, [[1, IN_MOVE_SELF, '']])).toEqual({ a: hint, b: hint })
+    expect(collect(watches, [[1, IN_ATTRIB, '']])).toEqual({})
   })
 
   test('only a part of a batch', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x'))
-    const batch = batchOf([
+    const events: Event[] = [
       [1, IN_CREATE, 'x'],
-      [1, IN_ATTRIB, 'x'],
-      [1, IN_MODIFY, 'x'],
-    ])
-    expect(watches.collect(batch, 1, 2, -1).get('a')).toEqual({ all: IN_ATTRIB, own: 0 })
+      [1, IN_DELETE, 'x'],
+      [1, IN_CREATE, 'x'],
+    ]
+    expect(watches.collect(events, 1, 2)).toEqual({ a: { all: IN_DELETE, own: 0 } })
   })
 
   test('a watch that the kernel has removed is nobody’s, and its number may be another’s', () => {
-    const watches = new PathWatches<string>()
+    const watches = indexed()
     watches.set('a', ways('1/x'), 2)
     watches.set('b', ways('1/y'))
     expect(
-      collect(
-        watches,
-        [
-          [1, IN_IGNORED, ''],
-          [2, IN_IGNORED, ''],
-        ],
-        IN_IGNORED,
-      ),
+      collect(watches, [
+        [1, IN_IGNORED, ''],
+        [2, IN_IGNORED, ''],
+      ]),
     ).toEqual({ a: { all: IN_IGNORED, own: IN_IGNORED }, b: { all: IN_IGNORED, own: 0 } })
     expect(present(watches)).toEqual([])
     expect(collect(watches, [[1, IN_CREATE, 'x']])).toEqual({})

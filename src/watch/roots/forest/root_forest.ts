@@ -22,8 +22,7 @@ export interface RootForestParts {
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
   coverings: Coverings
-  /** See ways.ts. */
-  ways: PathWatches<Root>
+  pathWatches: PathWatches
 }
 
 const NONE: readonly Root[] = []
@@ -247,11 +246,11 @@ export class RootForest {
   }
 
   #enter(root: Root, coverer: Root): void {
-    const { ways, watches } = this.#parts
+    const { pathWatches, watches } = this.#parts
     root.coverer = coverer
     root.mount = undefined
     root.isAwaited = false
-    watches.retire(ways.set(root, []))
+    watches.retire(pathWatches.set(root, []))
     watches.releaseUnused()
     this.#outdate()
   }

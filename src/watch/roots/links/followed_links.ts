@@ -1,5 +1,4 @@
 import { InotifyError } from '../../../errors.ts'
-import type { EventBatch } from '../../../inotify/batch.ts'
 import {
   IN_ATTRIB,
   IN_CLOSE_WRITE,
@@ -22,8 +21,10 @@ import type { Entry } from '../../scan/entry.ts'
 import type { WatchSystem } from '../../system.ts'
 import { Directory, isSymlink } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
+import type { Hints } from '../path_watches.ts'
 import type { Way } from '../ways.ts'
 import { alterationOfEnd, type FollowedLink, isSameEnd, ledToFile } from './followed_link.ts'
+import { hintsForLinks } from './link_index.ts'
 import { LinkPlaces } from './link_places.ts'
 import { LinkWatches, type LinkWatchesParts } from './link_watches.ts'
 
@@ -83,11 +84,13 @@ export class FollowedLinks {
   }
 
   /** What the events say is a hint to look. */
-  async take(batch: EventBatch, start: number, end: number): Promise<void> {
+  async take(hints: Hints): Promise<void> {
     const { pending, reporter } = this.#parts
     this.takeMoves()
     const told = new Map<FollowedLink, Told>()
-    for (const [link, { own, all }] of this.#watches.collect(batch, start, end)) {
+    for (const [link, { own, all }] of hintsForLinks(hints, this.#places)) {
+      // It was put out of its place since.
+      if (!this.#places.has(link)) continue
       if (!this.#isThere(link)) this.#forget(link)
       else if (!this.#mayTell(link)) this.#doubt(link)
       // An event of a file, where a directory is believed: a look ahead of it has shown another link at the name. The file is what the one before led to.

@@ -20,6 +20,10 @@ export class LinkPlaces implements Iterable<FollowedLink> {
     return this.#find(parent, name) ?? this.#put(new FollowedLink(parent, name))
   }
 
+  has(link: FollowedLink): boolean {
+    return this.#find(link.parent, link.name) === link
+  }
+
   /** Whether it was there. */
   remove(link: FollowedLink): boolean {
     const { parent, name } = link

@@ -1,6 +1,5 @@
 import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
-import type { EventBatch } from '../../../inotify/batch.ts'
 import type { Choice } from '../../../mounts/filesystems.ts'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { InotifySource } from '../../events/inotify_source.ts'
@@ -9,7 +8,6 @@ import type { Pending } from '../../pending/pending.ts'
 import type { WatchShortage } from '../../report/watch_shortage.ts'
 import type { SourceChoice } from '../../source_choice.ts'
 import type { SurveyedDirectory, WatchSystem } from '../../system.ts'
-import type { Hint } from '../path_watches.ts'
 import { isOutOfWatches, MOST_TIMES, type Way, watchFile, waysOf } from '../ways.ts'
 import type { FollowedLink } from './followed_link.ts'
 import type { LinkIndex } from './link_index.ts'
@@ -63,10 +61,6 @@ export class LinkWatches {
   /** Those whose way is not watched, or not all of it, and why. */
   get refused(): ReadonlyMap<FollowedLink, InotifyError> {
     return this.#refused
-  }
-
-  collect(batch: EventBatch, start: number, end: number): ReadonlyMap<FollowedLink, Hint> {
-    return this.#parts.linkIndex.collect(batch, start, end, this.#places)
   }
 
   /** Where each link leads, as it was seen last. */

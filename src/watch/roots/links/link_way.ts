@@ -100,8 +100,9 @@ export class LinkWays {
     return this.#found(`unwatched\0${keyOfRoute(way)}`, way, undefined).way
   }
 
-  join(way: LinkWay): void {
-    way.users++
+  /** Whether nobody had it. */
+  join(way: LinkWay): boolean {
+    return way.users++ === 0
   }
 
   /** Whether nobody has it any more. */

@@ -9,10 +9,9 @@ import {
   IN_MOVE_SELF,
   InotifyError,
 } from '../../../../src/index.ts'
-import { ABOUT_NAME, GONE } from '../../../../src/watch/events/watch_mask.ts'
 import { FollowedLink } from '../../../../src/watch/roots/links/followed_link.ts'
-import { LinkIndex } from '../../../../src/watch/roots/links/link_index.ts'
-import { type Hint, PathWatches } from '../../../../src/watch/roots/path_watches.ts'
+import { hintsForLinks, LinkIndex } from '../../../../src/watch/roots/links/link_index.ts'
+import { type Hint, PathWatches, type Watcher } from '../../../../src/watch/roots/path_watches.ts'
 import { type Adding, type Way, watchWays } from '../../../../src/watch/roots/ways.ts'
 import { Directory, WatchedMount } from '../../../../src/watch/tree/directory.ts'
 import { batchOf, type Event } from '../../events/batches.ts'
@@ -86,8 +85,15 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
   (seed) => {
     const random = randomFrom(seed)
     const known = inodes(random)
-    const index = new LinkIndex()
-    const expected = new PathWatches<FollowedLink>()
+    const watches = new PathWatches()
+    const index = new LinkIndex(watches)
+    const expected = new PathWatches()
+    const whole = new Map<FollowedLink, Watcher>()
+    const wholeOf = (link: FollowedLink) => {
+      const watcher = whole.get(link) ?? { watched: [] }
+      whole.set(link, watcher)
+      return watcher
+    }
     const links = Array.from({ length: 12 }, () => new FollowedLink(PARENT, ''))
     const owns = new Map<FollowedLink, number>()
     for (let step = 0; step < 60; step++) {
@@ -100,7 +106,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       for (const link of links.filter(() => random(3) === 0)) {
         if (random(5) === 0) {
           left.push(...index.set(link, undefined))
-          goes.push(...expected.set(link, []))
+          goes.push(...expected.set(wholeOf(link), []))
           owns.delete(link)
           continue
         }
@@ -116,13 +122,13 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
         else owns.delete(link)
         const { way: found } = watchWay(way)
         left.push(...index.set(link, { way: found, name: nameOf(way.path), end: nameOf(way.realPath), own }))
-        goes.push(...expected.set(link, watchWays(way, true, known.adding).watched, own))
+        goes.push(...expected.set(wholeOf(link), watchWays(way, true, known.adding).watched, own))
       }
-      const still = (watches: { has(wd: number): boolean }, wds: number[]) =>
-        new Set(wds.filter((wd) => !watches.has(wd)))
-      expect(still(index, left)).toEqual(still(expected, goes))
+      const still = (known: { has(wd: number): boolean }, wds: number[]) =>
+        new Set(wds.filter((wd) => !known.has(wd)))
+      expect(still(watches, left)).toEqual(still(expected, goes))
       const wds = Array.from({ length: known.last + 1 }, (_, wd) => wd)
-      expect(wds.filter((wd) => index.has(wd))).toEqual(wds.filter((wd) => expected.has(wd)))
+      expect(wds.filter((wd) => watches.has(wd))).toEqual(wds.filter((wd) => expected.has(wd)))
 
       const events = Array.from({ length: random(4) }, (): Event => {
         const mask = [IN_CREATE, IN_DELETE, IN_MODIFY, IN_ATTRIB, IN_MOVE_SELF, IN_IGNORED][
@@ -134,10 +140,13 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       const batch = batchOf(events)
       const inOrder = (hints: ReadonlyMap<FollowedLink, Hint>) =>
         links.map((link) => hints.get(link) ?? { all: 0, own: 0 })
-      const told = index.collect(batch, 0, events.length, links)
-      expect(inOrder(told), JSON.stringify(events)).toEqual(
-        inOrder(expected.collect(batch, 0, events.length, ABOUT_NAME | GONE)),
-      )
+      const told = hintsForLinks(watches.collect(batch, 0, events.length), links)
+      const hints = expected.collect(batch, 0, events.length)
+      const ofWhole = links.flatMap((link) => {
+        const hint = hints.get(wholeOf(link))
+        return hint === undefined ? [] : [[link, hint] as const]
+      })
+      expect(inOrder(told), JSON.stringify(events)).toEqual(inOrder(new Map(ofWhole)))
       // The kernel gives a number once: what has lost its watch has another when it is watched again.
       for (const [wd, mask] of events) {
         if (mask !== IN_IGNORED) continue
@@ -146,7 +155,7 @@ test.each(Array.from({ length: 100 }, (_, i) => i + 1))(
       }
     }
     for (const link of links) index.set(link, undefined)
-    expect(Array.from({ length: known.last + 1 }, (_, wd) => index.has(wd))).not.toContain(true)
+    expect(Array.from({ length: known.last + 1 }, (_, wd) => watches.has(wd))).not.toContain(true)
   },
 )
 
@@ -163,7 +172,7 @@ function wayOf(path: string, realPath: string, own = path, left: string[] = [], 
 
 /** Whether two links have a way in common. */
 function doShare(one: Way, other: Way): boolean {
-  const watchWay = new LinkIndex().ways.watchingWith(inodes(randomFrom(1)).adding)
+  const watchWay = new LinkIndex(new PathWatches()).ways.watchingWith(inodes(randomFrom(1)).adding)
   return watchWay(one).way === watchWay(other).way
 }
 
@@ -194,7 +203,7 @@ test('where one place on a way lies in another, the names of others decide more'
 
 test('a way is settled when it had the same watches before, and somebody has it', () => {
   const known = inodes(randomFrom(1))
-  const index = new LinkIndex()
+  const index = new LinkIndex(new PathWatches())
   const way: Way = { path: '/t/a/l', realPath: '/out/f', links: [{ path: '/t/a/l', to: '' }], left: [] }
   const link = new FollowedLink(PARENT, 'l')
   const find = () => index.ways.watchingWith(known.adding)(way)
