@@ -8,7 +8,6 @@ import type { Reporter } from '../report/reporter.ts'
 import { asWatchError, closedError, isAbsence, openError } from '../report/watch_error.ts'
 import type { Attacher } from '../roots/attach.ts'
 import type { FileBatch } from '../roots/file_batch.ts'
-import type { SeenFiles } from '../roots/file_survey.ts'
 import type { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
 import { asLost, asRestored, Root } from '../roots/root.ts'
@@ -109,17 +108,10 @@ export class RootSet {
     const { queue, roots, asked, fileBatch, since } = this.#parts
     if (since !== undefined) return await this.#addSince(since, paths)
     try {
-      const runs = await queue.run(async () => {
-        this.#assertOpen()
-        for (const path of paths) asked.add(path)
-        const seen = await fileBatch.look(paths)
-        const [first, ...others] = runsOf(paths, (path) => seen.has(path))
-        if (first?.isPicked) await this.#addFiles(first.run, seen)
-        return first === undefined ? [] : [{ ...first, isPicked: false }, ...others]
-      })
-      for (const { run, isPicked } of runs) {
-        // What was seen of these is out of date.
-        if (isPicked) await queue.run(async () => await this.#addFiles(run, await fileBatch.look(run)))
+      for (const path of paths) asked.add(path)
+      const files = fileBatch.filesAmong(paths)
+      for (const { run, isPicked } of runsOf(paths, (path) => files.has(path))) {
+        if (isPicked) await queue.run(() => this.#addFiles(run, files))
         for (const path of run) if (!roots.has(path)) await this.add(path)
       }
     } finally {
@@ -218,15 +210,17 @@ export class RootSet {
     }
   }
 
-  async #addFiles(paths: readonly string[], seen: SeenFiles): Promise<void> {
+  /** @param files see {@link FileBatch.filesAmong} */
+  async #addFiles(paths: readonly string[], files: ReadonlyMap<string, boolean>): Promise<void> {
     const { roots, settings, fileBatch, forest, firstLook } = this.#parts
     const { initial } = settings
-    const isNew = new Set(paths.filter((path) => seen.has(path) && !roots.has(path) && this.#mayBeFile(path)))
+    this.#assertOpen()
+    const fresh = new Set(paths.filter((path) => !roots.has(path) && this.#mayBeFile(path)))
     const before = (path: string) => {
       const at = initial ? undefined : firstLook.at(path)
       return typeof at === 'object' ? at : undefined
     }
-    for (const root of await fileBatch.attach([...isNew], seen, before)) {
+    for (const root of await fileBatch.attach([...fresh], files, before)) {
       roots.set(root.path, root)
       forest.admit(root, initial, initial)
     }

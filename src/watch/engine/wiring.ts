@@ -169,6 +169,7 @@ export function wire({
   })
   const fileBatch = new FileBatch({
     system,
+    paths,
     looker,
     settings,
     attacher,

@@ -4,10 +4,10 @@ import type { Settings } from '../options.ts'
 import type { SourceChoice } from '../source_choice.ts'
 import type { WatchSystem } from '../system.ts'
 import type { WatchedName } from './path_watches.ts'
-import { keyOf, MOST_TIMES, type Way, wayOf } from './ways.ts'
+import { keyOf, MOST_TIMES, type Way, wayOf, waysOf } from './ways.ts'
 
 export interface RootPathsParts {
-  system: Pick<WatchSystem, 'followSymlinks' | 'realpath' | 'isSymlink'>
+  system: Pick<WatchSystem, 'followSymlinks' | 'followTogether' | 'realpath' | 'isSymlink'>
   sourceChoice: Pick<SourceChoice, 'choose'>
   settings: Pick<Settings, 'followRoots'>
 }
@@ -46,6 +46,17 @@ export class RootPaths {
     return { path, realPath: within(realPath, path), links, left }
   }
 
+  /** {@link wayOf} each of these. Of one that is no symlink, or not to be followed, its directory's is asked, once. */
+  async waysOf(paths: ReadonlyArray<{ path: string; isLink: boolean }>): Promise<Way[]> {
+    const sought = paths.map(({ path, isLink }) => (isLink ? path : dirname(path)))
+    const ways = await waysOf([...new Set(sought)], this.#parts.system)
+    const byPath = new Map(ways.map((way) => [way.path, way]))
+    return paths.map(({ path, isLink }, i) => {
+      const way = byPath.get(sought[i] as string) as Way
+      return isLink ? way : { ...way, path, realPath: within(way.realPath, path) }
+    })
+  }
+
   /**
    * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
    * tells. The answer: whether it was; else somebody replaces something again and again.
@@ -54,14 +65,17 @@ export class RootPaths {
     let before: string | undefined
     for (let i = 0; i < MOST_TIMES; i++) {
       const way = await this.wayOf(path)
-      const watched = watch(way)
-      const route = [way.realPath, ...way.links.flatMap((link) => [link.path, link.to])].join('\0')
-      const now = `${route}\0${keyOf(watched)}`
+      const now = routeOf(way, watch(way))
       if (now === before) return true
       before = now
     }
     return false
   }
+}
+
+/** Over what a path leads, and by which watches: to see whether that has changed. */
+export function routeOf({ realPath, links }: Way, watched: readonly WatchedName[]): string {
+  return [realPath, ...links.flatMap(({ path, to }) => [path, to]), keyOf(watched)].join('\0')
 }
 
 /** What has the last name of a path in a directory. */

@@ -81,6 +81,33 @@ export function renamed({ watched, named, refused }: WatchedWayToName, name: str
   return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
 }
 
+/** Adds each watch once: thousands of ways have all but the last name in common. */
+export class SharedAdding implements Adding {
+  readonly #inotify: Adding
+  readonly #added = new Map<string, number | InotifyError>()
+
+  constructor(inotify: Adding) {
+    this.#inotify = inotify
+  }
+
+  add(path: string | Buffer, mask: number): number {
+    const key = `${mask} ${typeof path === 'string' ? path : path.toString('latin1')}`
+    const added = this.#added.get(key) ?? this.#tryToAdd(path, mask)
+    this.#added.set(key, added)
+    if (typeof added === 'number') return added
+    throw added
+  }
+
+  #tryToAdd(path: string | Buffer, mask: number): number | InotifyError {
+    try {
+      return this.#inotify.add(path, mask)
+    } catch (error) {
+      if (error instanceof InotifyError) return error
+      throw error
+    }
+  }
+}
+
 /**
  * Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays.
  *

@@ -33,6 +33,13 @@ for (let moment = 0; !isOver; moment++) {
   const step = () => {
     if (steps++ === moment) mount()
   }
+  /** @type {typeof linux.followTogether} */
+  const followTogether = async (paths) => {
+    step()
+    const found = await linux.followTogether(paths)
+    step()
+    return found
+  }
   /** @type {typeof linux.survey} */
   const survey = async (directories) => {
     step()
@@ -51,7 +58,11 @@ for (let moment = 0; !isOver; moment++) {
     return walker
   }
   const roots = ['d/alone', 'd/mounted', 'e/f'].map(at)
-  const watcher = new Watcher(roots, { interval: 1_000_000 }, { ...linux, survey, openWalker })
+  const watcher = new Watcher(
+    roots,
+    { interval: 1_000_000 },
+    { ...linux, followTogether, survey, openWalker },
+  )
   /** @type {Set<string>} */
   const told = new Set()
   watcher.on('changes', (changes) => {

@@ -5,7 +5,7 @@ import { textOf } from '../../../name_key.ts'
 import type { WatchingSource } from '../../inotify_instance.ts'
 import type { Questions } from '../../pending/recheck_queue.ts'
 import { mayPass, openError } from '../../report/watch_error.ts'
-import type { Entries, Entry, LookedAt } from '../../scan/entry.ts'
+import type { Entry, LookedAt } from '../../scan/entry.ts'
 import type { Listing } from '../../scan/listing.ts'
 import { findingOf, type RootFinding } from '../../scan/root_finding.ts'
 import type { WalkRequest } from '../../scan/walk_request.ts'
@@ -149,17 +149,6 @@ export class Looker {
         found[i] = pathOf(i) === '/' ? { kind: 'directory', ino } : (entries.get(basename(pathOf(i))) ?? null)
     })
     return unanswered
-  }
-
-  /** What is at these names in directories, by their paths: these have no symlinks. A directory that cannot be looked into as a whole is not among them. */
-  async lookInto(names: ReadonlyMap<string, readonly string[]>): Promise<Map<string, Entries>> {
-    const found = new Map<string, Entries>()
-    const paths = [...names.keys()]
-    const requests = paths.map((root) => ({ root, rel: '', stat: true, names: names.get(root) ?? [] }))
-    await this.#parts.walker.walk(requests, (listing) => {
-      if (listing.error === 0) found.set(paths[listing.id] as string, listing.entries())
-    })
-    return found
   }
 
   /** Each directory by itself, or some names in it. */

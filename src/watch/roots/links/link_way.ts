@@ -2,8 +2,15 @@ import { basename, dirname } from 'node:path'
 import type { InotifyError } from '../../../errors.ts'
 import { isWithin } from '../../../mounts/mountinfo.ts'
 import type { WatchedName } from '../path_watches.ts'
-import { SharedWays } from '../shared_ways.ts'
-import { type Adding, keyOf, turnsOf, type WatchedWayToName, type Way, watchWays } from '../ways.ts'
+import {
+  type Adding,
+  keyOf,
+  SharedAdding,
+  turnsOf,
+  type WatchedWayToName,
+  type Way,
+  watchWays,
+} from '../ways.ts'
 
 /** What a survey of the directories of a way has said; it holds until something is mounted or unmounted. */
 export interface SurveyedWay {
@@ -85,7 +92,7 @@ export class LinkWays {
    * @param inotify undefined: nothing is watched
    */
   watchingWith(inotify: Adding): (way: Way) => FoundWay {
-    const ways = new SharedWays(inotify)
+    const ways = new SharedAdding(inotify)
     const found = new Map<string, FoundWay>()
     return (way) => {
       const key = keyOfRoute(way)
