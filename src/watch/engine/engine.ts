@@ -19,6 +19,8 @@ const MOST_ROUNDS = 8
 /** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
 export class Engine implements InotifyListener {
   readonly #roots = new Map<string, Root>()
+  /** The paths that the caller has named, in the caller's order. */
+  readonly #asked = new Set<string>()
   readonly #rootSet: RootSet
   readonly #queue = new TaskQueue(() => this.#afterEach())
   readonly #mountWatch: ReturnType<WatchSystem['watchMounts']>
@@ -26,13 +28,12 @@ export class Engine implements InotifyListener {
   #closed = false
 
   constructor(settings: Settings, system: WatchSystem, listener: WatchListener) {
-    const asked = new Set<string>()
     this.#mountWatch = system.watchMounts((points, vacant) => void this.#lookAtMounts(points, vacant))
     this.#rooms = wire({
       settings,
       system,
       byPath: this.#roots,
-      isRoot: (path) => asked.has(path),
+      isRoot: (path) => this.#asked.has(path),
       queue: this.#queue,
       mountWatch: this.#mountWatch,
       listener,
@@ -43,7 +44,7 @@ export class Engine implements InotifyListener {
       settings,
       queue: this.#queue,
       roots: this.#roots,
-      asked,
+      asked: this.#asked,
     })
   }
 
@@ -70,13 +71,17 @@ export class Engine implements InotifyListener {
   setIgnores(ignores: Settings['ignores']): Promise<void> {
     return this.#queue.run(async () => {
       this.#assertOpen()
-      const { rules, forest, pending } = this.#rooms
+      const { rules, forest, pending, files } = this.#rooms
+      const tellers = files.tellers()
       rules.replaceIgnores(ignores)
+      files.handOver(tellers)
       for (const root of forest.standing()) {
         // What a poll that is under way has found, it has found as it was ignored before.
         root.outdate()
         if (root.isPresent && root.top !== undefined) pending.work.list(root.top)
       }
+      await this.#drain()
+      files.takeOver(tellers)
     })
   }
 
@@ -105,7 +110,10 @@ export class Engine implements InotifyListener {
     const uncovered = new UncoveredLinks(links.refused(), tree)
     const parts = { tree, slowness: pollInterval.slowness, pollScope, links: uncovered }
     const { beginning } = this.#rootSet
-    return [...this.#roots.values(), ...beginning].flatMap((root) => {
+    const roots = new Map([...this.#roots.values(), ...beginning].map((root) => [root.path, root]))
+    return [...this.#asked].flatMap((path) => {
+      const root = roots.get(path)
+      if (root === undefined) return []
       root.dropMounts(tree)
       const isThere = root.isPresent || beginning.includes(root)
       return coverageOf(root, isThere, parts)

@@ -39,6 +39,8 @@ export interface RootSetParts {
   since: Since | undefined
 }
 
+const NO_FILES: ReadonlyMap<string, boolean> = new Map()
+
 /** The roots as they are asked for: added one at a time or many at once, within the call or behind it, and removed. */
 export class RootSet {
   readonly #parts: RootSetParts
@@ -103,18 +105,22 @@ export class RootSet {
     })
   }
 
-  /** Watches these paths in their order, as add() does, but for files that follow each other: these are watched together. */
+  /**
+   * Watches these paths, as add() does each. In whatever order they are given: what lies in another is told by that one, so that comes first; and files come last, together.
+   */
   async addAll(paths: readonly string[]): Promise<void> {
     const { queue, roots, asked, fileBatch, since } = this.#parts
-    if (since !== undefined) return await this.#addSince(since, paths)
+    this.#assertOpen()
+    for (const path of paths) asked.add(path)
     try {
-      for (const path of paths) asked.add(path)
-      const files = fileBatch.filesAmong(paths)
-      for (const { run, isPicked } of runsOf(paths, (path) => files.has(path))) {
-        if (isPicked) await queue.run(() => this.#addFiles(run, files))
-        for (const path of run) if (!roots.has(path)) await this.add(path)
-      }
+      await since?.open()
+      const files = since === undefined ? fileBatch.filesAmong(paths) : NO_FILES
+      const others = paths.filter((path) => !files.has(path))
+      for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.add(path)
+      if (files.size > 0) await queue.run(() => this.#addFiles(files))
+      for (const path of files.keys()) if (!roots.has(path)) await this.add(path)
     } finally {
+      since?.close()
       await this.#endFirstLook()
     }
   }
@@ -198,29 +204,17 @@ export class RootSet {
     }
   }
 
-  /** What lies in another is told by that one, as it was when they were saved: so that comes first. */
-  async #addSince(since: Since, paths: readonly string[]): Promise<void> {
-    this.#assertOpen()
-    await since.open()
-    try {
-      for (const path of paths) this.#parts.asked.add(path)
-      for (const path of paths.toSorted((a, b) => a.length - b.length)) await this.add(path)
-    } finally {
-      since.close()
-    }
-  }
-
   /** @param files see {@link FileBatch.filesAmong} */
-  async #addFiles(paths: readonly string[], files: ReadonlyMap<string, boolean>): Promise<void> {
+  async #addFiles(files: ReadonlyMap<string, boolean>): Promise<void> {
     const { roots, settings, fileBatch, forest, firstLook } = this.#parts
     const { initial } = settings
     this.#assertOpen()
-    const fresh = new Set(paths.filter((path) => !roots.has(path) && this.#mayBeFile(path)))
+    const fresh = [...files.keys()].filter((path) => !roots.has(path) && this.#mayBeFile(path))
     const before = (path: string) => {
       const at = initial ? undefined : firstLook.at(path)
       return typeof at === 'object' ? at : undefined
     }
-    for (const root of await fileBatch.attach([...fresh], files, before)) {
+    for (const root of await fileBatch.attach(fresh, files, before)) {
       roots.set(root.path, root)
       forest.admit(root, initial, initial)
     }
@@ -251,18 +245,7 @@ export class RootSet {
   }
 }
 
-/** Neighbours that are all picked, or of which none is. */
-interface Run {
-  run: string[]
-  isPicked: boolean
-}
-
-function runsOf(paths: readonly string[], isPicked: (path: string) => boolean): Run[] {
-  const runs: Run[] = []
-  for (const path of paths) {
-    const last = runs.at(-1)
-    if (last?.isPicked === isPicked(path)) last.run.push(path)
-    else runs.push({ run: [path], isPicked: isPicked(path) })
-  }
-  return runs
+/** Returns how many names a path has: fewer than any path within it. */
+function depthOf(path: string): number {
+  return path.split('/').filter(Boolean).length
 }

@@ -178,7 +178,6 @@ export function wire({
     files,
     coverings,
     watchShortage,
-    reporter,
   })
   const rootMonitor = new RootMonitor({
     system,

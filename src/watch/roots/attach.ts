@@ -293,7 +293,7 @@ export class Attacher {
 
   /** A file, which is compared with what it was before it was lost, or when it was saved. */
   async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
-    const { settings, coverings, forest, reporter, savedRoots } = this.#parts
+    const { settings, forest, files, savedRoots } = this.#parts
     forest.drop(root)
     if (saved?.kind === 'directory') savedRoots.refuse(root, saved)
     const fromSaved = savedRoots.fileOf(saved)
@@ -318,11 +318,7 @@ export class Attacher {
     }
     const isInitial = settings.initial || savedRoots.tellsAll
     const isNews = news !== undefined && (!isNew || isInitial || root.absence !== undefined)
-    const { path, kind } = root.file
-    if (isNews && !coverings.tellsOf(root.file))
-      reporter.report([
-        { type: news, path, kind, mask: 0, source: fromSaved === undefined ? 'rescan' : 'snapshot' },
-      ])
+    if (isNews) files.tell(root.file, news, 0, fromSaved === undefined ? 'rescan' : 'snapshot')
     root.appear()
   }
 

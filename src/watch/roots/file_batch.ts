@@ -4,7 +4,6 @@ import type { Choice } from '../../mounts/filesystems.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Settings } from '../options.ts'
-import type { Reporter } from '../report/reporter.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
 import type { Entry } from '../scan/entry.ts'
 import type { SourceChoice } from '../source_choice.ts'
@@ -18,6 +17,8 @@ import { Root, type SeenBefore } from './root.ts'
 import { type RootPaths, routeOf } from './root_paths.ts'
 import { type Adding, renamed, SharedAdding, type Way, watchWays } from './ways.ts'
 
+const NONE: ReadonlyMap<string, boolean> = new Map()
+
 export interface FileBatchParts {
   system: Pick<WatchSystem, 'survey' | 'lookNow'>
   settings: Pick<Settings, 'backend' | 'hash' | 'initial' | 'followRoots'>
@@ -29,7 +30,6 @@ export interface FileBatchParts {
   files: FileRoots
   coverings: Coverings
   watchShortage: WatchShortage
-  reporter: Pick<Reporter, 'report'>
 }
 
 /** What was found behind the watches. */
@@ -54,7 +54,7 @@ export class FileBatch {
   filesAmong(paths: readonly string[]): ReadonlyMap<string, boolean> {
     const { system, settings } = this.#parts
     const files = new Map<string, boolean>()
-    if (settings.backend === 'poll' || paths.length < 2) return files
+    if (settings.backend === 'poll' || paths.length < 2) return NONE
     const [kindAt, kindBehind] = [system.lookNow(false), system.lookNow(true)]
     for (const path of paths) {
       const own = kindAt(path)
@@ -62,7 +62,8 @@ export class FileBatch {
       const kind = isLink ? kindBehind(path) : own
       if (kind !== undefined && kind !== 'missing' && kind !== 'directory') files.set(path, isLink)
     }
-    return files
+    // One alone has nothing in common with others.
+    return files.size < 2 ? NONE : files
   }
 
   /**
@@ -156,7 +157,7 @@ export class FileBatch {
   }
 
   #begin({ root, entry, choice: chosen }: SeenFile, before: SeenBefore | undefined): Root {
-    const { coverings, settings, reporter, sourceChoice, watchShortage } = this.#parts
+    const { files, settings, sourceChoice, watchShortage } = this.#parts
     const choice = sourceChoice.insteadOf(chosen)
     const file = root.file as FileRoot
     root.mount = new WatchedMount(choice.backend, choice.why, 0)
@@ -164,9 +165,7 @@ export class FileBatch {
     file.begin(entry)
     watchShortage.end()
     const news = settings.initial ? 'create' : before && newsSince(root, before)
-    const { path, kind } = file
-    if (news !== undefined && news !== 'lost' && !coverings.tellsOf(file))
-      reporter.report([{ type: news, path, kind, mask: 0, source: 'rescan' }])
+    if (news !== undefined) files.tell(file, news, 0, 'rescan')
     root.appear()
     return root
   }

@@ -5,7 +5,7 @@ import { SyscallThread } from '../../mounts/syscalls/syscall_thread.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
-import type { LostReason, Source } from '../report/change.ts'
+import type { Kind, LostReason, Source } from '../report/change.ts'
 import type { Reporter } from '../report/reporter.ts'
 import { isLimit, isRefused } from '../report/watch_error.ts'
 import type { WatchShortage } from '../report/watch_shortage.ts'
@@ -186,14 +186,46 @@ export class FileRoots {
     source: Source,
     since?: number,
   ): Promise<'lost' | undefined> {
-    const { coverings, reporter } = this.#parts
     const calls = this.#callsFor(mount)
     // When that fails it is as it was, for all that could be seen.
-    const news = await file.look(own, calls, since).catch((error) => reporter.trouble(error))
-    const { path, kind } = file
+    const news = await file.look(own, calls, since).catch((error) => this.#parts.reporter.trouble(error))
     if (news === 'lost') return news
-    if (news && !coverings.tellsOf(file)) reporter.report([{ type: news, path, kind, mask, source }])
+    if (news) this.tell(file, news, mask, source)
     return undefined
+  }
+
+  /** Those that are there, and whether each tells itself that it has come. */
+  tellers(): Map<FileRoot, boolean> {
+    const present = [...this.#attached()].flatMap(({ isPresent, file }) => (isPresent ? [file] : []))
+    return new Map(present.map((file) => [file, this.#parts.coverings.kindTold(file, true) !== undefined]))
+  }
+
+  /** What is ignored has changed: another root tells of some from now on, as new. */
+  handOver(before: ReadonlyMap<FileRoot, boolean>): void {
+    for (const [file, isTeller] of this.tellers())
+      if (!isTeller && before.get(file) === true) this.#report(file, 'delete', file.kind)
+  }
+
+  /** What is hidden by now has been told to be gone; but some are there, and tell of themselves from now on. */
+  takeOver(before: ReadonlyMap<FileRoot, boolean>): void {
+    for (const [file, isTeller] of this.tellers())
+      if (isTeller && before.get(file) === false) this.#report(file, 'create', file.kind)
+  }
+
+  /** Unless another root does. */
+  tell(file: FileRoot, type: Exclude<FileNews, 'lost' | undefined>, mask: number, source: Source): void {
+    const kind = this.#parts.coverings.kindTold(file, type === 'create')
+    if (kind !== undefined) this.#report(file, type, kind, mask, source)
+  }
+
+  #report(
+    { path }: FileRoot,
+    type: 'create' | 'modify' | 'attrib' | 'delete',
+    kind: Kind,
+    mask = 0,
+    source: Source = 'rescan',
+  ): void {
+    this.#parts.reporter.report([{ type, path, kind, mask, source }])
   }
 
   /** One that is awaited is watched already, and may have no file. */
@@ -244,7 +276,7 @@ export function isOnAny({ path, realPath, way }: Root, points: Iterable<string>)
 }
 
 /** Whether a file is another than when watch() was called: it has another watch. What has been done to the same one, events tell. */
-export function newsSince({ watched }: Root, { wd }: SeenBefore): FileNews {
+export function newsSince({ watched }: Root, { wd }: SeenBefore): 'modify' | undefined {
   return watched.some((each) => each.wd === wd && each.name === ITSELF) ? undefined : 'modify'
 }
 

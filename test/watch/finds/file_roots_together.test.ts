@@ -35,7 +35,7 @@ test('of 1,000 files in ten directories the directories are asked about, and eac
   await expect.poll(() => new Set(changes.map(({ path }) => path)).size).toBe(paths.length)
 })
 
-describe('lists of all sorts are watched as if each path were added by itself', () => {
+describe('lists of all sorts are watched as if each path were added by itself, outer ones first', () => {
   function world(base: string): string[] {
     const at = (path: string) => join(base, path)
     mkdirSync(at('tree/sub'), { recursive: true })
@@ -90,7 +90,7 @@ describe('lists of all sorts are watched as if each path were added by itself', 
       const base = scratch()
       const at = (path: string) => join(base, path)
       const paths = isReversed ? world(base).reverse() : world(base)
-      const [first = '', ...others] = paths
+      const [first = '', ...others] = paths.toSorted((a, b) => a.length - b.length)
       const given = isTogether ? paths : [first]
       const { watcher, told } = await watching(given, { ...watchOptions, interval: NEVER })
       for (const path of isTogether ? [] : others) await watcher.add(path)
@@ -98,7 +98,8 @@ describe('lists of all sorts are watched as if each path were added by itself', 
       const note = async () => {
         story.push((await told()).map((change) => inWords(change, base)).toSorted())
         const rows = watcher.coverage().map(({ path, ...row }) => ({ ...row, path: path.slice(base.length) }))
-        story.push(JSON.stringify(rows).replaceAll(base, ''))
+        const sorted = rows.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+        story.push(JSON.stringify(sorted).replaceAll(base, ''))
       }
       await note()
       for (const act of OPERATIONS) {

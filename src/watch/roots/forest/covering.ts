@@ -19,7 +19,7 @@ const KINDS: readonly Kind[] = ['file', 'directory', 'symlink', 'other']
 
 export interface CoveringsParts {
   tree: Tree
-  rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive' | 'followsRoots'>
+  rules: Pick<Rules, 'hides' | 'hidesSome' | 'recursive' | 'followsLinks' | 'followsRoots'>
   /** By their paths, those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
 }
@@ -116,14 +116,24 @@ export class Coverings {
     return covering === 'file' && root.top === undefined ? undefined : { coverer, covering }
   }
 
-  /** Whether another root tells that a file comes, and what is written to it. */
-  tellsOf({ path, kind, isMountPoint }: FileRoot): boolean {
+  /** As which kind a root that is a file tells that it has come, or was written to; undefined: another root tells that. */
+  kindTold({ path, kind, isMountPoint }: FileRoot, isComing: boolean): Kind | undefined {
     const { byPath, rules } = this.#parts
     const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
-    if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return false
+    if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return kind
+    // The other tells that the symlink comes; and what is written to its end if it is followed.
+    if (this.#isLinkIn(coverer, path)) return isComing || rules.followsLinks ? undefined : 'symlink'
     // Its events go to the directory that it lies in at its source; but a poll's stat(2) shows what is mounted.
-    if (isMountPoint && kind !== 'symlink' && coverer.top?.mount.usesPolling !== true) return false
-    return !isElsewhere(this.#at(path, coverer))
+    if (isMountPoint && kind !== 'symlink' && coverer.top?.mount.usesPolling !== true) return kind
+    return isElsewhere(this.#at(path, coverer)) ? kind : undefined
+  }
+
+  #isLinkIn({ path: above, top }: Root, path: string): boolean {
+    const { tree, rules } = this.#parts
+    const names = namesBelow(above, path)
+    const name = names.pop() as string
+    const parent = rules.followsRoots && top && tree.find(top, names)
+    return parent ? tree.entriesOf(parent).get(name)?.kind === 'symlink' : false
   }
 
   #at(path: string, { path: above, top }: Root): Covering {

@@ -127,9 +127,15 @@ export class RootForest {
    * @param isNew whether it is to be
    */
   admit(root: Root, isTold: boolean, isNew: boolean): void {
-    const { coverings, rules } = this.#parts
+    const { rules } = this.#parts
     this.#standing = undefined
-    if (root.file !== undefined || !rules.recursive) return
+    if (root.file !== undefined) return
+    if (rules.recursive) this.#admitNested(root, isTold || isNew)
+    if (isNew && !isTold && root.coverer === undefined && root.top !== undefined) this.#tellAll(root.top)
+  }
+
+  #admitNested(root: Root, isToldAnyway: boolean): void {
+    const { coverings } = this.#parts
     const below = coverings.below(root)
     const nested = new Set([...this.#nested, ...below, ...(coverings.isNested(root.path) ? [root] : [])])
     this.#nested = [...nested].sort((a, b) => a.path.length - b.path.length)
@@ -140,9 +146,8 @@ export class RootForest {
       const covering = coverings.of(each, root)
       if (each.isPresent) this.#takeIn(each, root, coverings.unreadAt(each, root) ?? covering)
       // That it is there again has not been told: what is in it is new.
-      else if (covering instanceof Directory && !isTold && !isNew) this.#tellAll(covering)
+      else if (covering instanceof Directory && !isToldAnyway) this.#tellAll(covering)
     }
-    if (isNew && !isTold && root.top !== undefined) this.#tellAll(root.top)
   }
 
   /**

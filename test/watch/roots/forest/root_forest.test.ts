@@ -313,14 +313,14 @@ describe.each(BACKENDS)('%s', (backend) => {
     expect(await told()).toEqual(['modify file a/f'])
   })
 
-  test('a link to a file in a directory: each tells its own', async () => {
+  test('a link to a file in a directory: the one tells of the link, the other what is written, of the same kind', async () => {
     const { watcher, at, told } = await planted(['a'], options)
     writeFileSync(at('target'), '')
     symlinkSync('../target', at('a/link'))
     await told()
     await watcher.add(at('a/link'))
     appendFileSync(at('target'), 'more')
-    expect(await told()).toEqual(['modify file a/link'])
+    expect(await told()).toEqual(['modify symlink a/link'])
   })
 
   test('directories whose entries alone are watched: one in another', async () => {
