@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { isWithin } from '../../mounts/mountinfo.ts'
 import type { TaskQueue } from '../../task_queue.ts'
 import type { InotifySource } from '../events/inotify_source.ts'
 import type { Translator } from '../events/translator.ts'
@@ -10,6 +11,7 @@ import type { Attacher } from '../roots/attach.ts'
 import type { FileBatch } from '../roots/file_batch.ts'
 import type { CoveredRoots } from '../roots/forest/covered_roots.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
+import type { SavedRoots } from '../roots/forest/saved_roots.ts'
 import { asLost, asRestored, Root } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { Rules } from '../rules.ts'
@@ -24,7 +26,8 @@ export interface RootSetParts {
   /** Their paths, and those of others that are to be. */
   asked: Set<string>
   queue: TaskQueue
-  rules: Pick<Rules, 'hidesByRoot'>
+  rules: Pick<Rules, 'hidesByRoot' | 'recursive'>
+  savedRoots: Pick<SavedRoots, 'forsakeCovered'>
   tree: Tree
   pending: Pick<Pending, 'work'>
   translator: Pick<Translator, 'giveUp'>
@@ -113,7 +116,7 @@ export class RootSet {
     this.#assertOpen()
     for (const path of paths) asked.add(path)
     try {
-      await since?.open()
+      if (since !== undefined) await this.#openSince(since, paths)
       const files = since === undefined ? fileBatch.filesAmong(paths) : NO_FILES
       const others = paths.filter((path) => !files.has(path))
       for (const path of others.toSorted((a, b) => depthOf(a) - depthOf(b))) await this.add(path)
@@ -122,6 +125,15 @@ export class RootSet {
     } finally {
       since?.close()
       await this.#endFirstLook()
+    }
+  }
+
+  async #openSince(since: Since, paths: readonly string[]): Promise<void> {
+    const { rules, savedRoots } = this.#parts
+    await since.open(paths)
+    for (const path of rules.recursive ? paths : []) {
+      const [outer] = paths.filter((each) => each !== path && isWithin(path, each))
+      if (outer !== undefined) await savedRoots.forsakeCovered(new Root(path), new Root(outer))
     }
   }
 

@@ -148,7 +148,7 @@ export function wire({
       ? undefined
       : new Since({ saving: system.saving, tree, sourceChoice, reporter }, settings.since)
   const awaited = new AwaitedRoots({ settings, system, paths, pathWatches, watches, inotify })
-  const savedRoots = new SavedRoots({ since, settings, tree, forest, reporter })
+  const savedRoots = new SavedRoots({ since, settings, tree, forest, coverings, paths, reporter })
   const attacher = new Attacher({
     awaited,
     savedRoots,
@@ -304,6 +304,7 @@ export function wire({
     retry,
     believed,
     since,
+    savedRoots,
     saver,
   }
 }

@@ -141,8 +141,9 @@ export class Attacher {
     if (root.file !== undefined) return await this.#attachFile(root, mount)
     const top = root.top ?? forest.plant(root, mount)
     mount.base = top
-    const saved = isRestored ? undefined : await savedRoots.of(root)
-    const comparison = await savedRoots.plant(top, saved)
+    const found = isRestored ? undefined : await savedRoots.of(root)
+    const comparison = await savedRoots.plant(top, found)
+    const saved = found?.kind === 'directory' && comparison === undefined ? undefined : found
     const isTold = settings.initial || savedRoots.tellsAll || root.absence !== undefined
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }

@@ -18,21 +18,31 @@ export interface PlanterParts {
   sourceChoice: Pick<SourceChoice, 'chooseBelow'>
 }
 
-/** Adds to a directory what was saved of it: believed from now on, each entry with its stat, to be compared with what is there. */
+/**
+ * Adds to a directory what was saved of it: believed from now on, each entry with its stat, to be compared with what is there.
+ *
+ * @param names the way from the topmost directory that was saved to the one that `top` is; none: `top` is the topmost
+ * @returns whether that was saved
+ */
 export async function plant(
   { tree, sourceChoice }: PlanterParts,
   top: Directory,
   saved: readonly SavedDirectory[],
   meaning: Meaning,
-): Promise<void> {
-  const planted: Directory[] = []
-  for (const { parent, self, base, entries } of saved) {
+  names: readonly string[],
+): Promise<boolean> {
+  const topmost = indexOf(saved, names)
+  const planted: Array<Directory | undefined> = []
+  for (const [i, { parent, self, base, entries }] of saved.entries()) {
     const above = planted[parent]
-    const directory = above === undefined ? top : await addBelow(above, self, base)
+    if (above !== undefined) planted.push(await addBelow(above, self, base))
+    else planted.push(i === topmost ? top : undefined)
+    const directory = planted[i]
+    if (directory === undefined) continue
     directory.isListed = true
     if (entries !== '') directory.takePacked(asMeant(entries, meaning))
-    planted.push(directory)
   }
+  return topmost >= 0
 
   async function addBelow(above: Directory, self: string, base: SavedBase | undefined): Promise<Directory> {
     const [[name, { ino, stat }]] = entriesIn(self, meaning) as [[string, Entry]]
@@ -59,6 +69,20 @@ export async function plant(
 /** Returns what is believed of what was saved. */
 export function entryAsMeant({ kind, ino, stat }: Entry, { isNumbered }: Meaning): Entry {
   return isNumbered ? { kind, ino, stat } : { kind, ino: 0, stat: stat && { ...stat, btimeMs: 0 } }
+}
+
+/** Finds the directory to which names lead from the topmost one; -1: it was not saved. */
+function indexOf(saved: readonly SavedDirectory[], names: readonly string[]): number {
+  const isNamed = (packed: string, name: string) => {
+    const entries: Entries = new Map()
+    unpackString(packed, entries)
+    return entries.has(name)
+  }
+  let above = 0
+  // No directory but the topmost, which has no name, lies in -1.
+  for (const name of names)
+    above = saved.findIndex(({ parent, self }) => parent === above && self !== '' && isNamed(self, name))
+  return above
 }
 
 function entriesIn(packed: string, meaning: Meaning): Array<[string, Entry]> {

@@ -1,4 +1,5 @@
 import { InotifyError } from '../../errors.ts'
+import { isWithin } from '../../mounts/mountinfo.ts'
 import { textOf } from '../../name_key.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Entry } from '../scan/entry.ts'
@@ -19,6 +20,8 @@ export interface Remembered {
   /** ms since the epoch: see {@link Saved.toldUntil}. */
   readonly toldUntil: number
   readonly root: SavedRoot
+  /** By which names below that it lies in it: it was in the tree of another root. */
+  readonly names: readonly string[]
   readonly meaning: Meaning
 }
 
@@ -34,6 +37,7 @@ export class Since {
   #saved: Saved | undefined
   #bootId = ''
   #isOpen = false
+  #asked: readonly string[] = []
 
   constructor(parts: SinceParts, path: string) {
     this.#parts = parts
@@ -45,7 +49,9 @@ export class Since {
     return this.#isOpen
   }
 
-  async open(): Promise<void> {
+  /** @param asked the roots that are compared */
+  async open(asked: readonly string[]): Promise<void> {
+    this.#asked = asked
     const { saving } = this.#parts
     this.#isOpen = true
     try {
@@ -62,13 +68,25 @@ export class Since {
     this.#saved = undefined
   }
 
-  /** What was saved of a root; undefined: nothing that can be compared. */
+  /** Whether a root had a tree of its own. */
+  hadTree(path: string): boolean {
+    return this.#saved?.roots.some((each) => each.path === path && each.kind === 'directory') === true
+  }
+
+  /** What was saved of a root by itself is not compared any more. */
+  forget(path: string): void {
+    const saved = this.#saved
+    if (saved !== undefined)
+      this.#saved = { ...saved, roots: saved.roots.filter((each) => each.path !== path) }
+  }
+
+  /** What was saved of a root, if only in the tree of another; undefined: nothing that can be compared. */
   async at(path: string): Promise<Remembered | undefined> {
     const saved = this.#saved
     if (saved === undefined) return undefined
-    const root = saved.roots.find((each) => each.path === path)
+    const root = saved.roots.find((each) => each.path === path) ?? this.#outerOf(path, saved.roots)
     if (root === undefined) {
-      this.#refuse('ENODATA', `it was saved without the root '${textOf(path)}': ${AS_NEW}`)
+      this.#refuseMissing(path)
       return undefined
     }
     const isSameBoot = saved.bootId !== '' && saved.bootId === this.#bootId
@@ -77,17 +95,24 @@ export class Since {
     const now = (await this.#parts.saving.filesystemOf(path).catch(() => undefined)) ?? root.filesystem
     const likeness = root.kind === 'absent' ? 'same' : likenessOf(root.filesystem, now, isSameBoot)
     if (likeness !== 'another')
-      return { kind: root.kind, toldUntil, root, meaning: { isNumbered: likeness === 'same', isSameBoot } }
+      return {
+        kind: root.kind,
+        toldUntil,
+        root,
+        names: path.slice(root.path.length).split('/').filter(Boolean),
+        meaning: { isNumbered: likeness === 'same', isSameBoot },
+      }
     const [was, is] = [root.filesystem, now].map(({ type, source }) => `${type} '${source}'`)
     this.#refuse('EXDEV', `'${textOf(path)}' is on another filesystem (${is}, was ${was}): ${AS_NEW}`)
     return undefined
   }
 
   /** What was saved of a directory is believed of it, which is empty. False: it was none. */
-  async plant(top: Directory, { root, meaning }: Remembered): Promise<boolean> {
+  async plant(top: Directory, { root, meaning, names }: Remembered): Promise<boolean> {
     if (root.kind !== 'directory') return false
-    await plant(this.#parts, top, root.directories, meaning)
-    return true
+    const isFound = await plant(this.#parts, top, root.directories, meaning, names)
+    if (!isFound) this.#refuseMissing(this.#parts.tree.pathOf(top))
+    return isFound
   }
 
   /** What was saved of a root that is a file. */
@@ -98,6 +123,17 @@ export class Since {
   /** A directory is a file by now, or the other way round. */
   refuseKind(path: string, { kind }: Remembered): void {
     this.#refuse('ENODATA', `'${textOf(path)}' was a ${kind} when it was saved: ${AS_NEW}`)
+  }
+
+  /** The nearest directory above a path of which all was saved; undefined: another root is compared that lies above the path, and tells of it. */
+  #outerOf(path: string, roots: readonly SavedRoot[]): SavedRoot | undefined {
+    if (this.#asked.some((each) => each !== path && isWithin(path, each))) return undefined
+    const above = roots.filter((each) => each.kind === 'directory' && isWithin(path, each.path))
+    return above.sort((a, b) => b.path.length - a.path.length)[0]
+  }
+
+  #refuseMissing(path: string): void {
+    this.#refuse('ENODATA', `it was saved without the root '${textOf(path)}': ${AS_NEW}`)
   }
 
   #say(error: unknown): void {

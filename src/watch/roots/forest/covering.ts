@@ -87,6 +87,11 @@ export class Coverings {
     })
   }
 
+  /** Whether another root ignores what is at a path below it. */
+  isHidden(path: string, { path: above }: Pick<Root, 'path'>): boolean {
+    return hidesAny(this.#parts.rules, above, namesBelow(above, path))
+  }
+
   isNested(path: string): boolean {
     return this.#above(path, () => true) !== undefined
   }

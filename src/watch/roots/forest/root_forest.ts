@@ -157,7 +157,7 @@ export class RootForest {
   forsakeLost(root: Root): void {
     const { coverings, rules } = this.#parts
     for (const each of rules.recursive ? coverings.below(root) : []) {
-      if (!each.isPresent && each.coverer === undefined) this.#forsake(each)
+      if (!each.isPresent && each.coverer === undefined) this.forsake(each)
     }
   }
 
@@ -168,7 +168,7 @@ export class RootForest {
     for (const top of vacated) {
       const root = this.#byTop.get(top)
       if (root === undefined) continue
-      this.#forsake(root)
+      this.forsake(root)
       this.#released.push(root)
     }
     vacated.clear()
@@ -178,7 +178,7 @@ export class RootForest {
   /** A root is not at its path any more, and another tells what comes there, or that nothing does: so what it has told is told to be gone. */
   forsakeCovered(root: Root): void {
     const covering = this.#parts.coverings.whoCovers(root)?.covering
-    if (covering !== undefined && !(covering instanceof Directory)) this.#forsake(root)
+    if (covering !== undefined && !(covering instanceof Directory)) this.forsake(root)
   }
 
   /** Whether roots below this one have told what is there, so that it is not new when this one is added. */
@@ -261,7 +261,7 @@ export class RootForest {
   }
 
   /** All that a root has told of itself is told to be gone. */
-  #forsake(root: Root): void {
+  forsake(root: Root): void {
     const { tree, reporter } = this.#parts
     const { top } = root
     if (top === undefined) return
@@ -282,7 +282,7 @@ export class RootForest {
     const { tree, rules, pending } = this.#parts
     const { top } = root
     // It has gone: its event is on the way, and the other one, which came too late to see that, will not tell.
-    if (hasGone(root, coverer, covering, rules.followsLinks)) this.#forsake(root)
+    if (hasGone(root, coverer, covering, rules.followsLinks)) this.forsake(root)
     if (!(covering instanceof Directory) || top === undefined) return
     const { ino } = covering
     graft(tree, root, covering)

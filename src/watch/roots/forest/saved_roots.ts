@@ -8,6 +8,8 @@ import { type Directory, WatchedMount } from '../../tree/directory.ts'
 import type { Tree } from '../../tree/tree.ts'
 import { FileRoot } from '../file_root.ts'
 import { asLost, type Root } from '../root.ts'
+import type { RootPaths } from '../root_paths.ts'
+import type { Coverings } from './covering.ts'
 import type { RootForest } from './root_forest.ts'
 
 export interface SavedRootsParts {
@@ -16,6 +18,8 @@ export interface SavedRootsParts {
   settings: Settings
   tree: Pick<Tree, 'setLost'>
   forest: RootForest
+  coverings: Pick<Coverings, 'isHidden'>
+  paths: Pick<RootPaths, 'wayOf'>
   reporter: Pick<Reporter, 'report'>
 }
 
@@ -47,6 +51,19 @@ export class SavedRoots {
   /** What was saved of a file; undefined: it was none. */
   fileOf(saved: Remembered | undefined): Entry | undefined {
     return saved?.kind === 'file' ? this.#parts.since?.fileOf(saved) : undefined
+  }
+
+  /** A root whose path leads over a link no more, behind which it had a tree of its own: another tells what is there, so what was saved is told to be gone, before that. */
+  async forsakeCovered(root: Root, outer: Root): Promise<void> {
+    const { since, forest, paths, coverings } = this.#parts
+    if (since?.hadTree(root.path) !== true || coverings.isHidden(root.path, outer)) return
+    const [way, outerWay] = await Promise.all([paths.wayOf(root.path), paths.wayOf(outer.path)])
+    if (way.links.length > outerWay.links.length) return
+    await this.recall(root)
+    this.#missing.delete(root)
+    forest.forsake(root)
+    forest.drop(root)
+    since.forget(root.path)
   }
 
   /** What is there is no such thing as was saved. */
