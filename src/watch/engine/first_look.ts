@@ -105,7 +105,7 @@ export class FirstLook {
       inotify.open()
       const wd = watchFile(path, (inotify.watching as Watching).inotify, settings.followRoots)
       if (typeof wd !== 'number') return undefined
-      // If nobody has it when all is attached.
+      // Removed at the end, unless a root has this watch by then.
       watches.retire([wd])
       return { kind, wd }
     } catch {

@@ -109,7 +109,7 @@ export class RootSet {
   }
 
   /**
-   * Watches these paths, as add() does each. In whatever order they are given: what lies in another is told by that one, so that comes first; and files come last, together.
+   * Adds each path as add() does, whatever the order of the list. Outer roots come first, since they report what lies in them; files come last, together.
    */
   async addAll(paths: readonly string[]): Promise<void> {
     const { queue, roots, asked, fileBatch, since } = this.#parts

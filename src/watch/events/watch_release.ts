@@ -23,12 +23,12 @@ export class WatchRelease {
     this.#others = others
   }
 
-  /** Removes none until {@link letGo}: some were added for what is attached later, and nobody has them yet. */
+  /** Removes no watch until {@link letGo}. The first look adds watches that nobody owns until the roots are attached. */
   hold(): void {
     this.#held ??= new Set()
   }
 
-  /** All is attached: removes those of the held that nothing needs by now. */
+  /** Removes those of the held watches that nothing needs. All roots are attached. */
   letGo(): void {
     const held = this.#held ?? []
     this.#held = undefined

@@ -57,7 +57,7 @@ export class AwaitedRoots {
     this.#leave(root)
   }
 
-  /** Of a file that is lost the watches stay: they are hints that it may be back. */
+  /** Removes the watches, but for those of a lost file: their events are hints that the file may be back. */
   #leave(root: Root): void {
     if (root.file === undefined) this.#watched(root, [])
   }

@@ -15,7 +15,7 @@ import { type FileRoots, newsSince } from './file_roots.ts'
 import type { Coverings } from './forest/covering.ts'
 import { Root, type SeenBefore } from './root.ts'
 import { type RootPaths, routeOf } from './root_paths.ts'
-import { type Adding, renamed, SharedAdding, type Way, watchWays } from './ways.ts'
+import { type Adding, PathWatchCache, renamed, type Way, watchWays } from './ways.ts'
 
 const NONE: ReadonlyMap<string, boolean> = new Map()
 
@@ -32,7 +32,7 @@ export interface FileBatchParts {
   watchShortage: WatchShortage
 }
 
-/** What was found behind the watches. */
+/** A file that was looked at after its watches had been added. */
 interface SeenFile {
   readonly root: Root
   readonly entry: Entry
@@ -40,8 +40,8 @@ interface SeenFile {
 }
 
 /**
- * Attaches roots that are files and are given together: what thousands of paths have in common is asked once, where one by one each takes a millisecond. It attaches only
- * those that are as one expects: whatever is special about a file is left to {@link Attacher}, which says what is wrong with it.
+ * Attaches files that are given together as roots. Thousands of paths have a directory in common, which is resolved and watched once; one by one each file takes a
+ * millisecond. Anything special about a file is left to {@link Attacher}, which says what is wrong.
  */
 export class FileBatch {
   readonly #parts: FileBatchParts
@@ -50,7 +50,7 @@ export class FileBatch {
     this.#parts = parts
   }
 
-  /** Those of these paths that lead to files of which inotify tells all, for all that can be seen in this turn; and whether they are symlinks. */
+  /** Returns the paths that lead to files on mounts where inotify reports every change, each with whether it is a symlink to be followed. Looks within this turn. */
   filesAmong(paths: readonly string[]): ReadonlyMap<string, boolean> {
     const { system, settings } = this.#parts
     const files = new Map<string, boolean>()
@@ -62,13 +62,13 @@ export class FileBatch {
       const kind = isLink ? kindBehind(path) : own
       if (kind !== undefined && kind !== 'missing' && kind !== 'directory') files.set(path, isLink)
     }
-    // One alone has nothing in common with others.
+    // A single file has nothing in common with others.
     return files.size < 2 ? NONE : files
   }
 
   /**
-   * New roots at these paths, watched and present: those that could be attached. Each is looked at behind its watches, and has to lead over the same then: of all that is done to it
-   * from then on there are events.
+   * Returns new roots, watched and present, for the paths that could be attached. Each path is resolved again after its watches have been added, and has to lead over the same
+   * hops: from then on every change has an event.
    *
    * @param areLinks see {@link filesAmong}
    * @param before what was at a path when watch() was called, if that is known: what has become of it since is told
@@ -85,32 +85,32 @@ export class FileBatch {
       return root
     })
     if (roots.length === 0) return []
-    // Before anybody looks, so that what is mounted behind that is told.
+    // Comes before the first look, so that later mounts are reported.
     await attacher.watchMounts()
     const seen = await this.#see(roots, areLinks).catch((error: unknown): SeenFile[] => {
-      // Who attaches them one by one can say what is short, or have them polled.
+      // The Attacher says what is short, or has the files polled.
       if (error instanceof InotifyError) return []
       throw error
     })
     const attached = seen.map((each) => this.#begin(each, before(each.root.path)))
-    // Not sooner: they may have been the first to have the watches that others were given by now.
+    // Comes last: the watches of those left out may be shared with roots that were attached.
     for (const root of roots) if (!root.isPresent) files.remove(root)
     return attached
   }
 
-  /** Watches the hops of these, and looks at them behind that. Those that are as one expects. */
+  /** Watches the hops of these roots, then looks at the files. Returns the plain ones. */
   async #see(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>): Promise<SeenFile[]> {
     const { system, looker, inotify, paths } = this.#parts
     inotify.open()
     const instance = inotify.instance as Adding
     const groups = groupsOf(roots, areLinks)
     const samples = groups.map(([{ path }]) => ({ path, isLink: areLinks.get(path) === true }))
-    const adding = new SharedAdding(instance)
+    const adding = new PathWatchCache(instance)
     const ways = await paths.waysOf(samples)
     const watched = groups.map((group, i) => this.#watch(group, ways[i] as Way, adding, instance))
     const now = await paths.waysOf(samples)
     const directories = await system.survey([...new Set(now.flatMap(directoriesOf))])
-    const again = new SharedAdding(instance)
+    const again = new PathWatchCache(instance)
     const sought = watched.flatMap(({ some, route }, i) => {
       const way = now[i] as Way
       const place = placeAlong(way, directories)
@@ -127,7 +127,7 @@ export class FileBatch {
     })
   }
 
-  /** Watches roots that lead over the same as the first of them, but for the last name. Those that could be watched, and the route of the first. */
+  /** Watches roots that differ from the first by the last name only. Returns those that could be watched, and the route of the first. */
   #watch(
     [first, ...others]: Group,
     way: Way,
@@ -149,7 +149,7 @@ export class FileBatch {
     return { some, route: routeOf(way, along.watched) }
   }
 
-  /** Without a name it may be the mount of a file that was replaced. */
+  /** Tells whether this is a plain file. Without a link count it may be the mount of a file that was replaced. */
   #isFile(entry: Entry | InotifyError | null | undefined): entry is Entry {
     if (entry == null || entry instanceof InotifyError || entry.kind === 'directory') return false
     const isOther = entry.kind === 'symlink' && this.#parts.settings.followRoots
@@ -171,7 +171,7 @@ export class FileBatch {
   }
 }
 
-/** Files of one directory, by the same path; or a symlink by itself. */
+/** Files of one directory; or one symlink that is followed. */
 type Group = [Root, ...Root[]]
 
 function groupsOf(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>): Group[] {
@@ -185,7 +185,7 @@ function groupsOf(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>
   return [...groups.values()]
 }
 
-/** By what a file is watched, and which names beside it are mounts. undefined: inotify does not tell all of its way. */
+/** Returns the source for the files at the end of a way, and the mount points beside them. undefined: inotify does not report every change on the way. */
 function placeAlong(
   way: Way,
   directories: ReadonlyMap<string, SurveyedDirectory>,
@@ -202,7 +202,7 @@ function directoriesOf({ links, realPath }: Way): string[] {
   return [...links.map((link) => dirname(link.path)), dirname(realPath)]
 }
 
-/** Whether there is something, and it is not refused. */
+/** Adds a watch. Returns false if nothing is there, or the kernel refuses. */
 function isAdded(add: () => number | undefined): boolean {
   try {
     return add() !== undefined

@@ -53,10 +53,10 @@ export interface FileFinding {
   reason: LostReason
 }
 
-/** A root that is a file, and that was attached. */
+/** A file root that was attached: its mount is known. */
 type AttachedFile = Root & { file: FileRoot; mount: WatchedMount }
 
-/** The roots that are files: the watches of their ways, each with that of the file itself, and the looks at what is there. */
+/** Watches the hops to file roots and the files themselves, and stats the files when events or polls give reason to. */
 export class FileRoots {
   readonly #parts: FileRootsParts
   #calls: SyscallThread | undefined
@@ -65,7 +65,7 @@ export class FileRoots {
     this.#parts = parts
   }
 
-  /** Watches a file on the mount that it has, and says what is new about it. Rejects as it cannot be watched. */
+  /** Watches a file, then returns the news about it. Rejects if it cannot be watched. */
   async attach(root: Root): Promise<FileNews> {
     const { file, mount } = root as AttachedFile
     file.isMountPoint = await this.#parts.system.isMountPoint(file.path)
@@ -112,7 +112,11 @@ export class FileRoots {
     }
   }
 
-  /** Watches what is on the way to each now, and looks at it: events were lost of those that are overflown. @param since since when: see {@link FileRoot.look} */
+  /**
+   * Watches the present hops of each file and stats it, after an overflow.
+   *
+   * @param since see {@link FileRoot.look}: events of the overflown roots were lost from then on
+   */
   async *reviewAll(since: number): AsyncGenerator<FileFinding, void> {
     for (const root of this.#attached()) {
       const what = await this.#review(root, root.isOverflown ? since : undefined)
@@ -194,25 +198,25 @@ export class FileRoots {
     return undefined
   }
 
-  /** Those that are there, and whether each tells itself that it has come. */
+  /** Returns the files that are there, each with whether its own root reports its creation. */
   tellers(): Map<FileRoot, boolean> {
     const present = [...this.#attached()].flatMap(({ isPresent, file }) => (isPresent ? [file] : []))
     return new Map(present.map((file) => [file, this.#parts.coverings.kindTold(file, true) !== undefined]))
   }
 
-  /** What is ignored has changed: another root tells of some from now on, as new. */
+  /** Reports a delete of each file that an outer root will report as new, after `ignore` was replaced. */
   handOver(before: ReadonlyMap<FileRoot, boolean>): void {
     for (const [file, isTeller] of this.tellers())
       if (!isTeller && before.get(file) === true) this.#report(file, 'delete', file.kind)
   }
 
-  /** What is hidden by now has been told to be gone; but some are there, and tell of themselves from now on. */
+  /** Reports a create of each file that an outer root has reported as gone, since it ignores the file now. */
   takeOver(before: ReadonlyMap<FileRoot, boolean>): void {
     for (const [file, isTeller] of this.tellers())
       if (isTeller && before.get(file) === false) this.#report(file, 'create', file.kind)
   }
 
-  /** Unless another root does. */
+  /** Reports news of a file, unless an outer root does. */
   tell(file: FileRoot, type: Exclude<FileNews, 'lost' | undefined>, mask: number, source: Source): void {
     const kind = this.#parts.coverings.kindTold(file, type === 'create')
     if (kind !== undefined) this.#report(file, type, kind, mask, source)
@@ -228,7 +232,7 @@ export class FileRoots {
     this.#parts.reporter.report([{ type, path, kind, mask, source }])
   }
 
-  /** One that is awaited is watched already, and may have no file. */
+  /** Watches the hops again. The hops of a missing root are watched by AwaitedRoots. */
   async #watchAgain(root: AttachedFile): Promise<void> {
     if (!root.isAwaited) await this.#watch(root).catch((error) => this.#onUnwatched(root, error))
   }
@@ -268,14 +272,14 @@ export class FileRoots {
   }
 }
 
-/** Whether the way to a root leads over one of these points. */
+/** Tells if the way to a root leads over one of these mount points. */
 export function isOnAny({ path, realPath, way }: Root, points: Iterable<string>): boolean {
   const route = [path, realPath, ...(way === undefined ? [] : [...turnsOf(way), way.realPath])]
   for (const point of points) if (route.some((each) => isWithin(each, point))) return true
   return false
 }
 
-/** Whether a file is another than when watch() was called: it has another watch. What has been done to the same one, events tell. */
+/** Returns 'modify' if another file is there than when watch() was called: it has another watch. Changes of the same file have events. */
 export function newsSince({ watched }: Root, { wd }: SeenBefore): 'modify' | undefined {
   return watched.some((each) => each.wd === wd && each.name === ITSELF) ? undefined : 'modify'
 }

@@ -6,7 +6,7 @@ import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 /** A name in a watched directory that a path leads over: another may come to have it, and the directory may itself be moved. */
 export interface WatchedName {
   wd: number
-  /** A key: see name_key.ts. Or {@link ITSELF}: the owner's own watch, on what is at the end of its path. */
+  /** A key: see name_key.ts. {@link ITSELF} stands for the owner's own watch, at the end of its path. */
   name: string
 }
 
@@ -17,30 +17,30 @@ export const ITSELF = ''
 export interface Hint {
   /** All their masks. */
   all: number
-  /** Those of the owner's own watch. */
+  /** The masks of the owner's own watch. */
   own: number
 }
 
-/** By whom they concern: of whatever class. */
+/** Hints by the owners that they concern, of whatever class. */
 export type Hints = ReadonlyMap<object, Hint>
 
-/** Has all of its watches in a list. Of what may be a hundred thousand they follow from something smaller: see {@link PathWatches.replace}. */
+/** An owner that keeps the list of its watches. Links, of which there may be a hundred thousand, do not: see {@link PathWatches.replace}. */
 export interface Watcher {
   watched: readonly WatchedName[]
 }
 
-// Of a name, or of a directory on the way, these events say that the path may lead elsewhere.
+// After these events of a name, or of a directory on the way, the path may lead elsewhere.
 const MASK = ABOUT_NAME | GONE
 
 const NO_HINTS: Hints = new Map()
 
 /**
- * The index of all watches that are there for something else than a directory of the tree. Their events say no more than that somebody should look again: at what a
- * path leads to, or at a file. One lookup finds whom an event concerns, at the cost of those alone: a directory's neighbours may be thousands of roots.
+ * Indexes all watches that serve something else than a directory of the tree: by wd, then by name, the owners. Their events are hints to look again at what a
+ * path leads to, or at a file. One lookup finds the owners that an event concerns; thousands of roots in the same directory cost nothing.
  */
 export class PathWatches {
   readonly #names = new Map<number, Owners<string>>()
-  // Apart: there may be one for each of a hundred thousand owners.
+  // A map of its own: each of a hundred thousand owners may have such a watch.
   readonly #own = new Owners<number>()
 
   has(wd: number): boolean {
@@ -58,7 +58,7 @@ export class PathWatches {
     return this.replace(owner, before, owner.watched)
   }
 
-  /** {@link set} where the owner does not keep the list. */
+  /** Does the same as {@link set} for an owner that does not keep the list. */
   replace(owner: object, before: readonly WatchedName[], after: readonly WatchedName[]): number[] {
     for (const each of after) this.#join(owner, each)
     const left: number[] = []
@@ -69,9 +69,9 @@ export class PathWatches {
     return left
   }
 
-  /** What a part of a batch has for each owner that it concerns. Events of a directory itself concern all whose path leads through it. */
+  /** Returns the hints of a part of a batch. Events of a directory itself concern every owner whose path leads through the directory. */
   collect(batch: EventBatch, start: number, end: number): Hints {
-    // As a rule nobody has any: then a batch costs nothing.
+    // Usually there are no owners, and a batch costs nothing.
     if (this.#names.size === 0 && this.#own.isEmpty) return NO_HINTS
     const hints = new Map<object, Hint>()
     for (let i = start; i < end; i++) {
@@ -83,7 +83,7 @@ export class PathWatches {
       if (name === ITSELF) for (const owner of this.#own.of(wd)) addHint(hints, owner, told, told)
       if (names !== undefined && told & MASK)
         for (const owner of name === ITSELF ? names.all() : names.of(name)) addHint(hints, owner, told, 0)
-      // The kernel has removed the watch.
+      // The kernel has removed this watch.
       if (told & IN_IGNORED) {
         this.#names.delete(wd)
         this.#own.drop(wd)
@@ -101,7 +101,7 @@ export class PathWatches {
     }
   }
 
-  /** Whether it was there. */
+  /** Returns false if it was not there. */
   #leave(owner: object, { wd, name }: WatchedName): boolean {
     if (name === ITSELF) return this.#own.leave(owner, wd)
     const names = this.#names.get(wd)
@@ -111,7 +111,7 @@ export class PathWatches {
   }
 }
 
-/** Who has a name or a watch: one as a rule. */
+/** The owners of names or watches: usually one of each. */
 class Owners<Key> {
   readonly #owners = new Map<Key, object | Set<object>>()
 

@@ -37,9 +37,9 @@ export class Root implements Watcher {
   identity = ''
   /** Where mounts show it: without symlinks. */
   realPath = ''
-  /** Where its path led when that was watched last. */
+  /** The way that its path took when the hops were watched last. */
   way: Way | undefined
-  /** By which hops: {@link PathWatches} sets it. */
+  /** The watched hops: {@link PathWatches} sets them. */
   watched: readonly WatchedName[] = []
   /** It is not there, and events tell when something comes: see {@link AwaitedRoots}, which sets this. */
   isAwaited = false

@@ -66,7 +66,7 @@ export class RootMonitor {
     if (root !== undefined) this.markLost(root, reasonOfEvent(mask), 'inotify')
   }
 
-  /** Events of what is at the paths of roots, and of what these lead over: each is looked at. */
+  /** Looks again at each root that the hints concern. */
   async takeEvents(hints: Hints): Promise<void> {
     const files = new Map<Root, Hint>()
     const others: Root[] = []

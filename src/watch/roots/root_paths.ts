@@ -46,7 +46,7 @@ export class RootPaths {
     return { path, realPath: within(realPath, path), links, left }
   }
 
-  /** {@link wayOf} each of these. Of one that is no symlink, or not to be followed, its directory's is asked, once. */
+  /** Resolves many paths. Only the directory is resolved of a path that is no link to be followed, and each directory once. */
   async waysOf(paths: ReadonlyArray<{ path: string; isLink: boolean }>): Promise<Way[]> {
     const sought = paths.map(({ path, isLink }) => (isLink ? path : dirname(path)))
     const ways = await waysOf([...new Set(sought)], this.#parts.system)
@@ -73,7 +73,7 @@ export class RootPaths {
   }
 }
 
-/** Over what a path leads, and by which watches: to see whether that has changed. */
+/** Returns a key of the links, the end and the watches of a way, to see if any of these has changed. */
 export function routeOf({ realPath, links }: Way, watched: readonly WatchedName[]): string {
   return [realPath, ...links.flatMap(({ path, to }) => [path, to]), keyOf(watched)].join('\0')
 }

@@ -81,8 +81,8 @@ export function renamed({ watched, named, refused }: WatchedWayToName, name: str
   return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
 }
 
-/** Adds each watch once: thousands of ways have all but the last name in common. */
-export class SharedAdding implements Adding {
+/** Adds each watch once: thousands of ways may have a directory in common. */
+export class PathWatchCache implements Adding {
   readonly #inotify: Adding
   readonly #added = new Map<string, number | InotifyError>()
 

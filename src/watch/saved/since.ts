@@ -20,7 +20,7 @@ export interface Remembered {
   /** ms since the epoch: see {@link Saved.toldUntil}. */
   readonly toldUntil: number
   readonly root: SavedRoot
-  /** By which names below that it lies in it: it was in the tree of another root. */
+  /** The names that lead from `root` to it: none, or it lay in the tree of another root. */
   readonly names: readonly string[]
   readonly meaning: Meaning
 }
@@ -49,7 +49,7 @@ export class Since {
     return this.#isOpen
   }
 
-  /** @param asked the roots that are compared */
+  /** Reads the snapshot. @param asked the roots that are compared */
   async open(asked: readonly string[]): Promise<void> {
     this.#asked = asked
     const { saving } = this.#parts
@@ -68,19 +68,19 @@ export class Since {
     this.#saved = undefined
   }
 
-  /** Whether a root had a tree of its own. */
+  /** Tells if a directory was saved as a root with a tree of its own. */
   hadTree(path: string): boolean {
     return this.#saved?.roots.some((each) => each.path === path && each.kind === 'directory') === true
   }
 
-  /** What was saved of a root by itself is not compared any more. */
+  /** Drops what was saved of a root by itself. */
   forget(path: string): void {
     const saved = this.#saved
     if (saved !== undefined)
       this.#saved = { ...saved, roots: saved.roots.filter((each) => each.path !== path) }
   }
 
-  /** What was saved of a root, if only in the tree of another; undefined: nothing that can be compared. */
+  /** Returns what was saved of a root, by itself or in the tree of another. undefined: nothing that can be compared. */
   async at(path: string): Promise<Remembered | undefined> {
     const saved = this.#saved
     if (saved === undefined) return undefined
@@ -125,7 +125,7 @@ export class Since {
     this.#refuse('ENODATA', `'${textOf(path)}' was a ${kind} when it was saved: ${AS_NEW}`)
   }
 
-  /** The nearest directory above a path of which all was saved; undefined: another root is compared that lies above the path, and tells of it. */
+  /** Returns the nearest saved root above a path. undefined: there is none, or another root is compared that lies above the path and reports it. */
   #outerOf(path: string, roots: readonly SavedRoot[]): SavedRoot | undefined {
     if (this.#asked.some((each) => each !== path && isWithin(path, each))) return undefined
     const above = roots.filter((each) => each.kind === 'directory' && isWithin(path, each.path))

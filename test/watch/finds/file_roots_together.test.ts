@@ -20,7 +20,7 @@ test('of 1,000 files in ten directories the directories are asked about, and eac
   }
   const { changes } = await watching(paths, { interval: NEVER }, observed(count))
   const atMost = (most: number) => expect.toSatisfy((number) => number <= most)
-  // Where directories lead is asked before they are watched, and behind that; all else behind it alone.
+  // Directories are resolved before they are watched and again after that; all else is asked once, after that.
   expect(Object.fromEntries(asked)).toEqual({
     followTogether: { times: 2, size: 20 },
     'followTogether answered': { times: 2, size: 20 },

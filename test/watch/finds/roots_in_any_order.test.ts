@@ -1,4 +1,4 @@
-// In which order roots are named that lie in each other does not change what is told.
+// Roots that lie in each other: the order in which they are named does not change what is told.
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -34,7 +34,7 @@ function inAnyOrder(paths: string[], random: (n: number) => number): string[] {
     .map(({ path }) => path)
 }
 
-/** Looked at within the call, which `watching` does not. */
+/** Watches by watch(), which looks within the call; `watching` does not. */
 async function watchedNow(paths: string[], options: WatchOptions) {
   const watcher = watch(paths, { interval: NEVER, ...options })
   onTestFinished(() => watcher.close())

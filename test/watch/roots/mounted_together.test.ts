@@ -17,7 +17,7 @@ test.skipIf(!mayUnshare || !isBuilt)(
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
     expect(code, output).toBe(0)
     const rounds: Array<{ written: string[]; unmounted: string[] }> = JSON.parse(output)
-    // Where each leads is asked before it is watched, and behind that.
+    // Each directory is resolved before it is watched, and again after that.
     expect(rounds.length).toBeGreaterThan(8)
     const both = ['d/mounted', 'e/f']
     expect(rounds).toEqual(rounds.map(() => ({ written: both, unmounted: both })))

@@ -105,7 +105,7 @@ describe.each(ROOTS)('saved with %s, compared with %s', (saved, asked) => {
     await setImmediate()
     const story = changes.map((change) => inWords(change, base)).join('; ')
     expect(apply(names, changes), story).toEqual([])
-    // What a root that is lost had stays known, and is not shown.
+    // The entries of a lost root stay known, and are not shown.
     const lost = changes.flatMap(({ type, path }) => (type === 'lost' ? [path] : []))
     const isBelow = (path: string, roots: string[]) => roots.some((root) => path.startsWith(`${root}/`))
     const isWithin = (path: string) => isBelow(path, asked.map(at)) && !isBelow(path, lost)

@@ -87,7 +87,7 @@ export class Coverings {
     })
   }
 
-  /** Whether another root ignores what is at a path below it. */
+  /** Tells if another root ignores a path below it, or a directory on the way. */
   isHidden(path: string, { path: above }: Pick<Root, 'path'>): boolean {
     return hidesAny(this.#parts.rules, above, namesBelow(above, path))
   }
@@ -121,12 +121,12 @@ export class Coverings {
     return covering === 'file' && root.top === undefined ? undefined : { coverer, covering }
   }
 
-  /** As which kind a root that is a file tells that it has come, or was written to; undefined: another root tells that. */
+  /** Returns the kind under which a file root reports that the file has come, or was written to. undefined: an outer root reports it. */
   kindTold({ path, kind, isMountPoint }: FileRoot, isComing: boolean): Kind | undefined {
     const { byPath, rules } = this.#parts
     const coverer = rules.recursive ? this.covererOf(path) : byPath.get(dirname(path))
     if (coverer === undefined || !coverer.isPresent || coverer.file !== undefined) return kind
-    // The other tells that the symlink comes; and what is written to its end if it is followed.
+    // The outer root reports the symlink itself, and writes to the file at its end if it follows links.
     if (this.#isLinkIn(coverer, path)) return isComing || rules.followsLinks ? undefined : 'symlink'
     // Its events go to the directory that it lies in at its source; but a poll's stat(2) shows what is mounted.
     if (isMountPoint && kind !== 'symlink' && coverer.top?.mount.usesPolling !== true) return kind

@@ -53,7 +53,7 @@ export class SavedRoots {
     return saved?.kind === 'file' ? this.#parts.since?.fileOf(saved) : undefined
   }
 
-  /** A root whose path leads over a link no more, behind which it had a tree of its own: another tells what is there, so what was saved is told to be gone, before that. */
+  /** Reports as gone what was saved of a root that lay behind a link, if that link is none any more. An outer root reports what is there, after this. */
   async forsakeCovered(root: Root, outer: Root): Promise<void> {
     const { since, forest, paths, coverings } = this.#parts
     if (since?.hadTree(root.path) !== true || coverings.isHidden(root.path, outer)) return

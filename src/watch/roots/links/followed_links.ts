@@ -89,7 +89,7 @@ export class FollowedLinks {
     this.takeMoves()
     const told = new Map<FollowedLink, Told>()
     for (const [link, { own, all }] of hintsForLinks(hints, this.#places)) {
-      // It was put out of its place since.
+      // Another link has taken its place since.
       if (!this.#places.has(link)) continue
       if (!this.#isThere(link)) this.#forget(link)
       else if (!this.#mayTell(link)) this.#doubt(link)

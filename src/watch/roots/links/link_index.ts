@@ -45,7 +45,7 @@ export class LinkIndex {
   }
 }
 
-/** Those of these hints that are for links; what is told of a way is for each of `links` that has it. */
+/** Picks the hints for links. A hint for a shared way goes to each of `links` that has the way. */
 export function hintsForLinks(hints: Hints, links: Iterable<FollowedLink>): ReadonlyMap<FollowedLink, Hint> {
   const found = new Map<FollowedLink, Hint>()
   let isAnyWay = false

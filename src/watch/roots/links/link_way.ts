@@ -5,7 +5,7 @@ import type { WatchedName } from '../path_watches.ts'
 import {
   type Adding,
   keyOf,
-  SharedAdding,
+  PathWatchCache,
   turnsOf,
   type WatchedWayToName,
   type Way,
@@ -92,7 +92,7 @@ export class LinkWays {
    * @param inotify undefined: nothing is watched
    */
   watchingWith(inotify: Adding): (way: Way) => FoundWay {
-    const ways = new SharedAdding(inotify)
+    const ways = new PathWatchCache(inotify)
     const found = new Map<string, FoundWay>()
     return (way) => {
       const key = keyOfRoute(way)
@@ -107,7 +107,7 @@ export class LinkWays {
     return this.#found(`unwatched\0${keyOfRoute(way)}`, way, undefined).way
   }
 
-  /** Whether nobody had it. */
+  /** Tells if no link had this way before. */
   join(way: LinkWay): boolean {
     return way.users++ === 0
   }
