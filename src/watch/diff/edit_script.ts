@@ -1,4 +1,4 @@
-import type { Failures } from '../pending/failures.ts'
+import type { DirtySet } from '../pending/dirty_set.ts'
 import type { Entry } from '../scan/entry.ts'
 import { isSameEntry, kept } from '../tree/believed_entry.ts'
 import { Directory, isWithin } from '../tree/directory.ts'
@@ -19,7 +19,7 @@ const MAX_CHAIN = 1000
 export class EditScript {
   readonly #tree: Tree
   readonly #editor: TreeEditor
-  readonly #failed: Pick<Failures, 'carry'>
+  readonly #failed: Pick<DirtySet, 'carry'>
   readonly #alterations: Alterations
   #gone: readonly Located[] = []
   /** The moves of directories, done or not. */

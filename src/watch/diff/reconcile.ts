@@ -106,7 +106,7 @@ class Reconciliation {
       const stale = this.#otherWith(listing.wd, match)
       const untoldSince = this.#untoldSince(match, listing.error === 0)
       if (this.#status.cover(match, listing, untoldSince + CLOCK_SLACK_MS))
-        pending.failed.note(match, untoldSince)
+        pending.failed.list(match, untoldSince)
       // There will be more of what was short in a moment.
       if (listing.isShort) pending.work.list(match)
       if (stale !== undefined) this.#displace(stale, match)
@@ -134,7 +134,7 @@ class Reconciliation {
     const since = isSaved ? savedAt : listedAt
     for (const [name, end] of found.links ?? []) {
       pending.work.follow(match, name, since)
-      if (end === 'unanswered') pending.failed.noteLink(match, name, since)
+      if (end === 'unanswered') pending.failed.follow(match, name, since)
       if (end instanceof Error) match.mount.refuse(match, name, end)
       else match.mount.allow(match, name)
     }

@@ -159,7 +159,7 @@ export class Rescan {
   /**
    * Lists directories with all that is below them, and looks at names.
    *
-   * @param since see {@link WorkList.list}
+   * @param since see {@link DirtySet.list}
    */
   async list(
     directories: readonly Directory[],
@@ -181,7 +181,7 @@ export class Rescan {
     const { isIncomplete } = this.#take(snapshot, options)
     if (!isIncomplete) return
     // In what had moved nothing was compared: see reconcile().
-    if (statAll) for (const directory of directories) pending.failed.note(directory, since)
+    if (statAll) for (const directory of directories) pending.failed.list(directory, since)
     // What was to be listed, or looked at, with what it lies in is in doubt by itself: that may have moved, and has a watch where it is found, so that nobody goes into it.
     const { tree } = this.#parts
     for (const each of directories)

@@ -137,8 +137,7 @@ export class Engine implements InotifyListener {
 
   /** Nothing is told after the call. */
   async close(): Promise<void> {
-    const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, retry, inotify } =
-      this.#rooms
+    const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify } = this.#rooms
     this.#closed = true
     this.#rootSet.close()
     reporter.stop()
@@ -147,7 +146,7 @@ export class Engine implements InotifyListener {
     forest.close()
     files.close()
     const walks = [rescan.close(), poller.close()]
-    const stopped = [...walks, polls.stop(), settle.stop(), retry.stop()]
+    const stopped = [...walks, polls.stop(), settle.stop()]
     await inotify.close()
     await Promise.all(stopped)
     await this.#queue.idle()
@@ -208,8 +207,7 @@ export class Engine implements InotifyListener {
 
   /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
   async #afterEach(): Promise<void> {
-    const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle, retry } =
-      this.#rooms
+    const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle } = this.#rooms
     links.takeMoves()
     if (!this.#closed && !pending.work.isEmpty) await this.#drain()
     forest.forsakeVacated()
@@ -221,7 +219,6 @@ export class Engine implements InotifyListener {
     watches.releaseUnused()
     polls.arm()
     settle.arm()
-    retry.arm()
   }
 
   /** What a command has brought up to be listed, looked at or followed. */

@@ -8,7 +8,6 @@ import type { Reporter } from '../report/reporter.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
 import type { WatchSystem } from '../system.ts'
 import { RepeatingTask } from './repeating_task.ts'
-import type { Retry } from './retry.ts'
 
 export interface SettleParts {
   system: Pick<WatchSystem, 'clock'>
@@ -19,7 +18,6 @@ export interface SettleParts {
   inotify: InotifySource
   mountWatch: Pick<MountWatch, 'settled'>
   polls: RepeatingTask
-  retry: Pick<Retry, 'now'>
   reporter: Reporter
 }
 
@@ -29,27 +27,47 @@ const SETTLING_MS = 10
 // How often sync() looks again at what is in doubt.
 const MOST_LOOKS = 8
 
-/** What events have left open is settled: a little later, or at once for sync(), with all that no event tells. */
+/** ms from one try to the next to look at what has failed. */
+const RETRY_MS = 500
+/** How many times as long as a try has taken the next one waits: a server that keeps its askers waiting is not to hold up all that is watched beside it. */
+const REST = 10
+
+/**
+ * What is dirty is looked at: what events have left open a little later, what has failed for a reason that may pass again and again until it works, and all at
+ * once for sync(), with all that no event tells. Nothing wakes up while there is none.
+ */
 export class Settle {
   readonly #parts: SettleParts
-  readonly #schedule: RepeatingTask
+  readonly #settling: RepeatingTask
+  readonly #retries: RepeatingTask
+  #tookMs = 0
   readonly #syncing = new CoalescedTask(() => this.#sync())
 
   constructor(parts: SettleParts) {
     this.#parts = parts
-    const { system, reporter, followUp } = parts
-    this.#schedule = new RepeatingTask({
+    const { system, reporter, followUp, pending } = parts
+    const { clock } = system
+    const failed = (error: unknown) => reporter.trouble(error)
+    this.#settling = new RepeatingTask({
       every: () => SETTLING_MS,
-      clock: system.clock,
-      failed: (error) => reporter.trouble(error),
       needed: () => followUp.isUnsettled,
       run: () => this.#settle(),
+      clock,
+      failed,
+    })
+    this.#retries = new RepeatingTask({
+      every: () => Math.max(RETRY_MS, REST * this.#tookMs),
+      needed: () => pending.failed.size > 0,
+      run: () => this.#retry(),
+      clock,
+      failed,
     })
   }
 
-  /** Something may have been left open. */
+  /** Something may have been left open, or have failed. */
   arm(): void {
-    this.#schedule.arm()
+    this.#settling.arm()
+    this.#retries.arm()
   }
 
   /** Every change made before this call has been reported when it resolves. */
@@ -57,8 +75,8 @@ export class Settle {
     return this.#syncing.run()
   }
 
-  stop(): Promise<void> {
-    return this.#schedule.stop()
+  async stop(): Promise<void> {
+    await Promise.all([this.#settling.stop(), this.#retries.stop()])
   }
 
   async #sync(): Promise<void> {
@@ -72,14 +90,14 @@ export class Settle {
   }
 
   async #catchUp(): Promise<void> {
-    const { system, followUp, inotify, mountWatch, pending, polls, queue, retry, rootMonitor } = this.#parts
+    const { system, followUp, inotify, mountWatch, pending, polls, queue, rootMonitor } = this.#parts
     const startedAt = system.clock.now()
     const overflows = inotify.overflows
     await inotify.barrier()
     if (!followUp.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
     await this.#lookUntilSettled()
     // What works again by now, nothing else tells before the next try: a look that was under way may have failed, too.
-    await retry.now()
+    await this.#retries.now()
     await this.#lookUntilSettled()
     await polls.now()
     // What was heard of the mount table in the meantime is looked at before what comes next.
@@ -92,7 +110,7 @@ export class Settle {
   /** A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one. */
   async #lookUntilSettled(): Promise<void> {
     const { rechecks } = this.#parts.pending
-    for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#schedule.now()
+    for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#settling.now()
   }
 
   async #settle(): Promise<void> {
@@ -110,5 +128,20 @@ export class Settle {
     if (resolve === undefined) return
     await inotify.barrier()
     await queue.run(resolve)
+  }
+
+  async #retry(): Promise<void> {
+    const { system, queue, pending } = this.#parts
+    const { failed, work } = pending
+    if (failed.size === 0) return
+    let [began, tried] = [0, 0]
+    // It is looked at after this task, as all work is.
+    await queue.run(async () => {
+      began = system.clock.elapsed()
+      tried = failed.size
+      work.takeAll(failed)
+    })
+    // While it works again for some, it goes on.
+    this.#tookMs = failed.size < tried ? 0 : system.clock.elapsed() - began
   }
 }

@@ -1,5 +1,4 @@
 import { isWithin } from '../../mounts/mountinfo.ts'
-import type { FollowUp } from '../events/follow_up.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
 import type { FollowedLinks } from '../roots/links/followed_links.ts'
@@ -13,7 +12,6 @@ import type { MountedFiles } from './mounted_files.ts'
 export interface SubmountsParts {
   tree: Tree
   pending: Pick<Pending, 'work'>
-  followUp: Pick<FollowUp, 'list'>
   rootMonitor: Pick<RootMonitor, 'onMounts'>
   links: Pick<FollowedLinks, 'onMounts' | 'ends'>
   forest: Pick<RootForest, 'standing'>
@@ -34,7 +32,7 @@ export class Submounts {
 
   /** Looks at what is at these mount points now. */
   async look(points: readonly string[]): Promise<void> {
-    const { rootMonitor, links, followUp, forest, mountedFiles } = this.#parts
+    const { rootMonitor, links, forest, mountedFiles } = this.#parts
     await rootMonitor.onMounts(points)
     for (const { isPresent, top, realPath } of forest.standing())
       if (isPresent && top !== undefined) this.#lookBelow(top, realPath, points)
@@ -43,7 +41,6 @@ export class Submounts {
     mountedFiles.onMounts()
     // Watched before it is looked at: a write between the two would be in neither.
     await mountedFiles.review()
-    await followUp.list()
   }
 
   /** @param realPath of the top: without symlinks, as mounts have it */

@@ -41,7 +41,6 @@ import { FirstLook } from './first_look.ts'
 import { MountedFiles } from './mounted_files.ts'
 import { OverflowRecovery } from './overflow_recovery.ts'
 import { RepeatingTask } from './repeating_task.ts'
-import { Retry } from './retry.ts'
 import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
@@ -208,7 +207,6 @@ export function wire({
   const submounts = new Submounts({
     tree,
     pending,
-    followUp,
     rootMonitor,
     links,
     forest,
@@ -258,7 +256,6 @@ export function wire({
     pollIdle: () => poller.pollIdle(),
     interrupt: (isRunDue) => poller.interrupt(isRunDue),
   })
-  const retry = new Retry({ system, queue, tree, pending, reporter })
   const believed = new Believed(tree, byPath, queue)
   const saver = new Saver({ system, rules, tree, pending, forest, looker })
   const settle = new Settle({
@@ -270,7 +267,6 @@ export function wire({
     inotify,
     mountWatch,
     polls,
-    retry,
     reporter,
   })
   return {
@@ -301,7 +297,6 @@ export function wire({
     poller,
     polls,
     settle,
-    retry,
     believed,
     since,
     savedRoots,

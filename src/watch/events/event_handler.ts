@@ -180,7 +180,7 @@ export class EventHandler {
 
   #speakOf({ named }: BatchView): void {
     const { tree, pending } = this.#parts
-    if (!pending.rechecks.isUnderWay) return
+    if (pending.rechecks.isEmpty) return
     for (const [wd, names] of named) {
       for (const directory of tree.at(wd))
         for (const name of names.keys()) pending.rechecks.noteEvent(directory, name)

@@ -1,12 +1,14 @@
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import type { Look, Rescan } from '../diff/rescan.ts'
 import type { Looker } from '../diff/snapshot/looker.ts'
+import type { NamesOf } from '../pending/dirty_set.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { PendingMove } from '../pending/pending_moves.ts'
-import type { NamesOf } from '../pending/work_list.ts'
+import type { Questions } from '../pending/recheck_queue.ts'
 import type { Reporter } from '../report/reporter.ts'
 import type { Shortage } from '../report/shortage.ts'
 import { mayPass } from '../report/watch_error.ts'
+import type { Listing } from '../scan/listing.ts'
 import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import type { Translator } from './translator.ts'
@@ -69,83 +71,79 @@ export class FollowUp {
    * look has been told: otherwise it is ahead of the events, and is looked at again.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
-    const { pending, rescan, looker, tree, shortage, translator, reporter } = this.#parts
-    const { rechecks, moves } = pending
+    const { pending, looker, shortage } = this.#parts
+    const { rechecks } = pending
     if (rechecks.isEmpty) return undefined
     const questions = rechecks.begin()
     const seen = await shortage.unless(pending, () => looker.lookAt(questions))
-    if (seen === undefined) {
-      rechecks.abort(questions)
-      return undefined
-    }
-    return async () => {
-      const spokenIn = rechecks.commit(questions)
-      // All has been looked at since.
-      if (spokenIn === undefined) return
-      const found: Look[] = []
-      for (const [directory, names] of questions) {
-        const listing = seen.get(directory)
-        if (listing === undefined || !tree.isPresent(directory)) {
-          rechecks.settle(directory, names, spokenIn(directory))
-          continue
-        }
-        const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
-        const isElsewhere = listing.isGone || isAnother || moves.above(directory) !== undefined
-        if (isElsewhere) {
-          rechecks.renew(directory, names)
-          if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
-          // Of what a new watch has told since, nobody knew where it belongs.
-        } else if (listing.wd > 0 && listing.wd !== directory.wd) pending.work.list(directory)
-        else if (listing.error === 0) {
-          found.push({ directory, names, listing, spoken: spokenIn(directory) })
-          // What may not be read is not covered, and is listed when its mode changes.
-        } else if (listing.isShort) rechecks.renew(directory, names)
-        else if (mayPass(-listing.error) && directory.mount.usesInotify)
-          pending.failed.note(directory, pending.consistentUntil - CLOCK_SLACK_MS)
-      }
-      for (const look of found) {
-        this.#keepWhatIsBack(look)
-        this.#noteUnbelieved(look)
-      }
-      const isTaken = await shortage.unless(pending, async () => {
-        await rescan.takeIn(found)
-        return true
-      })
-      for (const { directory, names, spoken } of found) {
-        if (isTaken) {
-          const written = rechecks.settle(directory, names, spoken)
-          reporter.report(translator.tellWritten(directory, written))
-        } else rechecks.renew(directory, names)
-      }
-      reporter.report(translator.goOnWhereFound())
-      await this.list()
-    }
+    if (seen !== undefined) return () => this.#answer(questions, seen)
+    rechecks.end(questions)
+    return undefined
   }
 
-  /** All that was queued before the look has been told, and what has left was there: it had not left. */
+  async #answer(questions: Questions, seen: ReadonlyMap<Directory, Listing>): Promise<void> {
+    const { pending, rescan, tree, shortage, translator, reporter } = this.#parts
+    const { rechecks } = pending
+    if (!rechecks.end(questions)) return
+    const found: Look[] = []
+    for (const [directory, names] of questions) {
+      const listing = seen.get(directory)
+      if (listing === undefined || !tree.isPresent(directory)) rechecks.settle(directory)
+      else if (this.#mayCount(directory, listing))
+        found.push({ directory, names, listing, spoken: rechecks.spokenIn(directory) })
+    }
+    for (const look of found) this.#keepWhatIsBack(look)
+    const isTaken = await shortage.unless(pending, async () => {
+      await rescan.takeIn(found)
+      return true
+    })
+    for (const { directory } of isTaken ? found : []) this.#settle(directory)
+    reporter.report(translator.goOnWhereFound())
+  }
+
+  /** Whether what was seen in a directory is what is in it. If not, the directory is in doubt itself, or is to be listed, or nobody can look there. */
+  #mayCount(directory: Directory, listing: Listing): boolean {
+    const { pending } = this.#parts
+    const { rechecks, moves } = pending
+    const isAnother = listing.error === 0 && directory.ino !== 0 && directory.ino !== listing.ino
+    if (listing.isGone || isAnother || moves.above(directory) !== undefined) {
+      if (directory.parent !== undefined) rechecks.add(directory.parent, directory.name)
+      return false
+    }
+    const isWatchedAnew = listing.wd > 0 && listing.wd !== directory.wd
+    if (listing.error === 0 && !isWatchedAnew) return true
+    // Of what a new watch has told since, nobody knew where it belongs.
+    if (isWatchedAnew) pending.work.list(directory)
+    else if (listing.isShort) return false
+    // What may not be read is not covered, and is listed when its mode changes.
+    else if (mayPass(-listing.error) && directory.mount.usesInotify)
+      pending.failed.list(directory, pending.consistentUntil - CLOCK_SLACK_MS)
+    this.#settle(directory)
+    return false
+  }
+
+  #settle(directory: Directory): void {
+    const { pending, translator, reporter } = this.#parts
+    reporter.report(translator.tellWritten(directory, pending.rechecks.settle(directory)))
+  }
+
+  /** All that was queued before the look has been told, and what has left was there: it had not left. And what may be swapped was where nothing is believed to be. */
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
     const { tree, translator, pending, reporter } = this.#parts
-    if (pending.moves.size === 0 || !tree.isAttached(directory)) return
+    const { moves, rechecks } = pending
+    const swapped = [...rechecks.swappedIn(directory)].filter((name) => !spoken.has(name))
+    if ((moves.size === 0 && swapped.length === 0) || !tree.isAttached(directory)) return
     const seen = listing.entries()
-    for (const name of names ?? seen.keys()) {
+    for (const name of moves.size === 0 ? [] : (names ?? seen.keys())) {
       const found = seen.get(name)
       const believed = tree.entriesOf(directory).get(name)
       const isLink = believed instanceof Directory && isLinkBase(believed)
       const isBack = found && (isLink ? believed.mount.mayBeLink(found) : believed?.ino === found.ino)
       if (isBack && !spoken.has(name)) reporter.report(translator.keep(directory, name))
     }
-  }
-
-  #noteUnbelieved({ directory, names, listing, spoken }: Look): void {
-    const { tree, pending } = this.#parts
-    const swapped = [...pending.rechecks.swappedIn(directory)]
-    if (swapped.length === 0 || !tree.isAttached(directory)) return
-    const [seen, believed] = [listing.entries(), tree.entriesOf(directory)]
-    for (const name of swapped) {
-      const isAnswered = !spoken.has(name) && names?.includes(name) !== false
-      if (isAnswered && seen.has(name) && !believed.has(name))
-        pending.rechecks.noteUnbelieved(directory, name)
-    }
+    const believed = tree.entriesOf(directory)
+    for (const name of swapped)
+      if (seen.has(name) && !believed.has(name)) rechecks.noteUnbelieved(directory, name)
   }
 
   get isUnsettled(): boolean {

@@ -1,22 +1,21 @@
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
-import { Failures } from './failures.ts'
+import { DirtySet } from './dirty_set.ts'
 import { PendingMoves } from './pending_moves.ts'
 import { RecentScans } from './recent_scans.ts'
 import { RecheckQueue } from './recheck_queue.ts'
 import { UnconfirmedLooks } from './unconfirmed_looks.ts'
-import { WorkList } from './work_list.ts'
 
 /** All that is still to be looked at, or may still be told otherwise. Data: who puts something here calls nobody. */
 export class Pending {
   readonly moves: PendingMoves
   readonly scans = new RecentScans()
   readonly rechecks = new RecheckQueue()
-  readonly work = new WorkList()
+  readonly work = new DirtySet()
   readonly unconfirmed: UnconfirmedLooks
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
-  readonly failed = new Failures()
+  readonly failed = new DirtySet()
   /** ms since the epoch: all that was done before has been told. */
   consistentUntil: number
 

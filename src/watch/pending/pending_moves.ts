@@ -2,6 +2,7 @@ import type { Entry } from '../scan/entry.ts'
 import { isSameEntry } from '../tree/believed_entry.ts'
 import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
+import { ByName } from './by_name.ts'
 
 /** An event that is told later. */
 export interface HeldEvent {
@@ -40,7 +41,7 @@ export class PendingMoves {
   readonly #tree: Tree
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
-  readonly #byPlace = new Map<Directory, Map<string, PendingMove>>()
+  readonly #byPlace = new ByName<PendingMove>()
   // Those that hold something back, one of thousands as a rule; and of which directories: there may be a hundred thousand events of each.
   readonly #holding = new Map<PendingMove, Set<Directory>>()
   #size = 0
@@ -56,16 +57,14 @@ export class PendingMoves {
   }
 
   *[Symbol.iterator](): Iterator<PendingMove> {
-    for (const moves of this.#byPlace.values()) yield* moves.values()
+    for (const [, moves] of this.#byPlace) yield* moves.values()
   }
 
   add(move: PendingMove): void {
     const { cookie, directory, name } = move
-    const before = this.#at(directory, name)
+    const before = this.#byPlace.get(directory, name)
     if (before !== undefined) this.delete(before)
-    const moves = this.#byPlace.get(directory)
-    if (moves === undefined) this.#byPlace.set(directory, new Map([[name, move]]))
-    else moves.set(name, move)
+    this.#byPlace.set(directory, name, move)
     this.#size++
     const halves = this.#byCookie.get(cookie)
     if (halves === undefined) this.#byCookie.set(cookie, [move])
@@ -81,7 +80,7 @@ export class PendingMoves {
 
   /** Of what is believed to be at this name. */
   from(directory: Directory, name: string): PendingMove | undefined {
-    const move = this.#at(directory, name)
+    const move = this.#byPlace.get(directory, name)
     return move !== undefined && this.counts(move) ? move : undefined
   }
 
@@ -126,25 +125,19 @@ export class PendingMoves {
   /** True while what has left is believed to be at the name that it left. */
   counts(move: PendingMove): boolean {
     const { directory, name, entry } = move
-    if (this.#at(directory, name) !== move) return false
+    if (this.#byPlace.get(directory, name) !== move) return false
     return this.#tree.isAttached(directory) && isSameEntry(this.#tree.entriesOf(directory).get(name), entry)
   }
 
   delete(move: PendingMove): void {
     const { cookie, directory, name } = move
     this.#holding.delete(move)
-    if (this.#at(directory, name) === move) {
+    if (this.#byPlace.get(directory, name) === move) {
       this.#size--
-      const moves = this.#byPlace.get(directory)
-      moves?.delete(name)
-      if (moves?.size === 0) this.#byPlace.delete(directory)
+      this.#byPlace.take(directory, name)
     }
     const halves = this.#byCookie.get(cookie)?.filter((half) => half !== move) ?? []
     if (halves.length === 0) this.#byCookie.delete(cookie)
     else this.#byCookie.set(cookie, halves)
-  }
-
-  #at(directory: Directory, name: string): PendingMove | undefined {
-    return this.#byPlace.get(directory)?.get(name)
   }
 }

@@ -1,5 +1,6 @@
 import type { Entry } from '../scan/entry.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
+import { ByName } from './by_name.ts'
 
 /**
  * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.
@@ -7,9 +8,7 @@ import type { Directory, WatchedMount } from '../tree/directory.ts'
 export class RecentScans {
   // With the names in them of which an event has told since, and the inode number of what the listing had shown there, if that was told as gone or another has
   // taken its place. Of the others, the event that put them there may still come.
-  readonly #listed = new Map<Directory | WatchedMount, Map<Directory, Map<string, number>>>()
-  // Those that were since the last {@link hold}.
-  readonly #relisted = new Set<Directory | WatchedMount>()
+  readonly #listed = new Map<Directory | WatchedMount, ByName<number>>()
   // What has been exchanged since the last listing: what was told of it went with it, and exchanged back it is as it was told.
   #exchanged = new WeakSet<Entry>()
 
@@ -19,8 +18,7 @@ export class RecentScans {
 
   /** A listing of a directory, or of everything in a mount, has shown what events may still tell. */
   add(listed: Directory | WatchedMount): void {
-    this.#listed.set(listed, new Map())
-    this.#relisted.add(listed)
+    this.#listed.set(listed, new ByName())
     this.#exchanged = new WeakSet()
   }
 
@@ -34,10 +32,9 @@ export class RecentScans {
 
   /** Every event that was queued before those listings that there have been when it is called has been told when the answer is. */
   hold(): () => void {
-    const held = [...this.#listed.keys()]
-    this.#relisted.clear()
+    const held = [...this.#listed]
     return () => {
-      for (const each of held) if (!this.#relisted.has(each)) this.#listed.delete(each)
+      for (const [each, spoken] of held) if (this.#listed.get(each) === spoken) this.#listed.delete(each)
     }
   }
 
@@ -49,13 +46,13 @@ export class RecentScans {
   /** A listing has shown this name, and no event has spoken of it since. */
   hasShown(directory: Directory, name: string): boolean {
     const spoken = this.#spokenIn(directory)
-    return spoken !== undefined && !spoken.get(directory)?.has(name)
+    return spoken !== undefined && spoken.get(directory, name) === undefined
   }
 
   /** Whether a listing had shown this file at a name, before events spoke of the name that may be older, and it is not back there by those events. */
   hadShown(directory: Directory, name: string, entry: Entry): boolean {
     if (entry.ino === 0 || this.#exchanged.has(entry)) return false
-    return this.#spokenIn(directory)?.get(directory)?.get(name) === entry.ino
+    return this.#spokenIn(directory)?.get(directory, name) === entry.ino
   }
 
   /**
@@ -66,11 +63,8 @@ export class RecentScans {
   noteEvent(directory: Directory, name: string, shown?: Entry): void {
     if (this.isEmpty) return
     const spoken = this.#spokenIn(directory)
-    const names = spoken?.get(directory)
-    const ino = shown?.ino ?? 0
-    if (names === undefined) spoken?.set(directory, new Map([[name, ino]]))
     // Most events leave what was shown where it is, or take it along.
-    else if (!names.get(name)) names.set(name, ino)
+    if (!spoken?.get(directory, name)) spoken?.set(directory, name, shown?.ino ?? 0)
   }
 
   /** It has changed places with another, by events that may be older than a listing. */
@@ -78,7 +72,7 @@ export class RecentScans {
     this.#exchanged.add(entry)
   }
 
-  #spokenIn(directory: Directory): Map<Directory, Map<string, number>> | undefined {
+  #spokenIn(directory: Directory): ByName<number> | undefined {
     return this.#listed.get(directory) ?? this.#listed.get(directory.mount)
   }
 }

@@ -3,6 +3,7 @@ import { keepsStat } from '../tree/believed_entry.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
+import { ByName } from './by_name.ts'
 
 /** What was told last of a name, and the inode number that a look has found there. */
 interface Unconfirmed {
@@ -19,7 +20,7 @@ interface Unconfirmed {
 export class UnconfirmedLooks {
   readonly #tree: Tree
   readonly #editor: TreeEditor
-  readonly #names = new Map<Directory, Map<string, Unconfirmed>>()
+  readonly #names = new ByName<Unconfirmed>()
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -34,7 +35,7 @@ export class UnconfirmedLooks {
   note(directory: Directory, name: string, before: Entry, seen: Entry): void {
     if (before instanceof Directory || seen.kind === 'directory') return
     // The first look knows what was told; and shows it, if that could not be seen when it was told.
-    const first = this.#names.get(directory)?.get(name)?.told ?? copyOf(before)
+    const first = this.#names.get(directory, name)?.told ?? copyOf(before)
     const told = first.ino === 0 ? { ...first, ino: seen.ino } : first
     if (!mayBeSame(told, seen) || alterationOfMoved(told, seen) !== undefined)
       this.put(directory, name, { told, ino: seen.ino })
@@ -57,7 +58,7 @@ export class UnconfirmedLooks {
 
   /** An event has told that the mode or owner of what has a name is another. */
   noteAttrib(directory: Directory, name: string, seen: Entry): void {
-    const known = this.#names.get(directory)?.get(name)
+    const known = this.#names.get(directory, name)
     if (known?.told.stat === undefined || seen.stat === undefined) return
     const { mode, uid, gid, nlink } = seen.stat
     this.put(directory, name, {
@@ -69,18 +70,11 @@ export class UnconfirmedLooks {
 
   /** What is kept of a name that was left: that is to be {@link put} where it arrives. */
   take(directory: Directory, name: string): Unconfirmed | undefined {
-    const names = this.#names.get(directory)
-    const found = names?.get(name)
-    names?.delete(name)
-    if (names?.size === 0) this.#names.delete(directory)
-    return found
+    return this.#names.take(directory, name)
   }
 
   put(directory: Directory, name: string, unconfirmed: Unconfirmed | undefined): void {
-    if (unconfirmed === undefined) return
-    const names = this.#names.get(directory)
-    if (names === undefined) this.#names.set(directory, new Map([[name, unconfirmed]]))
-    else names.set(name, unconfirmed)
+    if (unconfirmed !== undefined) this.#names.set(directory, name, unconfirmed)
   }
 
   /** What was told of an entry of which this was kept, if it is that one: something else may have come to its name. */

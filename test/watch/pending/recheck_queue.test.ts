@@ -17,7 +17,8 @@ test('names by directory, and whole directories, are asked about once', () => {
   ])
   // The answer is still to come.
   expect(rechecks.isEmpty).toBe(false)
-  rechecks.commit(questions)
+  expect(rechecks.end(questions)).toBe(true)
+  for (const directory of [a, b]) rechecks.settle(directory)
   expect(rechecks.isEmpty).toBe(true)
 })
 
@@ -40,21 +41,39 @@ test('what an event has spoken of meanwhile is not answered, and stays in doubt'
     [b, 'z'],
   ] as const)
     rechecks.noteEvent(directory, name)
-  const spokenIn = rechecks.commit(questions)
-  expect(spokenIn?.(a)).toEqual(new Set(['x', 'not asked']))
-  expect(spokenIn?.(b)).toEqual(new Set(['z']))
+  rechecks.end(questions)
+  expect([a, b].map((directory) => [...rechecks.spokenIn(directory)])).toEqual([['x'], ['z']])
+  for (const directory of [a, b]) rechecks.settle(directory)
   expect([...rechecks.begin()]).toEqual([
     [a, ['x']],
     [b, ['z']],
   ])
 })
 
-test('a doubt that is raised meanwhile is another', () => {
+test('a doubt that is raised meanwhile is another, of a whole directory as well', () => {
   const rechecks = new RecheckQueue()
   rechecks.add(a, 'x')
+  rechecks.addAll(b)
   const questions = rechecks.begin()
   rechecks.add(a, 'x')
-  expect(rechecks.commit(questions)?.(a)).toEqual(new Set(['x']))
+  rechecks.addAll(b)
+  rechecks.noteEvent(b, 'y')
+  rechecks.end(questions)
+  expect([a, b].map((directory) => [...rechecks.spokenIn(directory)])).toEqual([['x'], ['y']])
+  for (const directory of [a, b]) rechecks.settle(directory)
+  expect([...rechecks.begin()]).toEqual([
+    [a, ['x']],
+    [b, undefined],
+  ])
+})
+
+test('a doubt that the answer itself raises is no event: what was seen of the name counts, and it is looked at once more', () => {
+  const rechecks = new RecheckQueue()
+  rechecks.add(a, 'x')
+  rechecks.end(rechecks.begin())
+  rechecks.add(a, 'x')
+  expect([...rechecks.spokenIn(a)]).toEqual([])
+  rechecks.settle(a)
   expect([...rechecks.begin()]).toEqual([[a, ['x']]])
 })
 
@@ -69,16 +88,16 @@ test('cleared: the look under way is out of date', () => {
   rechecks.add(a, 'x')
   const questions = rechecks.begin()
   rechecks.clear()
-  expect(rechecks.commit(questions)).toBeUndefined()
+  expect(rechecks.end(questions)).toBe(false)
   expect(rechecks.isEmpty).toBe(true)
 })
 
-test('taken back: all of it is asked about again', () => {
+test('what nobody could look at stays in doubt', () => {
   const rechecks = new RecheckQueue()
   rechecks.add(a, 'x')
   rechecks.addAll(b)
   const questions = rechecks.begin()
-  rechecks.abort(questions)
+  rechecks.end(questions)
   expect(rechecks.begin()).toEqual(questions)
 })
 
@@ -92,7 +111,7 @@ describe('what was written where nothing is believed to be is kept in mind', () 
     const questions = rechecks.begin()
     expect(rechecks.wasWritten(a, 'x')).toBe(true)
     rechecks.noteEvent(a, 'y')
-    const spokenIn = rechecks.commit(questions)
+    rechecks.end(questions)
     const known = () => [
       rechecks.wasWritten(a, 'x'),
       rechecks.wasWritten(a, 'y'),
@@ -100,16 +119,15 @@ describe('what was written where nothing is believed to be is kept in mind', () 
     ]
     // The directory may have moved, or something be short: then nothing has been compared.
     expect(known()).toEqual([true, true, true])
-    for (const [directory, names] of questions)
-      rechecks.settle(directory, names, spokenIn?.(directory) ?? new Set())
+    for (const directory of questions.keys()) rechecks.settle(directory)
     expect(known()).toEqual([false, true, false])
   })
 
-  test('when a look is taken back; not when all is looked at otherwise, or is not to be known any more', () => {
+  test('when nobody could look; not when all is looked at otherwise, or is not to be known any more', () => {
     const rechecks = new RecheckQueue()
     rechecks.addWritten(a, 'x')
     rechecks.addWritten(b, 'x')
-    rechecks.abort(rechecks.begin())
+    rechecks.end(rechecks.begin())
     expect(rechecks.wasWritten(a, 'x')).toBe(true)
     rechecks.forget((directory) => directory === a)
     expect([rechecks.wasWritten(a, 'x'), rechecks.wasWritten(b, 'x')]).toEqual([false, true])
@@ -143,10 +161,13 @@ describe('what is said of a name goes with what has left it', () => {
     const rechecks = new RecheckQueue()
     rechecks.addSwapped(a, 'x')
     rechecks.noteLeft(a, 'x', 1)
-    rechecks.settle(a, ['x'], new Set(['x']))
+    rechecks.begin()
+    rechecks.noteEvent(a, 'x')
+    rechecks.settle(a)
     rechecks.noteArrived(b, 'x', 1)
     expect(has(rechecks, 'x')).toEqual([false, true])
-    for (const directory of [a, b]) rechecks.settle(directory, ['x'], new Set())
+    rechecks.begin()
+    for (const directory of [a, b]) rechecks.settle(directory)
     rechecks.noteArrived(b, 'y', 1)
     expect(has(rechecks, 'y')).toEqual([false, false])
   })
@@ -159,19 +180,27 @@ test('hundreds of thousands of names that events speak of meanwhile', { timeout:
   for (const name of names) rechecks.add(a, name)
   const questions = rechecks.begin()
   for (const name of names) rechecks.noteEvent(a, name)
-  rechecks.commit(questions)
+  rechecks.end(questions)
+  rechecks.settle(a)
   expect(rechecks.begin().get(a)?.length).toBe(names.length)
 })
 
 test('what may be swapped with what was written may be written itself, also when the other has been settled', () => {
   const rechecks = new RecheckQueue()
+  /** Of a look during which events speak of some names. */
+  const settled = (directory: Directory, ...spoken: string[]) => {
+    rechecks.begin()
+    for (const name of spoken) rechecks.noteEvent(directory, name)
+    return rechecks.settle(directory)
+  }
   for (const name of ['x', 'y', 'z']) rechecks.addSwapped(a, name)
-  expect(rechecks.settle(a, ['z'], new Set())).toEqual([])
+  expect(settled(a, 'x', 'y')).toEqual([])
   rechecks.addWritten(a, 'y')
-  expect(rechecks.settle(a, ['y', 'never swapped'], new Set())).toEqual(['y'])
-  expect(rechecks.settle(a, undefined, new Set(['x']))).toEqual([])
-  expect(rechecks.settle(a, undefined, new Set())).toEqual(['x'])
+  rechecks.addWritten(a, 'never swapped')
+  expect(settled(a, 'x')).toEqual(['y'])
+  expect(settled(a, 'x')).toEqual([])
+  expect(settled(a)).toEqual(['x'])
   // Those were all: what comes is about others.
   rechecks.addSwapped(a, 'x')
-  expect(rechecks.settle(a, ['x'], new Set())).toEqual([])
+  expect(settled(a)).toEqual([])
 })

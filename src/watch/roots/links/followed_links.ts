@@ -10,8 +10,8 @@ import {
 import { textOf } from '../../../name_key.ts'
 import type { Looker } from '../../diff/snapshot/looker.ts'
 import { ABOUT_NAME } from '../../events/watch_mask.ts'
+import type { NamesOf } from '../../pending/dirty_set.ts'
 import type { Pending } from '../../pending/pending.ts'
-import type { NamesOf } from '../../pending/work_list.ts'
 import type { Change, Source } from '../../report/change.ts'
 import type { Reporter } from '../../report/reporter.ts'
 import type { Shortage } from '../../report/shortage.ts'
@@ -235,7 +235,7 @@ export class FollowedLinks {
   #askAgain(link: FollowedLink, error: InotifyError, since: number): void {
     const { pending, reporter, tree } = this.#parts
     const { parent, name } = link
-    pending.failed.noteLink(parent, name, since)
+    pending.failed.follow(parent, name, since)
     // Another reason to look at it may come sooner, and is of something later.
     if (!ledToFile(link)) link.doubtedSince = Math.min(link.doubtedSince, since)
     if (!link.isUnanswered && !(this.#believed(link) instanceof Directory))
