@@ -1,4 +1,3 @@
-import { debuglog } from 'node:util'
 import type { TaskQueue } from '../../task_queue.ts'
 import { CLOCK_SLACK_MS } from '../clock.ts'
 import { RESCAN } from '../diff/diff_options.ts'
@@ -9,7 +8,8 @@ import type { Translator } from '../events/translator.ts'
 import type { WatchRelease } from '../events/watch_release.ts'
 import type { Pending } from '../pending/pending.ts'
 import type { Reporter } from '../report/reporter.ts'
-import { isShortage, openError } from '../report/watch_error.ts'
+import type { Shortage } from '../report/shortage.ts'
+import { openError } from '../report/watch_error.ts'
 import type { RootForest } from '../roots/forest/root_forest.ts'
 import { aboutRoot, type Root, reasonOfFinding } from '../roots/root.ts'
 import type { RootMonitor } from '../roots/root_monitor.ts'
@@ -29,20 +29,19 @@ export interface OverflowRecoveryParts {
   forest: Pick<RootForest, 'standing'>
   inotify: Pick<InotifySource, 'kernelWatches'>
   watches: Pick<WatchRelease, 'retire'>
-  reporter: Pick<Reporter, 'report' | 'trouble'>
+  reporter: Pick<Reporter, 'report'>
+  shortage: Shortage
 }
 
-const SHORTEST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 1000
-
-const trace = debuglog('inotify-bridge')
+/** ms from one try to the next. */
+const RETRY_MS = 500
 
 /** After an overflow: what is there is held against what is believed, so that what was not told is found. */
 export class OverflowRecovery {
   readonly #parts: OverflowRecoveryParts
   // ms since the epoch: all that was done before had been told when events were lost.
   #lostSince = 0
-  #wake: (() => void) | undefined
+  #wake = () => {}
   #stopped = false
 
   constructor(parts: OverflowRecoveryParts) {
@@ -61,33 +60,26 @@ export class OverflowRecovery {
 
   /** As soon as there are threads, descriptors and memory for it. Meanwhile no event is told, and what else there is to do goes on. */
   async recover(): Promise<void> {
-    for (let wait = SHORTEST_WAIT_MS; !this.#stopped; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-      const shortage = await this.#parts.queue.run(() => this.#tryToRecover())
-      if (shortage === undefined) return
-      trace('not recovered: %s', shortage)
-      if (wait === SHORTEST_WAIT_MS) this.#parts.reporter.trouble(shortage)
-      await this.#wait(wait)
-    }
+    const { system, queue, shortage } = this.#parts
+    // What was found and told before something was short is true, and all else is found the next time.
+    const attempt = () => shortage.unless(this, () => this.#recover())
+    while (!this.#stopped && !(await queue.run(attempt)))
+      await new Promise<void>((resolve) => {
+        const cancel = system.clock.after(RETRY_MS, resolve)
+        this.#wake = () => {
+          cancel()
+          resolve()
+        }
+      })
   }
 
   /** Ends the waiting for better times. */
   stop(): void {
     this.#stopped = true
-    this.#wake?.()
+    this.#wake()
   }
 
-  /** The answer: what was short. Then what has been found and told is true, and all else is found the next time. */
-  async #tryToRecover(): Promise<unknown> {
-    try {
-      await this.#recover()
-      return undefined
-    } catch (error) {
-      if (!isShortage(error)) throw error
-      return error
-    }
-  }
-
-  async #recover(): Promise<void> {
+  async #recover(): Promise<true> {
     const { pending, rootMonitor, rescan, followUp, forest, reporter } = this.#parts
     // One that was told to be overflown, and has come to be polled since, has lost events all the same.
     const roots = forest.standing().filter((root) => root.isOverflown || isWatched(root))
@@ -124,6 +116,7 @@ export class OverflowRecovery {
     }
     // Nobody waits for it: what it finds is looked at afterwards in any case, and the kernel takes 0.2 s to write 50,000 watches down.
     await this.#reconcileWatches()
+    return true
   }
 
   /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
@@ -144,18 +137,6 @@ export class OverflowRecovery {
     for (const root of this.#parts.forest.standing().filter(isWatched))
       if (root.top !== undefined && unwatched.has(root.top))
         await rootMonitor.reattach(root, 'rescan', 'deleted')
-  }
-
-  async #wait(ms: number): Promise<void> {
-    if (this.#stopped) return
-    await new Promise<void>((resolve) => {
-      const cancel = this.#parts.system.clock.after(ms, resolve)
-      this.#wake = () => {
-        cancel()
-        resolve()
-      }
-    })
-    this.#wake = undefined
   }
 }
 

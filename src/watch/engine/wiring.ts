@@ -226,6 +226,7 @@ export function wire({
     inotify,
     watches,
     reporter,
+    shortage,
   })
   const pollInterval = new PollInterval(settings.interval, warnOfSlowPolls)
   const pollScope = new PollScope({ settings, rules, tree, forest, files, links, mountedFiles })
