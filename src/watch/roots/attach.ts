@@ -282,7 +282,10 @@ export class Attacher {
       const { watched, refused } = watchWays(way, root.isAwaited, inotify)
       root.way = way
       this.#parts.watches.retire(this.#parts.pathWatches.set(root, watched))
-      if (refused !== undefined) trace('%s: %s', root.path, refused)
+      if (refused === undefined) return watched
+      // Those that awaited the root have given way to fewer.
+      root.isAwaited = false
+      trace('%s: %s', root.path, refused)
       return watched
     })
   }

@@ -1,5 +1,14 @@
 // What the paths of roots lead over, files most of all: by what one is found to be lost, and that an event costs what it names.
-import { appendFileSync, existsSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Inotify, InotifyError, type InotifyOptions } from '../../../src/index.ts'
@@ -76,44 +85,54 @@ test('files for whose ways there is no watch left later on are polled, and that 
   expect(watcher.coverage()).toMatchObject([{ backend: 'poll' }, { backend: 'poll' }])
 })
 
-// The watches that awaited the file gave way to those of the file, and nobody looked for the next one.
-test('a lost file that comes and goes while its watch is refused is awaited again', async () => {
-  const base = scratch()
-  const path = join(base, 'f')
-  writeFileSync(path, '')
-  let step: 'gone' | 'come' | 'refused' | undefined
-  const openInotify = (options: InotifyOptions): InotifyInstance => {
-    const inotify = new Inotify(options)
-    const add = inotify.add.bind(inotify)
-    inotify.add = (at, mask) => {
-      if (step === 'come' && `${at}` === path) {
-        step = 'refused'
-        unlinkSync(path)
-        throw new InotifyError({ errno: 'ENOSPC', syscall: 'inotify_add_watch', path })
+// The watches that awaited it gave way to fewer, and nobody looked for the next one.
+test.each(['file', 'directory'])(
+  'a lost %s that comes and goes while a watch is refused is awaited again',
+  async (kind) => {
+    const base = scratch()
+    const path = join(base, 'root')
+    const come = () => (kind === 'file' ? writeFileSync(path, '') : mkdirSync(path))
+    const go = () => (kind === 'file' ? unlinkSync(path) : rmdirSync(path))
+    // Of the file itself, or of its directory by who looks once more.
+    const refused = kind === 'file' ? path : base
+    let step: 'gone' | 'back' | 'seen' | 'refused' | undefined
+    const openInotify = (options: InotifyOptions): InotifyInstance => {
+      const inotify = new Inotify(options)
+      const add = inotify.add.bind(inotify)
+      inotify.add = (at, mask) => {
+        if ((step === 'seen' || step === 'refused') && `${at}` === refused) {
+          if (step === 'seen') go()
+          step = 'refused'
+          throw new InotifyError({ errno: 'ENOSPC', syscall: 'inotify_add_watch', path })
+        }
+        const wd = add(at, mask)
+        if (step === 'back' && `${at}` === base) step = 'seen'
+        if (step === 'gone' && !existsSync(path) && `${at}` === base) {
+          step = 'back'
+          come()
+        }
+        return wd
       }
-      const wd = add(at, mask)
-      if (step === 'gone' && !existsSync(path) && `${at}` === base) {
-        step = 'come'
-        writeFileSync(path, '')
-      }
-      return wd
+      return inotify
     }
-    return inotify
-  }
-  const { watcher, changes } = await watching(path, { interval: NEVER }, { openInotify })
-  watcher.on('error', () => {})
-  unlinkSync(path)
-  await watcher.sync()
-  // An event for which it is looked for, and is not there.
-  step = 'gone'
-  writeFileSync(path, '')
-  unlinkSync(path)
-  await expect.poll(() => step).toBe('refused')
-  await watcher.sync()
-  changes.length = 0
-  writeFileSync(path, 'x')
-  await expect.poll(() => story(changes, base)).toContain('restored f')
-})
+    come()
+    const { watcher, changes } = await watching(path, { interval: NEVER }, { openInotify })
+    watcher.on('error', () => {})
+    go()
+    await watcher.sync()
+    // An event for which it is looked for, and is not there.
+    step = 'gone'
+    come()
+    go()
+    await expect.poll(() => step).toBe('refused')
+    await watcher.sync()
+    step = undefined
+    await watcher.sync()
+    changes.length = 0
+    come()
+    await expect.poll(() => story(changes, base)).toContain('restored root')
+  },
+)
 
 test.each(BACKENDS)('%s: of a directory in the place of a file nothing is told', async (backend) => {
   const directory = scratch()
