@@ -103,14 +103,14 @@ function fail(error: unknown): void {
 
 async function audit(): Promise<void> {
   wrong.push(...(await inTime('an audit', soak.audit())))
+  seen.push(resources())
   audits++
   auditedAt = Date.now()
 }
 
 function say(): void {
   saidAt = Date.now()
-  const now = resources()
-  seen.push(now)
+  const now = seen.at(-1) ?? resources()
   const failures = [...soak.failures].map(([code, times]) => `${code} ${times}`).join(' ') || 'none'
   console.log(
     `${passed()}: ${soak.operations} operations, ${soak.told} changes told, ${soak.updates} updates mirrored, ${audits} audits, ${wrong.length} differences; ` +

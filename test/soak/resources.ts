@@ -30,7 +30,7 @@ export function resources(): Resources {
 export function growth(seen: readonly Resources[]): string[] {
   const half = Math.ceil(seen.length / 2)
   const [before, after] = [seen.slice(0, half), seen.slice(half)]
-  if (before.length < 2 || after.length === 0) return []
+  if (after.length < 2) return []
   return (Object.keys(SLACK) as Array<keyof Resources>).flatMap((name) => {
     const most = Math.max(...before.map((each) => each[name])) + SLACK[name]
     const least = Math.min(...after.map((each) => each[name]))
