@@ -1,4 +1,5 @@
-import { statfsSync } from 'node:fs'
+import { readFileSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { capability } from '../../src/mounts/filesystems.ts'
 import { typeByMagic } from '../../src/mounts/magic.ts'
@@ -30,4 +31,20 @@ it("knows this kernel's /proc and takes it for what it is", () => {
   const type = typeByMagic(statfsSync('/proc', { bigint: true }).type)
   expect(type).toBe('proc')
   expect(capability({ type: type ?? '', options: [] }).local).toBe('lost')
+})
+
+it('has the numbers of all that `run` polls: those which are silent, where the kernel is not too old for `run`', () => {
+  const numbersIn = (file: string, line: RegExp) =>
+    [...readFileSync(join(import.meta.dirname, '../..', file), 'utf8').matchAll(line)].map(([, number]) =>
+      Number(number),
+    )
+  const polled = numbersIn('native/run/watched/mounts.cc', /case (0x\w+):/g)
+  const known = numbersIn('src/mounts/magic.ts', /^ {2}\[(0x\w+), /gm)
+  const isSilent = (number: number) => {
+    const { remote, untimed, rare } = capability({ type: typeByMagic(number) ?? '', options: [] })
+    return remote === 'silent' && !untimed && !rare
+  }
+  // Linux 4.17 has removed ncpfs; the others are older numbers, of SMB and of the kernel's own AFS.
+  const expected = [...known.filter((number) => isSilent(number) && number !== 0x564c), 0x517b, 0x6b414653]
+  expect(polled.toSorted()).toEqual(expected.toSorted())
 })
