@@ -43,8 +43,8 @@ export function swaps(mode: string, run: Run, { intervals = INTERVALS, more = 0 
     test(`is one IN_MOVED_TO ..data in the target, soon enough at ${interval} ms${andMore(more)}`, async () => {
       const bound = interval + 50 + INTERPRETED + more
       let slowness = await play()
-      // As below: the processors may have been others' for a while.
-      if (slowness > bound) slowness = await play()
+      // As below: others may have had the processors for a while.
+      for (let again = 0; slowness > bound && again < 2; again++) slowness = await play()
       expect(slowness).toBeLessThanOrEqual(bound)
     })
   }
@@ -89,7 +89,7 @@ export function changes(
       played ??= run('changes', { operations, interval, rounds })
       let slowest = measure((await played)[operation])
       // Others may have had the processors for a while; what is slow in itself is slow again.
-      if (slowest > bound) {
+      for (let n = 0; slowest > bound && n < 2; n++) {
         const again: Record<string, Told> = await run('changes', {
           operations: [operation],
           interval,
