@@ -1,24 +1,24 @@
 import type { Entry } from '../scan/entry.ts'
 import { Directory } from './directory.ts'
 
-// What is believed of an entry, which is less than what was seen of it, and whether that is the same entry still.
+// The beliefs about an entry, which are less than what was seen of it, and the test whether it is the same entry.
 
-/** Whether a poll must find out what has changed in it: then the stat of each entry is kept, to compare with. */
+/** Returns true if a poll must find out what has changed in the directory: then the stat of each entry is kept, to compare with. */
 export function keepsStat(directory: Directory): boolean {
   return directory.mount.usesPolling || directory.mount.leftover.has(directory)
 }
 
 /**
- * What is believed of an entry that was seen. Where events tell what is written, its times are not: they would say that a write has been told of
- * whose event may yet be lost.
+ * Returns what to believe of an entry that was seen. Where events tell of writes, the times are left
+ * out: they would say that a write has been told whose event may yet be lost.
  */
 export function kept(directory: Directory, entry: Entry): Entry {
   return keepsStat(directory) ? entry : { kind: entry.kind, ino: entry.ino }
 }
 
 /**
- * Whether two are one entry of a directory under one name. By what they say, since a directory's entries may have been packed and unpacked
- * in between: see {@link EntryCache}.
+ * Returns true if both are one entry of a directory under one name. Compares by kind and ino, not by
+ * identity: the directory's entries may have been packed and unpacked in between, see {@link EntryCache}.
  */
 export function isSameEntry(a: Entry | undefined, b: Entry): boolean {
   if (a instanceof Directory || b instanceof Directory) return a === b

@@ -2,13 +2,13 @@ import type { Change, Kind, Source } from '../report/change.ts'
 import type { Entry } from '../scan/entry.ts'
 import { Directory } from './directory.ts'
 
-// What a change of a directory means to each entry that is believed to be below it: parents first.
+// The changes of the entries that are believed to be below a changed directory: parents first.
 
 export function eachBelow(type: 'create' | 'delete', entry: Entry, path: string, source: Source): Change[] {
   return entriesBelow(entry).map(([rest, kind]) => ({ type, path: path + rest, kind, mask: 0, source }))
 }
 
-/** @param displaced what was at the new path before */
+/** @param displaced the entry that was at the new path before */
 export function renamesBelow(
   entry: Entry,
   displaced: Entry | undefined,
@@ -23,7 +23,7 @@ export function renamesBelow(
   return [...deletes, ...renames]
 }
 
-/** What was at each of two paths is at the other. */
+/** Returns the changes below two entries that changed places. */
 export function exchangesBelow(
   one: Entry,
   other: Entry,
@@ -33,7 +33,7 @@ export function exchangesBelow(
 ): Change[] {
   const [ones, others] = [new Map(entriesBelow(one)), new Map(entriesBelow(other))]
   const changes: Change[] = []
-  // What has the same name in both has changed places, and so has what lies below that.
+  // An entry with the same relative path in both has changed places, and so have the entries below it.
   for (const [rest, otherKind] of ones) {
     const kind = others.get(rest)
     const [from, to] = [path + rest, otherPath + rest]
@@ -50,7 +50,7 @@ export function exchangesBelow(
   return changes
 }
 
-/** Their paths from the entry on: '/a', '/a/b'. Most are looked at once, and stay packed. */
+/** Returns the relative paths below the entry: '/a', '/a/b'. Reads by peek(): most directories are looked at once, and stay packed. */
 function entriesBelow(entry: Entry): Array<[rest: string, kind: Kind]> {
   const found: Array<[string, Kind]> = []
   const pending: Array<[string, Entry]> = [['', entry]]

@@ -5,27 +5,27 @@ import { pack, unpackString } from '../scan/packed_entries.ts'
 /**
  * A directory that is watched or polled, and what is believed of its entries.
  *
- * Most directories of a large tree are never spoken of: those keep the names of their files as a string of packed bytes, and become a
- * Map when the first event comes. See {@link EntryCache}.
+ * Most directories of a large tree are never spoken of: those keep the names of their files as a string of packed bytes, and get a Map when the first event
+ * comes. See {@link EntryCache}.
  */
 export class Directory implements Entry {
-  /** The root's: its absolute path. */
+  /** The name in the parent; of a root: its absolute path. */
   name: string
-  /** undefined: a root, or on its way from one directory to another. */
+  /** undefined: the directory is a root, or on its way from one parent to another. */
   parent: Directory | undefined
   ino: number
   /** The inotify watch; 0: none. */
   wd = 0
   mount: WatchedMount
   stat: Stat | undefined = undefined
-  /** See {@link ownerKey}: as it was listed last. */
+  /** The {@link ownerKey} of the last listing. */
   owner = UNKNOWN_OWNER
-  /** Whether its entries have been listed. */
+  /** True: its entries have been listed. */
   isListed = false
   #packed = ''
   #subdirectories: Directory[] | undefined = undefined
   #entries: Entries | undefined = undefined
-  // Makes those below it that are still to be made.
+  // Makes the directories below this one that are not made yet.
   #makeRest: (() => Directory[]) | undefined = undefined
 
   constructor(name: string, ino: number, mount: WatchedMount) {
@@ -47,12 +47,12 @@ export class Directory implements Entry {
     return this.#entries !== undefined
   }
 
-  /** How many entries a Map has to hold; 0 while they are packed. */
+  /** The number of entries in the Map; 0 while they are packed. */
   get unpackedSize(): number {
     return this.#entries?.size ?? 0
   }
 
-  /** Its entries, to be read and changed. Only by way of {@link EntryCache.entriesOf}, so that they are packed again some day. */
+  /** Returns the entries, to be read and changed. Call it by way of {@link EntryCache.entriesOf} only, which packs them again some day. */
   unpacked(): Entries {
     this.unfold()
     if (this.#entries === undefined) {
@@ -63,7 +63,7 @@ export class Directory implements Entry {
     return this.#entries
   }
 
-  /** Its entries, to be read at once: they are unpacked for that and stay packed. */
+  /** Returns the entries, to be read at once: they are unpacked into a new Map, and the directory stays packed. */
   peek(): ReadonlyMap<string, Entry> {
     this.unfold()
     return this.#entries ?? this.#unpack()
@@ -89,28 +89,28 @@ export class Directory implements Entry {
     this.#entries = undefined
   }
 
-  /** Takes entries other than directories as the addon has packed them, in a directory of which nothing is believed yet. */
+  /** Takes the non-directory entries as the addon has packed them. Nothing may be believed of this directory yet. */
   takePacked(packed: string): void {
     this.#packed = packed
   }
 
-  /** Whether nothing is believed to be in it. */
+  /** True: no entry is believed to be in it. */
   get isEmpty(): boolean {
     if (this.#entries !== undefined) return this.#entries.size === 0
     return this.#packed === '' && this.#subdirectories === undefined && this.#makeRest === undefined
   }
 
-  /** Whether its entries other than directories are believed to be just these: as good as no change. */
+  /** Returns true if its non-directory entries are believed to be just these. Costs little when nothing has changed. */
   isPackedAs(packed: string): boolean {
     return this.#entries === undefined && this.#packed === packed
   }
 
-  /** False: no entry has this name, which is ASCII, that is no directory. As good as no work. */
+  /** Returns false if no entry other than a directory has this ASCII name. Costs almost nothing. */
   mayHold(name: string): boolean {
     return this.#entries?.has(name) ?? this.#packed.includes(name)
   }
 
-  /** Takes a directory in, where nothing else has its name. */
+  /** Takes a directory in as a child. No other entry may have its name. */
   adopt(directory: Directory): void {
     directory.parent = this
     if (this.#entries !== undefined) this.#entries.set(directory.name, directory)
@@ -118,7 +118,7 @@ export class Directory implements Entry {
     else this.#subdirectories.push(directory)
   }
 
-  /** There are directories below it that are made when somebody asks for them: see lazy_directories.ts. */
+  /** Leaves directories below this one to be made when somebody asks for them: see lazy_directories.ts. */
   unfoldBy(makeRest: () => Directory[]): void {
     this.#makeRest = makeRest
   }
@@ -138,42 +138,41 @@ export class Directory implements Entry {
 }
 
 /**
- * What of a root lies on one mount, and where the changes there come from. Below a symlink that is followed another begins, since it
- * is opened by another path.
+ * The part of a root that lies on one mount, and the source of its changes. A followed symlink begins another one, since its target is opened by another path.
  */
 export class WatchedMount {
   backend: Backend
   /** One sentence: why this source. */
   why: string
   mountId: number
-  /** Where it begins. */
+  /** The topmost directory. */
   base: Directory | undefined
-  /** Which directory that is, as it was listed last: see {@link Listing.identity}. '' while nobody has listed it. */
+  /** The identity of the base as of the last listing: see {@link Listing.identity}. '' while nobody has listed it. */
   identity = ''
-  /** Whether its base is reached by a symlink, so that opening it must follow one. */
+  /** True: its base is reached by a symlink, so opening the base must follow a link. */
   readonly isLinked: boolean
-  /** The symlink by which its base is reached, as it was last seen by whoever looked where it leads. */
+  /** The symlink to its base, as last seen by whoever looked where the link leads. */
   link: Entry | undefined
-  /** Its names may be the same in any case: what an event calls a file may not be what a listing does. */
+  /** True: names may be the same in any case (casefold). An event may spell a name otherwise than a listing. */
   anyCase = false
-  /** Its inode numbers are no evidence: it gives others to what has not changed. See passing_numbers.ts. */
+  /** True: inode numbers are no evidence, as this filesystem gives unchanged entries new ones. See passing_numbers.ts. */
   numbersPass = false
-  /** Grows when something is believed of it that no poll has found: what a poll has seen last is not what is believed then. */
+  /** Grows when a belief changes by other means than a poll: what the last poll has seen is then not what is believed. */
   revision = 0
-  /** Grows when all that was listed of it before is out of date. */
+  /** Grows when all earlier listings of it are out of date. */
   epoch = 0
-  /** ms since the epoch: what was done before has been told, by its events or by the last poll. */
+  /** ms since the epoch: changes before then have been told, by events or by the last poll. */
   toldUntil = 0
-  /** All that a root lies on: what begins below this one, what this one lies below, and itself. */
+  /** All mounts that a root lies on: those that begin below this one, those above it, and itself. */
   family = new Set<WatchedMount>([this])
   directories = 0
   readonly #uncovered = new Map<Directory, Error>()
   readonly #closed = new Set<Directory>()
-  /** Those of them that are polled for want of a watch; ms since the epoch: what was done in each before has been told. */
+  /** The uncovered directories that are polled for want of a watch, each with a time in ms since the epoch: changes in it before then have been told. */
   readonly leftover = new Map<Directory, number>()
-  /** Mounts below that are not watched at all, and links that are not followed, and why: by the directory that they are in, and their name there. */
+  /** Mounts below that are not watched at all, and links that are not followed, each with the reason: by parent directory and name. */
   readonly refused = new Map<Directory, Map<string, Error>>()
-  /** Why all of it is polled, if not by its mount. */
+  /** The reason why all of it is polled, if the mount itself is not the reason. */
   limit: Error | undefined
 
   constructor(backend: Backend, why: string, mountId: number, isLinked = false) {
@@ -183,7 +182,7 @@ export class WatchedMount {
     this.isLinked = isLinked
   }
 
-  /** Is watched by this source from now on. */
+  /** Takes its changes from this source from now on. */
   follow({ backend, why, anyCase = false }: Choice): this {
     this.backend = backend
     this.why = why
@@ -191,12 +190,12 @@ export class WatchedMount {
     return this
   }
 
-  /** Directories that are not watched as they should be, and why. */
+  /** Directories that are not watched as they should be, each with the reason. */
   get uncovered(): ReadonlyMap<Directory, Error> {
     return this.#uncovered
   }
 
-  /** Those of them that may not be read, or reached (EACCES): few, where thousands may lack a watch. */
+  /** The uncovered directories that may not be read or reached (EACCES): few, where thousands may lack a watch. */
   get closed(): ReadonlySet<Directory> {
     return this.#closed
   }
@@ -214,7 +213,7 @@ export class WatchedMount {
     this.#closed.delete(directory)
   }
 
-  /** Its directories are to be covered anew, by a source that is chosen anew. */
+  /** Prepares for its directories to be covered anew, by a source that is chosen anew. */
   reset(): void {
     this.limit = undefined
     this.numbersPass = false
@@ -223,7 +222,7 @@ export class WatchedMount {
     this.leftover.clear()
   }
 
-  /** Belongs to the root of another from now on. */
+  /** Joins the family, and so the root, of another mount. */
   join({ family }: WatchedMount): void {
     this.leave()
     family.add(this)
@@ -231,12 +230,12 @@ export class WatchedMount {
     if ([...family].some((each) => each.numbersPass && each.mountId === this.mountId)) this.numbersPass = true
   }
 
-  /** Its inode numbers are no evidence, wherever in the family the same mount is seen. */
+  /** Distrusts the inode numbers wherever in the family the same mount is seen. */
   distrustNumbers(): void {
     for (const each of this.family) if (each.mountId === this.mountId) each.numbersPass = true
   }
 
-  /** Is nobody's any more. */
+  /** Leaves its family: it belongs to no root any more. */
   leave(): void {
     this.family.delete(this)
     this.family = new Set([this])
@@ -249,7 +248,7 @@ export class WatchedMount {
     else refused.set(name, error)
   }
 
-  /** Takes {@link refuse} back: something else may be there. Whether there was anything to take back. */
+  /** Takes {@link refuse} back: another entry may be there. Returns true if a refusal was noted. */
   allow(parent: Directory, name: string): boolean {
     const refused = this.refused.get(parent)
     const wasRefused = refused?.delete(name) ?? false
@@ -257,12 +256,12 @@ export class WatchedMount {
     return wasRefused
   }
 
-  /** Whether nothing contradicts that this is the symlink that leads to its base. */
+  /** Returns true if nothing contradicts that this entry is the symlink to its base. */
   mayBeLink(entry: Entry): boolean {
     return this.link !== undefined && mayBeSame(this.link, entry)
   }
 
-  /** Whether this is the symlink that leads to its base, as far as that can be seen. */
+  /** Returns true if this entry is the symlink to its base, as far as can be seen. */
   isLink(entry: Entry): boolean {
     return this.mayBeLink(entry) && alteration(this.link as Entry, entry, 0) === undefined
   }
@@ -275,7 +274,7 @@ export class WatchedMount {
     return this.backend !== 'inotify'
   }
 
-  /** Has a directory that is another's belong to it, with what is noted of it. */
+  /** Takes a directory over from another mount, with everything that the other has noted of it. */
   take(directory: Directory): void {
     const { mount } = directory
     const error = mount.uncovered.get(directory)
@@ -297,12 +296,12 @@ export class WatchedMount {
   }
 }
 
-/** Whether it is what a symlink that is followed leads to. */
+/** Returns true if the directory is the target of a followed symlink. */
 export function isLinkBase(directory: Directory): boolean {
   return directory.mount.isLinked && directory.mount.base === directory
 }
 
-/** How many symlinks are followed on the way from a root to a directory. */
+/** Returns the number of followed symlinks on the way from a root to a directory. */
 export function linksAbove(directory: Directory): number {
   let links = 0
   for (let each: Directory | undefined = directory; each !== undefined; each = each.parent)
@@ -310,12 +309,12 @@ export function linksAbove(directory: Directory): number {
   return links
 }
 
-/** Whether it is a symlink, followed or not. */
+/** Returns true if the entry is a symlink, followed or not. */
 export function isSymlink(entry: Entry): boolean {
   return entry instanceof Directory ? isLinkBase(entry) : entry.kind === 'symlink'
 }
 
-/** Whether it is the other one, or lies below it. */
+/** Returns true if the directory is the other one, or lies below it. */
 export function isWithin(directory: Directory, other: Directory): boolean {
   for (let each: Directory | undefined = directory; each !== undefined; each = each.parent) {
     if (each === other) return true
@@ -323,13 +322,13 @@ export function isWithin(directory: Directory, other: Directory): boolean {
   return false
 }
 
-/** Whether a watch is still to be added to it. */
+/** Returns true if a watch is still to be added to the directory. */
 export function isUnwatched(directory: Directory): boolean {
   const { mount, wd } = directory
   return mount.usesInotify && wd === 0 && !mount.uncovered.has(directory)
 }
 
-/** Whether the kernel's events say IN_ISDIR of it: not of a link to a directory. */
+/** Returns true if the kernel sets IN_ISDIR in events of the entry: not of a link to a directory. */
 export function isToEvents(entry: Entry): boolean {
   return entry.kind === 'directory' && !(entry instanceof Directory && isLinkBase(entry))
 }

@@ -1,25 +1,25 @@
 import type { Entries } from '../scan/entry.ts'
 import type { Directory } from './directory.ts'
 
-/** So many entries may be in Maps at once: some 6 MB. More while they are young, but never this many times more. */
+/** The most entries in Maps at once: some 6 MB. Young directories may exceed that, but at most this many times. */
 export const MOST_ENTRIES = 65_536
 const AT_THE_WORST = 8
 
-/** To unpack an entry is paid for when its directory has not been used during so small a part of a use. */
+/** A directory of n entries is young for n / 64 uses of any: packing it sooner would cost more than it saves. */
 const ENTRIES_A_USE = 64
 
-// Those that are young are passed over: not all of them each time.
+// Young directories are passed over, at most 32 of them each time.
 const MOST_LOOKS = 32
 
 /**
- * The directories whose entries are Maps: those that were used last. It owns when they are packed again, and may not know what is in them:
- * packed or not, a directory's entries are the same, but they are other objects.
+ * The directories whose entries are in Maps: those that were used last. It owns the decision when to pack them again, and does not know the entries: packing
+ * keeps their values, but unpacking makes other objects.
  *
- * Nothing is packed but by {@link trim}, so whoever has got entries may change them until he calls that.
+ * Only {@link trim} packs, so a caller may change the entries that it has got until it calls that.
  */
 export class EntryCache {
   readonly #most: number
-  // In the order of their last use: how many entries are counted for each, and the number of that use.
+  // In the order of the last use: the number of entries counted for each directory, and the number of that use.
   readonly #used = new Map<Directory, { size: number; at: number }>()
   #total = 0
   #uses = 0
@@ -36,23 +36,23 @@ export class EntryCache {
     return entries
   }
 
-  /** Whether there is something for {@link trim} to do. */
+  /** True: {@link trim} has something to do. */
   get isFull(): boolean {
     return this.#total > this.#most
   }
 
   /**
-   * Packs what has not been used for long, if there is too much. What was used since the last call stays. So does what is young: a large
-   * directory that is used in turn with others would be unpacked each time.
+   * Packs what has not been used for long, if there is too much. Directories used since the last call stay.
+   * So do young ones: a large directory that is used in turn with others would be unpacked each time.
    */
   trim(): void {
-    // It may have grown since.
+    // The last directory may have grown since its use.
     if (this.#last !== undefined) this.#use(this.#last, this.#last.unpackedSize)
     let looks = 0
     for (const [directory, { size, at }] of this.isFull ? this.#used : []) {
       if (at > this.#usesAtTrim || this.#total <= (this.#most * 3) / 4 || looks++ >= MOST_LOOKS) break
       const isYoung = this.#uses - at < size / ENTRIES_A_USE
-      // One that is larger than that alone is not packed each time that another is used.
+      // A young directory that is larger than the limit alone is not packed each time that another is used.
       if (isYoung && this.#total - size <= this.#most * AT_THE_WORST) continue
       this.forget(directory)
       directory.compact()
@@ -68,7 +68,7 @@ export class EntryCache {
 
   #use(directory: Directory, entries: number): void {
     this.forget(directory)
-    // An empty Map is no less of an object.
+    // An empty Map costs as much as an object, too.
     const size = entries + 4
     this.#used.set(directory, { size, at: ++this.#uses })
     this.#total += size

@@ -17,9 +17,9 @@ import {
 import { ownerKey } from '../scan/entry.ts'
 import { nameAt } from '../scan/packed_entries.ts'
 
-// What is kept of a record, in words: the id of its parent, its watch, the lower half of its inode number, its class with the bytes of its name, the bytes of its
-// files. Then, where either is not 0, the upper half of its inode number and the bytes of its subdirectories. Then name, files and subdirectories as they
-// came, with zeros up to a whole word.
+// The layout of a kept record, in words: the parent's id, the wd, the lower half of the inode number, the class with
+// the bytes of the name, the bytes of the files. Then, where either is not 0, the upper half of the inode number and
+// the bytes of the subdirectories. Then name, files and subdirectories as they came, padded with zeros to a whole word.
 const KEPT_PARENT = 0
 const KEPT_WD = 1
 const KEPT_INO = 2
@@ -30,13 +30,13 @@ const INO_ABOVE = 5
 const SUBDIRS = 6
 const LONG_HEAD = 7
 
-// Of the fourth word.
+// The parts of the fourth word (KEPT_CLASS).
 const NAME_MASK = 0xff
 const IS_LONG = 0x100
 const CLASS_SHIFT = 9
 const MOST_CLASSES = 2 ** (31 - CLASS_SHIFT)
 
-// What the directories of a tree have in common, as a rule: where they lie, and whose they are.
+// The fields that the directories of a tree mostly share: where they lie, and who owns them.
 const CLASS_FIELDS = [FLAGS, MOUNT_ID, MOUNT_ID + 4, DEVICE, DEVICE + 4, MODE, UID, GID]
 
 const OWNER_FIELDS = CLASS_FIELDS.indexOf(MODE)
@@ -49,21 +49,21 @@ interface Block {
 }
 
 /**
- * Of the records of a walk, what it takes to make directories of them, and to tell whether another walk has found the same: two thirds of their bytes, and
- * nothing of records that are not kept. A place is where one begins, in words from the beginning of the first.
+ * Keeps of the records of a walk what it takes to make directories of them, and to tell whether another walk has found the same: two thirds
+ * of their bytes, and nothing of records that are not kept. A place is the offset of a record, in words from the beginning of the first.
  */
 export class KeptRecords {
   readonly #blocks: Block[] = []
-  // Where each begins.
+  // The place at which each block begins.
   readonly #starts: number[] = []
-  // How much of the last one is used.
+  // The number of words used in the last block.
   #used = 0
-  // The fields of one after those of another.
+  // The CLASS_FIELDS of all classes, one class after another.
   readonly #classes: number[] = []
   readonly #classOf = new Map<string, number>()
   #lastClass = 0
 
-  /** The place of the record that begins at this byte of a chunk; undefined: it cannot be kept. */
+  /** Keeps the record that begins at this byte of a chunk, and returns its place; undefined: the record cannot be kept. */
   keep(chunk: Chunk, at: number): number | undefined {
     const from = at >> 2
     const { i32 } = chunk
@@ -92,12 +92,12 @@ export class KeptRecords {
     return (this.#starts.at(-1) as number) + start
   }
 
-  /** No more are kept: what was reserved for them is given back. */
+  /** Ends the keeping: the memory that was reserved for more records is given back. */
   seal(): void {
     this.#trim()
   }
 
-  /** Whether a record says the same of the same directory, but for the numbers of the two in their walks. */
+  /** Returns true if a record says the same of the same directory. The ids of the two in their walks may differ. */
   isSame(place: number, chunk: Chunk, at: number): boolean {
     const { block, start } = this.#find(place)
     const kept = block.i32
@@ -148,7 +148,7 @@ export class KeptRecords {
     return ownerKey(mode, uid, gid)
   }
 
-  /** As a key: see name_key.ts. */
+  /** Returns the name as a key: see name_key.ts. */
   nameAt(place: number): string {
     const { block, start, end } = this.#nameBounds(place)
     const kind = this.#word(place, KEPT_CLASS) >>> CLASS_SHIFT
@@ -156,7 +156,7 @@ export class KeptRecords {
     return nameAt(block.bytes, start, end, isAscii)
   }
 
-  /** What is no directory, packed as packed_entries.ts has it. */
+  /** Returns the non-directory entries, packed as packed_entries.ts has it. */
   filesAt(place: number): string {
     const { block, end } = this.#nameBounds(place)
     return block.bytes.toString('latin1', end, end + this.#word(place, KEPT_FILES))
@@ -184,7 +184,7 @@ export class KeptRecords {
     return { block: this.#blocks[low] as Block, start: place - (this.#starts[low] as number) }
   }
 
-  /** Where there is room for so many words in the last block. */
+  /** Reserves this many words in the last block, and returns where they begin. */
   #reserve(words: number): number {
     const last = this.#blocks.at(-1)
     if (last === undefined || this.#used + words > last.i32.length) {
@@ -206,7 +206,7 @@ export class KeptRecords {
     this.#blocks[this.#blocks.length - 1] = trimmed
   }
 
-  /** undefined: there are too many. */
+  /** Returns the number of a record's class; undefined: there are too many classes. */
   #classAt(i32: Int32Array, from: number): number | undefined {
     if (this.#classes.length > 0 && this.#isOfClass(this.#lastClass, i32, from)) return this.#lastClass
     const fields = CLASS_FIELDS.map((each) => field(i32, from, each))

@@ -2,46 +2,45 @@ import type { Chunk } from '../scan/chunk.ts'
 import { Directory, type WatchedMount } from './directory.ts'
 import { KeptRecords } from './kept_records.ts'
 
-// Of a directory, in place of the child that was found last (whose id is never 0: that is a request's).
+// Values of #lastIn in place of the id of the child found last. A child's id is never 0: that is a request's.
 const CLOSED = 0
 const NO_CHILD = -1
 
-// By how much an earlier record may have a later watch: two threads add them.
+// An earlier record may have a wd that is so much higher than a later one's: two threads add watches.
 const SLACK = 64
 
-/** What is needed of the tree that they are made for. */
+/** The part of the tree that lazy directories need. */
 interface Keeper {
   /** Watches that nothing needs any more. */
   readonly retired: Set<number>
   hasWatch(wd: number): boolean
   setWatch(directory: Directory, wd: number): void
-  /** All of them are made. */
+  /** Forgets lazy directories that are all made. */
   forgetLazy(lazy: LazyDirectories): void
 }
 
 /**
- * The directories that a walk has found in a tree of which nothing was known, just as it has found them: in records. A
- * {@link Directory} is made of each when an event speaks of one in its parent, or somebody asks for those in there. Of most nobody ever
- * does, and to take one in costs no object.
+ * The directories that a walk has found in a tree of which nothing was known, kept as the walk's records. A {@link Directory} is made of each when an
+ * event names it in its parent, or somebody asks for the directories in there. Nobody ever asks for most of them, and a kept record costs no object.
  */
 export class LazyDirectories {
   readonly #tree: Keeper
-  // No watch below is looked for here.
+  // Watches below this one are not looked for here.
   readonly #leastWd: number
   #mount: WatchedMount | undefined
   readonly #records = new KeptRecords()
-  // By the id of the listing: 1 + the place of its record; the last that was found in it; the one found before it in its parent.
+  // By the id of the listing: 1 + the place of its record; the last child found in it; the child found before it in its parent.
   #places = new Int32Array(16)
   #lastIn = new Int32Array(16)
   #before = new Int32Array(16)
-  // By the watch, from #firstWd on: the id, while it is not made yet.
+  // By wd, from #firstWd on: the id, while its directory is not made yet.
   #ids = new Int32Array(16)
   #firstWd = 0
   #mostId = 0
   #mostWd = 0
   #left = 0
   #isSealed = false
-  // By id, those in which there are some not made yet, or may be before the walk has ended.
+  // By id: directories with children that are not made yet, or may get some before the walk has ended.
   readonly #made = new Map<number, Directory>()
 
   constructor(tree: Keeper, leastWd: number) {
@@ -49,7 +48,7 @@ export class LazyDirectories {
     this.#leastWd = leastWd
   }
 
-  /** A directory of which nothing was known has been listed: what follows of those in it may stay not made yet. */
+  /** Notes that a directory of which nothing was known has been listed: the directories in it need not be made yet. */
   open(id: number, directory: Directory): void {
     this.#mount ??= directory.mount
     if (directory.mount !== this.#mount) return
@@ -57,12 +56,12 @@ export class LazyDirectories {
     this.#openFor(id, directory)
   }
 
-  /** Takes a record in, if there is nothing to it but a directory that nobody knew. */
+  /** Takes a record in, and returns true, if it holds nothing but a directory that nobody knew. */
   take(chunk: Chunk, at: number): boolean {
     const parent = chunk.parentAt(at)
     if (parent < 0 || (this.#lastIn[parent] ?? CLOSED) === CLOSED || !chunk.isPlainAt(at)) return false
     const wd = chunk.wdAt(at)
-    // What was found elsewhere before has moved.
+    // A directory with a known wd was found elsewhere before: it has moved.
     if (!this.#reserveWd(wd) || this.#tree.hasWatch(wd)) return false
     const place = this.#records.keep(chunk, at)
     if (place === undefined) return false
@@ -80,7 +79,7 @@ export class LazyDirectories {
     return true
   }
 
-  /** The walk has ended. */
+  /** Ends the intake: the walk has ended. */
   seal(): void {
     if (this.#isSealed) return
     for (const [id, directory] of this.#made) {
@@ -97,12 +96,12 @@ export class LazyDirectories {
     this.#forgetIfEmpty()
   }
 
-  /** The highest watch that one of them has had. */
+  /** The highest wd that one of them has had. */
   get mostWd(): number {
     return this.#mostWd
   }
 
-  /** The directory of a listing, made if it is to be: until the walk has ended. */
+  /** Returns the directory of a listing, made now if it is not yet. Only until the walk has ended. */
   directoryOf(id: number): Directory | undefined {
     if ((this.#places[id] ?? 0) !== 0) this.#makeUpTo(id)
     return this.#made.get(id)
@@ -120,9 +119,9 @@ export class LazyDirectories {
   }
 
   /**
-   * Whether a record says just what is kept of a directory that is not made yet, and the one that it is in has the same watch as ever.
+   * Returns true if a record says just what is kept of a directory that is not made yet, and its parent has the same watch as ever.
    *
-   * @param parentWd of the directory that it was found in
+   * @param parentWd the wd of the parent in which the record was found
    */
   isAsKept(parentWd: number, chunk: Chunk, at: number): boolean {
     const id = this.#idOf(chunk.wdAt(at))
@@ -133,7 +132,7 @@ export class LazyDirectories {
     return known === parentWd && this.#records.isSame(place, chunk, at)
   }
 
-  /** The watches of all that are not made yet. */
+  /** Yields the watches of all that are not made yet. */
   *watches(): Generator<number> {
     for (const [slot, id] of this.#ids.entries()) if (id !== 0) yield slot + this.#firstWd
   }
@@ -200,7 +199,7 @@ export class LazyDirectories {
     this.#before = extended(this.#before, id)
   }
 
-  // Watches are numbered in the order in which they are added: where that is not so, an array would be all holes.
+  // The kernel numbers watches in the order of their adding: where it does not, the array would be all holes.
   #reserveWd(wd: number): boolean {
     if (this.#firstWd === 0) this.#firstWd = Math.max(this.#leastWd, wd - SLACK)
     const slot = wd - this.#firstWd
@@ -210,7 +209,7 @@ export class LazyDirectories {
   }
 }
 
-/** With room for this index, and much more: what is not written to takes no memory, and {@link LazyDirectories.seal} gives it back. */
+/** Returns the array with room for this index, and much more: unwritten pages take no memory, and {@link LazyDirectories.seal} gives the rest back. */
 function extended(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
   const longer = new Int32Array(Math.max(4096, 4 * index))
   longer.set(array)

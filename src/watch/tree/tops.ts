@@ -6,9 +6,9 @@ const NONE: readonly Directory[] = []
 /** The topmost directories of the trees, whose names are the paths of their roots. */
 export class Tops {
   readonly #all = new Set<Directory>()
-  // Those of roots that are lost.
+  // The tops of lost roots.
   readonly #lost = new Set<Directory>()
-  // By their own paths and by each above.
+  // Tops by their own paths, and by each path above.
   readonly #atOrBelow = new Map<string, Set<Directory>>()
 
   get size(): number {
@@ -28,7 +28,7 @@ export class Tops {
     }
   }
 
-  /** It is none any more. It still has the name by which it was one. */
+  /** Removes a top, which still has the path by which it was added as its name. */
   delete(top: Directory): void {
     this.#lost.delete(top)
     if (!this.#all.delete(top)) return
@@ -39,7 +39,7 @@ export class Tops {
     }
   }
 
-  /** Those whose paths are this one or lie below it. */
+  /** Returns the tops whose paths are this one or lie below it. */
   atOrBelow(path: string): readonly Directory[] {
     const found = this.#atOrBelow.get(path)
     return found === undefined ? NONE : [...found]
@@ -55,7 +55,7 @@ export class Tops {
   }
 }
 
-/** A path, and those above it. */
+/** Yields a path, and those above it. */
 function* wayUp(path: string): Generator<string> {
   for (let each = path; ; each = dirname(each)) {
     yield each

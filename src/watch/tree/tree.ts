@@ -6,7 +6,7 @@ import { EntryCache } from './entry_cache.ts'
 import { LazyDirectories } from './lazy_directories.ts'
 import { Tops } from './tops.ts'
 
-/** A symlink, or the directory that it leads to, that has another place now; `to` undefined: it is gone, or another has come to its name, which has been told. */
+/** A symlink, followed or not, that has moved. `to` undefined: the link is gone, or another entry has come to its name; that has been told. */
 export interface MovedLink {
   from: { directory: Directory; name: string }
   to: { directory: Directory; name: string } | undefined
@@ -18,19 +18,19 @@ export interface MovedLink {
  */
 export class Tree {
   readonly #cache: EntryCache
-  // One inode has one wd by however many paths it is watched: bind mounts, links that are followed, roots within roots.
+  // One inode has one wd, by however many paths it is watched: bind mounts, followed links, roots within roots.
   readonly #byWd = new Map<number, Directory | Directory[]>()
-  // In the order of their watches.
+  // In ascending order of their watches.
   readonly #lazy: LazyDirectories[] = []
   /** Watches that nothing needs any more, to be removed unless a directory that is found elsewhere takes them over. */
   readonly retired = new Set<number>()
-  /** Those that have moved at the same time, until whoever follows them takes them from here. */
+  /** Links that have moved at the same time, until the follower of links takes them from here. */
   readonly movedLinks: Array<readonly MovedLink[]> = []
-  // Directories that have been dropped are still known to what was to look at them.
+  // The tops. Queues of looks may still hold directories that have been dropped: those have no top in here.
   readonly #tops = new Tops()
-  /** Tops that have made way, until whoever looks after the roots takes them from here: see {@link TreeEditor}. */
+  /** Tops that have made way, until the keeper of the roots takes them from here: see {@link TreeEditor}. */
   readonly vacated = new Set<Directory>()
-  /** Where editors note what a change of a directory speaks for; undefined: nobody asks for it. */
+  /** The place where editors note the changes that a directory's change speaks for; undefined: nobody asks for them. */
   readonly expansions: Expansions | undefined
   #revision = 0
 
@@ -43,7 +43,7 @@ export class Tree {
     return this.#cache.entriesOf(directory)
   }
 
-  /** See {@link Directory.peek}: for who reads all of a tree, and will not come back to it. */
+  /** See {@link Directory.peek}: for callers that read all of a tree, and do not come back to it. */
   peek(directory: Directory): ReadonlyMap<string, Entry> {
     return directory.peek()
   }
@@ -53,39 +53,39 @@ export class Tree {
     return this.#cache.entriesOf(directory)
   }
 
-  /** Whether {@link trim} would pack something. */
+  /** True: {@link trim} would pack something. */
   get isCrowded(): boolean {
     return this.#cache.isFull
   }
 
-  /** See {@link EntryCache.trim}: nobody may hold what {@link entriesOf} has given. */
+  /** See {@link EntryCache.trim}: no caller may hold what {@link entriesOf} has given. */
   trim(): void {
     this.#cache.trim()
   }
 
-  /** Another whenever a directory has come, moved or gone, and when a root is lost or back. */
+  /** Differs whenever a directory has come, moved or gone, and when a root is lost or back. */
   get revision(): number {
     return this.#revision
   }
 
-  /** The directories that the events of a watch are about. */
+  /** Returns the directories that the events of a watch are about. */
   at(wd: number): readonly Directory[] {
     const found = this.#at(wd)
     return found === undefined ? [] : Array.isArray(found) ? found : [found]
   }
 
-  /** The only directory of a watch; undefined if there is none or more than one. */
+  /** Returns the only directory of a watch; undefined if there is none or more than one. */
   onlyAt(wd: number): Directory | undefined {
     const found = this.#at(wd)
     return Array.isArray(found) ? undefined : found
   }
 
-  /** Whether a directory has this watch: none is made to tell. */
+  /** Returns true if a directory has this watch. Makes no lazy directory to find out. */
   hasWatch(wd: number): boolean {
     return this.#byWd.has(wd) || this.#lazy.some((lazy) => lazy.hasWatch(wd))
   }
 
-  /** To take in what a walk finds below directories of which nothing is known. The one before takes no more. */
+  /** Returns the intake for what a walk finds below directories of which nothing is known. The intake before takes no more. */
   beginLazy(): LazyDirectories {
     this.#lazy.at(-1)?.seal()
     const lazy = new LazyDirectories(this, 1 + (this.#lazy.at(-1)?.mostWd ?? 0))
@@ -98,12 +98,12 @@ export class Tree {
     return this.#lazy.some((lazy) => lazy.isAsKept(parentWd, chunk, at))
   }
 
-  /** All of them are made. */
+  /** Forgets lazy directories that are all made. */
   forgetLazy(lazy: LazyDirectories): void {
     this.#lazy.splice(this.#lazy.indexOf(lazy), 1)
   }
 
-  /** The directories whose watch is none of these. */
+  /** Returns the directories whose watch is none of these. */
   watchedBut(wds: ReadonlySet<number>): Directory[] {
     const lazy = this.#lazy.flatMap((each) => [...each.watches()])
     return [...this.#byWd.keys(), ...lazy].filter((wd) => !wds.has(wd)).flatMap((wd) => this.at(wd))
@@ -119,7 +119,7 @@ export class Tree {
     else this.#byWd.set(wd, [...(Array.isArray(found) ? found : [found]), directory])
   }
 
-  /** Its watch goes, unless other directories have the same. */
+  /** Takes the watch from a directory, and retires the watch unless other directories share it. */
   clearWatch(directory: Directory): void {
     const { wd } = directory
     if (wd === 0) return
@@ -127,12 +127,12 @@ export class Tree {
     if (!this.#byWd.has(wd)) this.retired.add(wd)
   }
 
-  /** A walk has added this watch, if it is one, to something of which nothing is believed. */
+  /** Retires a watch (wd > 0) that a walk has added to something of which nothing is believed. */
   disown(wd: number): void {
     if (wd > 0 && !this.#byWd.has(wd)) this.retired.add(wd)
   }
 
-  /** The kernel has removed its watch. */
+  /** Notes that the kernel has removed the watch of a directory. */
   loseWatch(directory: Directory): void {
     const { wd } = directory
     directory.wd = 0
@@ -142,7 +142,7 @@ export class Tree {
     else this.#byWd.delete(wd)
   }
 
-  /** The directory at a path below a root, given by its names; undefined if there is none. */
+  /** Returns the directory at a path below a root, given by its names; undefined if there is none. */
   find(top: Directory, names: readonly string[]): Directory | undefined {
     let found: Directory | undefined = top
     for (const name of names) {
@@ -152,7 +152,7 @@ export class Tree {
     return found
   }
 
-  /** A new directory, unlisted. Its name in the parent must be free. */
+  /** Adds a new directory, unlisted. Its name in the parent must be free. */
   add(parent: Directory, name: string, ino: number, mount: WatchedMount): Directory {
     const directory = new Directory(name, ino, mount)
     mount.directories++
@@ -173,18 +173,18 @@ export class Tree {
     return this.#tops.size > 1
   }
 
-  /** The tops of trees whose paths are this one or lie below it. */
+  /** Returns the tops whose paths are this one or lie below it. */
   topsAtOrBelow(path: string): readonly Directory[] {
     return this.#tops.atOrBelow(path)
   }
 
-  /** A tree is forgotten, as all that was told of it has been told to be gone. */
+  /** Forgets a tree whose entries have all been told to be gone. */
   vacate(top: Directory): void {
     this.drop(top)
     this.vacated.add(top)
   }
 
-  /** Takes it out of its parent, with all below it: from now on it is a root. */
+  /** Takes a directory out of its parent, with all below it: from now on it is a root. */
   cut(directory: Directory): void {
     const path = this.pathOf(directory)
     this.detach(directory)
@@ -192,13 +192,13 @@ export class Tree {
     this.#tops.add(directory)
   }
 
-  /** Has a directory, and all below it that is of the same mount, belong to another. */
+  /** Moves a directory, and all below it that is of the same mount, to another mount. */
   regroup(directory: Directory, mount: WatchedMount): void {
     const before = directory.mount
     for (const each of this.within(directory)) if (each.mount === before) mount.take(each)
   }
 
-  /** Takes it out of its parent: it is on its way to another place, or to be dropped. */
+  /** Takes a directory out of its parent: it is on its way to another place, or about to be dropped. */
   detach(directory: Directory): void {
     const { parent, name } = directory
     if (parent === undefined) return
@@ -208,18 +208,18 @@ export class Tree {
     this.#revision++
   }
 
-  /** Gives it a place, which must be free. */
+  /** Gives a directory a place, which must be free. */
   attach(directory: Directory, parent: Directory, name: string): void {
     this.#tops.delete(directory)
     directory.name = name
     this.#revision++
     parent.adopt(directory)
-    // It has come from beneath a symlink that is followed, or has gone there.
+    // The directory has come from beneath a followed symlink, or has gone there.
     if (directory.mount !== parent.mount && directory.mount.base !== directory)
       this.regroup(directory, parent.mount)
   }
 
-  /** Forgets it and all below it, watches included. */
+  /** Forgets a directory and all below it, watches included. */
   drop(directory: Directory): void {
     this.detach(directory)
     this.#tops.delete(directory)
@@ -230,7 +230,7 @@ export class Tree {
     }
   }
 
-  /** It and all directories below it, parents first. */
+  /** Yields a directory and all directories below it, parents first. */
   *within(directory: Directory): Generator<Directory> {
     const pending = [directory]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -245,34 +245,34 @@ export class Tree {
     return this.#lazy.some((lazy) => lazy.makeAt(wd)) ? this.#byWd.get(wd) : undefined
   }
 
-  /** The root that it lies below, or the directory on its way (or dropped) that it does. */
+  /** Returns the topmost directory above: a root's, or one that is on its way or dropped. */
   topOf(directory: Directory): Directory {
     let top = directory
     while (top.parent !== undefined) top = top.parent
     return top
   }
 
-  /** Whether it lies below a root. */
+  /** Returns true if the directory lies below a root. */
   isAttached(directory: Directory): boolean {
     return this.#tops.has(this.topOf(directory))
   }
 
-  /** What is believed below a root that is lost stays as it is until it is restored, to be compared then with what is there. */
+  /** Marks a root as lost or restored. The beliefs below a lost root stay until it is restored, to be compared with what is there then. */
   setLost(top: Directory, isLost: boolean): void {
     this.#revision++
     this.#tops.setLost(top, isLost)
   }
 
-  /** Whether it lies below a root, and not one that is lost: of that one nothing is to be found out and told. */
+  /** Returns true if the directory lies below a root that is not lost: of a lost root, nothing is to be found out and told. */
   isPresent(directory: Directory): boolean {
     const top = this.topOf(directory)
     return this.#tops.has(top) && !this.#tops.isLost(top)
   }
 
-  /** Absolute, as a key (see name_key.ts). */
+  /** Returns the absolute path, as a key (see name_key.ts). */
   pathOf(directory: Directory, name?: string): string {
-    // Joined, not added up: what `+` makes is kept in the pieces that it was made of, a hundred bytes for each
-    // level and path, until somebody reads it.
+    // Joined, not added: a string made by `+` keeps its pieces, a hundred bytes for each level and path, until somebody
+    // reads it.
     const names = name === undefined ? [] : [name]
     let top = directory
     for (; top.parent !== undefined; top = top.parent) names.push(top.name)

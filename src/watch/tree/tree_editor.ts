@@ -14,28 +14,28 @@ export interface Located {
 }
 
 /**
- * The one way to change what is believed of names, and each change is told as it is made: so what was told always leads to what is believed. It
- * owns the changes that are still to be reported, and knows nothing of how they were found out.
+ * The only way to change what is believed of names. Each change is told as it is made, so what was told always leads
+ * to what is believed. It owns the changes that are still to be reported, and does not know how they were found out.
  */
 export class TreeEditor {
   readonly #tree: Tree
   readonly #source: Source
   readonly #isSilent: boolean
   #changes: Change[] = []
-  // The path that was made last: events come in runs, of a directory and of a name.
+  // The path made last: events come in runs, of one directory and of one name.
   #directory: Directory | undefined
   #prefix = ''
   #name = ''
   #path = ''
 
-  /** @param isSilent nothing is told: what is found is what there was when watching began */
+  /** @param isSilent true: nothing is told, as the walk finds what was there when watching began */
   constructor(tree: Tree, source: Source, isSilent = false) {
     this.#tree = tree
     this.#source = source
     this.#isSilent = isSilent
   }
 
-  /** What has been changed since the last time. */
+  /** Returns the changes made since the last call. */
   take(): Change[] {
     const changes = this.#changes
     this.#changes = []
@@ -43,7 +43,7 @@ export class TreeEditor {
     return changes
   }
 
-  /** As the tree is at this moment. */
+  /** Returns the path that the tree gives the name at this moment. */
   pathOf(directory: Directory, name: string): string {
     const prefix = this.#prefixOf(directory)
     if (name !== this.#name) {
@@ -53,7 +53,7 @@ export class TreeEditor {
     return this.#path
   }
 
-  /** The topmost directory whose path is longer than one is gone into, if it is this or one that this lies in. */
+  /** Returns the topmost directory, of this one and those above it, whose path is too long to be gone into; undefined: none is. */
   beyondDepth(directory: Directory): Directory | undefined {
     let over = this.#prefixOf(directory).length - 1 - LONGEST_PATH
     if (over <= 0) return undefined
@@ -63,14 +63,14 @@ export class TreeEditor {
     return top
   }
 
-  /** What is no directory, or none that is gone into. The name must be free. */
+  /** Adds an entry that is no directory, or a directory that is not gone into. The name must be free. */
   create(directory: Directory, name: string, entry: Entry, mask = 0): void {
     if (entry.kind === 'directory') this.#makeWay(directory, name)
     this.update(directory, name, entry)
     this.#tell('create', directory, name, entry, mask)
   }
 
-  /** A directory that is still to be listed. The name must be free. */
+  /** Adds a directory that is still to be listed. The name must be free. */
   createDirectory(parent: Directory, name: string, ino: number, mount: WatchedMount, mask = 0): Directory {
     this.#makeWay(parent, name)
     const created = this.#tree.add(parent, name, ino, mount)
@@ -78,14 +78,14 @@ export class TreeEditor {
     return created
   }
 
-  /** What has this name is known to be a directory, and is gone into from now on: it is still to be listed, and nothing is told. */
+  /** Replaces a known directory by one that is gone into from now on: it is still to be listed, and nothing is told. */
   goInto(parent: Directory, name: string, mount: WatchedMount): Directory {
     this.#makeWay(parent, name)
     this.#tree.editableEntriesOf(parent).delete(name)
     return this.#tree.add(parent, name, 0, mount)
   }
 
-  /** What is in a directory is to be told from now on, which it was not before. */
+  /** Makes way for a directory whose entries are told from now on, and were not before. */
   enter(directory: Directory): void {
     const { parent, name } = directory
     if (parent !== undefined) this.#makeWay(parent, name)
@@ -96,10 +96,10 @@ export class TreeEditor {
     if (at.entry instanceof Directory) this.#tree.drop(at.entry)
   }
 
-  /** The same, of what is still to be {@link place}d elsewhere, or has something in it that is. */
+  /** Does as {@link delete}, but keeps a directory that is still to be {@link place}d elsewhere, or holds such a one. */
   remove(at: Located, mask = 0): void {
     const { directory, name, entry } = at
-    // Or a root lies behind a link of this name.
+    // A root may lie behind a link of this name.
     if (entry.kind === 'directory' || isSymlink(entry)) this.#makeWay(directory, name)
     this.#noteGone(directory, name, entry)
     this.#tellDelete(directory, name, entry, mask)
@@ -107,14 +107,14 @@ export class TreeEditor {
     this.#directory = undefined
   }
 
-  /** What lies in something that has been told to be gone leaves it. */
+  /** Takes an entry out of its directory, and tells nothing. */
   takeOut({ directory, name, entry }: Located): void {
     directory.mount.allow(directory, name)
     if (entry instanceof Directory) this.#tree.detach(entry)
     else this.#tree.editableEntriesOf(directory).delete(name)
   }
 
-  /** A directory that lies in none, with all that is believed to be in it. The name must be free. */
+  /** Places a directory that is in no parent, with all that is believed to be in it. The name must be free. */
   place(parent: Directory, name: string, directory: Directory): void {
     this.#makeWay(parent, name)
     this.#put(parent, name, directory)
@@ -124,12 +124,12 @@ export class TreeEditor {
       this.#add(change)
   }
 
-  /** Something else is known of what has this name; nothing is told. */
+  /** Replaces what is known of the entry with this name; nothing is told. */
   update(directory: Directory, name: string, entry: Entry): void {
     this.#tree.editableEntriesOf(directory).set(name, entry)
   }
 
-  /** What has this name was written, replaced by another of its kind, or is otherwise than it was. */
+  /** Tells that the entry was written, replaced by another of its kind, or has other attributes. */
   alter(type: 'modify' | 'attrib', directory: Directory, name: string, entry: Entry, mask = 0): void {
     // A symlink cannot be written.
     if (type === 'modify') this.#noteGone(directory, name, entry)
@@ -137,9 +137,9 @@ export class TreeEditor {
   }
 
   /**
-   * What has the name that it goes to is gone, as rename(2) has it, and told to be deleted before if it is of another kind.
+   * Moves an entry to a name. An entry that has the name is gone, as rename(2) has it; its delete is told first if it is of another kind.
    *
-   * @param as what it is from now on
+   * @param as the entry from now on
    */
   rename(from: Located, directory: Directory, name: string, as: Entry, mask = 0): void {
     if (as.kind === 'directory') {
@@ -147,11 +147,11 @@ export class TreeEditor {
       this.#makeWay(directory, name)
     }
     const before = this.#tree.entriesOf(directory).get(name)
-    // One of the two is a link, and the other the directory that a link leads to: a change that says one kind cannot speak for both.
+    // One of the two is a link, and the other the directory that a link leads to: one change with one kind cannot speak for both.
     const isOther = before !== undefined && (before.kind === 'directory') !== (as.kind === 'directory')
     if (isOther) this.delete({ directory, name, entry: before }, mask)
     const known = isOther ? undefined : before
-    // What takes a link's place may be one that nobody has seen to be one yet.
+    // An entry that takes a link's place may be a link that nobody has recognized yet.
     const isLink = isSymlink(from.entry) || isSymlink(as) || (known !== undefined && isSymlink(known))
     const [oldPath, path] = this.#isSilent
       ? ['', '']
@@ -174,7 +174,7 @@ export class TreeEditor {
     this.#add(change)
   }
 
-  /** Two change places, each with all below it. `as`: what they are from now on. */
+  /** Lets two entries change places, each with all below it. `as`: the two from now on. */
   exchange(one: Located, other: Located, as: readonly [Entry, Entry], mask = 0): void {
     if (as.some(({ kind }) => kind === 'directory')) {
       for (const each of [one, other]) this.#makeWay(each.directory, each.name)
@@ -203,7 +203,7 @@ export class TreeEditor {
     this.#add(change)
   }
 
-  /** Each gets the place of the next, the last that of the first: see {@link exchangesOf}. */
+  /** Moves each entry to the place of the next, and the last to that of the first: see {@link exchangesOf}. */
   rotate(circle: ReadonlyArray<Located & { as: Entry }>): void {
     if (circle.some(({ as }) => as.kind === 'directory')) {
       for (const { directory, name } of circle) this.#makeWay(directory, name)
@@ -228,7 +228,7 @@ export class TreeEditor {
     for (const change of changes) this.#add(change)
   }
 
-  /** The paths of what is in it begin like this. */
+  /** Returns the beginning of the paths of all entries in a directory. */
   #prefixOf(directory: Directory): string {
     if (directory !== this.#directory) {
       this.#directory = directory
@@ -240,8 +240,8 @@ export class TreeEditor {
   }
 
   /**
-   * A directory is about to come to a path, or to leave it. What trees of other roots have told of names at or below the path is told to be gone first: the
-   * names of what comes would be taken, and what leaves would take along what is not in it.
+   * Makes way for a directory that is about to come to a path, or to leave it. The names that trees of other roots have told at or below the path
+   * are told to be gone first: the directory that comes would take them over, and the directory that leaves would take along what is not in it.
    */
   #makeWay(directory: Directory, name: string): void {
     if (this.#isSilent || !this.#tree.hasSeveralTops) return
@@ -254,11 +254,11 @@ export class TreeEditor {
   #put(directory: Directory, name: string, entry: Entry): void {
     if (entry instanceof Directory) this.#tree.attach(entry, directory, name)
     else this.#tree.editableEntriesOf(directory).set(name, entry)
-    // It may have been above what comes next.
+    // The entry may lie above the directory of the next path.
     this.#directory = undefined
   }
 
-  /** `entry`: what it is from now on, which may be known to be a link by now. */
+  /** `entry`: the entry from now on, which may be known to be a link by now. */
   #noteMoved(moved: ReadonlyArray<{ from: Located; to: Located; entry: Entry }>): void {
     const links = moved.filter(({ from, entry }) => isSymlink(from.entry) || isSymlink(entry))
     if (links.length > 0) this.#tree.movedLinks.push(links)
@@ -295,7 +295,7 @@ export class TreeEditor {
     this.#add({ type, path: this.pathOf(directory, name), kind, mask, source: this.#source })
   }
 
-  /** To be told what a change speaks for, before that is otherwise. */
+  /** The notes of what a change speaks for, to be taken before the tree has changed. */
   get #expansions(): Expansions | undefined {
     return this.#isSilent ? undefined : this.#tree.expansions
   }

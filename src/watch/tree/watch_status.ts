@@ -9,29 +9,29 @@ import type { Tree } from './tree.ts'
 
 const { EACCES, ENOSPC, ENOMEM } = constants.errno
 
-/** Notes of each directory that was listed its watch, or why it has none. */
+/** Notes of each listed directory its watch, or why it has none. */
 export class WatchStatus {
   readonly #tree: Tree
   readonly #pollInstead: boolean
-  /** The first error that was not known yet, and is no affair of the directory's own. */
+  /** The first new error that is not the directory's own affair. */
   trouble: InotifyError | undefined
   /** The first error for want of a watch. */
   outOfWatches: InotifyError | undefined
-  /** Whether a directory has got a watch that had none. */
+  /** True: a directory without a watch has got one. */
   hasAdded = false
-  /** Why a directory could not be listed though nothing is wrong with it: want of descriptors or memory. */
+  /** The reason why a sound directory could not be listed: want of descriptors or memory. */
   unlisted: InotifyError | undefined
 
-  /** @param pollInstead where no watch is to be had, a poll does */
+  /** @param pollInstead true: directories that cannot get a watch are polled */
   constructor(tree: Tree, pollInstead: boolean) {
     this.#tree = tree
     this.#pollInstead = pollInstead
   }
 
   /**
-   * The answer: whether it has failed, and may be listed, or watched, by itself again.
+   * Notes the outcome of a listing. Returns true if it has failed, and the directory may become listable, or watchable, by itself.
    *
-   * @param toldUntil ms since the epoch: what was written in it before has been told
+   * @param toldUntil ms since the epoch: what was written in the directory before has been told
    */
   cover(directory: Directory, listing: Listing, toldUntil: number): boolean {
     const { wd } = listing
@@ -44,7 +44,7 @@ export class WatchStatus {
     if (errno === 0) {
       if (wd > 0 || !mount.usesInotify) mount.cover(directory)
       if (wd > 0) mount.leftover.delete(directory)
-      // Found by a poll, which adds no watch: until it has one, or if there is none to be had, polls tell what is written in there.
+      // A poll found it, and adds no watch: until there is one, or if none is to be had, polls tell what is written in there.
       else if (this.#pollInstead && isUnwatched(directory) && !mount.usesPolling)
         this.#poll(directory, toldUntil)
       return false
@@ -61,7 +61,7 @@ export class WatchStatus {
     const isNews = !mount.uncovered.has(directory)
     mount.uncover(directory, error)
     const isOutOfWatches = wd < 0 && (errno === -ENOSPC || errno === -ENOMEM)
-    // What may be listed may be read: then it is the watch alone that is refused, by SELinux for one.
+    // A directory that can be listed may be read: then only the watch is refused, by SELinux for one.
     const isWatchRefused = wd === -EACCES && listing.error === 0 && directory.wd === 0
     const isPolled = (isOutOfWatches || isWatchRefused) && this.#pollInstead
     // A poll tries again by itself, but adds no watch.
@@ -80,7 +80,7 @@ export class WatchStatus {
   }
 }
 
-/** A directory must be readable when a watch is added, and again for the same one; not for the one that it has to go on (inotify(7)). */
+/** Returns true if a refused watch goes on. The kernel checks read permission when a watch is added or changed (inotify(7)), not while it goes on. */
 function keepsWatch(directory: Directory, { wd, ino }: Listing): boolean {
   return wd === -EACCES && directory.ino === ino
 }
