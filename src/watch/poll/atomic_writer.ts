@@ -2,9 +2,8 @@ import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 /**
- * Whether a directory is laid out as the kubelet's AtomicWriter leaves it: `..data` links to the one directory, whose name begins with
- * '..', and beside them are only links. All that happens to it makes, renames or removes a name in it, which its own times tell: a
- * generation is replaced, never written to.
+ * Returns true if the kubelet's AtomicWriter has laid the directory out: `..data` links to its one directory, whose name begins with '..', and all else
+ * is links. Every change makes, renames or removes a name in it, which the directory's own times tell: a generation is replaced, never written to.
  */
 export function isAtomicLayout(directory: Directory, tree: Tree): boolean {
   if (!directory.isListed || !directory.mayHold('..data')) return false

@@ -16,20 +16,20 @@ export interface IdlePollParts {
 }
 
 /**
- * Polls by the walker's thread alone, for as long as nothing changes: JavaScript sleeps. It owns what has ended it, which is the first listing of the
- * next poll, and does not know whether there is more to be done than that.
+ * Polls by the walker's thread alone while nothing changes: JavaScript sleeps. It owns the listing that
+ * has ended it, which is the first of the next poll, and does not know whether there is more to be done.
  */
 export class IdlePoll {
   readonly #parts: IdlePollParts
   #running: { isInterrupted: boolean; ended: Promise<unknown> } | undefined
-  // What has ended it, and of what.
+  // The listing that has ended it, and its directories.
   #found: { listings: Listing[]; directories: readonly Directory[] } | undefined
 
   constructor(parts: IdlePollParts) {
     this.#parts = parts
   }
 
-  /** Resolves with whether something has changed. */
+  /** Resolves with true if something has changed. */
   start(): Promise<boolean> {
     const running = { isInterrupted: false, ended: Promise.resolve() as Promise<unknown> }
     const found = this.#run(running)
@@ -38,25 +38,25 @@ export class IdlePoll {
     return found
   }
 
-  /** It is over soon, if it is under way, and has found nothing. */
+  /** Ends a poll that is under way soon, as if it had found nothing. */
   interrupt(): void {
     if (this.#running === undefined) return
     this.#running.isInterrupted = true
     this.#parts.walker.cancel()
   }
 
-  /** The walker is free when it resolves. */
+  /** Resolves when the walker is free. */
   async stop(): Promise<void> {
     this.interrupt()
     await this.#running?.ended
   }
 
-  /** What was found before is not what is there now. */
+  /** Drops the last finding, which is not what is there now. */
   forget(): void {
     this.#found = undefined
   }
 
-  /** What has ended it, if it was of these. */
+  /** Returns the listing that has ended it, if that was of these directories. */
   take(directories: readonly Directory[]): Snapshot | undefined {
     const found = this.#found
     this.#found = undefined
@@ -77,9 +77,9 @@ export class IdlePoll {
       const listings = await walker.pollIdle(requests, pollInterval.rest, settings.interval)
       if (running.isInterrupted) return false
       pollInterval.settle()
-      // It has become too slow for this.
+      // Polls have become too slow to go on like this.
       if (listings.length === 0) return false
-      // What was found is known in place of all that was: so it must be of all.
+      // The finding replaces all that was known: so it must be of all directories.
       const isWhole = directories.length === 1 || !requests.some(({ statOnly }) => statOnly)
       if (isWhole) this.#found = { listings, directories }
       return true

@@ -5,10 +5,9 @@ import { Directory, isLinkBase } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
 /**
- * Whether the directories that have changed since the last poll contain the same directories as before. Then no directory has come, gone or
- * moved, each that was not listed is where it is believed to be and as it is believed to be, and what has moved from one to
- * another has changed both: so what was listed can be held against what is believed by itself. Otherwise all must be listed, to know what
- * has become of what.
+ * Returns true if the directories that have changed since the last poll contain the same directories as before. Then
+ * none has come, gone or moved, each unlisted one is as it is believed to be, and a move has changed both directories.
+ * So the listings alone can be compared with the beliefs. Otherwise all must be listed, to know what has become of what.
  */
 export function keepsDirectories({ directories }: Snapshot, tree: Tree): boolean {
   const knownAs = new Map<SnapshotDir, Directory>()

@@ -20,19 +20,19 @@ export interface PollScopeParts {
   rules: Rules
 }
 
-/** How directories are asked for. */
+/** The options by which polls list directories. */
 export const POLL: ScanOptions = { isPoll: true }
 
-/** What a poll of directories is about. */
+/** The directories that a poll is about. */
 export interface PolledDirectories {
   mounts: WatchedMount[]
-  /** Where those of the mounts begin that are polled. */
+  /** The bases of the mounts that are polled. */
   bases: Directory[]
-  /** What is polled for want of a watch in those that are not. */
+  /** The directories polled for want of a watch, on mounts that are not polled. */
   leftover: Directory[]
 }
 
-/** What is polled, as it is believed to be at the moment: it changes nothing, and does not know when a poll is due. */
+/** Tells what is polled, by the beliefs of the moment. It changes nothing, and does not know when a poll is due. */
 export class PollScope {
   readonly #parts: PollScopeParts
 
@@ -40,25 +40,25 @@ export class PollScope {
     this.#parts = parts
   }
 
-  /** Whether what a walk does not tell again is as it was: what is not ignored is surveyed level by level, each time. */
+  /** True: what a walk does not tell again is as it was. With ignores or a depth, entries are surveyed level by level each time. */
   get compares(): boolean {
     const { rules } = this.#parts
     return !(rules.recursive && rules.hidesSome)
   }
 
-  /** Whether something has to be polled, if only to see whether it is there. */
+  /** Returns true if something has to be polled, if only to see whether it is there. */
   isNeeded(): boolean {
     const { forest, links, mountedFiles } = this.#parts
     for (const root of forest.standing()) if (isSought(root) || isPolled(root)) return true
     return links.arePolled || mountedFiles.arePolled
   }
 
-  /** Those that are there. */
+  /** Returns the present roots of which something is polled. */
   roots(): Root[] {
     return this.#parts.forest.standing().filter((root) => root.isPresent && isPolled(root))
   }
 
-  /** The directories that are asked for, and their mounts. */
+  /** Returns the directories that are asked for, and their mounts. */
   directories(): PolledDirectories {
     const mounts = this.roots().flatMap((root) => [...root.mounts])
     return {
@@ -68,7 +68,7 @@ export class PollScope {
     }
   }
 
-  /** Whether a walk from the bases sees all that there is to be polled, and tells only what is not as it was. */
+  /** Returns true if a walk from the bases sees all that is to be polled, and tells only what has changed. */
   isForWalkerAlone(): boolean {
     const { forest, files, links, mountedFiles } = this.#parts
     if (!this.compares || files.arePolled || links.arePolled || mountedFiles.arePolled) return false
@@ -76,7 +76,7 @@ export class PollScope {
     return bases.length > 0 && leftover.length === 0 && !forest.standing().some(isSought)
   }
 
-  /** Whether in most polls a directory's own stat is enough, while that is the same. What is read through is so since its times do not tell. */
+  /** Returns true if the directory's own stat is enough for most polls, while unchanged. Not if contents are read: their times do not tell. */
   statsOnly(base: Directory): boolean {
     const { tree, files, settings } = this.#parts
     if (!this.compares || files.arePolled || (settings.hash && base.mount.usesPolling)) return false
@@ -84,12 +84,12 @@ export class PollScope {
   }
 }
 
-/** Whether it is not there, and somebody has to look for it. */
+/** Returns true if the root is not there, and no event will tell when it comes. */
 export function isSought({ isPresent, isAwaited }: Root): boolean {
   return !isPresent && !isAwaited
 }
 
-/** Whether something of a root is polled. */
+/** Returns true if something of a root is polled. */
 function isPolled({ mount, isAwaited }: Root): boolean {
   if (mount === undefined || isAwaited) return false
   if (mount.usesPolling || mount.leftover.size > 0) return true

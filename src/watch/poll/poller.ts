@@ -46,22 +46,22 @@ export interface PollerParts {
   settings: Pick<Settings, 'interval'>
 }
 
-// A listing during which names went, or in which a directory is gone, is made again: what was renamed meanwhile may be in it twice, or not at all.
+// Such a listing is made again: names went meanwhile, or a directory in it is gone. A renamed entry may be in it twice, or not at all.
 const ATTEMPTS = 3
 
 /**
- * Lists what no event tells of, or not all, and takes it in. The listing is made by a walker of its own and while events go on: a mount
- * that has stopped answering holds up nothing but this.
+ * Lists what events tell nothing of, or not all, and takes the listing in. It lists by a walker of its
+ * own, and while events go on: a mount that has stopped answering holds up nothing but this.
  */
 export class Poller {
   readonly #parts: PollerParts
   readonly #walker: TreeWalker
   readonly #scanner: Scanner
   readonly #idle: IdlePoll
-  // What was believed when the last poll had been taken in: what the walker has seen then, it does not tell again.
+  // The beliefs when the last poll had been taken in: the walker does not tell again what it has seen then.
   #committed: PollStamp | undefined
   #isPolling = false
-  // ms since the epoch: when the last poll began.
+  // ms since the epoch: the start of the last poll.
   #lastAt: number
 
   constructor(parts: PollerParts) {
@@ -73,15 +73,12 @@ export class Poller {
     this.#lastAt = parts.system.clock.now()
   }
 
-  /**
-   * Polls without JavaScript for as long as nothing has changed. Resolves with whether something has; undefined: there is more to
-   * be done than that.
-   */
+  /** Polls without JavaScript while nothing changes. Resolves with true if something has; undefined: there is more to be done. */
   pollIdle(): Promise<boolean> | undefined {
     return this.#mayIdle() ? this.#idle.start() : undefined
   }
 
-  /** `isDue`: in any case, else only if there is more to be done by now. */
+  /** Ends an idle poll: if `isDue` always, else only if there is more to be done by now. */
   interrupt(isDue: boolean): void {
     if (isDue) this.#idle.forget()
     if (isDue || !this.#mayIdle()) this.#idle.interrupt()
@@ -93,16 +90,16 @@ export class Poller {
     return scope.isForWalkerAlone() && !this.#isOvertaken()
   }
 
-  /** What is believed is not, or may not be, what the last poll has found. */
+  /** Returns true if the beliefs are not, or may not be, what the last poll has found. */
   #isOvertaken({ mounts } = this.#parts.scope.directories()): boolean {
     return this.#committed?.isCurrent(mounts) !== true
   }
 
-  /** Looks for what is lost, and at all that is polled. */
+  /** Looks for lost roots, and at all that is polled. */
   async poll(): Promise<void> {
     this.#isPolling = true
     try {
-      // It may have begun since the poll was asked for.
+      // An idle poll may have begun since this one was asked for.
       await this.#idle.stop()
       await this.#parts.shortage.unless(this, () => this.#pollAll())
     } finally {
@@ -145,7 +142,7 @@ export class Poller {
     }
   }
 
-  /** Whether it has been taken in. */
+  /** Returns true if the poll has been taken in. */
   async #poll(
     roots: readonly Root[],
     eventNames: ReadonlyMap<Directory, ReadonlySet<string>>,
@@ -157,10 +154,10 @@ export class Poller {
     const polled = scope.directories()
     const { mounts, bases, leftover } = polled
     const begun = new PollStamp(mounts)
-    // With all that lies below: a directory that is made there, or moved there, has no watch either that would tell of it.
+    // Asks for all that lies below, too: a directory made or moved there has no watch either that would tell of it.
     const asked = [...bases, ...leftover]
     const unwatched = mounts.flatMap((mount) => [...mount.leftover.keys()])
-    // Of what is polled for want of a watch no digest is kept: another mount may be listed with it.
+    // With leftovers no digest is kept: another mount may be listed with them.
     const compares = scope.compares && leftover.length === 0
     let isPartial = compares && !this.#isOvertaken(polled)
     let snapshot = (isPartial && this.#idle.take(bases)) || (await this.#scan(asked, isPartial))
@@ -168,7 +165,7 @@ export class Poller {
     if (isQuiet && begun.isCurrent(scope.directories().mounts)) {
       this.#lastAt = startedAt
       pollInterval.note(false, this.#walker.took)
-      // It is the same; but kept once.
+      // The walker's digests are the same, and are kept once.
       this.#walker.commit()
       return true
     }
@@ -179,26 +176,26 @@ export class Poller {
     throwIfShort(roots, snapshot)
     learnNumbers(snapshot, tree, since)
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
-    // What the listing shows and events tell as well, they have told behind the barrier: each change is told once, and by its event
-    // where it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
+    // A change that a listing shows and an event tells, the event has told before the barrier: it is told once, and by
+    // its event. What looks have shown until now, and events have not told by then, is the poll's to tell.
     const confirm = followUp.holdLooks()
     await inotify.barrier().catch(() => {})
     return await queue.run(async () => {
       events.stopRecording()
       confirm()
       if (!begun.isValid(scope.directories().mounts)) return false
-      // What has a watch by now was listed behind that, and so later than here: no poll would put right again what this one told of it.
+      // A directory that has a watch by now was listed again for it, later than here: no poll would put right what this one told of it.
       const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)
       if (unwatched.some(isWatchedNow)) return false
       // A root that is another directory by now is lost, and not compared with what it was.
       const replaced = this.#replaced(roots, snapshot)
       for (const { root, reason } of replaced) await rootMonitor.reattach(root, 'poll', reason)
       if (replaced.length > 0) return false
-      // What was left out is believed no more: all of it is needed.
+      // The beliefs about what a partial poll left out have changed: all of it is needed.
       const isOvertaken = !begun.isCurrent(mounts)
       if (isPartial && (isOvertaken || !keepsDirectories(snapshot, tree))) return false
       const isWatched = mounts.some(({ usesPolling, usesInotify }) => usesPolling && usesInotify)
-      // Its filesystem has this machine's clock.
+      // Leftovers lie on a filesystem that has this machine's clock.
       const from = leftover.length > 0 ? since : 0
       const options = { ...RESCAN, source: 'poll', since: from, eventNames, isPartial } as const
       const changes = rescan.takePoll(snapshot, options)
@@ -210,18 +207,18 @@ export class Poller {
         this.#committed = new PollStamp(now)
       } else this.#committed = undefined
       this.#lastAt = startedAt
-      // What a poll cannot tell from what was there before, events have told; unless they were lost.
+      // A change that a poll cannot tell from what was there before, events have told; unless they were lost.
       if (!roots.some(({ isOverflown }) => isOverflown))
         for (const mount of mounts) mount.toldUntil = startedAt
       pollInterval.note(changes.length > 0, this.#walker.took)
-      // Or it has moved from where the poll had not been yet to where it had: then it is somewhere that was not looked into.
+      // Or a directory has moved from where the poll had not been yet to where it had: nobody looked in there.
       return (
         isLastAttempt || !changes.some((change) => change.type === 'delete' && change.kind === 'directory')
       )
     })
   }
 
-  /** `isPartial`: without what is as it was when a poll was last taken in. */
+  /** Lists directories; `isPartial`: without what is as it was when a poll was last taken in. */
   async #scan(directories: readonly Directory[], isPartial: boolean): Promise<Snapshot> {
     if (!isPartial) this.#walker.forget()
     return await this.#scanner.scan(directories, POLL)
@@ -238,7 +235,7 @@ export class Poller {
   }
 }
 
-/** That a root could not be opened for want of a descriptor says nothing of it: there is another poll. */
+/** Throws if a root could not be opened for want of a descriptor: that says nothing of the root, and there is another poll. */
 function throwIfShort(roots: readonly Root[], { directories }: Snapshot): void {
   for (const { target, listing } of directories) {
     if (listing?.isShort !== true) continue
@@ -247,7 +244,7 @@ function throwIfShort(roots: readonly Root[], { directories }: Snapshot): void {
   }
 }
 
-/** Something went while it was listed, or was gone when the walk came to it: where it is now may have been listed before. */
+/** Returns true if entries went while it was listed, or it was gone when the walk came to it: it may have moved to where the walk had been. */
 function isMoving({ listing, parent }: SnapshotDir): boolean {
   return listing?.isMoving === true || (parent !== undefined && listing?.isGone === true)
 }

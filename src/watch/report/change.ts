@@ -106,12 +106,12 @@ export function exchangesOf(
   kinds: readonly Kind[],
   source: Source,
 ): ExchangeChange[] {
-  // Where a circle begins is nobody's to say: at the least of its paths, so that it is told alike each time.
+  // A circle begins nowhere of itself: it is told from the least of its paths on, so that it is told alike each time.
   const start = paths.reduce((least, path, i) => (path < (paths[least] as string) ? i : least), 0)
   const at = <T>(all: readonly T[], i: number) => all[(start + i) % all.length] as T
   const otherKind = at(kinds, kinds.length - 1)
   const changes: ExchangeChange[] = []
-  // What was last changes places with each before it, and is where it belongs in the end.
+  // The last entry changes places with each one before it, and is where it belongs in the end.
   for (let i = paths.length - 1; i > 0; i--) {
     const [path, other, kind] = [at(paths, i), at(paths, i - 1), at(kinds, i - 1)]
     changes.push({ type: 'exchange', path, other, kind, otherKind, mask: 0, source })

@@ -1,8 +1,8 @@
 import type { Change } from './change.ts'
 
 /**
- * A change of a directory speaks for all that lies below it. These are the changes that it speaks for, where they are asked for one by one: they are found when the
- * directory changes, and follow it when it is told. What is done with changes in between is done with those of directories alone.
+ * The changes that a directory's change speaks for: one for each entry below it, for callers that ask for them one by one. They are
+ * found when the directory changes, and follow its change when that is told. Steps in between handle the changes of directories alone.
  */
 export class Expansions {
   readonly #below = new WeakMap<Change, readonly Change[]>()
@@ -11,7 +11,7 @@ export class Expansions {
     if (below.length > 0) this.#below.set(change, below)
   }
 
-  /** Each change, and behind it those that it speaks for. */
+  /** Returns the changes, each followed by those that it speaks for. */
   expand(changes: Change[]): Change[] {
     if (!changes.some((change) => this.#below.has(change))) return changes
     const all: Change[] = []

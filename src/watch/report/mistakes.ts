@@ -8,10 +8,10 @@ interface Believed {
   at(path: string): Iterable<Entry>
 }
 
-/** What a path has that is a glob, and is hardly a name. */
+/** The characters of a glob that hardly occur in a name. */
 const GLOB = /[*?]|\{[^}]*,/
 
-/** Warns of roots of which nothing is going to be told, as nobody may have meant. */
+/** Warns of roots that will never have changes to report, which the caller may not have meant. */
 export function warnOfRoots(roots: Iterable<string>, believed: Believed, ignores: Ignores | undefined): void {
   for (const path of roots) {
     if (GLOB.test(path) && !believed.has(path)) warnOfGlob(path)

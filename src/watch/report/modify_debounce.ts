@@ -3,17 +3,17 @@ import type { Clock } from '../clock.ts'
 import { append, type Change, type EntryChange, type Kind } from './change.ts'
 import { type IndexedPath, PathIndex } from './path_index.ts'
 
-/** A save that its writer has not closed by then is told all the same: a log stays open. */
+/** After 50 ms a save is told though its writer has not closed the file: a log stays open. */
 const SAVE_MS = 50
 
-/** A modify, or the create of a file that is being written, and when it is told at the latest. */
+/** A held change: a modify, or the create of a file that is being written, and its deadline. */
 interface Held {
   change: EntryChange
   until: number
   at: IndexedPath<Held>
 }
 
-/** Whether an event will tell that the writer has closed the file. None tells so of what a poll has found, of a link, or of what was moved here. */
+/** Returns true if an event will tell that the writer has closed the file: not after a poll, not of a link, nor of a file that was moved here. */
 function isWriting(change: Change): boolean {
   if (change.type === 'modify') return (change.mask & (IN_MODIFY | IN_CLOSE_WRITE)) === IN_MODIFY
   return change.type === 'create' && change.kind === 'file' && (change.mask & IN_CREATE) !== 0
@@ -22,11 +22,11 @@ function isWriting(change: Change): boolean {
 /**
  * Holds changes of a file back while the file is being written.
  *
- * With a time: a 'modify', until there has been none of its path for so long. Without one, so that a save is one change: a 'modify' by IN_MODIFY, and the 'create' of a file, each with all that is
- * written meanwhile, until the writer closes the file (IN_CLOSE_WRITE), and for 50 ms at most. A 'create' that waits is reported before any other change of its path.
+ * With a time: a 'modify', until its path has had none for so long. Without: a 'modify' by IN_MODIFY and the 'create' of a file, with all that is written
+ * meanwhile, until IN_CLOSE_WRITE, for 50 ms at most: a save is one change. A held 'create' is reported before any other change of its path.
  *
- * Everything else passes, and takes with it what is held back of its path: a file that was renamed is still one that was written. What it costs to find that
- * does not grow with what is held of other paths.
+ * Other changes pass, and take along what is held of their path: a renamed file is still one that was written. To find that costs the same however much is held
+ * elsewhere.
  */
 export class ModifyDebounce {
   // undefined: a save is one change.
@@ -52,7 +52,7 @@ export class ModifyDebounce {
       if (held !== undefined) this.#join(held, change as EntryChange, passed)
       else if (this.#isToWait(change)) this.#hold(change)
       else {
-        // What follows of a lost root is compared with what was told of it.
+        // Changes after a loss are compared with what was told of the root.
         if (change.type === 'lost') for (const held of this.#takeBelow(change.path)) passed.push(held)
         this.#passCreates(change, passed)
         this.#follow(change)
@@ -63,12 +63,12 @@ export class ModifyDebounce {
     this.#arm()
   }
 
-  /** Whether a 'create' of this path waits to be reported. */
+  /** Returns true if a 'create' of this path waits to be reported. */
   holdsCreate(path: string): boolean {
     return this.#held.size > 0 && this.#byPath.at(path)?.value?.change.type === 'create'
   }
 
-  /** What is held back of a path, and of what lies below it, is told now; left out: of all. */
+  /** Tells now what is held back of a path and of what lies below it; without a path: everything. */
   flush(path = '/'): void {
     const changes = this.#takeBelow(path)
     if (changes.length > 0) this.#report(changes)
@@ -79,13 +79,13 @@ export class ModifyDebounce {
     this.#held.clear()
   }
 
-  /** What a change of a file's content or attributes belongs to. An 'attrib' passes by a 'modify'. */
+  /** Returns the held change that a change of content or attributes joins. An 'attrib' does not join a 'modify'. */
   #heldFor({ type, path }: EntryChange): Held | undefined {
     const held = this.#held.size > 0 ? this.#byPath.at(path)?.value : undefined
     return type === 'modify' || held?.change.type === 'create' ? held : undefined
   }
 
-  /** Whether what follows of its path is waited for. */
+  /** Returns true if later changes of its path are waited for. */
   #isToWait(change: Change): change is EntryChange {
     return this.#quiet === undefined ? isWriting(change) : change.type === 'modify'
   }
@@ -108,13 +108,13 @@ export class ModifyDebounce {
     }
     if (this.#quiet !== undefined) {
       held.until = this.#clock.elapsed() + this.#quiet
-      // Behind all others, whose time comes earlier.
+      // Goes behind all others, whose deadlines are earlier.
       this.#held.delete(held)
       this.#held.add(held)
     } else if (isClosed) append(passed, this.#release(held))
   }
 
-  /** What a change is about is reported to be there first. */
+  /** Reports held creates first: an entry must be there before another change of it. */
   #passCreates(change: Change, passed: Change[]): void {
     if (this.#quiet !== undefined || this.#held.size === 0 || change.type === 'attrib') return
     const paths = [change.path]
@@ -125,7 +125,7 @@ export class ModifyDebounce {
         if (held.change.type === 'create') passed.push(this.#release(held))
   }
 
-  /** What is held of a path goes where the path goes, and with it what is held of those below: a change of a directory speaks for all of them. */
+  /** Moves what is held of a path to where the path goes, with what is held below it: a change of a directory speaks for all of them. */
   #follow(change: Change): void {
     if (this.#held.size === 0) return
     if (change.type === 'delete') this.#drop(change.path)
@@ -162,7 +162,7 @@ export class ModifyDebounce {
     if (taken !== undefined) this.#byPath.put(taken, path)
   }
 
-  /** What was written may have been looked at since: of a link that came over a file, its event does not say that it is one. */
+  /** Corrects the kind, which a later look may have found: the event of a link that came over a file does not say that it is a link. */
   #correct(path: string, kind: Kind): void {
     const held = this.#byPath.at(path)?.value
     if (held !== undefined) held.change.kind = kind

@@ -1,22 +1,22 @@
 import { pathOf, textOf } from '../../name_key.ts'
 import type { Change } from './change.ts'
 
-/** Changes as they are reported, from changes whose paths are keys (see name_key.ts). */
+/** Turns changes whose paths are keys (see name_key.ts) into changes as they are reported. */
 export type Encoder<Path extends string | Buffer> = (changes: Change[]) => Array<Change<Path>>
 
-/** `Path` is what the encoding says: see {@link WatchOptions}. */
+/** Returns the encoder of an encoding, which decides `Path`: see {@link WatchOptions}. */
 export function encoderOf<Path extends string | Buffer>(encoding: 'utf8' | 'buffer'): Encoder<Path> {
   return (encoding === 'buffer' ? asBytes : asText) as unknown as Encoder<Path>
 }
 
-/** A path as it is reported, from one that is a key. */
+/** Returns the function that turns a path as a key into a path as it is reported. */
 export function pathEncoderOf<Path extends string | Buffer>(
   encoding: 'utf8' | 'buffer',
 ): (path: string) => Path {
   return (encoding === 'buffer' ? bytesOf : textOf) as unknown as (path: string) => Path
 }
 
-/** What is no UTF-8 is U+FFFD. */
+/** Decodes paths as UTF-8; other bytes become U+FFFD. */
 const asText: Encoder<string> = (changes) => {
   for (const change of changes) {
     change.path = textOf(change.path)
@@ -26,7 +26,7 @@ const asText: Encoder<string> = (changes) => {
   return changes
 }
 
-/** The exact bytes. */
+/** Turns paths into Buffers of the exact bytes. */
 const asBytes: Encoder<Buffer> = (changes) =>
   changes.map((change) => {
     const path = bytesOf(change.path)

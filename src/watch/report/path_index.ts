@@ -1,10 +1,10 @@
-/** A path of a {@link PathIndex}: what is kept of it, if anything, and the names below it. */
+/** A path of a {@link PathIndex}: the value kept of it, if any, and the names below it. */
 export class IndexedPath<Value> {
   name: string
-  /** undefined: where all paths begin, or it has been taken out. */
+  /** undefined: this is the beginning of all paths, or has been taken out. */
   parent: IndexedPath<Value> | undefined
   value: Value | undefined
-  // Most paths are those of files: a map for each would double what is kept.
+  // Undefined for most, which are files: a Map for each would double the memory.
   children: Map<string, IndexedPath<Value>> | undefined
 
   constructor(name: string, parent: IndexedPath<Value> | undefined) {
@@ -19,7 +19,7 @@ export class IndexedPath<Value> {
     return names.reverse().join('/')
   }
 
-  /** What is kept of it and of all below it. */
+  /** Yields the values of this path and of all below it. */
   *values(): Generator<Value> {
     // Trees may be deeper than a stack.
     const open: Array<IndexedPath<Value>> = [this]
@@ -31,20 +31,20 @@ export class IndexedPath<Value> {
 }
 
 /**
- * Values by path, such that a directory's come and go with it: a rename costs the length of the two paths, however many values there are, and
- * however many of them lie below.
+ * Values by path. A directory's values come and go with it: a rename costs the length of the two
+ * paths, however many values there are, and however many of those lie below.
  */
 export class PathIndex<Value> {
   readonly #top = new IndexedPath<Value>('', undefined)
 
-  /** undefined: nothing is kept of it, nor of anything below. */
+  /** Returns the path; undefined: no value is kept of it, nor of anything below. */
   at(path: string): IndexedPath<Value> | undefined {
     let at: IndexedPath<Value> | undefined = this.#top
     for (const name of path.split('/')) at = at?.children?.get(name)
     return at
   }
 
-  /** The same; what is not there yet is made, to be given a value. */
+  /** Returns the path as at() does, but makes a missing one, to be given a value. */
   make(path: string): IndexedPath<Value> {
     let at = this.#top
     for (const name of path.split('/'))
@@ -59,7 +59,7 @@ export class PathIndex<Value> {
     return taken
   }
 
-  /** Puts what was taken out at a path of which nothing is kept. */
+  /** Puts a path that was taken out at another path, of which nothing is kept. */
   put(taken: IndexedPath<Value>, path: string): void {
     const slash = path.lastIndexOf('/')
     const parent = this.make(path.slice(0, slash))
@@ -68,7 +68,7 @@ export class PathIndex<Value> {
     this.#add(taken, parent)
   }
 
-  /** Nothing is kept of it any more; what is below stays. */
+  /** Drops the value of a path; values below stay. */
   clear(at: IndexedPath<Value>): void {
     at.value = undefined
     if (at.children === undefined) this.#cut(at)
@@ -80,7 +80,7 @@ export class PathIndex<Value> {
     return child
   }
 
-  /** Leaves no directory behind in which nothing is. */
+  /** Cuts a path off, with each directory above it that is empty then. */
   #cut(cut: IndexedPath<Value>): void {
     let at = cut
     for (;;) {

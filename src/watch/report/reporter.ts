@@ -5,13 +5,13 @@ import type { Change } from './change.ts'
 import type { Expansions } from './expansions.ts'
 import { ModifyDebounce } from './modify_debounce.ts'
 
-/** Who is told what has changed, and what is wrong. */
+/** The listener that is told what has changed, and what is wrong. */
 export interface WatchListener {
   /** Paths are keys: see name_key.ts. */
   changes(changes: Change[]): void
-  /** Something is not as it should be, and the watching goes on. */
+  /** Takes an error: something is not as it should be, and the watching goes on. */
   trouble(error: unknown): void
-  /** Events can no longer be read. */
+  /** Takes the error by which events can no longer be read. */
   broken(error: Error): void
   /** Resolves when more changes are wanted. */
   room(): Promise<void>
@@ -19,10 +19,7 @@ export interface WatchListener {
 
 const trace = debuglog('inotify-bridge')
 
-/**
- * The only way out. Changes go to the listener at once, or when a path has been quiet, or when it is known that they are to be told; troubles at
- * once.
- */
+/** The only way out. Changes go to the listener at once, or when a path has been quiet, or when it is decided that they are told at all; troubles at once. */
 export class Reporter {
   readonly #listener: WatchListener
   readonly #quiet: ModifyDebounce | undefined
@@ -30,7 +27,7 @@ export class Reporter {
   #withheld: Change[] | undefined
   #stopped = false
 
-  /** @param expansions of what is reported, if all of it is to be told one by one */
+  /** @param expansions of the changes, if each entry below a directory is to be told one by one */
   constructor(
     { settle }: Pick<Settings, 'settle'>,
     clock: Clock,
@@ -54,14 +51,14 @@ export class Reporter {
     this.#listener.changes(this.#expansions === undefined ? changes : this.#expansions.expand(changes))
   }
 
-  /** Something is not as it should be, and the watching goes on. */
+  /** Tells that something is not as it should be, while the watching goes on. */
   trouble(error: unknown): void {
     if (this.#stopped) return
     trace('%s', error)
     this.#listener.trouble(error)
   }
 
-  /** Events can no longer be read. */
+  /** Tells that events can no longer be read. */
   broken(error: Error): void {
     this.#listener.broken(error)
   }
@@ -71,29 +68,29 @@ export class Reporter {
     return this.#listener.room()
   }
 
-  /** Nothing is told until {@link takeWithheld}. */
+  /** Holds all changes back until {@link takeWithheld}. */
   withhold(): void {
     this.#withheld = []
   }
 
-  /** What would have been told meanwhile. */
+  /** Returns the changes that would have been told meanwhile. */
   takeWithheld(): Change[] {
     const withheld = this.#withheld ?? []
     this.#withheld = undefined
     return withheld
   }
 
-  /** What waits for its path to be quiet is told now; with a path: what lies there and below. */
+  /** Tells now the changes that wait for their path to be quiet; with a path: those of it and below. */
   flush(path?: string): void {
     this.#quiet?.flush(path)
   }
 
-  /** Whether a 'create' of this path waits to be reported. */
+  /** Returns true if a 'create' of this path waits to be reported. */
   holdsCreate(path: string): boolean {
     return this.#quiet?.holdsCreate(path) ?? false
   }
 
-  /** Nothing is told after the call. */
+  /** Ends the telling: nothing is told after the call. */
   stop(): void {
     this.#stopped = true
     this.#quiet?.stop()

@@ -2,8 +2,8 @@ import type { Reporter } from './reporter.ts'
 import { isShortage } from './watch_error.ts'
 
 /**
- * Whether the process or the system is out of something: threads, descriptors, memory. That says nothing of what was to be looked at, so it
- * stays to be done. A shortage is told once, however many it concerns, and is over when all that it has stopped works again.
+ * Notes that the process or the system is out of threads, descriptors or memory. A shortage says nothing of what was to be looked
+ * at, so the work stays to be done. A shortage is told once, however many works it stops, and is over when all of those work again.
  */
 export class Shortage {
   readonly #reporter: Pick<Reporter, 'trouble'>
@@ -13,7 +13,7 @@ export class Shortage {
     this.#reporter = reporter
   }
 
-  /** What somebody's work comes to. undefined: there is a shortage, and it is to be done again. */
+  /** Returns the result of somebody's work; undefined: there is a shortage, and the work is to be done again. */
   async unless<T>(whose: unknown, work: () => Promise<T>): Promise<T | undefined> {
     try {
       const done = await work()

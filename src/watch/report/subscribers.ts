@@ -1,6 +1,6 @@
 import { BatchIterator } from '../../inotify/iterator.ts'
 
-/** The iterators over what is reported, which hand out as one array all that waits, and the back-pressure of the slowest. */
+/** The iterators over changes, each of which hands out all that waits as one array, and the back-pressure of the slowest. */
 export class Subscribers<T> {
   readonly #iterators = new Set<BatchIterator<T[]>>()
   readonly #onLeft: () => void | Promise<void>
@@ -8,7 +8,7 @@ export class Subscribers<T> {
   #hurried = 0
   #waiting: Array<() => void> = []
 
-  /** @param onLeft the last of those who iterated has left its loop */
+  /** @param onLeft called when the last iterating caller has left its loop */
   constructor(onLeft: () => void | Promise<void>) {
     this.#onLeft = onLeft
   }
@@ -42,7 +42,7 @@ export class Subscribers<T> {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Does a task during which full iterators hold nothing back: who waits for it may be the one to read them. */
+  /** Does a task during which full iterators hold nothing back: the caller that awaits it may be the one to read them. */
   async hurry(task: () => Promise<void>): Promise<void> {
     this.#hurried++
     this.#wake()
@@ -53,7 +53,7 @@ export class Subscribers<T> {
     }
   }
 
-  /** No more will come; what waits is still handed out, and then the failure, if there is one. */
+  /** Ends the iteration: what waits is still handed out, and then the failure, if there is one. */
   end(failure?: { error: unknown }): void {
     this.#end = failure === undefined ? {} : { failure }
     for (const iterator of this.#iterators) iterator.end(failure)

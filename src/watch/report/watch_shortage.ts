@@ -2,8 +2,8 @@ import type { InotifyError } from '../../errors.ts'
 import type { Reporter } from './reporter.ts'
 
 /**
- * Whether there are no more watches to be had. That concerns many directories and links, and those that come later too: it is told once, until a
- * watch could be had again.
+ * Notes that no more watches are to be had. A shortage concerns many directories and links, and those
+ * that come later too: it is told once, until a watch can be had again.
  */
 export class WatchShortage {
   readonly #reporter: Pick<Reporter, 'trouble'>
@@ -13,13 +13,13 @@ export class WatchShortage {
     this.#reporter = reporter
   }
 
-  /** A watch was refused for want of one. */
+  /** Notes that a watch was refused for want of one. */
   note(error: InotifyError): void {
     if (!this.#isTold) this.#reporter.trouble(error)
     this.#isTold = true
   }
 
-  /** One could be had again. */
+  /** Notes that a watch could be had again. */
   end(): void {
     this.#isTold = false
   }
