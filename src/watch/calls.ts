@@ -3,7 +3,7 @@ import { rootPaths, type WatchOptions } from './options.ts'
 import type { Change } from './report/change.ts'
 import { lookNow, Watcher, warnOfMistakes } from './watcher.ts'
 
-/** The signatures say of which type the paths are. */
+/** A listener of any path type: the signatures say of which type the paths are. */
 type Listener = (changes: never[]) => void
 
 /** ms that a call may take for its first look: see {@link Patience}. */
@@ -80,11 +80,11 @@ export async function waitFor(
   refuseUnknown('options', options, ['signal', 'backend', 'interval'])
   const watcher = watch(paths, { ...options, settle: 0 })
   try {
-    // What comes from here on waits for next().
+    // Changes from here on wait for next().
     const changes = watcher[Symbol.asyncIterator]()
     await watcher.ready
     const areThere = () => rootPaths(paths).every((path) => watcher.has(path))
-    // One that was seen first may have gone before the last was seen, and a poll says so later.
+    // A path seen early may have gone before the last was seen, and a poll says so later: hence the sync().
     while (!areThere() || !(await watcher.sync().then(areThere)))
       if ((await changes.next()).done) throw options.signal?.reason
   } finally {

@@ -5,14 +5,14 @@ import { invalidArgument } from '../errors.ts'
 const TOKENS =
   /(?<lead>(?<=^|[/{,])\*\*\/)|(?<rest>(?:(?<=^|[{,])|\/)\*\*(?=[,}]|$))|(?<star>\*+)|\?|\[(?<not>[!^]?)(?<set>\]?[^\]/]*)\]|\\(?<escaped>.)|./gsu
 
-/** Whether a text has what means something else in a glob than in a path. */
+/** Returns true if a text has characters that mean something else in a glob than in a path. */
 export function isGlob(text: string): boolean {
   return /[*?[{]/.test(text) || (!isAbsolute(text) && /^!|[+@!]\(/.test(text))
 }
 
 /**
- * Returns the pattern of paths that a glob matches, and of all that lies below these. `*` and `?` match within a name, also one that begins with a dot; `**` any number of directories; `[a-z]`, `[!a-z]` a character; `{a,b}` either.
- * What other matchers have besides is refused with a TypeError: it would be taken for plain characters.
+ * Returns the pattern of paths that a glob matches, and of all paths below these. `*` and `?` match within a name, a leading dot too; `**` any number of
+ * directories; `[a-z]`, `[!a-z]` a character; `{a,b}` either. Throws TypeError for the syntax of other matchers, which would be taken for plain characters.
  */
 export function globPattern(glob: string): RegExp {
   let depth = 0

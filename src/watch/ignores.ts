@@ -15,7 +15,7 @@ type Given = ((path: string, kind: Kind) => boolean) | Array<string | RegExp>
 
 const FORMS = 'a function, or an array of strings and RegExps'
 
-/** undefined: nothing is ignored. Throws TypeError. */
+/** Returns the rules of the option; undefined: nothing is ignored. Throws TypeError. */
 export function ignoresOf(ignore: Given | undefined): Ignores | undefined {
   if (ignore === undefined || (Array.isArray(ignore) && ignore.length === 0)) return undefined
   if (typeof ignore === 'function') return guarded(ignore)
@@ -44,7 +44,7 @@ function ruleOf(rule: string | RegExp): (path: string, relative: string) => bool
   return isAbsolute(named) ? isNamed : (_, relative) => isNamed(relative)
 }
 
-// A predicate that throws is an uncaught exception, as a listener that does; not the end of what was being told.
+// Turns a throw of the caller's predicate into an uncaught exception, as a listener's is: telling goes on.
 function guarded(ignores: (path: string, kind: Kind) => boolean): Ignores {
   return {
     isByRoot: false,

@@ -2,21 +2,21 @@ import type { NativeQueue } from '../addon.ts'
 import type { EventBatch } from '../inotify/batch.ts'
 import type { barrier, Inotify, nativeQueue } from '../inotify/inotify.ts'
 
-/** What is used of an {@link Inotify}. */
+/** The part of an {@link Inotify} that is used. */
 export type InotifyInstance = AsyncIterable<EventBatch> &
   Pick<Inotify, 'add' | 'remove' | 'close'> & {
-    // By themselves: what is @internal of a class is not in what is published of it.
+    // Listed by themselves: @internal members of a class are not in its published types.
     [barrier](): number
     readonly [nativeQueue]: NativeQueue
   }
 
-/** With which instance the walker adds watches, and for which events. */
+/** The instance by which the walker adds watches, and the events that those ask for. */
 export interface Watching {
   inotify: InotifyInstance
   mask: number
 }
 
-/** Who has an instance, if one is needed. */
+/** The owner of the instance, if one is needed. */
 export interface WatchingSource {
   /** undefined: there is none yet. */
   readonly watching: Watching | undefined

@@ -29,7 +29,7 @@ import { Walker } from './scan/walker.ts'
 import type { SeenNow, SurveyedDirectory, WatchSystem } from './system.ts'
 import { MOST_ENTRIES } from './tree/entry_cache.ts'
 
-// Below a watched tree nobody means to have these polled: their entries are processes and devices.
+// Filesystems that nobody means to have polled below a watched tree: their entries are processes and devices.
 const PSEUDO = new Set([
   'proc',
   'sysfs',
@@ -89,7 +89,7 @@ export const linux: WatchSystem = {
   },
   isMountPoint: async (path) => isMountPoint(path),
   realpath: async (path) => keysOf(await realpath(pathOf(path), 'buffer')),
-  // Of what is not there, or cannot be read, there is no telling that it is a link: so a path is resolved as far as it leads.
+  // A path that is missing or unreadable cannot be told to be a link: so a path is resolved as far as it leads.
   followSymlinks: (path) => follow(path, (entry) => read(entry).catch(() => undefined)),
   followTogether: async (paths) => {
     const said = new Map<string, ReturnType<ReadLink>>()
@@ -120,7 +120,7 @@ export const linux: WatchSystem = {
   saving: {
     read: (path) => readFile(pathOf(path)),
     write: async (path, data) => {
-      // Names may be nobody else's business.
+      // The names in it may be nobody else's business.
       await replaceFileAs(path, { data, mode: undefined, newMode: 0o600 })
     },
     bootId: () => readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => ''),
@@ -135,12 +135,12 @@ export const linux: WatchSystem = {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** From so many paths on a look at the mount table is worth it. */
+/** From this many paths on, a look at the mount table pays. */
 const MANY = 8
 
 const lookUpMount = (path: string) => mountOf(pathOf(path))
 
-// What links say, and the paths that they lead to, are keys: they may be no UTF-8.
+// Links, and the paths that they lead to, are keys: they may be no UTF-8.
 const read = async (entry: string) => keysOf(await readlink(pathOf(entry), 'buffer'))
 const targetOf: ReadLink = (entry, path) => linkTarget(entry, textOf(path), read)
 
@@ -154,8 +154,8 @@ function namesByDirectory(paths: readonly string[]): Map<string, Set<string>> {
 }
 
 /**
- * Where a directory's path leads; undefined where inotify does not tell all of it. Rejects as it cannot be followed. As a rule there are no links: then that
- * is asked in this thread, which is a fifth of the work, and no more than choosing a source by its mount has asked here before.
+ * Resolves a directory's path; undefined where inotify does not tell all of it. Rejects if it cannot be followed. Mostly there are
+ * no links: this thread can ask that for a fifth of the work, and choosing a source by its mount has asked as much in it before.
  */
 async function resolveAt(path: string, table: MountTable): Promise<Resolved | undefined> {
   const mount = table.mountOf(pathOf(path))
@@ -178,7 +178,7 @@ function seeingNow(followsLast: boolean): (path: string) => SeenNow | undefined 
 
 const NEVER_THROWS = { throwIfNoEntry: false } as const
 
-/** Rejects where the table does not say. */
+/** Chooses a source by the table. Rejects where the table does not say. */
 function chooseIn(table: MountTable, path: string, resolved: Resolved): Promise<Choice> {
   const lookUp = (each: string) => {
     const mount = table.mountOf(pathOf(each))
@@ -193,7 +193,7 @@ function asItIs(path: string): Resolved {
 }
 
 async function follow(path: string, readLink: ReadLink): Promise<Resolved> {
-  // As a rule there are no links, and one call says so. What it fails with, the slow way tells as well.
+  // Mostly there are no links, and one call says so. The slow way tells the errors of that call as well.
   const real = await realpath(pathOf(path), 'buffer').catch(() => undefined)
   if (real !== undefined && keysOf(real) === path) return asItIs(path)
   return await followUpToCircle(path, readLink)

@@ -4,7 +4,7 @@ import type { Settings } from './options.ts'
 import type { WatchListener } from './report/reporter.ts'
 import type { WatchSystem } from './system.ts'
 
-// Of which copy of this package this is: see engine_part.ts.
+// Identifies the copy of this package: see engine_part.ts.
 export { InotifyError } from '../errors.ts'
 
 /** @param system undefined: Linux */

@@ -79,24 +79,24 @@ export interface Settings {
   ignores: Ignores | undefined
   /** ms; 0: at once; undefined: a save is one change. */
   settle: number | undefined
-  /** Polls compare what files hold as well. */
+  /** Polls compare the contents of files as well. */
   hash: boolean
   encoding: 'utf8' | 'buffer'
   signal: AbortSignal | undefined
   persistent: boolean
 }
 
-/** The roots asked for, absolute. Throws TypeError. */
+/** Returns the roots asked for, absolute. Throws TypeError. */
 export function rootPaths(paths: string | string[]): string[] {
   return (Array.isArray(paths) ? paths : [paths]).map(rootPath)
 }
 
-/** Throws TypeError: '' too, which would be the working directory where someone's variable is not set. */
+/** Returns the path, absolute. Throws TypeError: for '' too, which would be the working directory where someone's variable is not set. */
 export function rootPath(path: string): string {
   return filePath('path', path)
 }
 
-/** Likewise, of an argument or option of this name. */
+/** Returns the absolute path of an argument or option of this name. Throws TypeError likewise. */
 export function filePath(name: string, path: string): string {
   if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path)
   throw invalidArgument(name, path, 'a string, not empty and without a NUL byte')
@@ -107,7 +107,7 @@ const KNOWN = [
   ...['followRoots', 'ignore', 'settle', 'hash', 'encoding', 'signal', 'persistent'],
 ]
 
-/** Options of other watchers, and what does the same here. */
+/** Options of other watchers, and the options that do the same here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   ignored: "ignored is chokidar's; here: ignore",
   ignoreInitial: "ignoreInitial is chokidar's; here: nothing that is there is told without `initial`",
@@ -119,7 +119,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   exclude: 'here: ignore',
 }
 
-/** Defaults, the environment, and what is wrong with the options. Throws TypeError. */
+/** Returns the settings by the options, the defaults and the environment. Throws TypeError. */
 export function settingsOf(options: WatchOptions, environment: NodeJS.ProcessEnv = process.env): Settings {
   refuseUnknown('options', options, KNOWN, ELSEWHERE)
   // Empty is as good as unset, as everywhere in the shell.

@@ -3,27 +3,27 @@ import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
 import type { Kind } from './report/change.ts'
 
-/** What is watched of what is there, as the options have it. What is ignored may be replaced: nobody keeps what they say for later. */
+/** The rules for what is watched, by the options. The ignores may be replaced: nobody keeps answers for later. */
 export interface Rules {
-  /** Whether directories within directories are watched. */
+  /** True: directories within directories are watched. */
   readonly recursive: boolean
-  /** Whether symlinks to directories are taken for them. */
+  /** True: symlinks to directories are taken for directories. */
   readonly followsLinks: boolean
-  /** Whether a root that is a symlink is what that leads to. */
+  /** True: a root that is a symlink is the target of that. */
   readonly followsRoots: boolean
   readonly hidesSome: boolean
-  /** Whether what is hidden depends on the root that it lies below: then a root within another one's tree shows more, or less. */
+  /** True: an entry is hidden or not by the root that it lies below. Then a root within another one's tree shows more, or less. */
   readonly hidesByRoot: boolean
-  /** Whether what would have this path is not to be reported. Paths are keys: see name_key.ts. */
+  /** Returns true if an entry with this path is not to be reported. Paths are keys: see name_key.ts. */
   hides(path: string, kind: Kind): boolean
 }
 
-/** For who replaces what is ignored, and has all looked through again. */
+/** The rules, for the engine, which replaces the ignores and has all looked through again. */
 export interface ReplaceableRules extends Rules {
   replaceIgnores(ignores: Settings['ignores']): void
 }
 
-/** @param isRoot whether there is a root of this path */
+/** @param isRoot tells if there is a root with this path */
 export function rulesOf(
   { recursive, depth, followSymlinks, followRoots, ignores }: Settings,
   isRoot: (path: string) => boolean,
@@ -34,9 +34,9 @@ export function rulesOf(
     while (!isRoot(root) && root !== '/') root = dirname(root)
     return textOf(path.slice(root === '/' ? 1 : root.length + 1))
   }
-  // Without `recursive` what links lead to is gone into, unless a depth of 0 is asked for.
+  // Without `recursive` the targets of links are gone into, unless a depth of 0 is asked for.
   const hidesDepths = (recursive || followSymlinks) && depth !== Number.POSITIVE_INFINITY
-  // How many directories are between it and the nearest root that it lies below.
+  // Counts the directories between the path and the nearest root above.
   const isTooDeep = (path: string) => {
     let between = 0
     for (let each = dirname(path); !isRoot(each); each = dirname(each)) if (++between > depth) return true

@@ -5,7 +5,7 @@ import { textOf } from '../name_key.ts'
 import type { Settings } from './options.ts'
 import type { WatchSystem } from './system.ts'
 
-/** Which source tells of what lies on a mount: the one that was asked for, or the one that the mount's type calls for. */
+/** Chooses the source that tells of a mount: the one that was asked for, or the one that the mount's type calls for. */
 export class SourceChoice {
   readonly #system: Pick<WatchSystem, 'choose' | 'pseudoType'>
   readonly #backend: Settings['backend']
@@ -15,20 +15,20 @@ export class SourceChoice {
     this.#backend = backend
   }
 
-  /** Whether polling may stand in where there is no watch or no inotify instance left. */
+  /** True: polls may stand in where no watch or no inotify instance is left. */
   get mayFallBack(): boolean {
     return this.#backend === 'auto'
   }
 
-  /** The source for a root. Rejects as its path cannot be looked at. */
+  /** Returns the source for a root. Rejects if its path cannot be looked at. */
   async choose(path: string): Promise<Choice> {
-    // Before it is looked for: what comes later at a path could not be watched either.
+    // Checked before anything is looked for: what comes later at a path could not be watched either.
     const refusal = this.#backend === 'inotify' ? inotifyRefusal() : undefined
     if (refusal !== undefined) throw refusal
     return this.insteadOf(await this.#system.choose(path))
   }
 
-  /** The source in place of the one that the mounts call for. */
+  /** Returns the source to use in place of the one that the mounts call for. */
   insteadOf(chosen: Choice): Choice {
     if (this.#backend === 'auto') return chosen
     return {
@@ -38,7 +38,7 @@ export class SourceChoice {
     }
   }
 
-  /** The source for what is at this path, a key, below a root, or where a link there leads; it may be no place for files. Rejects likewise. */
+  /** Returns the source for a path (a key) below a root, or for a link's target; `refused`: it is no place for files. Rejects likewise. */
   async chooseBelow(path: string): Promise<Choice | { refused: Error }> {
     const type = await this.#system.pseudoType(path)
     if (type === undefined) return await this.choose(path)

@@ -18,12 +18,10 @@ import type { WatchSystem } from './system.ts'
 
 /** Returns the entries that a lost root had. For adapters that must emit a delete for each. */
 export let entriesOfLost: (watcher: Watcher, path: string) => Iterable<Entry>
-/**
- * As add(), for many absolute paths: files that follow each other take an eighth of the time. Rejects by the first that cannot be added; others may have been, or not.
- */
+/** Adds many absolute paths: consecutive files take an eighth of the time of add(). Rejects by the first that fails; others may have been added, or not. */
 export let addTogether: (watcher: Watcher, paths: readonly string[]) => Promise<void>
 
-/** Has it warn of paths that are most likely a mistake; the faces of other libraries do as these do. */
+/** Lets the watcher warn of paths that are most likely a mistake. The faces of other libraries do as those do, and warn of none. */
 export let warnOfMistakes: (watcher: Watcher) => void
 
 interface WatcherEventMap<Path extends string | Buffer> {
@@ -55,14 +53,14 @@ export class Watcher<Path extends string | Buffer = string>
    * ENAMETOOLONG; with `backend: 'inotify'` also ENOSPC, EMFILE, EPERM, ENOSYS. Rejects if the watcher is closed before: with the signal's reason, or EBADF.
    */
   readonly ready: Promise<void>
-  // Not there before it is loaded, which is before `ready`.
+  // Undefined until the engine is loaded, which is before `ready`.
   #engine: Engine | undefined
   readonly #subscribers = new Subscribers<Change<Path>>(() => this.#onLeft())
   readonly #signal: AbortSignal | undefined
   readonly #encodePath: (path: string) => Path
   #ignores: Ignores | undefined
   #warns = false
-  // All that keeps the process: nothing below does, but for a walk while it lasts.
+  // The only handle that keeps the process alive, but for a walk while it lasts.
   readonly #stay: NodeJS.Timeout
   readonly #abort = () => void this.close()
   #open = true
@@ -93,10 +91,10 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   /**
-   * Looks at the roots within this call, for so many ms, or ten times as long while it is no more than a thousand directories: what happens after it is told, and not only what does after `ready`. To be called right after this has been made.
-   * What cannot be looked at now is looked at in its turn, which says what is wrong.
+   * Looks at the roots within this call, for `patience` ms, or ten times as long up to a thousand directories: changes after the call are told, not only those
+   * after `ready`. To be called right after the constructor. Roots not reached now are looked at in their turn, which says what is wrong.
    *
-   * @returns why the first directory that cannot be opened, read or watched cannot be
+   * @returns the error of the first directory that cannot be opened, read or watched
    * @internal
    */
   [lookNow](paths: string | string[], patience: number): unknown {
@@ -268,7 +266,7 @@ export class Watcher<Path extends string | Buffer = string>
   }
 
   async #start(roots: string[], load: () => Promise<void>): Promise<void> {
-    // A turn, so that `ready` is there for what follows.
+    // Waits a turn, so that `ready` is there for what follows.
     await undefined
     try {
       if (this.#signal?.aborted) this.#abort()
@@ -286,7 +284,7 @@ export class Watcher<Path extends string | Buffer = string>
     if (this.#warns) warnOfRoots(roots, this.#running.believed, this.#ignores)
   }
 
-  /** What `ready` rejects with. It may go unhandled, as the only one to tell; but not if the error was told otherwise. */
+  /** Returns the error that `ready` rejects with. The rejection may go unhandled only if nothing else tells the error. */
   #notReady(error: unknown): unknown {
     const told = () => void this.ready.catch(() => {})
     if (!this.#open || this.#subscribers.size > 0) told()
@@ -301,7 +299,7 @@ export class Watcher<Path extends string | Buffer = string>
 
   async #onLeft(): Promise<void> {
     if (!this.#open || this.listenerCount('changes') > 0) return
-    // Who iterates once more is told, and does not take the end of the loop for the end of all changes.
+    // A caller that iterates once more is told, and does not take the end of the loop for the end of all changes.
     this.#closing = this.#close({ error: closedError('leaving its only loop has closed this watcher') })
     await this.#closing
   }
@@ -318,7 +316,7 @@ export class Watcher<Path extends string | Buffer = string>
     this.#emit('changes', changes)
   }
 
-  // A listener that throws is an uncaught exception, not a failure of the work that this is part of.
+  // A listener that throws is an uncaught exception, not a failure of the work that emits.
   #emit<K extends keyof WatcherEventMap<Path>>(event: K, ...values: WatcherEventMap<Path>[K]): void {
     queueMicrotask(() => {
       if (event === 'error' || event === 'close' || this.#open)
@@ -326,7 +324,7 @@ export class Watcher<Path extends string | Buffer = string>
     })
   }
 
-  /** Who listens is asked when the error is told: a listener of once() may have heard of another error of the same turn. */
+  /** Emits the error if there is a listener at that time: a listener of once() may have got another error of the same turn. */
   #emitIfHeard(error: Error, mayTell = () => true): void {
     queueMicrotask(() => {
       if (this.listenerCount('error') > 0 && mayTell()) EventEmitter.prototype.emit.call(this, 'error', error)

@@ -6,17 +6,17 @@ import type { Root } from '../roots/root.ts'
 import { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 
-/** What is at a path: a directory whose entries are known, or what has none. */
+/** The entry at a path: a directory whose entries are known, or another entry. */
 type Found = Directory | { kind: Kind }
 
-/** What is believed to be at the roots and below them, as it has been told. It reads the trees, and changes nothing. */
+/** The entries at the roots and below them, as they have been told. It reads the trees, and changes nothing. */
 export class Believed {
   readonly #tree: Tree
   readonly #byPath: ReadonlyMap<string, Root>
   readonly #queue: TaskQueue
   #isTidying = false
 
-  /** @param queue after each of whose tasks the tree is trimmed */
+  /** @param queue the tree is trimmed after each of its tasks */
   constructor(tree: Tree, byPath: ReadonlyMap<string, Root>, queue: TaskQueue) {
     this.#tree = tree
     this.#byPath = byPath
@@ -24,7 +24,7 @@ export class Believed {
   }
 
   /**
-   * Directories are used for it, as by whoever looks at a name: of one of 100,000 entries many may be asked for.
+   * Returns true if there is an entry at a path. Unpacks directories, as a look at a name does: a caller may ask for many of 100,000 entries.
    *
    * @param path a key, as all paths here: see name_key.ts
    */
@@ -34,7 +34,7 @@ export class Believed {
     return found !== undefined
   }
 
-  /** While nothing happens no other task has it packed again. */
+  /** Runs an empty task, after which directories are packed again: while nothing happens there is no other. */
   #tidy(): void {
     if (this.#isTidying) return
     this.#isTidying = true
@@ -43,7 +43,7 @@ export class Believed {
     })
   }
 
-  /** What is at a path, and all below it; parents first. */
+  /** Yields the entry at a path, and all entries below it; parents first. */
   *at(path: string): Generator<Entry> {
     const found = this.#find(path)
     if (found === undefined) return
@@ -51,30 +51,30 @@ export class Believed {
     if (found instanceof Directory) yield* this.#below(found)
   }
 
-  /** All of it, each path once; parents first, in whatever order the roots were given. */
+  /** Yields all entries, each path once; parents first, in whatever order the roots were given. */
   *all(): Generator<Entry> {
     for (const root of [...this.#byPath.values()].sort((a, b) => a.path.length - b.path.length)) {
       const own = ownOf(root)
       if (own === undefined) continue
-      // A root within another one's tree, as it lies behind a symlink or is a file.
+      // A root may lie within another root's tree, and not be an entry of that: behind a symlink, or as a file.
       if (this.#findBelow(root.path) === undefined) yield { path: root.path, kind: own.kind }
       if (own instanceof Directory) yield* this.#below(own)
     }
   }
 
-  /** What was believed to be below a root when it was lost; parents first. */
+  /** Yields the entries below a root as they were when it was lost; parents first. */
   *belowLost(path: string): Generator<Entry> {
     const root = this.#byPath.get(path)
     if (root?.isPresent === false && root.top !== undefined) yield* this.#below(root.top, true)
   }
 
-  /** What is at a path, in the tree that tells of it. */
+  /** Returns the entry at a path, from the tree that tells of it. */
   #find(path: string): Found | undefined {
     const root = this.#byPath.get(path)
     return (root && ownOf(root)) ?? this.#findBelow(path)
   }
 
-  /** Of the nearest root above it in whose tree it is. */
+  /** Returns the entry from the nearest root above it in whose tree it is. */
   #findBelow(path: string): Found | undefined {
     const names: string[] = []
     for (let each = path; each !== '/'; ) {
@@ -95,7 +95,7 @@ export class Believed {
     return found
   }
 
-  /** Who takes them one by one may let things happen in between: what has gone by then is left out, and what has come may be. */
+  /** Yields the entries below. Changes may come between two of them: entries that have gone by then are left out, new ones may be. */
   *#below(top: Directory, isLost = false): Generator<Entry> {
     const pending = [top]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -108,7 +108,7 @@ export class Believed {
   }
 }
 
-/** What a root tells of itself; undefined: it is lost, or lies in the tree of another. */
+/** Returns the entry that a root tells of itself; undefined: the root is lost, or lies in the tree of another. */
 function ownOf({ isPresent, coverer, file, top }: Root): Found | undefined {
   return isPresent && coverer === undefined ? (file ?? top) : undefined
 }

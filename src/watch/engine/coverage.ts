@@ -14,13 +14,13 @@ const AWAITED = 'it is not there yet: the nearest directory above it is watched'
 
 export interface CoverageParts {
   tree: Tree
-  /** What is to be said of the polls. */
+  /** The message about slow polls. */
   slowness: string | undefined
   pollScope: Pick<PollScope, 'statsOnly'>
   links: UncoveredLinks
 }
 
-/** Followed links whose way is not watched, by what they lie in: each link that leads to a directory has a mount of its own, and there may be thousands. */
+/** Followed links whose way is not watched, by their directory and their mount. Each link to a directory has its own mount: there may be thousands. */
 export class UncoveredLinks {
   readonly #in = new Map<WatchedMount | Directory, Coverage['uncovered']>()
 
@@ -41,7 +41,7 @@ export class UncoveredLinks {
   }
 }
 
-/** @param isThere whether the root is present, or its first listing under way: how far that has come is told as well */
+/** @param isThere true: the root is present, or its first listing is under way, whose progress is told as well */
 export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): Coverage[] {
   const { tree, slowness, pollScope, links } = parts
   const whyOf = ({ base, usesPolling, why }: WatchedMount): string => {
@@ -82,13 +82,13 @@ export function coverageOf(root: Root, isThere: boolean, parts: CoverageParts): 
   })
 }
 
-/** Mounts and links in a directory that are not gone into. */
+/** Returns the mounts and links in a directory that are not gone into. */
 function refusedIn(parent: Directory, tree: Tree): Coverage['uncovered'] {
   const refused = parent.mount.refused.get(parent) ?? []
   return [...refused].map(([name, error]) => ({ path: textOf(tree.pathOf(parent, name)), error }))
 }
 
-/** Its directories are among those of the root whose tree it lies in. */
+/** Returns the coverage of a root in another root's tree: its directories are among those of the other. */
 function ofCovered({ path, top }: Root, coverer: Root, { tree, links }: CoverageParts): Coverage {
   const { backend } = (top ?? (coverer.top as Directory)).mount
   let directories = 0

@@ -13,10 +13,10 @@ import { coverageOf, UncoveredLinks } from './coverage.ts'
 import { RootSet } from './root_set.ts'
 import { type Wired, wire } from './wiring.ts'
 
-// What is looked at may bring up something else. While others write there may always be more: what is left is for the next command.
+// A look may bring up more to be looked at, without end while others write: the rest is for the next command.
 const MOST_ROUNDS = 8
 
-/** The watched paths, and all that happens to them. What changes what is believed is done one at a time. */
+/** The watched paths, and all that happens to them. Tasks that change the beliefs run one at a time. */
 export class Engine implements InotifyListener {
   readonly #roots = new Map<string, Root>()
   /** The paths that the caller has named, in the caller's order. */
@@ -50,7 +50,7 @@ export class Engine implements InotifyListener {
 
   /** See {@link RootSet}, as the next three. */
   lookNow(paths: readonly string[], patience: number): unknown {
-    // Before anybody looks, as ever; it is opened once more behind that if it cannot be.
+    // Opened before the first look, so that later mounts are told; if it fails now, the attacher tries again.
     void this.#mountWatch.open().catch(() => {})
     return this.#rootSet.lookNow(paths, patience)
   }
@@ -67,7 +67,7 @@ export class Engine implements InotifyListener {
     return this.#rootSet.remove(path)
   }
 
-  /** What is ignored from now on. All is looked through: what is hidden by now is told to be gone, and what is shown is told as new. */
+  /** Replaces the ignores. Everything is looked through: entries hidden by now are told to be gone, and those shown are told as new. */
   setIgnores(ignores: Settings['ignores']): Promise<void> {
     return this.#queue.run(async () => {
       this.#assertOpen()
@@ -76,7 +76,7 @@ export class Engine implements InotifyListener {
       rules.replaceIgnores(ignores)
       files.handOver(tellers)
       for (const root of forest.standing()) {
-        // What a poll that is under way has found, it has found as it was ignored before.
+        // A poll that is under way has listed by the ignores of before.
         root.outdate()
         if (root.isPresent && root.top !== undefined) pending.work.list(root.top)
       }
@@ -85,7 +85,7 @@ export class Engine implements InotifyListener {
     })
   }
 
-  /** Every change made before this call has been told when it resolves. Rejects with EBADF if closed before that. */
+  /** Resolves when every change made before this call has been told. Rejects with EBADF if closed before that. */
   async sync(): Promise<void> {
     this.#assertOpen()
     await this.#rooms.settle.sync()
@@ -93,12 +93,12 @@ export class Engine implements InotifyListener {
     this.#assertOpen()
   }
 
-  /** What has been told is written to a file. Rejects as it cannot be, and with EBADF if closed before that. */
+  /** Writes what has been told to a file. Rejects if that cannot be written, and with EBADF if closed before that. */
   async save(path: string): Promise<void> {
     await this.sync()
     await this.#queue.run(async () => {
       this.#assertOpen()
-      // What was held back behind the sync().
+      // Tells what was held back behind the sync().
       this.#rooms.reporter.flush()
       await this.#rooms.saver.save(path)
     })
@@ -120,22 +120,22 @@ export class Engine implements InotifyListener {
     })
   }
 
-  /** The paths of its roots. */
+  /** The paths of the roots, also of those that are missing. */
   get roots(): Iterable<string> {
     return this.#roots.keys()
   }
 
-  /** What is believed to be there. */
+  /** The entries that are believed to be there. */
   get believed(): Believed {
     return this.#rooms.believed
   }
 
-  /** Whether something has been found at a path, and its 'create' waits to be reported. */
+  /** Returns true if an entry has been found at a path, and its 'create' waits to be reported. */
   holdsCreate(path: string): boolean {
     return this.#rooms.reporter.holdsCreate(path)
   }
 
-  /** Nothing is told after the call. */
+  /** Closes the engine: nothing is told after the call. */
   async close(): Promise<void> {
     const { reporter, overflowRecovery, forest, files, rescan, poller, polls, settle, inotify } = this.#rooms
     this.#closed = true
@@ -187,7 +187,7 @@ export class Engine implements InotifyListener {
     this.#rooms.reporter.broken(error)
   }
 
-  /** What follows when events have told that roots are gone. */
+  /** Marks roots as lost that are gone by what events have told, and goes on with the events. */
   async #tell(first: GoneRoots | undefined): Promise<void> {
     const { events, rootMonitor } = this.#rooms
     for (let gone = first; gone !== undefined; gone = await events.goOn(gone)) {
@@ -205,7 +205,7 @@ export class Engine implements InotifyListener {
     if (this.#closed) throw closedError()
   }
 
-  /** What every command may have left: watches that nothing needs any more, something to be polled, something to be looked at. */
+  /** Does what every command may leave to be done: removes unused watches, looks at doubtful entries, arms the polls. */
   async #afterEach(): Promise<void> {
     const { pending, coveredRoots, forest, rootMonitor, links, tree, watches, polls, settle } = this.#rooms
     links.takeMoves()
@@ -221,7 +221,7 @@ export class Engine implements InotifyListener {
     settle.arm()
   }
 
-  /** What a command has brought up to be listed, looked at or followed. */
+  /** Lists, looks at and follows what a command has brought up. */
   async #drain(): Promise<void> {
     const { pending, followUp, links, reporter } = this.#rooms
     const { work } = pending

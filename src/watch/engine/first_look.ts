@@ -17,17 +17,17 @@ export interface FirstLookParts {
   watches: Pick<WatchRelease, 'hold' | 'letGo' | 'retire'>
 }
 
-/** What was at a path. */
+/** The state of a path at the time. */
 export type SeenThen = 'missing' | 'directory' | SeenBefore
 
-/** So many of the roots that are no directories are looked at within the call: of thousands it would be half of the time that all of them take to be watched. */
+/** The most non-directory roots looked at within the call: thousands would take half of the time that watching all of them takes. */
 const MOST_FILES = 256
 
 const isNoFile = (kind: Kind | 'missing') => kind === 'missing' || kind === 'directory'
 
 /**
- * What there was at the roots within the call that asked for them: what happens after that call is told, though it has happened before anybody had a turn to look. Directories are
- * walked through, and watched; so are files. It attaches nothing: no event is told until that is done.
+ * Looks at the roots within the call that asks for them. So changes after that call are told, though made before anybody had a turn
+ * to look. Directories are walked through, and watched; so are files. It attaches nothing: no event is told until roots are attached.
  */
 export class FirstLook {
   readonly #parts: FirstLookParts
@@ -39,14 +39,14 @@ export class FirstLook {
   }
 
   /**
-   * Looks at these in their order, for so many ms, or ten times as long while it is no more than a thousand directories. What is not reached, or is not told of by inotify alone, is
-   * looked at in its turn.
+   * Looks at these in their order, for `ms`, or for ten times as long up to a thousand directories. Paths that are not reached, or that inotify alone does not
+   * tell of, are looked at in their turn.
    *
    * @returns the first error of the directories that cannot be opened, read or watched
    */
   look(paths: readonly string[], ms: number): unknown {
     const { system, settings, inotify, watches } = this.#parts
-    // What differs from what was saved is told anyway.
+    // With `since`, differences from what was saved are told anyway.
     if (settings.backend === 'poll' || settings.since !== undefined) return undefined
     const patience = new Patience(system.clock, ms)
     const see = system.lookNow(settings.followRoots)
@@ -65,7 +65,7 @@ export class FirstLook {
       try {
         inotify.open()
         const isOver = this.#parts.rescan.lookAhead(path, inotify.watching as Watching, patience)
-        // There is one walk at a time.
+        // The walker does one walk at a time.
         if (!isOver) break
       } catch (error) {
         failure ??= error
@@ -75,7 +75,7 @@ export class FirstLook {
     return failure
   }
 
-  /** What was at a path; undefined: it was not looked at. */
+  /** Returns what was at a path; undefined: it was not looked at. */
   at(path: string): SeenThen | undefined {
     return this.#seen.get(path)
   }
@@ -85,7 +85,7 @@ export class FirstLook {
     return [...this.#seen].flatMap(([path, seen]) => (seen === 'directory' ? [path] : []))
   }
 
-  /** All is attached that was looked at, or will not be: the rest is out of date, and events are told from now on. */
+  /** Ends the first look: all is attached, or will not be. Findings left over are out of date, and events are told from now on. */
   async end(): Promise<void> {
     const { rescan, watches } = this.#parts
     this.#seen.clear()
@@ -93,12 +93,12 @@ export class FirstLook {
       await rescan.forgetAhead()
     } finally {
       watches.letGo()
-      // Whatever happens: nothing would ever be told.
+      // Released whatever happens: else no event would ever be told.
       this.#release()
     }
   }
 
-  /** A file: it has its watch from now on, since by its stat nobody could tell that it was written within a tick of the clock. undefined: it has none. */
+  /** Watches a file from now on: its stat could not tell that it was written within a tick of the clock. undefined: it has no watch. */
   #watchFile(path: string, kind: Kind): SeenBefore | undefined {
     const { inotify, settings, watches } = this.#parts
     try {
@@ -109,7 +109,7 @@ export class FirstLook {
       watches.retire([wd])
       return { kind, wd }
     } catch {
-      // For want of an instance. Who attaches it says so, or polls it.
+      // No instance is left. The attacher says so, or has the file polled.
       return undefined
     }
   }

@@ -26,25 +26,25 @@ export interface MountedFilesParts {
   links: Pick<FollowedLinks, 'ends'>
   watches: Pick<WatchRelease, 'retire'>
   reporter: Pick<Reporter, 'report'>
-  /** Roots, by their paths: of a file that is one, that tells. */
+  /** Roots by their paths: a file that is a root tells of itself. */
   byPath: ReadonlyMap<string, Root>
   pathWatches: PathWatches
 }
 
-/** A file that is mounted over a name in a directory of the tree: the watch of the directory tells nothing of what is written to that file. */
+/** A file that is mounted over a name in a directory of the tree: the directory's watch tells nothing of writes to that file. */
 interface MountedFile extends Watcher {
   readonly parent: Directory
   readonly name: string
   /** The mount point, without symlinks. */
   readonly point: string
-  /** As a poll has seen it last, where no event tells of all that is written to it; undefined: it is not polled. */
+  /** The entry as the last poll has seen it, where events do not tell of all writes; undefined: the file is not polled. */
   seen: Entry | null | undefined
 }
 
-/** Files that are mounted by themselves (a volume of a single file, /etc/hosts of a container), each with a watch of its own, or polled where its mount delivers no events. */
+/** Files that are mounted by themselves (single-file volumes, a container's /etc/hosts): each has its own watch, or is polled where its mount has no events. */
 export class MountedFiles {
   readonly #parts: MountedFilesParts
-  // By the paths that they are told under.
+  // By the paths under which they are told.
   #files = new Map<string, MountedFile>()
   #points: readonly string[] | undefined
   #revision = -1
@@ -59,12 +59,12 @@ export class MountedFiles {
     return false
   }
 
-  /** Something was mounted, or unmounted. */
+  /** Notes that something was mounted or unmounted. */
   onMounts(): void {
     this.#points = undefined
   }
 
-  /** Watches those that are in the tree by now, and no others. Costs nothing while no directory and no mount has come or gone. */
+  /** Watches the mounted files that are in the tree by now, and no others. Costs nothing while no directory and no mount has come or gone. */
   async review(): Promise<void> {
     const { tree, system, watches, pathWatches } = this.#parts
     const isOther = this.#points === undefined
@@ -93,7 +93,7 @@ export class MountedFiles {
     }
   }
 
-  /** Looks at those of which no event tells. */
+  /** Looks at the files of which no event tells. */
   async poll(): Promise<void> {
     const polled = [...this.#files.values()].filter(({ seen }) => seen !== undefined)
     if (polled.length === 0) return
@@ -129,10 +129,10 @@ export class MountedFiles {
       const names = point.slice(realPath.length).split('/').filter(Boolean)
       const name = names.pop()
       const parent = tree.find(top, names)
-      // Polls look at all that is in a directory.
+      // Polls look at all entries of a directory.
       if (name === undefined || parent === undefined || parent.mount.usesPolling) continue
       const entry = tree.entriesOf(parent).get(name)
-      // It was made just now, and its event is on the way; or it is ignored.
+      // The file was made just now, and its event is on the way; or it is ignored.
       if (entry === undefined) this.#lacksSome = true
       else if (entry.kind !== 'directory' && !byPath.has(tree.pathOf(parent, name)))
         yield { parent, name, point, watched: [], seen: undefined }
@@ -147,7 +147,7 @@ export class MountedFiles {
       inotify.instance && choice.backend !== 'poll' ? watchFile(file.point, inotify.instance) : undefined
     if (typeof wd === 'number') pathWatches.set(file, [], wd)
     if (choice.backend === 'inotify' && typeof wd === 'number') return file
-    // Where nobody can say just now, the next poll says what is there.
+    // If the stat fails just now, the next poll says what is there.
     const [seen] = await looker.stat([file.point]).catch(() => [])
     file.seen = seen != null && 'kind' in seen ? seen : null
     return file

@@ -36,10 +36,10 @@ export interface OverflowRecoveryParts {
 /** ms from one try to the next. */
 const RETRY_MS = 500
 
-/** After an overflow: what is there is held against what is believed, so that what was not told is found. */
+/** Compares, after an overflow, what is there with what is believed, to find the changes that no event has told. */
 export class OverflowRecovery {
   readonly #parts: OverflowRecoveryParts
-  // ms since the epoch: all that was done before had been told when events were lost.
+  // ms since the epoch: changes before then had been told when events were lost.
   #lostSince = 0
   #wake = () => {}
   #stopped = false
@@ -58,10 +58,10 @@ export class OverflowRecovery {
     }
   }
 
-  /** As soon as there are threads, descriptors and memory for it. Meanwhile no event is told, and what else there is to do goes on. */
+  /** Recovers as soon as there are threads, descriptors and memory for it. Meanwhile no event is told, and all other work goes on. */
   async recover(): Promise<void> {
     const { system, queue, shortage } = this.#parts
-    // What was found and told before something was short is true, and all else is found the next time.
+    // Findings told before a shortage are true, and the next try finds all others.
     const attempt = () => shortage.unless(this, () => this.#recover())
     while (!this.#stopped && !(await queue.run(attempt)))
       await new Promise<void>((resolve) => {
@@ -73,7 +73,7 @@ export class OverflowRecovery {
       })
   }
 
-  /** Ends the waiting for better times. */
+  /** Ends the wait between tries. */
   stop(): void {
     this.#stopped = true
     this.#wake()
@@ -81,7 +81,7 @@ export class OverflowRecovery {
 
   async #recover(): Promise<true> {
     const { pending, rootMonitor, rescan, followUp, forest, reporter } = this.#parts
-    // One that was told to be overflown, and has come to be polled since, has lost events all the same.
+    // An overflown root that has come to be polled since has lost events all the same.
     const roots = forest.standing().filter((root) => root.isOverflown || isWatched(root))
     const startedAt = this.#parts.system.clock.now()
     const since = this.#lostSince - CLOCK_SLACK_MS
@@ -98,14 +98,14 @@ export class OverflowRecovery {
       const finding = found.get(root.top as Directory)
       if (finding?.isShort) throw openError(finding.error, root.path)
     }
-    // What was at its path when it was listed was another directory, or nothing, or was removed under the walk, or a server or a disk could not give it:
-    // then it has not been looked through.
+    // The finding may be another directory, nothing, a removal under the walk, or the failure of a server or a disk:
+    // then the root has not been looked through.
     for (const root of present) {
       const finding = found.get(root.top as Directory)
       if (finding?.error !== 0 || !root.is(finding))
         await rootMonitor.reattach(root, 'rescan', reasonOfFinding(finding))
     }
-    // What was written in there would be told by nobody.
+    // Nobody would tell what was written in an unlisted directory.
     if (unlisted !== undefined) throw unlisted
     await followUp.list()
     await rootMonitor.recoverFiles(since)
@@ -114,12 +114,12 @@ export class OverflowRecovery {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
       root.recover()
     }
-    // Nobody waits for it: what it finds is looked at afterwards in any case, and the kernel takes 0.2 s to write 50,000 watches down.
+    // Nobody waits for this: all that it finds is looked at afterwards, and the kernel takes 0.2 s to write 50,000 watches down.
     await this.#reconcileWatches()
     return true
   }
 
-  /** An overflow may have swallowed that watches are gone, and so may be believed in; and that some are there which nobody needs. */
+  /** Compares the tree's watches with the kernel's. An overflow may have swallowed that watches are gone (IN_IGNORED), or left some that nobody needs. */
   async #reconcileWatches(): Promise<void> {
     const { tree, pending, watches, inotify, rootMonitor } = this.#parts
     const wds = await inotify.kernelWatches()
@@ -127,20 +127,20 @@ export class OverflowRecovery {
     const unwatched = new Set(tree.watchedBut(wds))
     for (const directory of unwatched) {
       tree.loseWatch(directory)
-      // No event of what it lies in tells that a link leads to another directory: so that is told anew, though it may have the same inode number.
+      // No event of a link's directory tells that the link leads elsewhere: the target is told anew, even with the same inode number.
       if (isLinkBase(directory)) directory.ino = 0
       if (directory.parent !== undefined) pending.rechecks.add(directory.parent, directory.name)
     }
     watches.retire(wds)
-    // A root lies in nothing that tells of it either, and an event of its watch would be nobody's now. Nor would a look do: what is at its path may have
-    // been given its inode number.
+    // A root lies in nothing that tells of it either, and nobody would get the events of its watch. A look would not
+    // do: another directory at its path may have been given its inode number.
     for (const root of this.#parts.forest.standing().filter(isWatched))
       if (root.top !== undefined && unwatched.has(root.top))
         await rootMonitor.reattach(root, 'rescan', 'deleted')
   }
 }
 
-/** Whether events tell of some of it. */
+/** Returns true if events tell of some of it. */
 function isWatched({ isPresent, mounts }: Root): boolean {
   return isPresent && [...mounts].some(({ usesInotify }) => usesInotify)
 }

@@ -5,16 +5,16 @@ export interface RepeatedWork {
   /** ms from the end of one run to the start of the next. */
   every(): number
   readonly clock: Clock
-  /** Whether there is something to do: without it no timer runs, and nothing wakes up when nothing happens. */
+  /** Returns true if there is something to do: else no timer runs, and nothing wakes up when nothing happens. */
   needed(): boolean
   run(): Promise<void>
   failed(error: unknown): void
   /**
-   * Waits in place of the timer, and of runs that would find nothing to do. Resolves with whether there is something; if not, the
-   * timer decides. undefined: the timer does in any case.
+   * Waits in place of the timer, and of runs that would find nothing to do. Resolves with true if there
+   * is something to do; if not, the timer decides. undefined: the timer decides in any case.
    */
   pollIdle?(): Promise<boolean> | undefined
-  /** Ends that waiting, and whatever it has come to: a run is due that begins now. Else, if there is more to be done by now. */
+  /** Ends that wait, and drops its finding, if a run is due that begins now; else only if there is more to be done by now. */
   interrupt?(isRunDue: boolean): void
 }
 
@@ -30,7 +30,7 @@ export class RepeatingTask {
     this.#work = work
   }
 
-  /** To be called when {@link RepeatedWork.needed} may have become true. */
+  /** Starts the timer or the idle poll. The owner calls it when {@link RepeatedWork.needed} may have become true. */
   arm(): void {
     if (this.#isIdle) this.#work.interrupt?.(false)
     if (this.#cancelTimer !== undefined || this.#isIdle || this.#stopped || !this.#work.needed()) return
@@ -53,7 +53,7 @@ export class RepeatingTask {
       })
   }
 
-  /** A run that begins after this call. */
+  /** Does a run that begins after this call. */
   now(): Promise<void> {
     this.#work.interrupt?.(true)
     return this.#run()

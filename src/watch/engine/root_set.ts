@@ -23,7 +23,7 @@ export interface RootSetParts {
   settings: Pick<Settings, 'initial'>
   /** By their paths. */
   roots: Map<string, Root>
-  /** Their paths, and those of others that are to be. */
+  /** The paths of the roots, and of those still to be added. */
   asked: Set<string>
   queue: TaskQueue
   rules: Pick<Rules, 'hidesByRoot' | 'recursive'>
@@ -44,10 +44,10 @@ export interface RootSetParts {
 
 const NO_FILES: ReadonlyMap<string, boolean> = new Map()
 
-/** The roots as they are asked for: added one at a time or many at once, within the call or behind it, and removed. */
+/** The roots as the caller asks for them: added one at a time or many at once, within the call or behind it, and removed. */
 export class RootSet {
   readonly #parts: RootSetParts
-  // One whose first listing is under way: how far it has come, coverage() tells.
+  // The root whose first listing is under way: coverage() tells how far that has come.
   #beginning: Root | undefined
   #closed = false
 
@@ -55,20 +55,20 @@ export class RootSet {
     this.#parts = parts
   }
 
-  /** Those that are being looked at for the first time. */
+  /** The roots that are being looked at for the first time. */
   get beginning(): readonly Root[] {
     return this.#beginning === undefined ? [] : [this.#beginning]
   }
 
-  /** None is added any more. */
+  /** Ends the adding of roots. */
   close(): void {
     this.#closed = true
   }
 
   /**
-   * Looks at these paths within this call: see {@link FirstLook.look}. {@link addAll} is to follow, and says what goes wrong behind it.
+   * Looks at these paths within this call: see {@link FirstLook.look}. The caller follows up with {@link addAll}, which says what is wrong afterwards.
    *
-   * @returns why the first of those that cannot be opened, read or watched cannot be
+   * @returns the first error of the paths that cannot be opened, read or watched
    */
   lookNow(paths: readonly string[], ms: number): unknown {
     const { asked, firstLook } = this.#parts
@@ -78,8 +78,8 @@ export class RootSet {
   }
 
   /**
-   * Watches one more path; one that leads nowhere is lost until it does. Rejects with InotifyError: as it cannot be opened, listed or
-   * watched, or EBADF.
+   * Watches one more path; a path that leads nowhere is a lost root until it leads somewhere. Rejects
+   * with InotifyError: the path cannot be opened, listed or watched, or EBADF.
    */
   add(path: string): Promise<void> {
     return this.#parts.queue.run(async () => {
@@ -158,7 +158,7 @@ export class RootSet {
     const { directories } = firstLook
     await queue.run(() => firstLook.end())
     if (directories.length === 0 || this.#closed) return
-    // The ways there are watched by now, and were not when they were looked at. What events tell of that comes first.
+    // The ways there are watched by now, and were not at the first look. The events of the ways come first.
     const review = async () => {
       await inotify.barrier()
       await queue.run(async () => {
@@ -170,12 +170,12 @@ export class RootSet {
     })
   }
 
-  /** What is there, or that there is nothing yet; and what has become of it since it was looked at within the call. */
+  /** Attaches what is there, or notes that nothing is; and tells what has changed since the first look. */
   async #attach(root: Root, isSilent: boolean): Promise<void> {
     const { settings, firstLook, reporter } = this.#parts
     const seen = firstLook.at(root.path)
     if (seen === 'missing') return await this.#attachNew(root, isSilent)
-    // With `initial` it is told to be there as it is by now.
+    // With `initial` the file is told to be there as it is by now.
     if (typeof seen === 'object' && !settings.initial) root.before = seen
     const isThere = await this.#attachOrExplain(root, isSilent).finally(() => {
       root.before = undefined
@@ -190,7 +190,7 @@ export class RootSet {
     await this.#attachNew(root, isSilent)
   }
 
-  /** There was nothing: what is there by now is restored, and all in it is new. */
+  /** Attaches a root at whose path there was nothing: what is there by now is restored, and all in it is new. */
   async #attachNew(root: Root, isSilent: boolean): Promise<void> {
     const { reporter } = this.#parts
     root.explain(asWatchError(openError(-constants.errno.ENOENT, root.path), root.path) as Error)
@@ -204,7 +204,7 @@ export class RootSet {
     }
   }
 
-  /** Whether there is something. Rejects as that cannot be watched. */
+  /** Returns true if something is there. Rejects if that cannot be watched. */
   async #attachOrExplain(root: Root, isSilent: boolean): Promise<boolean> {
     try {
       await this.#parts.attacher.attach(root, isSilent)
@@ -233,13 +233,13 @@ export class RootSet {
     this.#assertOpen()
   }
 
-  /** Whether nothing else was at the path within the call: then that has to be told. */
+  /** Returns true unless something else was at the path within the call: that would have to be told. */
   #mayBeFile(path: string): boolean {
     const seen = this.#parts.firstLook.at(path)
     return seen === undefined || typeof seen === 'object'
   }
 
-  /** It lies in the tree of another, and is watched now, or is not any more: of what is hidden by the root that it lies below more is told, or less. */
+  /** Lists a covered root anew, which is now watched or not any more: the ignores of its coverer hide more or less below it then. */
   #lookDeeper({ coverer, top }: Root): void {
     const { rules, tree, pending } = this.#parts
     if (!rules.hidesByRoot || coverer === undefined || top === undefined) return

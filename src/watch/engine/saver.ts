@@ -22,8 +22,8 @@ export interface SaverParts {
 }
 
 /**
- * Writes down what is believed, which is what has been told: names and inode numbers as they are believed, and what a walk sees of each beside them. What that sees may be newer than
- * what has been told: so all that was changed since the last moment up to which all had been told is in doubt.
+ * Writes down what is believed, which is what has been told: names and inode numbers from the tree, and beside each the stat that a walk
+ * sees. The walk may see newer stats than were told, so whatever has changed since the last moment up to which all had been told is in doubt.
  */
 export class Saver {
   readonly #parts: SaverParts
@@ -32,7 +32,7 @@ export class Saver {
     this.#parts = parts
   }
 
-  /** As one task of the engine's: nothing is told meanwhile. Rejects as the file cannot be written. */
+  /** Saves as one task of the engine: nothing is told meanwhile. Rejects if the file cannot be written. */
   async save(path: string): Promise<void> {
     const { system, pending, forest } = this.#parts
     const { saving } = system
@@ -44,7 +44,7 @@ export class Saver {
     await saving.write(path, await encodeSaved({ bootId: await saving.bootId(), toldUntil, roots }))
   }
 
-  /** What there is in directories of which no stat is kept, since their events tell what is written. */
+  /** Walks through the directories of which no stat is kept, since their events tell of writes. */
   async #see(roots: readonly Root[]): Promise<Seen> {
     const { rules, tree, looker } = this.#parts
     const isWhole = rules.recursive && !rules.hidesSome
@@ -94,7 +94,7 @@ export class Saver {
       if (pending.failed.covers(directory)) return Number.NEGATIVE_INFINITY
       const { mount } = directory
       if (!keepsStat(directory)) return toldUntil
-      // A poll that was under way may have seen a file before it was written again, within the same tick of the clock that stamps it.
+      // A poll under way may have seen a file before another write within the same tick of the clock that stamps the file.
       return Math.min(toldUntil, (mount.leftover.get(directory) ?? mount.toldUntil) - CLOCK_SLACK_MS)
     }
     const directories = savedDirectories(tree, top, seen, doubtedSince)

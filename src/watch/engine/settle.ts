@@ -24,17 +24,17 @@ export interface SettleParts {
 // The halves of a rename were measured 0.44 ms apart at most, with a read in between at the worst.
 const SETTLING_MS = 10
 
-// How often sync() looks again at what is in doubt.
+// The most times that sync() looks again at what is in doubt.
 const MOST_LOOKS = 8
 
 /** ms from one try to the next to look at what has failed. */
 const RETRY_MS = 500
-/** How many times as long as a try has taken the next one waits: a server that keeps its askers waiting is not to hold up all that is watched beside it. */
+/** A retry waits this many times as long as the last one took: a slow server is not to hold up all that is watched beside it. */
 const REST = 10
 
 /**
- * What is dirty is looked at: what events have left open a little later, what has failed for a reason that may pass again and again until it works, and all at
- * once for sync(), with all that no event tells. Nothing wakes up while there is none.
+ * Looks at dirty entries: doubts left by events a little later, failures that may pass again and again until a look
+ * works, and all of them at once for sync(), with all that no event tells. Nothing wakes up while there is none.
  */
 export class Settle {
   readonly #parts: SettleParts
@@ -64,13 +64,13 @@ export class Settle {
     })
   }
 
-  /** Something may have been left open, or have failed. */
+  /** Starts the timers: events may have left something open, or a look may have failed. */
   arm(): void {
     this.#settling.arm()
     this.#retries.arm()
   }
 
-  /** Every change made before this call has been reported when it resolves. */
+  /** Resolves when every change made before this call has been reported. */
   sync(): Promise<void> {
     return this.#syncing.run()
   }
@@ -82,7 +82,7 @@ export class Settle {
   async #sync(): Promise<void> {
     const { inotify } = this.#parts
     let overflows = 0
-    // The kernel tells that watches were removed, and of too many at once by an overflow.
+    // The kernel tells that watches were removed; of too many at once it tells by an overflow.
     for (let i = 0; i === 0 || (i < MOST_LOOKS && inotify.overflows !== overflows); i++) {
       overflows = inotify.overflows
       await this.#catchUp()
@@ -96,18 +96,18 @@ export class Settle {
     await inotify.barrier()
     if (!followUp.isUnsettled && inotify.overflows === overflows) pending.consistentUntil = startedAt
     await this.#lookUntilSettled()
-    // What works again by now, nothing else tells before the next try: a look that was under way may have failed, too.
+    // Before its next try, nobody else tells what works again by now: a look that was under way may have failed, too.
     await this.#retries.now()
     await this.#lookUntilSettled()
     await polls.now()
-    // What was heard of the mount table in the meantime is looked at before what comes next.
+    // News of the mount table that came meanwhile are looked at before what comes next.
     await mountWatch.settled()
-    // Nothing tells that an ancestor was renamed, or that a directory was removed in which some process still is.
+    // No event tells that an ancestor was renamed, or that a directory was removed in which some process still is.
     await queue.run(() => rootMonitor.checkIdentity())
     await inotify.barrier()
   }
 
-  /** A look may raise another doubt: of what is above, or of what was moved meanwhile. While others write, there may always be one. */
+  /** Looks until no doubt is left. A look may raise another: of what is above, or was moved meanwhile. While others write, there may always be one. */
   async #lookUntilSettled(): Promise<void> {
     const { rechecks } = this.#parts.pending
     for (let i = 0; i === 0 || (i < MOST_LOOKS && !rechecks.isEmpty); i++) await this.#settling.now()
@@ -135,13 +135,13 @@ export class Settle {
     const { failed, work } = pending
     if (failed.size === 0) return
     let [began, tried] = [0, 0]
-    // It is looked at after this task, as all work is.
+    // The work is looked at after this task, as all work is.
     await queue.run(async () => {
       began = system.clock.elapsed()
       tried = failed.size
       work.takeAll(failed)
     })
-    // While it works again for some, it goes on.
+    // While failures become fewer, the retries go on.
     this.#tookMs = failed.size < tried ? 0 : system.clock.elapsed() - began
   }
 }

@@ -16,11 +16,11 @@ export interface SubmountsParts {
   links: Pick<FollowedLinks, 'onMounts' | 'ends'>
   forest: Pick<RootForest, 'standing'>
   mountedFiles: Pick<MountedFiles, 'onMounts' | 'review'>
-  /** By their paths. */
+  /** Roots by their paths. */
   byPath: ReadonlyMap<string, Root>
 }
 
-/** Mounts that come and go at roots, below them, and where links lead: of which the mount table tells, and no event. */
+/** Follows mounts that come and go at roots, below them, and where links lead: the mount table tells of them, and no event does. */
 export class Submounts {
   readonly #parts: SubmountsParts
   readonly #editor: TreeEditor
@@ -43,7 +43,7 @@ export class Submounts {
     await mountedFiles.review()
   }
 
-  /** @param realPath of the top: without symlinks, as mounts have it */
+  /** @param realPath the path of the top without symlinks, as the mount table has it */
   #lookBelow(top: Directory, realPath: string, points: readonly string[]): void {
     for (const point of points) if (isWithin(point, realPath)) this.#lookAt(top, realPath, point)
   }
@@ -60,7 +60,7 @@ export class Submounts {
     if (entry instanceof Directory) work.list(entry)
     else if (wasRefused && entry?.kind === 'directory')
       work.list(this.#editor.goInto(parent, name, parent.mount))
-    // A file is mounted over it, or is not any more. Of one that is a root, that tells.
+    // A file is mounted over the name, or is not any more. A file that is a root tells of itself.
     else if (entry !== undefined && !byPath.has(tree.pathOf(parent, name))) work.look(parent, name)
   }
 }

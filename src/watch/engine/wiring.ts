@@ -45,15 +45,15 @@ import { Saver } from './saver.ts'
 import { Settle } from './settle.ts'
 import { Submounts } from './submounts.ts'
 
-/** What an engine is made of, and what it brings along itself. */
+/** The parts that an engine brings along, from which the others are made. */
 export interface Given {
   settings: Settings
   system: WatchSystem
-  /** By their paths, those that are watched or looked for. */
+  /** Roots by their paths: those that are watched or looked for. */
   byPath: ReadonlyMap<string, Root>
-  /** Whether a path is one of those, or is to be. */
+  /** Returns true if a path is a root's, or a root's that is still to be added. */
   isRoot(path: string): boolean
-  /** What changes what is believed goes through here, one at a time. */
+  /** Runs all tasks that change the beliefs, one at a time. */
   queue: TaskQueue
   mountWatch: Pick<MountWatch, 'open' | 'settled'>
   listener: WatchListener

@@ -165,7 +165,7 @@ export class Poller {
     if (isQuiet && begun.isCurrent(scope.directories().mounts)) {
       this.#lastAt = startedAt
       pollInterval.note(false, this.#walker.took)
-      // The walker's digests are the same, and are kept once.
+      // The digests found are the known ones: this frees the second copy.
       this.#walker.commit()
       return true
     }
