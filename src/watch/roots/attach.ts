@@ -60,10 +60,10 @@ export interface AttacherParts {
 
 const trace = debuglog('inotify-bridge')
 
-/** How often the way to what is missing is watched, while others make it. */
+/** The most times that the way to a missing entry is watched, while others make it. */
 const MOST_WATCHED = 8
 
-/** What the path of a root leads to: a directory, which is surveyed, or a file; by which source each is watched; and that it is not any more. */
+/** Attaches a root to what its path leads to: surveys a directory, or watches a file, each by its source. Detaches a root again. */
 export class Attacher {
   readonly #parts: AttacherParts
   // The code of the error for which the mount table is not watched.
@@ -74,10 +74,10 @@ export class Attacher {
   }
 
   /**
-   * What the path leads to now. Rejects as it cannot be opened, listed or watched. One at which there is nothing is awaited from then on, where events tell what
-   * comes.
+   * Attaches what the path leads to now. Rejects if it cannot be opened, listed or watched. A root at whose path there is nothing is awaited from then on,
+   * where events tell what comes.
    *
-   * @param isSilent nothing is told of what is there, whatever `initial` says
+   * @param isSilent true: nothing is told of what is there, whatever `initial` says
    */
   async attach(root: Root, isSilent = false): Promise<void> {
     let isThere = false
@@ -96,22 +96,22 @@ export class Attacher {
         return await this.#attach(root, isSilent)
       } catch (error) {
         if (isAwaited && root.isAwaited) {
-          // Behind a link that is gone there is nothing for as long as another root has not told so; and nobody tells when it has.
+          // Behind a lost link nothing is there until another root has told of the loss; and no event says when it has.
           if (!isMissing(error) || (await this.#hasLostLink(root))) this.#parts.awaited.forget(root)
           throw error
         }
-        // What comes on the way while that is being watched has it watched once more; in the end, who looks now and then finds it.
+        // An entry that came on the way meanwhile has the way watched once more; in the end, the polls find it.
         if (i === MOST_WATCHED || !(await this.#await(root, error))) throw error
         isAwaited = root.isAwaited
       }
     }
   }
 
-  /** There was nothing: such was the error. Whether there may be something by now; what comes later, events tell, if they can. */
+  /** Awaits a root that is absent by this error. Returns true if something may be there by now; what comes later, events tell, if they can. */
   async #await(root: Root, error: unknown): Promise<boolean> {
     const { awaited } = this.#parts
     if (root.coverer !== undefined) return false
-    // Of mounts that come no event tells.
+    // No inotify event tells of a new mount: the mount table does.
     if (isMissing(error) && (await this.watchMounts())) return await awaited.watch(root)
     awaited.forget(root)
     return false
@@ -121,7 +121,7 @@ export class Attacher {
     const { settings, tree, forest, paths, sourceChoice, savedRoots } = this.#parts
     if (root.file === undefined && forest.cover(root)) {
       if (!root.isPresent) {
-        // What can never be there is told of at once, as anywhere.
+        // Rejects at once, as anywhere, for a path that can never be there.
         await paths.choose(root.path)
         throw openError(-constants.errno.ENOENT, root.path)
       }
@@ -129,7 +129,7 @@ export class Attacher {
       return
     }
     if (await this.#hasLostLink(root)) throw openError(-constants.errno.ENOENT, root.path)
-    // Before anybody looks, so that what is mounted behind that is told.
+    // Watched before the first look, so that later mounts are told.
     await this.watchMounts()
     const choice = await paths.choose(root.path).catch(async (error: unknown) => {
       if (isAbsence(error)) await savedRoots.recall(root)
@@ -148,20 +148,20 @@ export class Attacher {
     const options = isRestored
       ? { ...RESCAN, since: root.consistentUntil - CLOCK_SLACK_MS, matchByName: true, statAll: true }
       : (comparison ?? { ...RESCAN, baseline: isSilent || !isTold, isToldLater: isSilent })
-    // Before the walk, so that what is replaced on the way behind it is told.
+    // Watched before the walk, so that whatever is replaced on the way after it is told.
     await this.follow(root)
     let finding = await this.#scan(root, options)
     const refused = mount.uncovered.get(top)
     if (finding.error === 0 && refused !== undefined) {
-      // What may be listed may be read: then it is the watch alone that is refused, by SELinux for one.
+      // A directory that can be listed may be read: then only the watch is refused, by SELinux for one.
       if (!(isLimit(refused) || isRefused(refused)) || !sourceChoice.mayFallBack) throw refused
       this.#pollFor(mount, root, refused)
       finding = await this.#scan(root, options)
     }
     if (finding.error === 0 ? !mount.usesInotify : !root.isAwaited) this.#leaveWay(root)
-    // It was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
+    // The directory was gone before anybody had looked into it, or nobody could, for want of a descriptor or a watch.
     const isUnseen = tree.entriesOf(top).size === 0 && (!isRestored || root.absence !== undefined)
-    // What was a directory is not restored by a file.
+    // A directory that was known is not restored by a file.
     if (finding.error === -constants.errno.ENOTDIR && (isUnseen || comparison !== undefined))
       return await this.#attachFile(root, mount, saved)
     if (finding.error !== 0) {
@@ -177,41 +177,41 @@ export class Attacher {
     trace('%s: %s, because %s', root.path, mount.backend, mount.why)
   }
 
-  /** Nothing is believed of it any more, and none of its watches is needed. */
+  /** Detaches a root: nothing is believed of it any more, and none of its watches is needed. */
   detach(root: Root): void {
     this.#leaveWay(root)
     this.#parts.forest.drop(root)
   }
 
-  /** Whether its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
+  /** Returns true if its source is the one that would be chosen now: something may have been mounted at its path between the choice and the first look. */
   async hasItsSource({ path, top, mount = top?.mount }: Root): Promise<boolean> {
     if (mount === undefined || mount.limit !== undefined) return true
     const choice = await this.#parts.paths.choose(path).catch(() => undefined)
     return choice === undefined || choice.backend === mount.backend
   }
 
-  /** A root that is present has a tree of its own now, which was another's until now: what is watched besides it. */
+  /** Watches what a present root needs besides its tree, which was another root's until now. */
   async stand(root: Root): Promise<void> {
     const { rescan } = this.#parts
     const top = root.top as Directory
     const found = await rescan.looker.identify([top]).catch(() => undefined)
     const finding = found?.get(top)
-    // Of what cannot be opened now, or is another by now, the next look finds that it is not what it was.
+    // If the directory cannot be opened now, or is another by now, the next look finds that.
     root.identity = finding?.error === 0 && finding.ino === top.ino ? finding.identity : ''
     await this.follow(root)
   }
 
   /**
-   * Whether the symlink behind which it lay is gone, of which the root that this is in is yet to tell. That one tells what has come in its place.
+   * Returns true if the symlink behind which it lay is gone, and its outer root, which will also tell what replaced the link, is yet to tell so.
    *
-   * @param isDirectory whether a directory was found at the path: that one tells of it, too, if it follows symlinks
+   * @param isDirectory true: a directory was found at the path; the outer root tells of that too, if it follows symlinks
    */
   async #hasLostLink(root: Root, isDirectory = false): Promise<boolean> {
     const { coverings, paths, settings } = this.#parts
     const coverer = coverings.covererOf(root.path)
     if (coverer === undefined || coverings.of(root, coverer) !== 'link') return false
     const realPath = await paths.realpath(root.path).catch(() => undefined)
-    // What was found behind it is not there any more.
+    // The directory that was found behind it is not there any more.
     if (realPath === undefined) return isDirectory
     return leadsInto(coverer, root.path, realPath, isDirectory && settings.followSymlinks)
   }
@@ -234,7 +234,7 @@ export class Attacher {
     return finding ?? { error, isShort: false, isGone: true, identity: '', ino: 0 }
   }
 
-  /** Whether the mount table tells. What it would tell if it cannot be had, sync() finds. That is said once, and not at each look at a root that is lost. */
+  /** Returns true if the mount table tells of mounts. If it cannot be had, sync() finds those. The error is told once, not at each look at a lost root. */
   async watchMounts(): Promise<boolean> {
     const { mountWatch, reporter } = this.#parts
     const trouble: unknown = await mountWatch.open().catch((error) => error)
@@ -244,7 +244,7 @@ export class Attacher {
     return code === undefined
   }
 
-  /** The mount of its own mount; chosen anew when it is restored. */
+  /** Returns the mount of the root itself; its source is chosen anew when the root is restored. */
   #mountOf(root: Root, choice: Choice): WatchedMount {
     const known = root.top?.mount ?? root.mount
     if (known === undefined) {
@@ -255,7 +255,7 @@ export class Attacher {
     return known.follow(choice)
   }
 
-  /** There must be an inotify instance; without one it is polled, if that is ours to decide. */
+  /** Opens an inotify instance. Without one the root is polled, if the caller has left the choice to us. */
   #openFor(mount: WatchedMount, root: Root): void {
     try {
       this.#parts.inotify.open()
@@ -272,7 +272,7 @@ export class Attacher {
     else reporter.trouble(told)
   }
 
-  /** Where the path leads, and watches on the way. What there is no watch for is found by sync(), or by the next event of the root. */
+  /** Resolves the path of a root, and watches the way. If a watch is refused, sync() or the next event of the root finds what it would tell. */
   async follow(root: Root): Promise<void> {
     const { paths } = this.#parts
     root.realPath = await paths.realpath(root.path).catch(() => root.path)
@@ -283,7 +283,7 @@ export class Attacher {
       root.way = way
       this.#parts.watches.retire(this.#parts.pathWatches.set(root, watched))
       if (refused === undefined) return watched
-      // Those that awaited the root have given way to fewer.
+      // The watches that awaited the root have given way to fewer.
       root.isAwaited = false
       trace('%s: %s', root.path, refused)
       return watched
@@ -295,7 +295,7 @@ export class Attacher {
     watches.retire(pathWatches.set(root, []))
   }
 
-  /** A file, which is compared with what it was before it was lost, or when it was saved. */
+  /** Attaches a file, which is compared with what it was before it was lost, or when it was saved. */
   async #attachFile(root: Root, mount: WatchedMount, saved?: Remembered): Promise<void> {
     const { settings, forest, files, savedRoots } = this.#parts
     forest.drop(root)
@@ -311,7 +311,7 @@ export class Attacher {
     const news = found === 'create' && root.before !== undefined ? newsSince(root, root.before) : found
     if (news === 'lost') {
       const isStale = root.file.reason === 'stale'
-      // What comes next may be a directory.
+      // The next entry at the path may be a directory.
       if (isNew && !isStale) {
         this.#leaveWay(root)
         root.file = undefined
@@ -326,7 +326,7 @@ export class Attacher {
     root.appear()
   }
 
-  /** @param wasThere what could be read once, and may not be any more, is polled; so is what may be read, and not watched */
+  /** @param wasThere true: the file could be read once, and is polled if it may not be read any more; so is a file that may be read, and not watched */
   async #watchFile(root: Root, mount: WatchedMount, wasThere: boolean): Promise<FileNews> {
     const { files, sourceChoice } = this.#parts
     try {

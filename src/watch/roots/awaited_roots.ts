@@ -22,15 +22,15 @@ export interface AwaitedRootsParts {
 interface WatchedWhole {
   /** undefined: not all of it is watched. */
   way: Way | undefined
-  /** Whether it was found to be the same when it was watched. */
+  /** True: the way was found to be the same when it was watched. */
   isSettled: boolean
 }
 
 const UNWATCHED: WatchedWhole = { way: undefined, isSettled: true }
 
 /**
- * Roots at whose path there is nothing. Of each, the nearest directory above it that is there is watched for the name that is missing, and so is each symlink on the
- * way: then nobody need look for it now and then.
+ * Roots at whose path there is nothing. For each, watches the nearest directory above that is there,
+ * for the missing name, and each symlink on the way: then nobody need look for the root now and then.
  */
 export class AwaitedRoots {
   readonly #parts: AwaitedRootsParts
@@ -40,8 +40,8 @@ export class AwaitedRoots {
   }
 
   /**
-   * Has events tell from now on when something comes, but for mounts; then it `isAwaited`. The answer: whether something may have come before the watches were
-   * there, which nobody tells.
+   * Watches the way of a root. Events tell from now on when something comes, but for mounts: then the root
+   * `isAwaited`. Returns true if something may have come before the watches were there, which nobody tells.
    */
   async watch(root: Root): Promise<boolean> {
     const inotify = this.#open()
@@ -51,7 +51,7 @@ export class AwaitedRoots {
     return root.isAwaited || !isSettled
   }
 
-  /** Somebody has to look for it after all. */
+  /** Gives the root back to the polls, which have to look for it after all. */
   forget(root: Root): void {
     root.isAwaited = false
     this.#leave(root)
@@ -90,7 +90,7 @@ export class AwaitedRoots {
     return inotify.instance
   }
 
-  /** Whether each mount on the way delivers all that happens there, whoever does it. Which source was asked for is no matter here. */
+  /** Returns true if each mount on the way delivers all that happens there, whoever does it. The source that was asked for does not matter here. */
   async #isTold(way: Way): Promise<boolean> {
     const places = [way.realPath, ...turnsOf(way).map((turn) => dirname(turn))]
     const told = await Promise.all(places.map((place) => this.#tells(place)))
@@ -102,7 +102,7 @@ export class AwaitedRoots {
       const { backend } = await this.#parts.system.choose(path)
       return backend === 'inotify'
     } catch (error) {
-      // What is missing comes where what it lies in is.
+      // A missing name comes where its directory is.
       return isAbsence(error) && path !== '/' && (await this.#tells(dirname(path)))
     }
   }

@@ -67,11 +67,11 @@ export class FileBatch {
   }
 
   /**
-   * Returns new roots, watched and present, for the paths that could be attached. Each path is resolved again after its watches have been added, and has to lead over the same
-   * hops: from then on every change has an event.
+   * Returns new roots, watched and present, for the paths that could be attached. Each path is resolved again after its watches have been added, and has to
+   * lead over the same hops: from then on every change has an event.
    *
    * @param areLinks see {@link filesAmong}
-   * @param before what was at a path when watch() was called, if that is known: what has become of it since is told
+   * @param before returns the file at a path when watch() was called, if that is known: its changes since are told
    */
   async attach(
     paths: readonly string[],
@@ -149,7 +149,7 @@ export class FileBatch {
     return { some, route: routeOf(way, along.watched) }
   }
 
-  /** Tells whether this is a plain file. Without a link count it may be the mount of a file that was replaced. */
+  /** Returns true for a plain file. A file without a link count may be the mount of a file that was replaced. */
   #isFile(entry: Entry | InotifyError | null | undefined): entry is Entry {
     if (entry == null || entry instanceof InotifyError || entry.kind === 'directory') return false
     const isOther = entry.kind === 'symlink' && this.#parts.settings.followRoots
@@ -171,7 +171,7 @@ export class FileBatch {
   }
 }
 
-/** Files of one directory; or one symlink that is followed. */
+/** The files of one directory; or one symlink that is followed. */
 type Group = [Root, ...Root[]]
 
 function groupsOf(roots: readonly Root[], areLinks: ReadonlyMap<string, boolean>): Group[] {
@@ -192,7 +192,7 @@ function placeAlong(
 ): SurveyedDirectory | undefined {
   const along = directoriesOf(way).map((path) => directories.get(path))
   const [first, last] = [along[0], along.at(-1)]
-  // What a '..' leaves again has to be a directory, which no look at the end shows.
+  // A '..' leads on only behind a directory, which no look at the end of the way shows.
   if (first === undefined || last === undefined || along.includes(undefined) || way.left.length > 0)
     return undefined
   return { ...last, choice: first.choice }

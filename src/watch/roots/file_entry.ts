@@ -3,7 +3,7 @@ import type { FileStat } from '../../mounts/syscalls/file_stat.ts'
 import type { Kind } from '../report/change.ts'
 import type { Entry } from '../scan/entry.ts'
 
-/** undefined: it is a directory. */
+/** Returns the entry of a stat; undefined: it is a directory. */
 export function entryOf(stats: BigIntStats | FileStat, btimeNs: bigint): Entry | undefined {
   if (stats.isDirectory()) return undefined
   return {

@@ -12,31 +12,31 @@ import { entryOf } from './file_entry.ts'
 
 const CHUNK = 256 * 1024
 
-/** What has become of a file; undefined: nothing. */
+/** The news of a file; undefined: nothing has changed. */
 export type FileNews = 'create' | 'modify' | 'attrib' | 'lost' | undefined
 
 export interface FileRootOptions {
-  /** What it holds is compared as well, where it is polled. */
+  /** True: contents are compared as well, where the file is polled. */
   readonly hash: boolean
-  /** false: where it is a symlink, it is that link. */
+  /** False: a symlink at the path is itself the file. */
   readonly followRoots: boolean
 }
 
 /**
- * A root that is no directory. It is a matter of state alone: whatever happens to the file or in a directory on the way to it (a
- * Kubernetes key leads over two symlinks) is a hint to look at what the path leads to now.
+ * A root that is no directory. Only its state counts: whatever happens to the file or in a directory on
+ * its way (a Kubernetes key leads over two symlinks) is a hint to look at what the path leads to now.
  */
 export class FileRoot {
   readonly path: string
   readonly #asked: FileRootOptions
   isPresent = false
-  /** Whether it is mounted by itself. */
+  /** True: the file is mounted by itself. */
   isMountPoint = false
-  /** Why it is not there, as far as a look can tell. */
+  /** The reason why it is not there, as far as a look can tell. */
   reason: LostReason = 'deleted'
-  // Stays while it is lost, to compare with what comes back.
+  // Stays while the file is lost, to compare with what comes back.
   #entry: Entry | undefined
-  // ms since the epoch: when it was compared last.
+  // ms since the epoch: the time of the last comparison.
   #seenAt = Number.NEGATIVE_INFINITY
 
   constructor(path: string, asked: FileRootOptions) {
@@ -48,23 +48,23 @@ export class FileRoot {
     return this.#entry?.kind ?? 'file'
   }
 
-  /** Which file it is, or was before it was lost. */
+  /** The inode number of the file, or of the file that was lost. */
   get ino(): number {
     return this.#entry?.ino ?? 0
   }
 
-  /** What was seen of it last. */
+  /** The entry as it was seen last. */
   get entry(): Entry | undefined {
     return this.#entry
   }
 
-  /** For the first time: this is what the path leads to, as has been seen. */
+  /** Begins with an entry to which the path leads, as has been seen. */
   begin(entry: Entry): void {
     this.isPresent = true
     this.#entry = entry
   }
 
-  /** Looks at what the path leads to (by `calls` where it may not answer), for the first time or after it was lost; then only what differs from before is news. */
+  /** Looks at the file for the first time or after a loss (by `calls` where the path may not answer). After a loss only differences are news. */
   async attach(calls: SyscallThread | undefined): Promise<FileNews> {
     const after = await this.#stat(calls)
     this.isPresent = after !== undefined
@@ -78,8 +78,8 @@ export class FileRoot {
   /**
    * Looks again. Rejects for want of memory or descriptors alone.
    *
-   * @param mask what an event has told of the file itself
-   * @param since ms since the epoch: what was done from then on may have been told by nobody. Within a tick of the clock a file can be written again and
+   * @param mask the events of the file itself
+   * @param since ms since the epoch: nobody may have told the changes from then on. Within a tick of the clock a file can be written again and
    *   look as it did.
    */
   async look(
@@ -114,7 +114,7 @@ export class FileRoot {
   }
 
   async #isStale(entry: Entry, calls: SyscallThread | undefined): Promise<boolean> {
-    // Whoever cannot say so is not to keep the news from being told.
+    // An error here must not keep the news from being told.
     const isStale = await isLeftBehind(this.path, entry, calls).catch(() => false)
     if (isStale) {
       this.isPresent = false
@@ -140,8 +140,8 @@ export class FileRoot {
 }
 
 /**
- * Whether it is a mount of a file that was replaced or deleted at its source: nothing more will come of it. One that has no name and is no
- * mount point is what a cache still has, for now (overlay, FUSE).
+ * Returns true for the mount of a file that was replaced or deleted at its source, which never changes
+ * again. A nameless file at no mount point is what a cache still has, for now (overlay, FUSE).
  */
 async function isLeftBehind(
   path: string,
@@ -161,13 +161,13 @@ async function realpathThere(calls: SyscallThread, path: string): Promise<string
   return join(directory, name)
 }
 
-/** By libuv's pool: of a file system of this machine. */
+/** Stats by libuv's pool: on a file system of this machine. */
 async function statHere(path: string, { followRoots }: FileRootOptions): Promise<Entry | undefined> {
   const stats = await (followRoots ? stat : lstat)(path, { bigint: true })
   return entryOf(stats, stats.birthtimeNs)
 }
 
-/** By a thread that may be kept waiting, and of the server, whatever this kernel remembers. */
+/** Stats by a thread that may be kept waiting, and asks the server, whatever this kernel remembers. */
 async function statThere(
   calls: SyscallThread,
   path: string,
@@ -182,12 +182,12 @@ async function statThere(
   return content === undefined ? entry : { ...entry, stat: { ...entry.stat, content } }
 }
 
-/** What stands for what it holds. undefined: it cannot be read, or is another by now, and is compared by its stat. */
+/** Returns a hash of the contents. undefined: the file cannot be read, or is another by now, and is compared by its stat. */
 async function contentOf({ parent, name, stat }: ResolvedPath): Promise<string | undefined> {
   try {
     await using file = await parent.file(name)
     if (file.opened.ino !== stat.ino || file.opened.dev !== stat.dev) return undefined
-    // Loaded here: its 5 MiB of memory are for those who ask for this.
+    // Loaded on demand: its 5 MiB of memory are for callers that ask for this.
     const { createHash } = await import('node:crypto')
     const hash = createHash('sha256')
     for (;;) {

@@ -41,15 +41,15 @@ export interface FileRootsParts {
   sourceChoice: Pick<SourceChoice, 'mayFallBack'>
   watchShortage: WatchShortage
   reporter: Reporter
-  /** By their paths. */
+  /** Roots by their paths. */
   byPath: ReadonlyMap<string, Root>
 }
 
-/** A root that is a file is gone; or, where it was, something has happened on the way to it. */
+/** The finding that a file root is gone; or, of a lost one, that something has happened on the way to it. */
 export interface FileFinding {
   root: Root
   what: 'lost' | 'may be back'
-  /** Why it is lost. */
+  /** The reason of a loss. */
   reason: LostReason
 }
 
@@ -69,7 +69,7 @@ export class FileRoots {
   async attach(root: Root): Promise<FileNews> {
     const { file, mount } = root as AttachedFile
     file.isMountPoint = await this.#parts.system.isMountPoint(file.path)
-    // Before the look, so that nothing falls between the two.
+    // Watched before the look, so that nothing falls between the two.
     await this.#watch(root)
     if (mount.usesInotify) this.#parts.watchShortage.end()
     return await file.attach(this.#callsFor(mount))
@@ -79,7 +79,7 @@ export class FileRoots {
     this.#parts.watches.retire(this.#parts.pathWatches.set(root, []))
   }
 
-  /** What the events say is a hint to look. */
+  /** Looks at the files whose events are hints. */
   async *take(hints: ReadonlyMap<Root, Hint>): AsyncGenerator<FileFinding, void> {
     for (const [root, { own, all }] of hints) {
       const what = await this.#take(root as AttachedFile, own, all)
@@ -88,22 +88,22 @@ export class FileRoots {
   }
 
   async #take(root: AttachedFile, own: number, all: number): Promise<FileFinding['what'] | undefined> {
-    // What the path leads over may be another directory now, and the file another file.
+    // The path may lead over another directory now, and to another file.
     const mayBeOther = (all & (ABOUT_NAME | GONE)) !== 0
     if (mayBeOther) await this.#watchAgain(root)
     if (!root.file.isPresent) return 'may be back'
     if (mayBeOther) return await this.#look(root, own, own || all, 'inotify')
-    // Where its directory may not be read, and it has another name still, IN_ATTRIB is all that tells that it has been replaced.
+    // If its directory may not be read, and the file has another name still, only IN_ATTRIB tells that it has been replaced.
     return await this.#lookTwice(root, own, own || all, 'inotify')
   }
 
-  /** Whether a poll looks at some of them. */
+  /** True: a poll looks at some of them. */
   get arePolled(): boolean {
     for (const { mount } of this.#attached()) if (mount.usesPolling) return true
     return false
   }
 
-  /** Looks at each, whatever was told of it. */
+  /** Looks at each file, whatever was told of it. */
   async *lookAtAll(source: Source): AsyncGenerator<FileFinding, void> {
     for (const root of this.#attached()) {
       if (source === 'poll' && !root.mount.usesPolling) continue
@@ -125,8 +125,8 @@ export class FileRoots {
   }
 
   /**
-   * Likewise each whose way leads over one of these points, where mounts have come and gone. Those that polls look at as well are left to them, as what is
-   * asked here in this thread might not answer.
+   * Reviews each file whose way leads over one of these points, where mounts have come and gone. Files
+   * that are polled as well are left to the polls, as the stat in this thread might not answer.
    */
   async *onMounts(points: readonly string[]): AsyncGenerator<FileFinding, void> {
     for (const root of this.#attached()) {
@@ -136,7 +136,7 @@ export class FileRoots {
     }
   }
 
-  /** One that is left waiting is left behind, which is said. */
+  /** Ends the thread. A thread still waiting is left behind, with a warning. */
   close(): void {
     const { unanswered = 0 } = this.#calls ?? {}
     const [root] = this.#attached()
@@ -149,7 +149,7 @@ export class FileRoots {
       if (root.file !== undefined && root.mount !== undefined) yield root as AttachedFile
   }
 
-  /** A mount that is polled may stop answering. */
+  /** Returns a thread for a polled mount, which may stop answering. */
   #callsFor(mount: WatchedMount | undefined): SyscallThread | undefined {
     if (mount?.usesPolling !== true) return undefined
     this.#calls ??= new SyscallThread()
@@ -160,7 +160,7 @@ export class FileRoots {
     const { file, mount } = root
     const { system } = this.#parts
     const isMountPoint = mount.usesPolling ? file.isMountPoint : await system.isMountPoint(file.path)
-    // What comes as a mount, and what is there again when that has gone, it tells itself.
+    // A file that came as a mount, or is back after an unmount, tells of itself: for this look it counts as mounted.
     file.isMountPoint ||= isMountPoint
     await this.#watchAgain(root)
     const what = await this.#look(root, 0, 0, 'rescan', since)
@@ -168,7 +168,7 @@ export class FileRoots {
     return what
   }
 
-  /** Of another file than before, the watch is that of the one before, if no event of its name has told: then it is watched, and looked at once more. */
+  /** Looks at a file. If another is there, of which no event of the name has told, its watch is still the old file's: watches the new one, and looks again. */
   async #lookTwice(
     root: AttachedFile,
     own: number,
@@ -191,7 +191,7 @@ export class FileRoots {
     since?: number,
   ): Promise<'lost' | undefined> {
     const calls = this.#callsFor(mount)
-    // When that fails it is as it was, for all that could be seen.
+    // If the look fails, the file is as it was, for all that could be seen.
     const news = await file.look(own, calls, since).catch((error) => this.#parts.reporter.trouble(error))
     if (news === 'lost') return news
     if (news) this.tell(file, news, mask, source)
@@ -237,11 +237,11 @@ export class FileRoots {
     if (!root.isAwaited) await this.#watch(root).catch((error) => this.#onUnwatched(root, error))
   }
 
-  /** Where no watch is left for its way, or it may not be read, which who may look at it needs not, it is polled, if that is ours to decide. */
+  /** Polls the file, if the caller has left the choice to us: no watch is left for its way, or it may not be read, which a stat does not need. */
   #onUnwatched({ file, mount }: AttachedFile, error: unknown): void {
     const { reporter, sourceChoice, watchShortage } = this.#parts
     if (!sourceChoice.mayFallBack) reporter.trouble(error)
-    // What is lost is attached anew when it is there again, and that is when to say so.
+    // A lost file is attached anew when it is there again, and that is when to say so.
     else if (!file.isPresent) return
     else if (isLimit(error)) watchShortage.note(pollInstead(mount, file.path, error))
     else if (isRefused(error)) reporter.trouble(pollInstead(mount, file.path, error))
@@ -259,12 +259,12 @@ export class FileRoots {
     })
   }
 
-  /** Watches a file whose way is watched, as far as it could be. The answer: its own watch, if there is a file. Throws InotifyError where what is needed is refused. */
+  /** Watches a file whose way is watched as far as possible. Returns the file's watch, if there is a file. Throws InotifyError if a needed watch is refused. */
   watchAlong(root: Root, way: Way, { watched, refused }: WatchedWay, inotify: Adding): number | undefined {
     const { pathWatches, watches, paths } = this.#parts
     root.way = way
     const own = watchFile(root.path, inotify, paths.followsLast)
-    // Whatever was refused: those that were added are known, and go with the file.
+    // Set whatever was refused: the watches that were added are known, and go with the file.
     watches.retire(pathWatches.set(root, watched, typeof own === 'number' ? own : 0))
     if (typeof own === 'object') throw own
     if (refused !== undefined && isOutOfWatches(refused)) throw refused
@@ -272,7 +272,7 @@ export class FileRoots {
   }
 }
 
-/** Tells if the way to a root leads over one of these mount points. */
+/** Returns true if the way to a root leads over one of these mount points. */
 export function isOnAny({ path, realPath, way }: Root, points: Iterable<string>): boolean {
   const route = [path, realPath, ...(way === undefined ? [] : [...turnsOf(way), way.realPath])]
   for (const point of points) if (route.some((each) => isWithin(each, point))) return true
@@ -284,7 +284,7 @@ export function newsSince({ watched }: Root, { wd }: SeenBefore): 'modify' | und
   return watched.some((each) => each.wd === wd && each.name === ITSELF) ? undefined : 'modify'
 }
 
-/** Why it is lost, by what a look has found, and by the events for which that was made: of the file itself, and of all on the way to it. */
+/** Returns the reason of a loss, by the finding of the look, and by the events that led to the look: of the file itself, and of all on the way. */
 function reasonOf({ file: { reason } }: AttachedFile, own: number, all: number): LostReason {
   if (reason !== 'deleted') return reason
   if (own & IN_UNMOUNT) return 'unmounted'

@@ -3,17 +3,17 @@ import { IN_IGNORED } from '../../inotify/constants.ts'
 import { keyAt } from '../../name_key.ts'
 import { ABOUT_NAME, GONE } from '../events/watch_mask.ts'
 
-/** A name in a watched directory that a path leads over: another may come to have it, and the directory may itself be moved. */
+/** A name in a watched directory that a path leads over: another entry may get the name, and the directory may itself be moved. */
 export interface WatchedName {
   wd: number
   /** A key: see name_key.ts. {@link ITSELF} stands for the owner's own watch, at the end of its path. */
   name: string
 }
 
-/** No entry of a directory has this name: events that have none are about what is watched itself. */
+/** The name of events about the watched object itself: no entry of a directory has it. */
 export const ITSELF = ''
 
-/** What events have told of what somebody watches. */
+/** The events of what an owner watches. */
 export interface Hint {
   /** All their masks. */
   all: number
@@ -21,7 +21,7 @@ export interface Hint {
   own: number
 }
 
-/** Hints by the owners that they concern, of whatever class. */
+/** Hints by their owners, of whatever class. */
 export type Hints = ReadonlyMap<object, Hint>
 
 /** An owner that keeps the list of its watches. Links, of which there may be a hundred thousand, do not: see {@link PathWatches.replace}. */
@@ -48,9 +48,9 @@ export class PathWatches {
   }
 
   /**
-   * Gives an owner what it watches, in place of what it had. The answer: watches that nobody has any more.
+   * Replaces the watches of an owner. Returns the watches that nobody has any more.
    *
-   * @param own the watch of what is at the end of the path; 0: none
+   * @param own the watch of the entry at the end of the path; 0: none
    */
   set(owner: Watcher, ways: readonly WatchedName[], own = 0): number[] {
     const before = owner.watched
@@ -101,7 +101,7 @@ export class PathWatches {
     }
   }
 
-  /** Returns false if it was not there. */
+  /** Leaves a watch. Returns false if it was not there. */
   #leave(owner: object, { wd, name }: WatchedName): boolean {
     if (name === ITSELF) return this.#own.leave(owner, wd)
     const names = this.#names.get(wd)
@@ -154,7 +154,7 @@ class Owners<Key> {
 
 const NOBODY: readonly never[] = []
 
-/** One event more that concerns somebody. */
+/** Adds an event to the hint of an owner. */
 export function addHint<Owner extends object>(
   hints: Map<Owner, Hint>,
   owner: Owner,

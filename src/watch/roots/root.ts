@@ -13,35 +13,35 @@ const NONE: ReadonlySet<WatchedMount> = new Set()
 /** A file as it was when watch() was called. */
 export interface SeenBefore {
   kind: Kind
-  /** Its watch: what has been done to it since, events tell. */
+  /** The file's watch: events tell the changes since. */
   wd: number
 }
 
-/** A path that is watched: what it stands for, and whether it does. */
+/** A watched path: what is there, and whether anything is. */
 export class Root implements Watcher {
   /** Absolute. */
   readonly path: string
-  // These are set in forest/: which tree it has, if it has one of its own. The mount is set by Attacher as well, before there is a tree.
-  /** What is believed of the directory at this path. Stays while it is lost, to compare with what is there when it is restored. */
+  // forest/ sets these: the tree, if the root has its own. Attacher sets the mount as well, before there is a tree.
+  /** The beliefs about the directory at this path. They stay while it is lost, to compare with what is there when it is restored. */
   top: Directory | undefined
-  /** The root in whose tree it lies: that one tells of all in there, and its own top is a directory of that tree. See RootForest. */
+  /** The root in whose tree this lies: that root tells of everything in there, and this root's top is a directory of that tree. See RootForest. */
   coverer: Root | undefined
-  /** Its own mount, while it tells of anything itself. */
+  /** The root's own mount, while it tells of anything itself. */
   mount: WatchedMount | undefined
-  // These are set by Attacher alone: what its path leads to.
-  /** Instead of a directory, where the path leads to none. */
+  // Attacher alone sets these: the end of the path.
+  /** The file, where the path leads to no directory. */
   file: FileRoot | undefined
-  /** The file that was at its path when watch() was called, until it is looked at for the first time. RootSet sets it. */
+  /** The file at the path when watch() was called, until the first look at it. RootSet sets this. */
   before: SeenBefore | undefined
-  /** Which directory it is, whatever its path. */
+  /** The identity of the directory, whatever its path. */
   identity = ''
-  /** Where mounts show it: without symlinks. */
+  /** The path without symlinks, as in the mount table. */
   realPath = ''
-  /** The way that its path took when the hops were watched last. */
+  /** The way of the path when the hops were watched last. */
   way: Way | undefined
   /** The watched hops: {@link PathWatches} sets them. */
   watched: readonly WatchedName[] = []
-  /** It is not there, and events tell when something comes: see {@link AwaitedRoots}, which sets this. */
+  /** True: nothing is there, and events tell when something comes. {@link AwaitedRoots} sets this. */
   isAwaited = false
   #isPresent = false
   #isOverflown = false
@@ -57,78 +57,78 @@ export class Root implements Watcher {
     return this.#isPresent
   }
 
-  /** From 'overflow' to 'recovered'. */
+  /** True from 'overflow' to 'recovered'. */
   get isOverflown(): boolean {
     return this.#isOverflown
   }
 
-  /** ms since the epoch: what was changed from then on was not told, if it is lost. */
+  /** ms since the epoch: if the root is lost, changes from then on have not been told. */
   get consistentUntil(): number {
     return this.#consistentUntil
   }
 
-  /** What it is, or was when it was lost. */
+  /** The kind of the entry, or of the entry that was lost. */
   get kind(): Kind {
     return this.file?.kind ?? 'directory'
   }
 
-  /** Why it is not there. */
+  /** The reason why it is not there. */
   get absence(): Error | undefined {
     return this.#absence
   }
 
-  /** It is there, for the first time or again. */
+  /** Notes that the root is there, for the first time or again. */
   appear(): void {
     this.#isPresent = true
     this.isAwaited = false
     this.#absence = undefined
   }
 
-  /** It is there no more, or not watched any more: an overflow is over with it. */
+  /** Notes that the root is gone, or not watched any more: that ends an overflow, too. */
   vanish(consistentUntil = this.#consistentUntil): void {
     this.#isPresent = false
     this.#isOverflown = false
     this.#consistentUntil = consistentUntil
   }
 
-  /** It was looked for, and this is why it was not found. */
+  /** Notes why a look has not found the root. */
   explain(absence: Error): void {
     this.#absence = absence
   }
 
-  /** Events of it were lost. */
+  /** Notes that events of the root were lost. */
   overflow(): void {
     this.#isOverflown = true
   }
 
-  /** All that was lost has been told. */
+  /** Notes that the lost changes have been told. */
   recover(): void {
     this.#isOverflown = false
   }
 
-  /** It tells of itself from now on, and goes on where the one that did so until now has got to. */
+  /** Goes on from where another root has got to, which told of this one until now. */
   succeed({ isOverflown, consistentUntil }: Root): void {
     this.#isOverflown = isOverflown
     this.#consistentUntil = consistentUntil
   }
 
-  /** Its own mount, and those below it. */
+  /** The root's own mount, and those below it. */
   get mounts(): ReadonlySet<WatchedMount> {
     return this.mount?.family ?? NONE
   }
 
-  /** All that was listed of it before is out of date. */
+  /** Marks everything that was listed of the root before as out of date. */
   outdate(): void {
     for (const mount of this.mounts) mount.epoch++
   }
 
-  /** Whether a look has found the directory that it is. */
+  /** Returns true if a look has found the directory that this root is. */
   is({ identity }: Pick<RootFinding, 'identity'>): boolean {
     if (this.mount?.numbersPass === true) return withoutNumber(identity) === withoutNumber(this.identity)
     return identity === this.identity
   }
 
-  /** Forgets those of mounts and links that are gone. */
+  /** Forgets the mounts whose mount points or links are gone. */
   dropMounts(tree: Tree): void {
     for (const mount of this.mounts) {
       const { base } = mount
@@ -157,7 +157,7 @@ export function asRestored({ path, kind }: Root, source: Source): RootChange {
   return { type: 'restored', path, kind, source }
 }
 
-/** What an event says of the end of what is watched. IN_IGNORED alone: its watch was removed with it. */
+/** Returns the reason of a loss by an event's mask. IN_IGNORED alone: the watch was removed with its object. */
 export function reasonOfEvent(mask: number): LostReason {
   if (mask & IN_UNMOUNT) return 'unmounted'
   return mask & IN_MOVE_SELF && !(mask & IN_DELETE_SELF) ? 'renamed' : 'deleted'
@@ -166,7 +166,7 @@ export function reasonOfEvent(mask: number): LostReason {
 const { ENOENT, ENOTDIR, ELOOP } = constants.errno
 const ABSENT: readonly number[] = [ENOENT, ENOTDIR, ELOOP]
 
-/** Why what a look has found is not what a root was. undefined: it was removed while it was looked at. */
+/** Returns the reason why a finding is not what the root was. undefined: it was removed during the look. */
 export function reasonOfFinding(finding: Pick<RootFinding, 'error' | 'isGone'> | undefined): LostReason {
   if (finding === undefined) return 'deleted'
   if (finding.error === 0) return 'replaced'

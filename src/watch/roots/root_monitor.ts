@@ -31,10 +31,10 @@ export interface RootMonitorParts {
 
 const trace = debuglog('inotify-bridge')
 
-/** Whether roots are what they were: 'lost' and 'restored'. */
+/** Finds out whether roots are what they were: 'lost' and 'restored'. */
 export class RootMonitor {
   readonly #parts: RootMonitorParts
-  // Mount points on which nothing is mounted any more, until what that means has been looked at.
+  // Mount points where nothing is mounted any more, until the consequences have been looked at.
   readonly #vacant = new Set<string>()
 
   constructor(parts: RootMonitorParts) {
@@ -46,7 +46,7 @@ export class RootMonitor {
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
     const isInIt = (directory: Directory) => tree.topOf(directory) === root.top
-    // When it is restored, all in it is compared: from when on something may be untold, events have told until then, or the polls of what had no watch.
+    // A restored root is compared since the time up to which all had been told: by events, or by the polls of directories without a watch.
     let toldUntil = Math.min(pending.consistentUntil, pending.failed.forget(isInIt) + CLOCK_SLACK_MS)
     for (const { leftover } of root.mounts)
       for (const polledUntil of leftover.values()) toldUntil = Math.min(toldUntil, polledUntil)
@@ -60,7 +60,7 @@ export class RootMonitor {
     root.outdate()
   }
 
-  /** The directory that was at its path is gone, moved or unmounted, as the mask of an event says. */
+  /** Marks a root as lost whose directory is gone, moved or unmounted, by the mask of an event. */
   onGone(top: Directory, mask: number): void {
     const root = this.#parts.forest.rootOf(top)
     if (root !== undefined) this.markLost(root, reasonOfEvent(mask), 'inotify')
@@ -83,11 +83,11 @@ export class RootMonitor {
   async lookAtFiles(source: Source): Promise<void> {
     const vacant = [...this.#vacant]
     for await (const found of this.#parts.files.lookAtAll(source)) await this.#onFile(found, source)
-    // Those that are polled were left to this look.
+    // Polled files were left to this look.
     if (source === 'poll') this.#forgetVacant(vacant)
   }
 
-  /** Looks at each root that is a file, of which events were lost that would have told what was done from `since` on: ms since the epoch. */
+  /** Looks at each file root, of which events were lost. `since`, ms since the epoch: changes from then on may be untold. */
   async recoverFiles(since: number): Promise<void> {
     for await (const found of this.#parts.files.reviewAll(since)) await this.#onFile(found, 'rescan')
   }
@@ -98,7 +98,7 @@ export class RootMonitor {
     if (reason === 'stale') root.explain(staleMountError(root.path))
   }
 
-  /** A look has found it so: whether something was unmounted, of which it knows nothing, the mount table tells. */
+  /** Marks a root as lost that a look has not found. The mount table tells whether it was unmounted, which the look cannot. */
   async #lose(root: Root, reason: LostReason, source: Source): Promise<void> {
     if (root.isPresent && reason !== 'renamed' && reason !== 'stale') {
       await this.#parts.mountWatch.settled()
@@ -107,7 +107,7 @@ export class RootMonitor {
     this.markLost(root, reason, source)
   }
 
-  /** The path is not what it was: says so, and watches what is there now, if something is. */
+  /** Tells that the path is not what it was, and watches what is there now, if something is. */
   async reattach(root: Root, source: Source, reason: LostReason = 'replaced'): Promise<void> {
     const { system, attacher, reporter, forest } = this.#parts
     forest.forsakeVacated()
@@ -129,20 +129,20 @@ export class RootMonitor {
     if (!isRestored && found.length === 0) return
     reporter.report([asRestored(root, 'rescan'), ...found])
     if (isRestored) return
-    // What is believed by now had to be told, though nobody can go on to watch it.
+    // The new beliefs had to be told, though nobody can go on to watch the root.
     reporter.report([asLost(root, 'unreadable', 'rescan')])
-    // No watch was left, and all had been looked through: or each try would find it again. What ends for another reason may not have seen all.
+    // No watch was left, and all had been looked through: else each try would find it again. Other failures may not have seen all.
     if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
   }
 
-  /** Something was mounted at these points, or unmounted: another directory may be at the path of a root. */
+  /** Looks at the roots after mounts and unmounts at these points: another directory may be at the path of a root. */
   async onMounts(points: readonly string[]): Promise<void> {
     const { files, attacher, forest } = this.#parts
     await this.review()
     for await (const found of files.onMounts(points)) await this.#onFile(found, 'rescan')
     for (const root of forest.standing()) {
       const { isPresent } = root
-      // Of what was unmounted, IN_UNMOUNT may have told before the mount table: what lies below is there by now.
+      // IN_UNMOUNT may have told of an unmount before the mount table: what lies below is there by now.
       if (!isPresent || (isOnAny(root, points) && !(await attacher.hasItsSource(root))))
         await this.reattach(root, 'rescan')
     }
@@ -153,14 +153,14 @@ export class RootMonitor {
     for (const point of points) this.#vacant.delete(point)
   }
 
-  /** Nothing is mounted on these points any more: known at once, where {@link onMounts} is to be waited for. */
+  /** Notes points where nothing is mounted any more: at once, while {@link onMounts} has to wait for its turn. */
   noteUnmounted(points: readonly string[]): void {
     for (const point of points) this.#vacant.add(point)
   }
 
   /**
-   * What the paths of directories lead over may be another, and what is missing may have come: events have told so or were lost, or mounts have come and gone. So that is watched first, and then
-   * looked at as by {@link checkIdentity}; else the next that changes on the new way would be told by nobody.
+   * Watches the ways again, then looks as {@link checkIdentity} does: after events, told or lost, or after mounts, a way may lead over
+   * other directories, or a missing entry may be there. The watches come first: else nobody would tell the next change on the new way.
    */
   async review(roots: Iterable<Root> = this.#parts.forest.standing()): Promise<unknown> {
     const { attacher, forest } = this.#parts
@@ -173,9 +173,9 @@ export class RootMonitor {
   }
 
   /**
-   * Looks whether each path is still what it was. The answer: what was short, so that nobody could look, and nothing is known.
+   * Looks whether each path is still what it was. Returns the shortage for which nobody could look, so that nothing is known.
    *
-   * @param only of these roots
+   * @param only the roots to look at
    */
   async checkIdentity(only?: Iterable<Root>): Promise<unknown> {
     const { looker, forest } = this.#parts

@@ -12,7 +12,7 @@ export interface RootPathsParts {
   settings: Pick<Settings, 'followRoots'>
 }
 
-/** Where the paths of roots lead. Symlinks are followed; but for one at the last name, if it is not to be. */
+/** Resolves the paths of roots. Symlinks are followed, but not at the last name if `followRoots` is false. */
 export class RootPaths {
   readonly #parts: RootPathsParts
 
@@ -24,15 +24,15 @@ export class RootPaths {
     return this.#parts.settings.followRoots
   }
 
-  /** By which source what is there is watched. Rejects as it cannot be looked at. */
+  /** Chooses the source for the entry at a path. Rejects if that cannot be looked at. */
   async choose(path: string): Promise<Choice> {
     const { sourceChoice, system } = this.#parts
-    // A symlink that has come, or gone, since then is at no mount that has not been asked: what is mounted there, the mount table tells.
+    // A symlink that comes or goes later lies on no other mount than those asked here: the mount table tells what is mounted there.
     const isLink = !this.followsLast && (await system.isSymlink(path))
     return await sourceChoice.choose(isLink ? dirname(path) : path)
   }
 
-  /** Without symlinks. Rejects as realpath(3) fails. */
+  /** Returns the path without symlinks. Rejects as realpath(3) fails. */
   async realpath(path: string): Promise<string> {
     const { system } = this.#parts
     if (this.followsLast || path === '/') return await system.realpath(path)
@@ -58,8 +58,8 @@ export class RootPaths {
   }
 
   /**
-   * Watches the way of a path, until it is found to be the same when it is watched: of what was replaced on it before its watch was added no event
-   * tells. The answer: whether it was; else somebody replaces something again and again.
+   * Watches the way of a path, until it is the same after watching: no event tells of a replacement on it before
+   * its watch was added. Returns false if it never was the same: somebody replaces something again and again.
    */
   async follow(path: string, watch: (way: Way) => readonly WatchedName[]): Promise<boolean> {
     let before: string | undefined
@@ -78,7 +78,7 @@ export function routeOf({ realPath, links }: Way, watched: readonly WatchedName[
   return [realPath, ...links.flatMap(({ path, to }) => [path, to]), keyOf(watched)].join('\0')
 }
 
-/** What has the last name of a path in a directory. */
+/** Returns the path of the same last name in a directory. */
 function within(directory: string, path: string): string {
   return `${directory === '/' ? '' : directory}/${basename(path)}`
 }

@@ -18,31 +18,30 @@ import type { WatchSystem } from '../system.ts'
 import type { WatchedMount } from '../tree/directory.ts'
 import type { WatchedName } from './path_watches.ts'
 
-// Added to what the directory's watch asks for already: one inode has one, and it may be that of a tree.
+// Added to the mask of the directory's watch: an inode has one watch, which may be that of a tree.
 const ANCESTOR = IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD
 const NAMES = IN_CREATE | IN_DELETE | IN_MOVE | ANCESTOR
 
-/** By what watches are added. */
+/** The instance that adds watches. */
 export type Adding = Pick<InotifyInstance, 'add'>
 
 /** The watches of a path's way, each with the name that the path leads over. */
 export interface WatchedWay {
   watched: WatchedName[]
-  /** Why it is not all of it: there are no more watches or, if it is not that, something may not be read. */
+  /** The reason why some are missing: no watches are left or, failing that, something may not be read. */
   refused: InotifyError | undefined
 }
 
-/** The same, and how many of the first of them have the last name of the path, or of where it leads. */
+/** The watches, and how many of the first have the last name of the path, or of its end. */
 export interface WatchedWayToName extends WatchedWay {
   named: number
-  /** The path of each of the names. */
+  /** The paths of the names. */
   paths: readonly string[]
 }
 
 /**
- * Watches what decides what a path means: that no directory above it, or above a symlink on the way, is renamed, and no such link is replaced, of
- * which no event of the path itself tells. `withName`: nor what is at the path. What was watched before a watch was refused is among
- * the answer, or nobody would ever remove it.
+ * Watches what decides where a path leads, and no event of its end tells: the renames of directories above the path, and above a symlink on the way, and the
+ * replacement of each such link. `withName`: also of the entry at the path. Returns the watches added before a refusal, too, or nobody would ever remove them.
  */
 export function watchWays(way: Way, withName: boolean, inotify: Adding): WatchedWayToName {
   const { path, realPath } = way
@@ -62,9 +61,9 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   for (const [entry, mask] of masks) {
     const directory = dirname(entry)
     const isMissing = missing.has(entry)
-    // It is renamed by nobody.
+    // Nobody renames '/'.
     if (directory === '/' && mask === ANCESTOR && !isMissing) continue
-    // What is missing on the way may come.
+    // A missing directory on the way may come.
     const added = tryToAdd(inotify, directory, isMissing ? NAMES : mask)
     if (added === undefined) missing.add(directory)
     else if (typeof added === 'number') {
@@ -76,7 +75,7 @@ export function watchWays(way: Way, withName: boolean, inotify: Adding): Watched
   return { watched, paths, named, refused }
 }
 
-/** The watches of the way to another name in the same directory, which are the same. */
+/** Returns the watches of the way to another name in the same directory, which has the same watches. */
 export function renamed({ watched, named, refused }: WatchedWayToName, name: string): WatchedWay {
   return { watched: watched.map((each, i) => (i < named ? { wd: each.wd, name } : each)), refused }
 }
@@ -109,15 +108,15 @@ export class PathWatchCache implements Adding {
 }
 
 /**
- * Watches the file at the end of a path. undefined: there is none. What is a directory by now may be that of a tree: its mask stays.
+ * Watches the file at the end of a path. undefined: there is none. A directory that is there by now may be of a tree: its mask stays.
  *
- * @param follows false: where there is a symlink, that one
+ * @param follows false: a symlink there is watched itself
  */
 export function watchFile(path: string, inotify: Adding, follows = true): number | InotifyError | undefined {
   return tryToAdd(inotify, path, FILE_MASK | IN_MASK_ADD | (follows ? 0 : IN_DONT_FOLLOW))
 }
 
-/** Whether there are no more watches, or there is no memory for one. */
+/** Returns true if the kernel has no more watches, or no memory for one. */
 export function isOutOfWatches(error: InotifyError): boolean {
   return isLimit(error) || codeOf(error) === 'ENOMEM'
 }
@@ -132,7 +131,7 @@ function tryToAdd(inotify: Adding, path: string, mask: number): number | Inotify
   }
 }
 
-/** Where a path leads, over which symlinks, and what it leaves again. All of them are keys: see name_key.ts. */
+/** The end of a path, the symlinks on it, and the names that a '..' leaves again. All are keys: see name_key.ts. */
 export interface Way extends Pick<Resolved, 'realPath' | 'links' | 'left'> {
   readonly path: string
 }
@@ -142,7 +141,7 @@ export async function wayOf(path: string, system: Pick<WatchSystem, 'followSymli
   return { path, ...resolved }
 }
 
-/** {@link wayOf} each of these. What they have in common is asked once. */
+/** Resolves each path as {@link wayOf} does. Common parts are asked once. */
 export async function waysOf(
   paths: readonly string[],
   system: Pick<WatchSystem, 'followTogether'>,
@@ -151,20 +150,20 @@ export async function waysOf(
   return paths.map((path, i) => ({ path, ...(resolved[i] as Resolved) }))
 }
 
-// Who replaces something once more is told of by the watch that has been added meanwhile.
+// A replacement after that is told by the watch that has been added meanwhile.
 export const MOST_TIMES = 3
 
-/** The symlinks on a way, and what it leaves again: from each, it goes on elsewhere. */
+/** Returns the places where a way goes on elsewhere: its symlinks, and the names that it leaves again. */
 export function turnsOf({ links, left }: Way): string[] {
   return [...links.map((link) => link.path), ...left]
 }
 
-/** To see whether other directories are watched than before. */
+/** Returns a key of the watches, to see if other directories are watched than before. */
 export function keyOf(watched: readonly WatchedName[]): string {
   return watched.map(({ wd, name }) => `${wd}/${name}`).join('/')
 }
 
-/** All of a root is polled from now on, for want of a watch or an inotify instance. The answer: the error that says so. */
+/** Has all of a root polled from now on, for want of a watch or an inotify instance. Returns the error that says so. */
 export function pollInstead(mount: WatchedMount, path: string, error: InotifyError): InotifyError {
   mount.backend = 'poll'
   mount.why = `polled for want of a watch (${error.code})`
