@@ -58,16 +58,15 @@ const SAME_NAME = 1 << 29
 const NAME_END = SAME_NAME - 1
 
 /**
- * An {@link EventBatch} over what the addon packs: a row of four Int32 an event (wd, mask, cookie, nameEnd) and a latin1 string
- * of all names of each 64 events. nameEnd is where the name ends in its group's string, with bit 30 set where the name is not
- * ASCII: then the string holds its bytes, one a character, and not its text; and with bit 29 where it is the name of the event before, and not in the
- * string once more.
+ * An {@link EventBatch} over the addon's packed events: a row of four Int32 an event (wd, mask, cookie, nameEnd) and a latin1 string of all
+ * names of each 64 events. nameEnd is the end of the name in its group's string. Bit 30 is set if the name is not ASCII: then the string
+ * holds its bytes, one a character, and not its text. Bit 29: the event has the name of the one before, and the string holds the name once.
  */
 export class PackedBatch implements EventBatch {
   readonly length: number
   readonly #rows: Int32Array
   readonly #names: readonly string[]
-  // The name that was asked for last, and of which event: the next may have the same, which need not be made anew.
+  // The event whose name was made last, and that name: the next event may have the same name.
   #named = -1
   #name = ''
 
@@ -126,15 +125,15 @@ export class PackedBatch implements EventBatch {
 }
 
 /**
- * An {@link EventBatch} of one event, which is what there is most of the time. A reader that has been asleep finds little in the processor's caches, and
- * what {@link PackedBatch} touches (two arrays, a buffer, three calls a column) is a tenth of what such an event takes to arrive.
+ * An {@link EventBatch} of one event, which most batches are. A reader that has been asleep finds little in the processor's caches, and the
+ * objects that {@link PackedBatch} touches (two arrays, a buffer, three calls a column) are a tenth of the time in which such an event arrives.
  */
 export class LoneEvent implements EventBatch {
   readonly length = 1
   readonly #wd: number
   readonly #mask: number
   readonly #cookie: number
-  // A character a byte.
+  // One character a byte.
   readonly #name: string
   readonly #isAscii: boolean
 

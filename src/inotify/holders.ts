@@ -2,19 +2,19 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { watchesIn } from './fdinfo.ts'
 
-/** A process that has inotify instances, as far as this one may see. */
+/** A process with inotify instances, as far as this process may see. */
 export interface Holder {
   readonly pid: number
-  /** As ps(1) has it: the first 15 bytes of the executable's name. */
+  /** The name as ps(1) has it: the first 15 bytes of the executable's name. */
   readonly name: string
   readonly instances: number
-  /** Watches of all of its instances. */
+  /** The watches of all its instances. */
   readonly watches: number
 }
 
 /**
- * The processes that hold watches of a real uid (inotify(7) counts by that), the one with most first. Processes of other containers
- * count against the limits as well and cannot be seen. An instance that two processes share after a fork is each one's.
+ * Returns the processes that hold watches of a real uid (inotify(7) counts by that), the one with most first. Processes of other
+ * containers count against the limits as well and cannot be seen. An instance shared by two processes after a fork counts for each.
  */
 export function readHolders(proc: string, uid: number): Holder[] {
   return processesOf(proc, uid)
@@ -33,7 +33,7 @@ function holder(directory: string): Holder {
   }
 }
 
-/** Directories of the processes with this real uid. */
+/** Returns the directories of the processes with this real uid. */
 function processesOf(proc: string, uid: number): string[] {
   const pids = (attempt(() => readdirSync(proc)) ?? []).filter((name) => /^\d+$/.test(name))
   return pids.map((pid) => join(proc, pid)).filter((directory) => realUid(directory) === uid)
@@ -45,7 +45,7 @@ function realUid(directory: string): number | undefined {
   return real ? Number(real) : undefined
 }
 
-/** The number of watches of each of a process's instances. */
+/** Returns the number of watches of each of a process's instances. */
 function watchesOfInstances(directory: string): number[] {
   const fds = attempt(() => readdirSync(join(directory, 'fd'))) ?? []
   return fds
@@ -55,7 +55,7 @@ function watchesOfInstances(directory: string): number[] {
     .map((info) => watchesIn(info).length)
 }
 
-/** A process may vanish at any step, or be another's: then it is left out. */
+/** Returns undefined if the read fails: a process may vanish at any step, or be another user's. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read()

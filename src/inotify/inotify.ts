@@ -33,7 +33,7 @@ interface InotifyEventMap {
 
 type OwnEvents = (event: string, listener: (event: string) => void) => unknown
 
-// The numbers of marks are less: see native/queue/packing.h.
+// The numbers of marks are less, those of errors greater: see native/queue/packing.h.
 const NO_MARK = -4096
 
 const CLOSED_HINT = 'this Inotify is closed'
@@ -41,7 +41,7 @@ const CLOSED_HINT = 'this Inotify is closed'
 /** Key of a method for this package alone: see {@link NativeQueue.barrier}. */
 export const barrier: unique symbol = Symbol('inotify-bridge.barrier')
 
-/** Key of what this package alone gives to the addon's walker, which adds watches to it. */
+/** Key of the queue, for this package alone: the addon's walker adds watches to it. */
 export const nativeQueue: unique symbol = Symbol('inotify-bridge.nativeQueue')
 
 /**
@@ -81,11 +81,11 @@ export const nativeQueue: unique symbol = Symbol('inotify-bridge.nativeQueue')
 export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncIterable<EventBatch>, Disposable {
   readonly #queue: NativeQueue
   readonly #iterators = new Set<BatchIterator<EventBatch>>()
-  /** Read and not yet handed over: what the last consumer had not come to when it left is the next one's. */
+  /** Batches read and not yet handed over: what the last consumer had not come to when it left is the next one's. */
   readonly #unclaimed: EventBatch[] = []
   readonly #signal: AbortSignal | undefined
   readonly #abort = () => this.close()
-  // 'newListener' comes before the listener is there.
+  // Node emits 'newListener' before the listener is there.
   readonly #ownListeners: ReadonlyArray<[event: string, listener: (event: string) => void]> = [
     ['newListener', (event) => event === 'events' && this.#onConsumer()],
     ['removeListener', (event) => event === 'events' && this.#adjustFlow()],
@@ -245,7 +245,7 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
   }
 
   #take(batch: EventBatch): void {
-    // The way of nearly all: nothing waits, and nobody iterates.
+    // The usual case: nothing waits, and nobody iterates.
     const isNext = this.#unclaimed.length === 0 && this.#iterators.size === 0
     if (isNext && this.listenerCount('events') > 0) {
       this.emit('events', batch)
@@ -255,7 +255,7 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     this.#handOver()
   }
 
-  // One batch, and the next in a tick of its own: the consumer may leave, and a listener throw, at each.
+  // Hands over one batch, and the next in a tick of its own: the consumer may leave, and a listener throw, at each.
   #handOver(): void {
     const batch = this.#open && this.#hasConsumer() ? this.#unclaimed.shift() : undefined
     if (batch === undefined) return
@@ -269,8 +269,8 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     this.emit('events', batch)
   }
 
-  // The kernel's queue overflows within a tenth of a second where nobody reads it, but events that are read and emitted to
-  // nobody are lost in silence: so delivery follows the consumers.
+  // Delivery follows the consumers: unread, the kernel's queue overflows within a tenth of a second, but events that
+  // are read and emitted to nobody are lost in silence.
   #adjustFlow(listeners = this.listenerCount('events')): void {
     let full = false
     for (const iterator of this.#iterators) full ||= iterator.full
@@ -281,9 +281,9 @@ export class Inotify extends EventEmitter<InotifyEventMap> implements AsyncItera
     else this.#queue.pause()
   }
 
-  // Also after removeAllListeners(), which takes these with it.
+  // Called again by removeAllListeners(), which takes these listeners with it.
   #watchListeners(): void {
-    // EventEmitter's own events are in no typed map of events.
+    // The typed map of events lacks EventEmitter's own events.
     const { off, on }: { off: OwnEvents; on: OwnEvents } = EventEmitter.prototype
     for (const [event, listener] of this.#ownListeners) {
       off.call(this, event, listener)

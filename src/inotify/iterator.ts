@@ -1,7 +1,7 @@
-// Batches that may wait for a slow consumer before delivery is held back. What comes then stays in native memory
+// Batches that may wait for a slow consumer before delivery is held back. Later events stay in native memory
 // (maxQueuedBytes) and behind that in the kernel, whose IN_Q_OVERFLOW says when even that was not enough.
 const HIGH_WATER = 16
-// Values that are handed out as one are counted by their contents.
+// Joined values are counted by their contents.
 const HIGH_WATER_JOINED = 4096
 
 /** One `for await` over batches: a bounded queue between the loop's pace and the consumer's. */
@@ -16,8 +16,8 @@ export class BatchIterator<T extends { readonly length: number }> implements Asy
   #failure: { error: unknown } | undefined
 
   /**
-   * onRoom: there is room again after {@link full}. onReturn: the consumer has left, and `rest` behind; the loop is left when what it answers resolves.
-   * join: makes one of all that wait.
+   * onRoom: called when there is room again after {@link full}. onReturn: called when the consumer leaves, with the `rest`; the
+   * loop ends when its promise resolves. join: makes one value of all that wait.
    */
   constructor(onRoom: () => void, onReturn: (rest: T[]) => void | Promise<void>, join?: (batches: T[]) => T) {
     this.#onRoom = onRoom
@@ -38,7 +38,7 @@ export class BatchIterator<T extends { readonly length: number }> implements Asy
     }
   }
 
-  /** No more will come; what waits is still handed out, and then the error, if there is one. */
+  /** Ends the iteration: what waits is still handed out, and then the error, if there is one. */
   end(failure?: { error: unknown }): void {
     if (this.#ended) return
     this.#ended = true

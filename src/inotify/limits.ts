@@ -22,10 +22,7 @@ export interface InotifyLimits {
   instancesInUse: number
 }
 
-/**
- * How long a snapshot serves: who meets ENOSPC in each of 10,000 directories must not walk /proc 10,000
- * times.
- */
+/** The age in ms up to which a snapshot serves: a caller that meets ENOSPC in each of 10,000 directories must not walk /proc 10,000 times. */
 const REUSE_MS = 1000
 
 let snapshot: { limits: InotifyLimits; holders: Holder[]; takenAt: number } | undefined
@@ -35,7 +32,7 @@ export function inotifyLimits(): InotifyLimits {
   return { ...latest().limits }
 }
 
-/** The processes that use them, the one with most watches first; as old as {@link inotifyLimits}. */
+/** Returns the processes that use them, the one with most watches first; as old as {@link inotifyLimits}. */
 export function inotifyHolders(): readonly Holder[] {
   return latest().holders
 }
@@ -43,13 +40,13 @@ export function inotifyHolders(): readonly Holder[] {
 function latest() {
   if (snapshot === undefined || performance.now() - snapshot.takenAt >= REUSE_MS) {
     const holders = readHolders('/proc', process.getuid?.() ?? 0)
-    // Timed after the walk, or one that takes a second would never be used again.
+    // Timed after the walk, or a snapshot whose walk takes a second would never be used again.
     snapshot = { limits: limitsWith('/proc', holders), holders, takenAt: performance.now() }
   }
   return snapshot
 }
 
-/** The limits as a /proc shows them, and their use by a real uid (whose they are, by inotify(7)). */
+/** Returns the limits that a /proc shows, and their use by a real uid (inotify(7) counts by that). */
 export function readInotifyLimits(proc: string, uid: number): InotifyLimits {
   return limitsWith(proc, readHolders(proc, uid))
 }
@@ -80,7 +77,7 @@ export function addHint(errno: number, limits: () => InotifyLimits = inotifyLimi
   return (refusal?.errno === -errno ? refusal.hint : HINTS.get(errno)) ?? ''
 }
 
-/** The same of open(2): its EMFILE is the process's own limit. */
+/** Returns the hint for an errno of open(2), whose EMFILE is the process's own limit. */
 export function openHint(errno: number): string {
   return errno === constants.errno.EMFILE ? RAISE_ULIMIT : (HINTS.get(errno) ?? '')
 }
@@ -129,9 +126,9 @@ function instancesUsedUp({ instancesLimitedBy, maxUserInstances, instancesInUse 
   return `no inotify instance is left: ${raise(instancesLimitedBy, maxUserInstances, instancesInUse)}`
 }
 
-/** A command that raises a limit that is used up, and how that lasts: one of a user namespace goes with it. */
+/** Returns a command that raises a used-up limit, and how that lasts: the limit of a user namespace goes with the namespace. */
 export function howToRaise(sysctl: string, limit: number): string {
-  // One that is 0 forbids it.
+  // A limit of 0 forbids it.
   const command = `'sysctl -w ${sysctl}=${Number.isNaN(limit) ? '<more>' : Math.max(2 * limit, 128)}'`
   return sysctl.startsWith('user.')
     ? `${command} as root of this user namespace, and again in each that is made`
@@ -145,8 +142,8 @@ function raise(sysctl: string, limit: number, inUse: number): string {
 }
 
 /**
- * Whether this process may open no more files: the surest answer to which of EMFILE's two limits it was. Three, because an
- * instance takes three: its own and those of the eventfd and the timerfd that wake its guard.
+ * Returns true if this process may open no more files: the surest answer to which of EMFILE's two limits it was.
+ * Tries three, because an instance takes three: its own and those of the eventfd and the timerfd that wake its guard.
  */
 function descriptorsUsedUp(): boolean {
   const opened: number[] = []
@@ -160,7 +157,7 @@ function descriptorsUsedUp(): boolean {
   }
 }
 
-/** The lower one, by its name. In the first user namespace they are one and the same. */
+/** Returns the lower limit, with its sysctl. In the first user namespace both are the same limit. */
 function lower<Own, User>(proc: string, own: Own & string, user: User & string) {
   const [limit, ofNamespace] = [readLimit(proc, own), readLimit(proc, user)]
   const isLower = ofNamespace < (Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit)

@@ -23,7 +23,7 @@ import {
   IN_UNMOUNT,
 } from './constants.ts'
 
-// What happened first, what it happened to behind: 'IN_MOVED_TO|IN_ISDIR'. Without what is spelt by its parts, and the flags of inotify_init1(2).
+// In words the event comes first, its subject last: 'IN_MOVED_TO|IN_ISDIR'. Not: combinations, flags of inotify_init1(2).
 export const MASK_BITS: Readonly<Record<string, number>> = {
   IN_ACCESS,
   IN_MODIFY,

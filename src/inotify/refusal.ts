@@ -4,8 +4,8 @@ import { AddonLoadError, describeErrno, InotifyError } from '../errors.ts'
 let known: { refusal: InotifyError | undefined } | undefined
 
 /**
- * Why no watch is to be had in this process, whatever is to be watched; undefined where nobody refuses. Asked once, since no seccomp filter is
- * ever taken back (seccomp(2)).
+ * Returns the error by which this process can have no watch at all; undefined if nobody refuses. Asks
+ * once, since no seccomp filter is ever taken back (seccomp(2)).
  */
 export function inotifyRefusal(): InotifyError | undefined {
   known ??= { refusal: ask() }

@@ -1,17 +1,17 @@
 import type { EventBatch } from './batch.ts'
 import { Inotify } from './inotify.ts'
 
-/** Who watches by a {@link SharedInotify}. */
+/** A listener that watches by a {@link SharedInotify}. */
 export interface SharedListener {
-  /** @param name undefined: there is none; of an overflow all are told */
+  /** @param name undefined: the event has none; every listener is told of an overflow */
   event(mask: number, name: Buffer | undefined): void
-  /** Events can no longer be read. */
+  /** Takes the error by which events can no longer be read. */
   fail(error: Error): void
 }
 
 /**
- * One inotify instance for many watches, as there are 128 for a user: open while there is one, and not kept alive for. An inode has one watch, however many watch it:
- * so all ask for the same events.
+ * One inotify instance for many watches, since a user has 128 instances: open while there is a watch, and does not
+ * keep the process alive. An inode has one watch, however many listeners there are: so all ask for the same events.
  */
 export class SharedInotify {
   readonly #mask: number
@@ -22,7 +22,7 @@ export class SharedInotify {
     this.#mask = mask
   }
 
-  /** The answer ends it; of others nothing changes. Throws InotifyError as {@link Inotify.add} does, and as an instance cannot be had. */
+  /** Watches a path. The returned function ends that alone. Throws InotifyError as {@link Inotify.add} does, and if there is no instance to be had. */
   watch(path: string | Buffer, listener: SharedListener): () => void {
     this.#inotify ??= this.#open()
     try {
@@ -38,7 +38,7 @@ export class SharedInotify {
     return (
       new Inotify({ persistent: false })
         .on('events', (batch) => this.#tell(batch))
-        // It has closed of itself.
+        // The instance has closed itself.
         .on('error', (error) => {
           for (const each of this.#all()) each.fail(error)
         })
@@ -57,7 +57,7 @@ export class SharedInotify {
     try {
       this.#inotify?.remove(wd)
     } catch {
-      // EINVAL: what was watched is gone, and its watch with it.
+      // EINVAL: the watched object is gone, and its watch with it.
     }
   }
 
@@ -71,7 +71,7 @@ export class SharedInotify {
     for (let i = 0; i < batch.length; i++) {
       const wd = batch.wd(i)
       const name = batch.name(i) === '' ? undefined : batch.nameBytes(i)
-      // Of wd -1 is an overflow.
+      // An event with wd -1 is an overflow.
       const concerned = wd < 0 ? this.#all() : [...(this.#listeners.get(wd) ?? [])]
       for (const each of concerned) each.event(batch.mask(i), name)
     }
