@@ -141,7 +141,7 @@ export class Settle {
       tried = failed.size
       work.takeAll(failed)
     })
-    // While failures become fewer, the retries go on.
+    // While a try works for some, the next one does not wait longer.
     this.#tookMs = failed.size < tried ? 0 : system.clock.elapsed() - began
   }
 }

@@ -40,7 +40,7 @@ export class PollScope {
     this.#parts = parts
   }
 
-  /** True: what a walk does not tell again is as it was. With ignores or a depth, entries are surveyed level by level each time. */
+  /** True: what a walk does not tell again is as it was. A recursive walk with ignores or a depth surveys level by level each time. */
   get compares(): boolean {
     const { rules } = this.#parts
     return !(rules.recursive && rules.hidesSome)

@@ -176,8 +176,8 @@ export class Poller {
     throwIfShort(roots, snapshot)
     learnNumbers(snapshot, tree, since)
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
-    // A change that a listing shows and an event tells, the event has told before the barrier: it is told once, and by
-    // its event. What looks have shown until now, and events have not told by then, is the poll's to tell.
+    // Past the barrier, events have told what the listing shows as well: each change is told once, by its event where it
+    // has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
     const confirm = followUp.holdLooks()
     await inotify.barrier().catch(() => {})
     return await queue.run(async () => {

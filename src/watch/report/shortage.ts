@@ -3,7 +3,7 @@ import { isShortage } from './watch_error.ts'
 
 /**
  * Notes that the process or the system is out of threads, descriptors or memory. A shortage says nothing of what was to be looked
- * at, so the work stays to be done. A shortage is told once, however many works it stops, and is over when all of those work again.
+ * at, so the work stays to be done. A shortage is told once, however many tasks it stops, and is over when all of those work again.
  */
 export class Shortage {
   readonly #reporter: Pick<Reporter, 'trouble'>

@@ -255,7 +255,7 @@ export class Attacher {
     return known.follow(choice)
   }
 
-  /** Opens an inotify instance. Without one the root is polled, if the caller has left the choice to us. */
+  /** Opens an inotify instance. Without one the root is polled, if the backend is 'auto'. */
   #openFor(mount: WatchedMount, root: Root): void {
     try {
       this.#parts.inotify.open()

@@ -237,7 +237,7 @@ export class FileRoots {
     if (!root.isAwaited) await this.#watch(root).catch((error) => this.#onUnwatched(root, error))
   }
 
-  /** Polls the file, if the caller has left the choice to us: no watch is left for its way, or it may not be read, which a stat does not need. */
+  /** Polls the file, if the backend is 'auto': no watch is left for its way, or it may not be read, which a stat does not need. */
   #onUnwatched({ file, mount }: AttachedFile, error: unknown): void {
     const { reporter, sourceChoice, watchShortage } = this.#parts
     if (!sourceChoice.mayFallBack) reporter.trouble(error)

@@ -100,7 +100,7 @@ export class Directory implements Entry {
     return this.#packed === '' && this.#subdirectories === undefined && this.#makeRest === undefined
   }
 
-  /** Returns true if its non-directory entries are believed to be just these. Costs little when nothing has changed. */
+  /** Returns true if its non-directory entries are packed, and believed to be just these: the comparison of two strings. */
   isPackedAs(packed: string): boolean {
     return this.#entries === undefined && this.#packed === packed
   }
@@ -153,7 +153,7 @@ export class WatchedMount {
   readonly isLinked: boolean
   /** The symlink to its base, as last seen by whoever looked where the link leads. */
   link: Entry | undefined
-  /** True: names may be the same in any case (casefold). An event may spell a name otherwise than a listing. */
+  /** True: names may be the same in any case. An event may spell a name otherwise than a listing. */
   anyCase = false
   /** True: inode numbers are no evidence, as this filesystem gives unchanged entries new ones. See passing_numbers.ts. */
   numbersPass = false

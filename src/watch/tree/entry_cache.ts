@@ -1,7 +1,7 @@
 import type { Entries } from '../scan/entry.ts'
 import type { Directory } from './directory.ts'
 
-/** The most entries in Maps at once: some 6 MB. Young directories may exceed that, but at most this many times. */
+/** The most entries in Maps at once: some 6 MB. While they are young more, but never more than 8 times as many. */
 export const MOST_ENTRIES = 65_536
 const AT_THE_WORST = 8
 
@@ -68,7 +68,7 @@ export class EntryCache {
 
   #use(directory: Directory, entries: number): void {
     this.forget(directory)
-    // An empty Map costs as much as an object, too.
+    // An empty Map is an object, too: it counts as 4 entries.
     const size = entries + 4
     this.#used.set(directory, { size, at: ++this.#uses })
     this.#total += size

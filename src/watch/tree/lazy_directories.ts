@@ -101,7 +101,7 @@ export class LazyDirectories {
     return this.#mostWd
   }
 
-  /** Returns the directory of a listing, made now if it is not yet. Only until the walk has ended. */
+  /** Returns the directory of a listing, made now if it is not yet. Valid until the walk has ended. */
   directoryOf(id: number): Directory | undefined {
     if ((this.#places[id] ?? 0) !== 0) this.#makeUpTo(id)
     return this.#made.get(id)
