@@ -23,7 +23,7 @@ import {
   IN_UNMOUNT,
 } from './constants.ts'
 
-// In words the event comes first, its subject last: 'IN_MOVED_TO|IN_ISDIR'. Not: combinations, flags of inotify_init1(2).
+// The event comes first, its subject last: 'IN_MOVED_TO|IN_ISDIR'. Not: combinations, flags of inotify_init1(2).
 export const MASK_BITS: Readonly<Record<string, number>> = {
   IN_ACCESS,
   IN_MODIFY,

@@ -32,7 +32,7 @@ export function providedEngine(): OpenEngine | undefined {
   return provided
 }
 
-/** The engine's file beside this one, which scripts/build-ts.mjs puts in; undefined where nothing has been built. */
+/** The engine's file beside this one, which scripts/build-ts.mjs puts in; missing where nothing has been built. */
 declare const INOTIFY_BRIDGE_ENGINE: string | undefined
 
 /**

@@ -114,7 +114,7 @@ export class OverflowRecovery {
       if (root.isOverflown && root.isPresent) reporter.report([aboutRoot('recovered', root, 'rescan')])
       root.recover()
     }
-    // Nobody waits for this: all that it finds is looked at afterwards, and the kernel takes 0.2 s to write 50,000 watches down.
+    // Nobody waits for this: its findings are looked at later, and the kernel takes 0.2 s to write 50,000 watches.
     await this.#reconcileWatches()
     return true
   }
@@ -127,7 +127,7 @@ export class OverflowRecovery {
     const unwatched = new Set(tree.watchedBut(wds))
     for (const directory of unwatched) {
       tree.loseWatch(directory)
-      // No event of a link's directory tells that the link leads elsewhere: the target is told anew, even with the same inode number.
+      // No event of its directory tells that a link leads elsewhere: the target is told anew, even with the same ino.
       if (isLinkBase(directory)) directory.ino = 0
       if (directory.parent !== undefined) pending.rechecks.add(directory.parent, directory.name)
     }

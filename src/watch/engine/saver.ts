@@ -94,7 +94,7 @@ export class Saver {
       if (pending.failed.covers(directory)) return Number.NEGATIVE_INFINITY
       const { mount } = directory
       if (!keepsStat(directory)) return toldUntil
-      // A poll under way may have seen a file before another write within the same tick of the clock that stamps the file.
+      // A poll under way may have seen a file before another write within the same tick of the clock of file times.
       return Math.min(toldUntil, (mount.leftover.get(directory) ?? mount.toldUntil) - CLOCK_SLACK_MS)
     }
     const directories = savedDirectories(tree, top, seen, doubtedSince)

@@ -46,7 +46,7 @@ export interface PollerParts {
   settings: Pick<Settings, 'interval'>
 }
 
-// Such a listing is made again: names went meanwhile, or a directory in it is gone. A renamed entry may be in it twice, or not at all.
+// A listing is made again if names went meanwhile, or a directory: what was renamed may be in it twice, or not at all.
 const ATTEMPTS = 3
 
 /**
@@ -176,15 +176,15 @@ export class Poller {
     throwIfShort(roots, snapshot)
     learnNumbers(snapshot, tree, since)
     if (!isLastAttempt && snapshot.directories.some(isMoving)) return false
-    // Past the barrier, events have told what the listing shows as well: each change is told once, by its event where it
-    // has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
+    // Past the barrier, events have told what the listing shows as well: each change is told once, by its event where
+    // it has one. What looks have shown until now, and events have not told by then, is the poll's to tell.
     const confirm = followUp.holdLooks()
     await inotify.barrier().catch(() => {})
     return await queue.run(async () => {
       events.stopRecording()
       confirm()
       if (!begun.isValid(scope.directories().mounts)) return false
-      // A directory that has a watch by now was listed again for it, later than here: no poll would put right what this one told of it.
+      // A directory that got a watch was listed later than here: no poll would put right what this one told of it.
       const isWatchedNow = (each: Directory) => tree.isAttached(each) && !each.mount.leftover.has(each)
       if (unwatched.some(isWatchedNow)) return false
       // A root that is another directory by now is lost, and not compared with what it was.

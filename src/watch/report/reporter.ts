@@ -27,7 +27,7 @@ export class Reporter {
   #withheld: Change[] | undefined
   #stopped = false
 
-  /** @param expansions of the changes, if each entry below a directory is to be told one by one */
+  /** @param expansions the expansions of the changes, if each entry below a directory is to be told one by one */
   constructor(
     { settle }: Pick<Settings, 'settle'>,
     clock: Clock,

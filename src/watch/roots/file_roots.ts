@@ -93,7 +93,7 @@ export class FileRoots {
     if (mayBeOther) await this.#watchAgain(root)
     if (!root.file.isPresent) return 'may be back'
     if (mayBeOther) return await this.#look(root, own, own || all, 'inotify')
-    // If its directory may not be read, and the file has another name still, only IN_ATTRIB tells that it has been replaced.
+    // In an unreadable directory, only IN_ATTRIB tells that a file that still has another name was replaced.
     return await this.#lookTwice(root, own, own || all, 'inotify')
   }
 

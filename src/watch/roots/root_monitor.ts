@@ -46,7 +46,7 @@ export class RootMonitor {
     if (!root.isPresent) return
     reporter.report(translator.giveUp())
     const isInIt = (directory: Directory) => tree.topOf(directory) === root.top
-    // A restored root is compared since the time up to which all had been told: by events, or by the polls of directories without a watch.
+    // A restored root is compared since all had been told: by events, or by the polls of what had no watch.
     let toldUntil = Math.min(pending.consistentUntil, pending.failed.forget(isInIt) + CLOCK_SLACK_MS)
     for (const { leftover } of root.mounts)
       for (const polledUntil of leftover.values()) toldUntil = Math.min(toldUntil, polledUntil)
@@ -131,7 +131,7 @@ export class RootMonitor {
     if (isRestored) return
     // The new beliefs had to be told, though nobody can go on to watch the root.
     reporter.report([asLost(root, 'unreadable', 'rescan')])
-    // No watch was left, and all had been looked through: else each try would find it again. Other failures may not have seen all.
+    // No watch was left, but all was looked through: each try would find it again. Other failures may not see all.
     if (isLimit(failure) && !isShortage(failure)) root.vanish(startedAt)
   }
 

@@ -27,7 +27,7 @@ export class RootPaths {
   /** Chooses the source for the entry at a path. Rejects if that cannot be looked at. */
   async choose(path: string): Promise<Choice> {
     const { sourceChoice, system } = this.#parts
-    // A symlink that comes or goes later lies on no other mount than those asked here: the mount table tells what is mounted there.
+    // A symlink that comes or goes later lies on a mount that is asked here: the mount table tells of new ones there.
     const isLink = !this.followsLast && (await system.isSymlink(path))
     return await sourceChoice.choose(isLink ? dirname(path) : path)
   }

@@ -29,7 +29,7 @@ export class LazyDirectories {
   readonly #leastWd: number
   #mount: WatchedMount | undefined
   readonly #records = new KeptRecords()
-  // By the id of the listing: 1 + the place of its record; the last child found in it; the child found before it in its parent.
+  // By the listing's id: 1 + the place of its record; the last child found in it; the child before it in its parent.
   #places = new Int32Array(16)
   #lastIn = new Int32Array(16)
   #before = new Int32Array(16)

@@ -147,7 +147,7 @@ export class TreeEditor {
       this.#makeWay(directory, name)
     }
     const before = this.#tree.entriesOf(directory).get(name)
-    // One of the two is a link, and the other the directory that a link leads to: one change with one kind cannot speak for both.
+    // A link, and the directory that another link leads to: one change with one kind cannot speak for both.
     const isOther = before !== undefined && (before.kind === 'directory') !== (as.kind === 'directory')
     if (isOther) this.delete({ directory, name, entry: before }, mask)
     const known = isOther ? undefined : before

@@ -44,7 +44,7 @@ export class WatchStatus {
     if (errno === 0) {
       if (wd > 0 || !mount.usesInotify) mount.cover(directory)
       if (wd > 0) mount.leftover.delete(directory)
-      // A poll found it, and adds no watch: until there is one, or if none is to be had, polls tell what is written in there.
+      // A poll found it, and adds no watch: until there is one, or if none is to be had, polls tell of writes in there.
       else if (this.#pollInstead && isUnwatched(directory) && !mount.usesPolling)
         this.#poll(directory, toldUntil)
       return false
