@@ -4,23 +4,23 @@ import { keyAt } from '../../name_key.ts'
 import type { Entry, LookedAt } from '../scan/entry.ts'
 import { ABOUT_NAME, GONE } from './watch_mask.ts'
 
-/** A name that events are about. It is that of a watch: one inode has one, by however many paths it is watched. */
+/** A name that events are about, in the directory of one wd: an inode has one wd, by however many paths it is watched. */
 export interface NamedInBatch extends LookedAt {
-  /** The number of the last event about the name, and its mask; {@link NONE}: what has it was only written to. */
+  /** The number of the last event that changed what the name stands for, and its mask; {@link NONE}: the file there was only written to. */
   last: number
   mask: number
-  /** Later events speak of it, which are told with the next read: what was seen is what those have made of it. */
+  /** True: later events of the name are translated with the next read, and what was seen is already their result. */
   isForNext: boolean
 }
 
 const NONE = -1
 
-/** What is to be looked at, by wd. */
+/** The names to be looked at, by wd. */
 export type OpenNames = ReadonlyMap<number, readonly NamedInBatch[]>
 
 /**
- * What the events from `start` to `end` of a batch say of each other, and what was seen at their names: that is later than an event was made, and can be
- * another file by then.
+ * The events from `start` to `end` of a batch, how they relate, and what a look has seen at their names. The look is later than an event was made, and
+ * another file can be there by then.
  */
 export class BatchView {
   readonly batch: EventBatch
@@ -32,17 +32,17 @@ export class BatchView {
   #wd = 0
   #isKept = false
   #names: Map<string, NamedInBatch> | undefined
-  // Of each event, its name; and what is known of that, but for a write where no stat is kept: the event says all there is to tell of it.
+  // By event: its name, and the record of the name. undefined: a write where no stat is kept, of which the event says all.
   readonly #nameOf: string[] = []
   readonly #namedOf: Array<NamedInBatch | undefined> = []
-  // Of each event about a name, the next one about the same; 0: none.
+  // By event about a name: the number of the next event about the same name; 0: none.
   readonly #next: Int32Array
   readonly #pendingMoves = new Map<number, number>()
   readonly #arrivals = new Map<number, number>()
   readonly #gone: number[] = []
   #open: OpenNames | undefined
 
-  /** @param keepsStat whether what is known of the names of a watch includes what a write changes */
+  /** @param keepsStat returns true if the names of a wd are known with a stat, which a write changes */
   constructor(batch: EventBatch, start: number, end: number, keepsStat: (wd: number) => boolean) {
     this.batch = batch
     this.start = start
@@ -58,33 +58,33 @@ export class BatchView {
     }
   }
 
-  /** As keyOf makes it. */
+  /** Returns an event's name as a key: see keyOf. */
   name(i: number): string {
     return this.#nameOf[i - this.start] as string
   }
 
-  /** The next event about this event's name; undefined: none. */
+  /** Returns the next event about this event's name. undefined: none. */
   next(i: number): number | undefined {
     return this.#next[i - this.start] || undefined
   }
 
-  /** Whether no later event puts another file at this event's name, or takes it away. */
+  /** Returns true if no later event puts another file at this event's name, or takes the file away. */
   isLatest(i: number): boolean {
     const named = this.#namedOf[i - this.start]
     return named === undefined || named.last <= i
   }
 
-  /** What was at this event's name when the batch had been read. null: nothing; undefined: nobody has looked. */
+  /** Returns what was seen at this event's name after the batch was read. null: nothing; undefined: no look was made. */
   seen(i: number): Entry | null | undefined {
     return this.#namedOf[i - this.start]?.seen
   }
 
-  /** Whether anything has left a name. */
+  /** True: an event is the first half of a rename. */
   get hasDepartures(): boolean {
     return this.#pendingMoves.size > 0
   }
 
-  /** The halves of the rename with this cookie, where they are among these events. */
+  /** Returns the first half of the rename with this cookie, and `arrival` the second, if they are among these events. */
   pendingMove(cookie: number): number | undefined {
     return this.#pendingMoves.get(cookie)
   }
@@ -93,23 +93,23 @@ export class BatchView {
     return this.#arrivals.get(cookie)
   }
 
-  /** The events by which what is watched is gone, or no longer where it was. */
+  /** The events by which a watched inode is gone, or no longer where it was. */
   get gone(): readonly number[] {
     return this.#gone
   }
 
-  /** The names that events are about, by wd: all but those that were written to where an event tells of each write. */
+  /** The names that events are about, by wd. A name that was only written to is left out where no stat is kept: each write has its event. */
   get named(): ReadonlyMap<number, ReadonlyMap<string, NamedInBatch>> {
     return this.#byWd
   }
 
-  /** The names of which the events leave open what is there now. */
+  /** The names at which the events leave open what is there now. */
   get open(): OpenNames {
     this.#open ??= this.#findOpen()
     return this.#open
   }
 
-  /** Takes over what was seen at the names of a longer view, but for those of which the rest of it speaks. */
+  /** Takes over what was seen in the longer view `whole`, except at names that events of its `rest` are about. */
   takeSeen(whole: BatchView, rest: BatchView): void {
     for (const [wd, names] of this.#byWd) {
       const [wholeNames, restNames] = [whole.#byWd.get(wd), rest.#byWd.get(wd)]
@@ -157,7 +157,7 @@ export class BatchView {
     return named
   }
 
-  /** Of the watch at hand. */
+  /** Returns the record of a name of the current wd, and adds it if there is none. */
   #namedAs(name: string): NamedInBatch {
     if (this.#names === undefined) {
       this.#names = new Map()
@@ -171,7 +171,7 @@ export class BatchView {
   }
 }
 
-// What was created may be of any kind but a directory, and what comes from elsewhere may have been known before. Where a name
+// A created entry may be of any kind but a directory, and an entry from elsewhere may have been known before. At a name that
 // was left, a device may have come up (RENAME_WHITEOUT), or the other side of an exchange.
 function leavesOpen(mask: number): boolean {
   return (mask & IN_MOVED_FROM) !== 0 || (mask & (IN_DELETE | IN_ISDIR)) === 0

@@ -27,33 +27,33 @@ export interface EventHandlerParts {
   followUp: Pick<FollowUp, 'noteEvents' | 'list'>
 }
 
-/** Events have told that roots are gone, moved or unmounted. */
+/** The roots that an event reports as gone, moved or unmounted. */
 export interface GoneRoots {
   readonly tops: readonly Directory[]
-  /** Of the event that has told so. */
+  /** The mask of that event. */
   readonly mask: number
-  /** The names of which those that have been told leave open what is there, and what was seen at them. */
+  /** The names that the translated events leave open, and what was seen at them. */
   readonly told: OpenNames | undefined
-  /** What is still to be told. */
+  /** The events that are still to be translated. */
   readonly rest: BatchSlice
   readonly mayWait: boolean
 }
 
 /**
- * Takes in what inotify tells. Events are hints: they are held against what is believed, so that what a listing has told already is
- * not told again; and where they leave a doubt, the name is looked at.
+ * Takes in the events of inotify. Events are hints: each is compared with the known tree, so that nothing is reported again that a listing
+ * has reported. Where an event leaves a doubt, the name is looked at.
  */
 export class EventHandler {
   readonly #parts: EventHandlerParts
   #recorded: Map<Directory, Set<string>> | undefined
-  // From the first event of an exchange on of which the rest is still to be read: as if it had not been read.
+  // The events held back: from the first event of an exchange on whose rest is still to be read.
   #unfinished: BatchSlice | undefined
 
   constructor(parts: EventHandlerParts) {
     this.#parts = parts
   }
 
-  /** The answer: roots that are gone by then, of which nothing more is told once they are known to be lost; {@link goOn} does the rest. */
+  /** Handles events up to the first by which roots are gone, and returns these roots. The caller records which are lost, and calls {@link goOn} for the rest. */
   handle(batch: EventBatch, start: number, end: number): Promise<GoneRoots | undefined> {
     this.#parts.followUp.noteEvents()
     const read = { batch, start, end }
@@ -61,24 +61,24 @@ export class EventHandler {
     return this.#handle(held === undefined ? read : wholeOf(new JoinedBatch(held, read)), true)
   }
 
-  /** Goes on when it is known that they are lost. The answer is as that of {@link handle}. */
+  /** Handles the rest when the caller knows whether the roots are lost. Returns the same as {@link handle}. */
   async goOn({ told, rest, mayWait }: GoneRoots): Promise<GoneRoots | undefined> {
     await this.#follow(told)
     return rest.start < rest.end ? await this.#handle(rest, mayWait) : undefined
   }
 
-  /** A mark has been met: whoever waits for it believes that all that was queued before it has been told. The answer is as that of {@link handle}. */
+  /** Handles the events held back, at a mark: its waiter relies on all that was queued before it being reported. Returns the same as {@link handle}. */
   async flush(): Promise<GoneRoots | undefined> {
     const held = this.#takeUnfinished()
     return held && (await this.#handle(held, false))
   }
 
-  /** Whether some of what was read is still to be told. */
+  /** True: events that were read are held back. */
   get holdsBack(): boolean {
     return this.#unfinished !== undefined
   }
 
-  /** Notes from now on, until {@link stopRecording}, of which names events speak: what a poll that is under way lists of them may be out of date. */
+  /** Records from now on, until {@link stopRecording}, the names that events are about: what a poll under way lists of them may be out of date. */
   recordNames(): ReadonlyMap<Directory, ReadonlySet<string>> {
     this.#recorded = new Map()
     return this.#recorded
@@ -88,7 +88,7 @@ export class EventHandler {
     this.#recorded = undefined
   }
 
-  /** An overflow: what was held back is lost with it, and what looks were ahead of may be; the rescan finds it. */
+  /** Handles an overflow: the events held back are lost with it, and so may be those that looks were ahead of. The rescan finds their changes. */
   onOverflow(): void {
     this.#unfinished = undefined
     this.#parts.pending.unconfirmed.revert()
@@ -100,10 +100,10 @@ export class EventHandler {
     return held
   }
 
-  /** @param mayWait whether an exchange at the end of these may be told to its end by the next read */
+  /** @param mayWait true: the next read may complete an exchange at the end of these */
   async #handle({ batch, start, end }: BatchSlice, mayWait: boolean): Promise<GoneRoots | undefined> {
     const { tree } = this.#parts
-    // Before the rest is viewed: thousands of roots may go together, each with a rest of its own.
+    // No view of the rest yet: thousands of roots may go together, each with a rest of its own.
     for (let i = start; i < end; i++) {
       if (!(batch.mask(i) & GONE)) continue
       const tops = tree.at(batch.wd(i)).filter(({ isRoot }) => isRoot)
@@ -131,7 +131,7 @@ export class EventHandler {
     const { tree } = this.#parts
     return new BatchView(batch, start, end, (wd) => {
       const polled = tree.at(wd).filter(keepsStat)
-      // What is believed of them is otherwise from now on, and no poll has found it so.
+      // These events change what is known of the directories, and no poll has found it so.
       for (const { mount } of polled) mount.revision++
       return polled.length > 0
     })
@@ -153,16 +153,16 @@ export class EventHandler {
   #tell(index: BatchView): OpenNames {
     const { translator, reporter } = this.#parts
     const { batch } = index
-    // Behind the look: a poll that began while it was made may have listed something older.
+    // After the look: a poll that began during the look may have listed something older.
     if (this.#recorded !== undefined) this.#record(index, this.#recorded)
-    // What was looked at, too: a look of the recheck queue that is under way may be older than that.
+    // The names looked at, too: a look of the recheck queue that is under way may be older.
     this.#speakOf(index)
     reporter.report(translator.translate(index))
     for (const i of index.gone) if (index.name(i) === '') this.#onSelf(batch.wd(i), batch.mask(i))
     return index.open
   }
 
-  /** What follows from events that have been told: doubts, and directories to be listed. */
+  /** Does what follows from translated events: takes names into doubt, and lists directories. */
   async #follow(told: OpenNames | undefined): Promise<void> {
     if (told !== undefined) this.#weigh(told)
     await this.#parts.followUp.list()
@@ -173,7 +173,7 @@ export class EventHandler {
     for (const directory of tree.at(wd)) {
       const { parent, name } = directory
       if (mask & IN_IGNORED) tree.loseWatch(directory)
-      // Its parent tells that it is gone. If it does not, it is not.
+      // Its parent's watch reports a removal. Without such an event the directory is not gone.
       if (parent !== undefined && mask & IN_IGNORED) pending.rechecks.add(parent, name)
     }
   }
@@ -187,7 +187,7 @@ export class EventHandler {
     }
   }
 
-  /** Takes names into doubt by what was seen after their events were made. */
+  /** Takes names into doubt if what was seen after their events does not fit what is known. */
   #weigh(open: OpenNames): void {
     const { tree, pending } = this.#parts
     const { moves, rechecks, unconfirmed } = pending
@@ -198,7 +198,7 @@ export class EventHandler {
           const hasLeft = moves.size > 0 && moves.from(directory, name) !== undefined
           const believed = hasLeft ? undefined : entries.get(name)
           if (!this.#fits(directory, name, believed, found)) rechecks.add(directory, name)
-          // What was told is told after this look: a poll finds what is different from now on.
+          // The events were reported after this look: a poll finds what differs from the look.
           else if (believed && found && keepsStat(directory)) {
             unconfirmed.note(directory, name, believed, found)
             believed.stat = found.stat
@@ -208,7 +208,7 @@ export class EventHandler {
     }
   }
 
-  /** Whether what is believed of a name may be what was found there. */
+  /** Returns true if the known entry of a name may be the entry found there. */
   #fits(
     directory: Directory,
     name: string,

@@ -4,7 +4,7 @@ import { isToEvents } from '../tree/directory.ts'
 import type { BatchView } from './batch_view.ts'
 import { ABOUT_NAME } from './watch_mask.ts'
 
-/** The second rename as which an exchange is told. */
+/** The second of the two renames as which the kernel reports an exchange. */
 export interface WayBack {
   /** The numbers of its events. */
   leaving: number
@@ -13,9 +13,9 @@ export interface WayBack {
 }
 
 /**
- * renameat2(RENAME_EXCHANGE) is told as two renames, each onto the other's name; a rename over a file and back is told by the same
- * events. What the first seemed to displace is then there or gone: what becomes of the names tells. All four events are of one read, or were
- * joined: see findUnfinishedExchange.
+ * Finds the second rename of an exchange. The kernel reports renameat2(RENAME_EXCHANGE) as two renames, each onto the other's name; a rename over a file
+ * and back gives the same events. They differ in whether the entry that the first displaced is still there: what becomes of the names tells. All four events
+ * are of one read, or were joined: see findUnfinishedExchange.
  *
  * @param arriving the number of the event by which the first rename arrives
  * @returns the second rename, undefined if this is no exchange
@@ -42,8 +42,8 @@ export function findExchange(
 }
 
 /**
- * Whether an event about a name of either directory comes between the two renames. Then they are two calls: renameat2(2) tells of both
- * halves while it holds both directories locked (vfs_rename in fs/namei.c), and so does whatever makes or removes a name there.
+ * Returns true if an event about a name of either directory comes between the two renames. Then they are two calls: renameat2(2) queues both
+ * halves while it holds both directories locked (vfs_rename in fs/namei.c), and so do all calls that make or remove a name there.
  */
 function isInterrupted({ batch }: BatchView, left: number, arriving: number, leaving: number): boolean {
   const [from, to] = [batch.wd(left), batch.wd(arriving)]
@@ -55,8 +55,8 @@ function isInterrupted({ batch }: BatchView, left: number, arriving: number, lea
 }
 
 /**
- * Whether `came` and `displaced` have swapped names; else `came` has gone back over nothing. `leaving`: the event by which it seemed
- * to go, `back`: by which it seemed to come back.
+ * Returns true if `came` and `displaced` have swapped names; else `came` has gone back to a free name. `leaving`: the event by which `came`
+ * seemed to go, `back`: by which `came` seemed to come back.
  */
 function hasSwapped(index: BatchView, came: Entry, displaced: Entry, leaving: number, back: number): boolean {
   const { batch } = index
@@ -64,7 +64,7 @@ function hasSwapped(index: BatchView, came: Entry, displaced: Entry, leaving: nu
   const nextMask = next === undefined ? 0 : batch.mask(next)
   if (nextMask & (IN_MOVED_FROM | IN_DELETE)) return true
   if (nextMask & IN_CREATE) return false
-  // Where a look ahead of the events has shown the one at both names, its inode number tells nothing.
+  // If a look ahead of the events has shown the same file at both names, its inode number tells nothing.
   const mayTell = came.ino !== displaced.ino && index.next(back) === undefined && index.isLatest(back)
   const atOrigin = mayTell ? index.seen(back) : undefined
   if (atOrigin && atOrigin.ino !== 0 && (atOrigin.ino === came.ino || atOrigin.ino === displaced.ino)) {
@@ -74,12 +74,12 @@ function hasSwapped(index: BatchView, came: Entry, displaced: Entry, leaving: nu
   const isDisplaced = (seen: Entry | null | undefined) =>
     Boolean(seen && seen.ino !== 0 && seen.ino === displaced.ino)
   if (next === undefined) {
-    // What was displaced is there again: swapped, and moved back since, of which the next batch tells.
+    // The displaced entry is there again: swapped, and moved back since by events of the next batch.
     if (isDisplaced(there)) return true
     return there?.kind === came.kind && (came.ino === 0 || there.ino === came.ino)
   }
   const origin = index.seen(back)
-  // Swapped, and whatever came then: it would be gone, had it been replaced.
+  // Swapped, whatever came then: a replaced entry would be gone.
   if (isDisplaced(there) || isDisplaced(origin)) return true
   // Swapped back and forth.
   return Boolean(there) && Boolean(origin)

@@ -23,22 +23,22 @@ export interface FollowUpParts {
   shortage: Shortage
 }
 
-/** What events have left to be done: directories that are to be listed, names in doubt that are looked at again, renames that wait for their other half. */
+/** Does what events have left to be done: lists directories, looks again at names in doubt, and gives up renames whose other half does not come. */
 export class FollowUp {
   readonly #parts: FollowUpParts
-  // Whether there have been events since the last hold().
+  // True: events have come since the last hold().
   #isActive = false
 
   constructor(parts: FollowUpParts) {
     this.#parts = parts
   }
 
-  /** There are events: they may leave something open. */
+  /** Notes that events have come, which may leave something open. */
   noteEvents(): void {
     this.#isActive = true
   }
 
-  /** Departures and listings of which every event will have been told when the next mark in the queue has been met. */
+  /** Takes the present departures and listings. Returns what to call at the next mark in the queue, when all their events have been reported. */
   hold(): () => Promise<void> {
     const { translator, pending, reporter } = this.#parts
     const { movedBetween, rechecks, scans } = pending
@@ -51,14 +51,14 @@ export class FollowUp {
     return async () => {
       if (!rechecks.isEmpty || !scans.isEmpty) this.#doubtMoved([...moved, ...movedBetween])
       reporter.report(translator.giveUp(pendingMoves))
-      // Behind what was held back: that is older than the listings that have shown it.
+      // After the events held back: they are older than the listings that have shown their results.
       releaseScans()
       confirm()
       await this.list()
     }
   }
 
-  /** What looks have shown is believed no more, if it has not been told, when the next mark in the queue has been met. */
+  /** Returns what to call at the next mark in the queue: it takes back what looks have shown and no event has reported by then. */
   holdLooks(): () => void {
     const { moves, unconfirmed } = this.#parts.pending
     return unconfirmed.hold(
@@ -67,8 +67,8 @@ export class FollowUp {
   }
 
   /**
-   * Looks at what is in doubt. What was seen counts if no event of the name has come by the time that all that was queued before the
-   * look has been told: otherwise it is ahead of the events, and is looked at again.
+   * Looks at the names in doubt. A look counts if no event of the name has come by the time that all events queued before the look have been
+   * translated. Otherwise the look is ahead of the events, and is repeated.
    */
   async lookAgain(): Promise<(() => Promise<void>) | undefined> {
     const { pending, looker, shortage } = this.#parts
@@ -101,7 +101,7 @@ export class FollowUp {
     reporter.report(translator.goOnWhereFound())
   }
 
-  /** Whether what was seen in a directory is what is in it. If not, the directory is in doubt itself, or is to be listed, or nobody can look there. */
+  /** Returns true if a listing shows what is in a directory. If not, the directory is put in doubt itself, or is to be listed, or cannot be looked into. */
   #mayCount(directory: Directory, listing: Listing): boolean {
     const { pending } = this.#parts
     const { rechecks, moves } = pending
@@ -112,10 +112,10 @@ export class FollowUp {
     }
     const isWatchedAnew = listing.wd > 0 && listing.wd !== directory.wd
     if (listing.error === 0 && !isWatchedAnew) return true
-    // Of what a new watch has told since, nobody knew where it belongs.
+    // Events of a new wd could not be assigned to the directory until now.
     if (isWatchedAnew) pending.work.list(directory)
     else if (listing.isShort) return false
-    // What may not be read is not covered, and is listed when its mode changes.
+    // A directory that we may not read is uncovered, and is listed when its mode changes.
     else if (mayPass(-listing.error) && directory.mount.usesInotify)
       pending.failed.list(directory, pending.consistentUntil - CLOCK_SLACK_MS)
     this.#settle(directory)
@@ -127,7 +127,7 @@ export class FollowUp {
     reporter.report(translator.tellWritten(directory, pending.rechecks.settle(directory)))
   }
 
-  /** All that was queued before the look has been told, and what has left was there: it had not left. And what may be swapped was where nothing is believed to be. */
+  /** Cancels departures of entries that the look has seen in place, as all earlier events are translated; and notes swapped names where no entry is known. */
   #keepWhatIsBack({ directory, names, listing, spoken }: Look): void {
     const { tree, translator, pending, reporter } = this.#parts
     const { moves, rechecks } = pending
@@ -153,9 +153,9 @@ export class FollowUp {
   }
 
   /**
-   * What was listed while directories moved may have been found by a path that had become another's; and the events of an exchange
-   * with what lies outside come in an order that tells of something else. So where anything is in doubt besides, all concerned are listed
-   * once more. A rename that fits what is believed costs nothing.
+   * Takes the directories concerned into doubt, if anything else is in doubt. What was listed while directories moved may have been found by a path that had
+   * become another's; and the events of an exchange with an entry outside come in an order that means something else. A rename that fits what is known
+   * costs nothing.
    */
   #doubtMoved(moved: readonly Directory[]): void {
     const { rechecks, scans } = this.#parts.pending
@@ -163,12 +163,12 @@ export class FollowUp {
     for (const each of [...moved, ...scans.all]) if (each instanceof Directory) rechecks.addAll(each)
   }
 
-  /** Lists what is new, and what may be another now. */
+  /** Lists the directories that are new or may be others now, and looks at names. */
   async list(): Promise<void> {
     const { tree, pending, shortage, translator, reporter } = this.#parts
     const { work, moves } = pending
     if (work.isEmpty) return
-    // What is on its way is listed where it arrives.
+    // A directory on its way is listed where it arrives.
     const { directories, names } = work.take((directory) => moves.above(directory) !== undefined)
     for (const directory of directories.keys()) if (!tree.isPresent(directory)) directories.delete(directory)
     for (const directory of names.keys()) if (!tree.isPresent(directory)) names.delete(directory)
@@ -183,7 +183,7 @@ export class FollowUp {
     for (const [directory, some] of names) for (const name of some) work.look(directory, name)
   }
 
-  /** What may not have been told since some moment has a scan of its own, and comes first: what another finds that is new is not told as written besides. */
+  /** Makes a scan for each `since`, the earliest first: else an entry that another scan reports as new would be reported as written as well. */
   async #list(directories: ReadonlyMap<Directory, number>, names: NamesOf): Promise<void> {
     const { tree, rescan } = this.#parts
     const isPresent = ([directory]: [Directory, unknown]) => tree.isPresent(directory)

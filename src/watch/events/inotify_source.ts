@@ -5,15 +5,15 @@ import type { InotifyInstance, Watching } from '../inotify_instance.ts'
 import { closedError } from '../report/watch_error.ts'
 import type { WatchSystem } from '../system.ts'
 
-/** What an {@link InotifySource} tells, in the order of the kernel; the next is told when the promise of the last has settled. */
+/** Receives what an {@link InotifySource} reads, in the order of the kernel. Each call is made when the promise of the last has settled. */
 export interface InotifyListener {
-  /** Those from `start` to `end` of a batch. */
+  /** Receives the events from `start` to `end` of a batch. */
   events(batch: EventBatch, start: number, end: number): Promise<void>
-  /** A mark has been met, which somebody waits for: see {@link InotifySource.barrier}. */
+  /** Tells that a mark was met for which a caller waits: see {@link InotifySource.barrier}. */
   mark(): Promise<void>
-  /** Events were lost, and more will not be told. */
+  /** Tells that events were lost. Later ones are dropped until `recover`. */
   overflow(): Promise<void>
-  /** What there is to be seen now is newer than all that was not told; what comes from now on is told again. */
+  /** Tells that a listing made now is newer than all events that were lost or dropped. Later events are passed on. */
   recover(): Promise<void>
   /** Reading failed: nothing is told any more. */
   failed(error: Error): void
@@ -29,10 +29,10 @@ export class InotifySource {
   #closed = false
   #held: Promise<void> | undefined
   #release = () => {}
-  // In the order in which they were set. Several may have one mark.
+  // The waiting callers by mark, in the order in which they came. Several may have one mark.
   readonly #barriers = new Map<number, Array<() => void>>()
-  // After an overflow, until the barrier with this number is met: what is in the queue is older than any listing that could be made now, and
-  // would take back what that has shown.
+  // The barrier set after an overflow. Until it is met events are dropped: they are older than any listing that could be
+  // made now, and would take back what that listing has shown.
   #recoverAt: number | undefined
   #overflows = 0
 
@@ -44,10 +44,10 @@ export class InotifySource {
     this.#listener = listener
   }
 
-  /** Sees to it that there is an instance. Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN; EBADF: closed. */
+  /** Opens the instance, unless it is open. Throws InotifyError: EMFILE, ENFILE, ENOMEM, EAGAIN; EBADF: closed. */
   open(): void {
     if (this.#instance !== undefined) return
-    // Closing does not wait for what it cannot see.
+    // close() does not wait for an instance that is opened after it.
     if (this.#closed) throw closedError()
     const instance = this.#system.openInotify({ persistent: false })
     this.#instance = instance
@@ -55,7 +55,7 @@ export class InotifySource {
     this.#pump = this.#run(instance).catch((error: Error) => this.#listener.failed(error))
   }
 
-  /** Nothing is told until what this answers is called: what events are about is not known yet. They are read meanwhile, as far as there is room. */
+  /** Holds all events back until the returned function is called: their directories are not known yet. They are read meanwhile, as far as there is room. */
   hold(): () => void {
     this.#held = new Promise((resolve) => {
       this.#release = resolve
@@ -87,12 +87,12 @@ export class InotifySource {
     }
   }
 
-  /** The watches that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined: nobody can tell. */
+  /** Returns the wds that the kernel has: an overflow may have swallowed the IN_IGNORED of some. undefined: not known. */
   async kernelWatches(): Promise<Set<number> | undefined> {
     return this.#instance && (await this.#system.kernelWatches(this.#instance))
   }
 
-  /** Resolves when everything that the kernel had queued before has been told. Rejects with InotifyError: EBADF, closed. */
+  /** Resolves when everything that the kernel had queued before has been reported. Rejects with InotifyError: EBADF, closed. */
   async barrier(): Promise<void> {
     const instance = this.#instance
     if (instance !== undefined) await new Promise<void>((resolve) => this.#setBarrier(instance, resolve))

@@ -12,7 +12,7 @@ export class JoinedBatch implements EventBatch {
   readonly length: number
   readonly #first: BatchSlice
   readonly #second: BatchSlice
-  // How many are of the first.
+  // The number of events in the first.
   readonly #size: number
 
   constructor(first: BatchSlice, second: BatchSlice) {

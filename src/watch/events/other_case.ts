@@ -1,4 +1,4 @@
-/** The entry that an event may mean by a name that no entry has: one that has it in another case. */
+/** Returns the entry that has an event's name in another case, for a name that no entry has. */
 export function otherCase(entries: ReadonlyMap<string, unknown>, name: string): string | undefined {
   const lower = name.toLowerCase()
   for (const each of entries.keys())

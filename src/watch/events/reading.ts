@@ -2,17 +2,17 @@ import type { Entry } from '../scan/entry.ts'
 import type { BatchView } from './batch_view.ts'
 import { findExchange, type WayBack } from './exchange.ts'
 
-/** In place of the number of an event that was read earlier. */
+/** Stands for the number of an event that was read earlier. */
 export const READ_EARLIER = -1
 
 /**
- * The events that are being translated, and what was at their names when they had been read. That is seen later than an event was made,
- * and can be another file by then: so it is taken for what the event was about only if no later event of the name is known.
+ * The events that are being translated, and what was seen at their names after the read. Another file can be there by then: so a look is taken
+ * for the entry that an event was about only if no later event of the name is known.
  */
 export class Reading {
-  // undefined: what is told was read earlier.
+  // undefined: the events being translated were read earlier.
   #index: BatchView | undefined
-  // The numbers of those that have been told before their turn.
+  // The numbers of the events that were translated before their turn.
   readonly #done = new Set<number>()
 
   begin(index: BatchView): void {
@@ -24,7 +24,7 @@ export class Reading {
     this.#index = undefined
   }
 
-  /** It is told before its turn. */
+  /** Notes that an event is translated before its turn. */
   done(i: number): void {
     this.#done.add(i)
   }
@@ -33,7 +33,7 @@ export class Reading {
     return this.#done.has(i)
   }
 
-  /** The second half of a rename, where it is still to be told. */
+  /** Returns the second half of a rename, if it is still to be translated. */
   arrival(cookie: number): { i: number; wd: number; mask: number; name: string } | undefined {
     const index = this.#index
     const i = index?.arrival(cookie)
@@ -41,7 +41,7 @@ export class Reading {
     return { i, wd: index.batch.wd(i), mask: index.batch.mask(i), name: index.name(i) }
   }
 
-  /** What the event was about. null: nothing is there; undefined: nobody knows. */
+  /** Returns the entry that an event was about. null: nothing is there; undefined: not known. */
   seen(i: number): Entry | null | undefined {
     const index = this.#index
     if (index === undefined || i === READ_EARLIER) return undefined

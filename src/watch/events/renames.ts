@@ -24,23 +24,20 @@ export interface DueEvent extends HeldEvent {
 
 const NONE: readonly HeldEvent[] = []
 
-/**
- * What has left a name and arrives at another. The two halves are paired by cookie, never by adjacency: other events come between them,
- * and a read may end there.
- */
+/** Pairs the two halves of a rename by cookie, never by adjacency: other events come between them, and a read may end there. */
 export class Renames {
   readonly #parts: RenamesParts
-  // What was held back of what is not on its way any more.
+  // The events held back of entries that are not on their way any more.
   #released: readonly HeldEvent[] = NONE
-  // The name at which something has come over something, of a directory in which nothing has moved, was made or removed since: the kernel locks both directories of
-  // an exchange until all its events are queued, so that nothing is in between. `from`: undefined for what has come from elsewhere.
+  // By directory, the name at which an entry has come over another, if nothing was moved, made or removed in the directory since: the kernel locks both directories
+  // of an exchange until all its events are queued, so that nothing is in between. `from`: undefined for an entry from elsewhere.
   readonly #cameOver = new WeakMap<Directory, { name: string; from: Place | undefined }>()
 
   constructor(parts: RenamesParts) {
     this.#parts = parts
   }
 
-  /** Events that are to be told now: they were held back while what they are about was on its way. */
+  /** Takes the events that are to be translated now: they were held back while their directory was on its way. */
   takeReleased(): readonly HeldEvent[] {
     const released = this.#released
     this.#released = NONE
@@ -48,18 +45,18 @@ export class Renames {
   }
 
   /**
-   * A name that left and comes again is another's by now; only the order of its own delete and create is right. The answer: an event that is to be
-   * told before.
+   * Frees a name that an entry has left and another takes now: only the order of its own delete and create is right. Returns an event that is to be
+   * translated before.
    */
   vacate(directory: Directory, name: string, arriving: number | undefined): DueEvent | undefined {
     const { tree, pending, reading } = this.#parts
     const departed = pending.moves.from(directory, name)
-    // It may come back to where it left.
+    // The entry may come back to the name that it left.
     if (departed === undefined || departed.cookie === arriving) return undefined
-    // Its arrival is queued behind, and is told before: else whoever reads the changes would take the new one for what moved.
+    // Its arrival is queued later and is translated before: else a reader of the changes would take the new entry for the moved one.
     const arrival = reading.arrival(departed.cookie)
     const to = arrival && tree.onlyAt(arrival.wd)
-    // Where it goes may itself be on its way.
+    // The directory where it arrives may itself be on its way.
     if (arrival === undefined || to === undefined || pending.moves.above(to) !== undefined) {
       this.giveUp(departed)
       return undefined
@@ -75,8 +72,8 @@ export class Renames {
     const over = last?.name === name ? last : undefined
     this.#cameOver.delete(directory)
     const entry = tree.entriesOf(directory).get(name)
-    // An exchange with what lies outside, or is ignored, has the events of an arrival over something and of a departure from that name: then what leaves is what
-    // was there before, and what came is there still.
+    // An exchange with an entry outside, or ignored, has the events of an arrival over an entry and of a departure from that name: then the earlier entry
+    // has left, and the one that came is there still.
     if (entry !== undefined && over !== undefined && over.from === undefined)
       pending.rechecks.addSwapped(directory, name)
     if (entry !== undefined && isToEvents(entry) === ((mask & IN_ISDIR) !== 0)) {
@@ -85,11 +82,11 @@ export class Renames {
     }
     if (entry === undefined) pending.rechecks.noteUnbelieved(directory, name)
     pending.rechecks.noteLeft(directory, name, cookie)
-    // Something else has taken the name: by an exchange with what lies outside, or since this event, as a listing has shown.
+    // Another entry has taken the name: by an exchange with one outside, or since this event, as a listing has shown.
     if (entry !== undefined) pending.rechecks.add(directory, name)
   }
 
-  /** What arrives has left another name; false: it comes from elsewhere, or is not known to have been there. */
+  /** Pairs an arrival with its departure. Returns false if the entry comes from elsewhere, or was not known at the name that it left. */
   arrive(directory: Directory, i: number, mask: number, cookie: number, name: string): boolean {
     const { tree, rules, pending, editor } = this.#parts
     const pendingMove = pending.moves.of(cookie)
@@ -99,7 +96,7 @@ export class Renames {
       if (known !== undefined) this.#cameOver.set(directory, { name, from: undefined })
       return false
     }
-    // Nothing takes the place of what it lies in: what is believed is out of date, and is looked at.
+    // No entry takes the place of a directory that it lies in: what is known is out of date, and is looked at.
     const isAround = known instanceof Directory && isWithin(pendingMove.directory, known)
     if (isAround) {
       pending.rechecks.add(directory, name)
@@ -113,31 +110,31 @@ export class Renames {
     return true
   }
 
-  /** Something has been made in a directory, or removed. */
+  /** Notes that a name was made or removed in a directory. */
   noteMade(directory: Directory): void {
     this.#cameOver.delete(directory)
   }
 
-  /** It has not left after all. */
+  /** Cancels a departure: the entry has not left after all. */
   keep(pendingMove: PendingMove): void {
     this.#parts.pending.moves.delete(pendingMove)
     this.#release(pendingMove)
   }
 
-  /** Nothing more will come: it has left the tree. */
+  /** Ends a departure for which no arrival will come: the entry has left the tree. */
   giveUp(pendingMove: PendingMove): void {
     const { pending, editor } = this.#parts
     const { directory, name, entry, mask } = pendingMove
     const counts = pending.moves.counts(pendingMove)
     pending.moves.delete(pendingMove)
-    // What has been found elsewhere meanwhile, it or something in it, is told there.
+    // If the entry, or one in it, was found elsewhere meanwhile, its events are translated there.
     this.#release(pendingMove)
     if (!counts) return
-    // What it is believed to have gone into is itself: that is out of date.
+    // It seems to have gone into itself: what is known is out of date.
     const isOutdated = pendingMove.held.some(({ cookie }) => cookie === pendingMove.cookie)
-    // Another link that leads to the same directory is not told from the one that left. It may have come before that, as by an exchange.
+    // A link to the same directory cannot be told from the one that left, and may have come before, as by an exchange.
     const isLink = entry instanceof Directory && isLinkBase(entry)
-    // Of the others with its cookie one may have had its place taken, or be back, and so may this.
+    // Another departure with this cookie may have had its place taken, or be back; so may this one.
     if (isOutdated || isLink || pendingMove.isShared) pending.rechecks.add(directory, name)
     pending.unconfirmed.take(directory, name)
     pending.scans.noteEvent(directory, name, entry)
@@ -152,7 +149,7 @@ export class Renames {
     moves.delete(pendingMove)
     let wayBack = known && reading.wayBack(i, entry, known)
     if (known !== undefined && wayBack !== undefined && this.#isHiddenAt(pendingMove, known)) {
-      // It goes to where it is ignored: to whoever is told, it is gone.
+      // The known entry goes to an ignored name: it is reported as deleted.
       reading.done(wayBack.leaving)
       reading.done(wayBack.arriving)
       unconfirmed.take(directory, name)
@@ -163,26 +160,26 @@ export class Renames {
     const displaced = unconfirmed.take(directory, name)
     const ahead = unconfirmed.take(pendingMove.directory, pendingMove.name)
     if (wayBack !== undefined) unconfirmed.put(pendingMove.directory, pendingMove.name, displaced)
-    // What was displaced by the first half may be here: that was not told, and is found by the doubt.
+    // The entry that the first half displaced may be here: that was not reported, and the recheck finds it.
     const isLateWayBack = this.#isWayBack(pendingMove, directory, name)
     const seen = wayBack === undefined && !isLateWayBack ? reading.seen(i) : undefined
-    // What may be the other one of an exchange is what it was told as, and not what a look has shown ahead of events: else the look that the doubt leads to
+    // An entry that may be the other one of an exchange stays as it was reported, not as a look ahead of the events has shown it: else the recheck
     // would find no difference.
     const isInDoubt = isLateWayBack || rechecks.wasSwapped(pendingMove.directory, pendingMove.name)
     if (!isInDoubt) unconfirmed.put(directory, name, ahead)
     const moved = isInDoubt ? unconfirmed.toldOf(entry, ahead) : entry
     const placed = this.#asSeen(moved, directory, name, seen, isInDoubt)
     const both = mask | pendingMove.mask
-    // Of one that nobody has seen, no look can tell that it is another.
+    // No look can tell that an entry that was never seen is another.
     const isUntold =
       (isInDoubt && moved.ino === 0) ||
       rechecks.wasWritten(directory, name) ||
       rechecks.wasWritten(pendingMove.directory, pendingMove.name) ||
       this.#mayBeShown(pendingMove, directory, name, known) ||
-      // Or one of the two comes out of what is still to be read, where it may have been written.
+      // Or one of the two comes out of a directory that is still to be read, where it may have been written.
       failed.covers(pendingMove.directory) ||
       failed.covers(directory)
-    // What a look has shown ahead of the exchange, which moved something else from here.
+    // True: a look ahead of the exchange has shown the known entry; the exchange moved another from here.
     const isAhead =
       known !== undefined && wayBack !== undefined && isToEvents(known) !== ((wayBack.mask & IN_ISDIR) !== 0)
     if (known !== undefined && wayBack !== undefined) {
@@ -193,7 +190,7 @@ export class Renames {
       this.#hasMoved(back, directory, pendingMove.directory, pendingMove.name)
       if (isUntold && back.kind !== 'directory')
         editor.alter('modify', pendingMove.directory, pendingMove.name, back)
-      // The events may be older than what a listing has shown, which is not where they say then.
+      // The events may be older than a listing: then its entries are not where the events say.
       scans.noteEvent(directory, name, known)
       scans.noteEvent(pendingMove.directory, pendingMove.name, entry)
       for (const each of [placed, back]) scans.noteExchanged(each)
@@ -204,9 +201,9 @@ export class Renames {
     }
     if (isUntold && placed.kind !== 'directory') editor.alter('modify', directory, name, placed)
     const isOutdated = scans.isAheadOf(directory) || scans.isAheadOf(pendingMove.directory)
-    // It may have been an exchange, whose other half comes too late to be waited for, or with what lies outside: see findExchange.
+    // It may have been an exchange with an entry outside, or whose other half comes too late to be waited for: see findExchange.
     const isOver = known instanceof Directory
-    // If a listing had shown this exchange already, it has been told once more.
+    // If a listing had shown this exchange already, the events have now reversed it.
     const isStale = isOutdated && wayBack !== undefined
     if (isInDoubt || isStale) {
       rechecks.addSwapped(directory, name)
@@ -223,20 +220,20 @@ export class Renames {
     this.#release(pendingMove)
   }
 
-  /** What has left by another path of the same watch has been given another's place there as well, of which nothing more is told. */
+  /** Ends the departures by other paths of the same wd: the exchange has filled their places there as well, and no more events will report that. */
   #leaveTwins({ cookie }: PendingMove): void {
     const { moves, rechecks } = this.#parts.pending
     for (let twin = moves.of(cookie); twin !== undefined; twin = moves.of(cookie)) {
       rechecks.add(twin.directory, twin.name)
-      // A file may be written where it is now and be back before anybody looks: nothing would tell of that under this name.
+      // A file may be written where it is now and be back before the recheck: no event would report that under this name.
       if (twin.entry instanceof Directory) this.keep(twin)
       else this.giveUp(twin)
     }
   }
 
   /**
-   * A listing may have been quicker than the event, and have shown this file as it was then: it may have been written before its directory was watched for that.
-   * One without an inode number has been told as made or written by an event, and all that was done to it since by others.
+   * Returns true if a listing may have shown this file before the event: then it may have been written before its directory was watched for that.
+   * A file without an inode number was reported as made or written by an event, and all that was done to it since by other events.
    */
   #mayBeShown({ entry }: PendingMove, directory: Directory, name: string, known: Entry | undefined): boolean {
     const { scans } = this.#parts.pending
@@ -250,21 +247,21 @@ export class Renames {
     return rules.hidesSome && rules.hides(editor.pathOf(directory, name), kind)
   }
 
-  /** What was held back while it was on its way. */
+  /** Releases the events that were held back while an entry was on its way. */
   #release({ held }: PendingMove): void {
     if (held.length > 0) this.#released = [...this.#released, ...held]
   }
 
-  /** Whether what was put in the place of something goes back to where it was. */
+  /** Returns true if the entry that had come over another one goes back to its earlier place, as in an exchange. */
   #isWayBack({ cameFrom }: PendingMove, directory: Directory, name: string): boolean {
     return cameFrom?.directory === directory && cameFrom.name === name
   }
 
   /**
-   * What it is where it has arrived: what was seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
-   * well, an earlier look was as much ahead of its event. Where none does, another event tells of it, or the recheck that this leads to.
+   * Returns the entry as it has arrived: as seen there, unless that is of another kind. By its inode number it may well be another: where a poll looks as
+   * well, an earlier look was as much ahead of its event. Where no poll looks, another event reports the difference, or the recheck that this leads to.
    *
-   * @param isInDoubt it may be another than was told: only what fits by its inode number is taken over
+   * @param isInDoubt true: it may be another than was reported, and only what fits by its inode number is taken over
    */
   #asSeen(
     entry: Entry,
@@ -283,7 +280,7 @@ export class Renames {
     return placed
   }
 
-  /** Below another name, other paths may be ignored. And what was renamed before it could be listed was not to be found. */
+  /** Lists a moved directory if needed: other paths may be ignored below its new name, and a listing by its old name has not found it. */
   #hasMoved(entry: Entry, from: Directory, directory: Directory, name: string): void {
     const { tree, rules, pending } = this.#parts
     // A relative link may lead elsewhere from here.

@@ -40,7 +40,7 @@ export class Translator {
     this.#renames = new Renames({ tree, rules, pending, reading: this.#reading, editor: this.#editor })
   }
 
-  /** What is believed to be here has not left after all: what was held back of it is told. */
+  /** Cancels a departure: the known entry has not left this name after all. Translates the events held back of it. */
   keep(directory: Directory, name: string): Change[] {
     const pendingMove = this.#pending.moves.from(directory, name)
     if (pendingMove === undefined) return []
@@ -49,7 +49,7 @@ export class Translator {
     return this.#editor.take()
   }
 
-  /** A listing may have found elsewhere what is on its way: what was held back of it is told, before anything that is newer. */
+  /** Translates the events held back of directories on their way that a listing has found elsewhere, before any newer event. */
   goOnWhereFound(): Change[] {
     this.#translateEarlier(this.#pending.moves.takeFound())
     return this.#editor.take()
@@ -67,7 +67,7 @@ export class Translator {
       if (only !== undefined) this.#translate(only, i, batch.mask(i), batch.cookie(i), name)
       else
         for (const each of this.#tree.at(wd)) {
-          // One may lie in the other, by a link, and have gone with what was told of that.
+          // One directory may lie in the other, by a link, and have gone with it.
           if (this.#tree.isAttached(each)) this.#translate(each, i, batch.mask(i), batch.cookie(i), name)
         }
     }
@@ -76,8 +76,8 @@ export class Translator {
   }
 
   /**
-   * Nothing more will come for these: what has not arrived by now has left the tree and becomes a delete. So has what they held back: had it arrived,
-   * that would have been told by now.
+   * Ends departures for which nothing more will come: an entry that has not arrived by now has left the tree and becomes a delete. So do the departures
+   * that they held back: their arrivals would have been translated by now.
    */
   giveUp(pendingMoves: readonly PendingMove[] = [...this.#pending.moves]): Change[] {
     const { moves } = this.#pending
@@ -91,9 +91,9 @@ export class Translator {
     return this.#editor.take()
   }
 
-  /** What has these names may have been written under another, of which nobody was told. */
+  /** Reports the files at these names as modified: they may have been written under other names, which was not reported. */
   tellWritten(directory: Directory, names: readonly string[]): Change[] {
-    // It may have gone with what the same look has shown of what it lies in.
+    // The same look may have shown that a directory above is gone.
     if (!this.#tree.isAttached(directory)) return []
     for (const name of names) {
       const entry = this.#tree.entriesOf(directory).get(name)
@@ -103,7 +103,7 @@ export class Translator {
     return this.#editor.take()
   }
 
-  /** What was held back of what is not on its way any more. */
+  /** Translates the events held back of entries that are not on their way any more. */
   #translateReleased(): void {
     this.#translateEarlier(this.#renames.takeReleased())
   }
@@ -115,14 +115,14 @@ export class Translator {
   }
 
   #translate(directory: Directory, i: number, mask: number, cookie: number, name: string): void {
-    // Where it goes to, and whether that is in the tree, is not known yet.
+    // The directory is on its way: its new place is not known yet, nor whether that is in the tree.
     const above = this.#pending.moves.above(directory)
     if (above !== undefined) {
       this.#pending.moves.hold(above, { directory, mask, cookie, name })
       return
     }
-    // Found in its depth by way of a rename of what it lies in, of which no listing tells how deep that is. It is listed
-    // again, which ends with an error, and what is below is believed no more.
+    // A rename of a directory above has taken it too deep, which no listing reports. The topmost directory too deep is listed
+    // again, which ends with an error, and the entries below are dropped.
     const beyond = this.#editor.beyondDepth(directory)
     if (beyond !== undefined) {
       this.#pending.work.list(beyond)
@@ -132,12 +132,12 @@ export class Translator {
       const next = this.#renames.vacate(directory, name, mask & IN_MOVED_TO ? cookie : undefined)
       if (next !== undefined) this.#translate(next.directory, next.i, next.mask, next.cookie, next.name)
       this.#translateReleased()
-      // It may have gone with what has been told then.
+      // The directory may have gone with that event.
       if (!this.#tree.isAttached(directory)) return
     }
     const stored = this.#storedName(directory, mask, name)
     const { anyCase } = directory.mount
-    // On other mounts it may have been about something that is gone, or is not believed to be there yet.
+    // On other mounts the event may have been about an entry that is gone, or not known yet.
     if (stored === undefined || (stored !== name && !anyCase)) this.#pending.rechecks.addAll(directory)
     if (stored === undefined && anyCase) return
     if (stored !== undefined && stored !== name) {
@@ -146,7 +146,7 @@ export class Translator {
     }
     if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_MOVED_TO)) this.#pending.movedBetween.add(directory)
     if (mask & IN_MOVED_TO) {
-      // Whatever else has left with this cookie, by another path of the same watch, does not arrive here once more.
+      // Other departures with this cookie, by other paths of the same wd, do not arrive here as well.
       this.#reading.done(i)
       const isFromWithin = this.#renames.arrive(directory, i, mask, cookie, name)
       this.#translateReleased()
@@ -159,20 +159,20 @@ export class Translator {
     } else if (mask & (IN_MODIFY | IN_CLOSE_WRITE)) this.#alter('modify', directory, i, mask, name)
     else if (mask & IN_ATTRIB) this.#alter('attrib', directory, i, mask, name)
     if (mask & ABOUT_NAME && this.#pending.scans.isAheadOf(directory)) {
-      // It may be older than what was listed, and have been about something else of that name.
+      // The event may be older than the listing, and have been about another entry of that name.
       this.#pending.rechecks.add(directory, name)
       this.#pending.scans.noteEvent(directory, name)
     }
   }
 
   /**
-   * The name that a listing has. Where names are the same in any case (vfat, ntfs-3g, cifs, a directory of ext4 with casefold), an event has the one that the caller has used. undefined: only
-   * a listing can tell.
+   * Returns the name that a listing has. Where names are the same in any case (vfat, ntfs-3g, cifs, a directory of ext4 with casefold), an event has the
+   * name that the caller has used. undefined: only a listing can tell.
    */
   #storedName(directory: Directory, mask: number, name: string): string | undefined {
     const { anyCase } = directory.mount
     const entries = this.#tree.entriesOf(directory)
-    // Where that is not known of the mount, what is new has the name that it was given.
+    // If the mount is not known to be so, a new entry has the name that it was given.
     if (entries.has(name) || (!anyCase && mask & (IN_CREATE | IN_MOVED_TO))) return name
     const kind = mask & IN_ISDIR ? 'directory' : 'file'
     if (this.#rules.hidesSome && this.#rules.hides(this.#editor.pathOf(directory, name), kind)) return name
@@ -197,7 +197,7 @@ export class Translator {
     const fits = seen && (seen.kind === 'directory') === isDirectory ? seen : undefined
     const kind = isDirectory ? 'directory' : (fits?.kind ?? 'file')
     if (this.#rules.hidesSome && this.#rules.hides(this.#editor.pathOf(directory, name), kind)) return
-    // What a link is told as depends on what it leads to.
+    // A link is reported by what it leads to.
     if (kind === 'symlink' && this.#rules.followsLinks) {
       this.#pending.work.look(directory, name)
       return
@@ -218,7 +218,7 @@ export class Translator {
       this.#pending.rechecks.noteUnbelieved(directory, name)
       return
     }
-    // Something else has taken the name since, as a listing has shown.
+    // Another entry has taken the name since, as a listing has shown.
     if (isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) this.#pending.rechecks.add(directory, name)
     else this.#remove(directory, mask, name, entry)
   }
@@ -231,8 +231,8 @@ export class Translator {
 
   #alter(type: 'modify' | 'attrib', directory: Directory, i: number, mask: number, name: string): void {
     const entry = this.#tree.entriesOf(directory).get(name)
-    // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back what was queued before. Or it has changed places with a directory, of
-    // which the events are queued after it has its new name: others may write to it before.
+    // O_TMPFILE writes under a name that never exists; and IN_EXCL_UNLINK does not hold back events queued before. Or the file has changed places with a
+    // directory: the kernel queues these events after the file has its new name, and others may write to it before.
     if (entry === undefined || isToEvents(entry) !== ((mask & IN_ISDIR) !== 0)) {
       if (type === 'modify') this.#pending.rechecks.addWritten(directory, name)
       else this.#pending.rechecks.add(directory, name)
@@ -246,7 +246,7 @@ export class Translator {
     let told = type
     const isSeen = seen && seen.kind === entry.kind && directory.mount.usesPolling
     if (isSeen) {
-      // What others have written since is told with it, or a poll would find nothing left to tell.
+      // Later writes are reported with this event, as a poll would find nothing left to report.
       if (alteration(entry, seen, 0) === 'modify') told = 'modify'
       entry.stat = seen.stat
       if (!(entry instanceof Directory)) entry.ino = seen.ino
@@ -260,7 +260,7 @@ export class Translator {
     this.#editor.alter(told, directory, name, entry, mask)
   }
 
-  /** What could not be read may be readable now: it, or what lies in it, which is reached by way of it. */
+  /** Lists directories again that could not be read and may be readable now: this one, and those in it, which are reached through it. */
   #retry(directory: Directory): void {
     const { uncovered, closed } = directory.mount
     const { work } = this.#pending
@@ -278,13 +278,13 @@ export class Translator {
       this.#remove(directory, mask, name, known)
       this.#put(directory, i, mask, name)
     } else if (known instanceof Directory) {
-      // Found before its event came; or another in place of an empty one, of which no event tells. The listing will show.
+      // Found before its event came; or it has replaced an empty directory, which no event reports. The listing will show.
       this.#pending.work.list(known)
     } else if (!isDirectory) {
-      // Had it been the same, the listing or the poll would have been quicker than the event.
+      // If the file is the same, the listing or the poll was quicker than the event.
       const isShown = this.#pending.scans.hasShown(directory, name)
       if (seen && sameFile(known, seen) && isShown) return
-      // What a listing has shown has come later than this, if another event is to tell of the name.
+      // An entry shown by a listing has come later than this event, if another event of the name is to come.
       const unseen = isShown ? known : { kind: known.kind, ino: 0 }
       const arrived = seen ? kept(directory, seen) : unseen
       this.#pending.scans.noteEvent(directory, name, known)

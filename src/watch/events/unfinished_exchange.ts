@@ -2,10 +2,10 @@ import { IN_DELETE, IN_MOVED_FROM, IN_MOVED_TO } from '../../inotify/constants.t
 import type { BatchView } from './batch_view.ts'
 import { ABOUT_NAME, GONE } from './watch_mask.ts'
 
-// Of the four events of an exchange at most two follow the first where the last has not been read.
+// At most two of an exchange's four events follow the first if the last has not been read.
 const MOST_FOLLOWING = 2
 
-/** What is known of a name: by a look behind the read, and by what is believed before its events are told. */
+/** Answers about a name: by a look after the read, and by the tree before the name's events are translated. */
 export interface Known {
   /** False: a look has found nothing at the name of this event. */
   mayBeThere(i: number): boolean
@@ -13,15 +13,15 @@ export interface Known {
 }
 
 /**
- * Where an exchange begins that the next read may tell to its end. A read may end between any two of its four events, which renameat2(2)
- * queues while both directories are locked (see findExchange): so these are the last that are about names of the two. A rename that has left nothing
- * behind is none, whatever it has landed on: whoever saves a file by a rename over it is not kept waiting.
+ * Finds an exchange that the next read may complete. A read may end between any two of its four events, which renameat2(2) queues while
+ * both directories are locked (see findExchange): so they are the last events about names of the two. A rename that has left its old name empty is no
+ * exchange, whatever it has landed on: a save by a rename over the file is not kept waiting.
  *
  * @returns the number of its first event; undefined: there is none
  */
 export function findUnfinishedExchange(index: BatchView, known: Known): number | undefined {
   const { batch } = index
-  // The numbers of those events about each directory, by wd, that come behind the one at hand.
+  // By wd: the numbers of the events about the directory's names that come after the current event.
   const following = new Map<number, number[]>()
   let first: number | undefined
   for (let i = index.end - 1; i >= index.start; i--) {
@@ -51,19 +51,19 @@ function isBeginning(
   if (later.length !== expected.length || !expected.every((i) => later.includes(i))) return false
   if (leaving !== undefined && !(batch.mask(leaving) & IN_MOVED_FROM)) return false
   if (!known.mayBeThere(left)) return false
-  // Where it goes, the next read tells.
+  // The next read has its arrival.
   if (arriving === undefined) return true
   return mayBeTaken(index, arriving, known) && !isWayBack(index, left, arriving)
 }
 
-/** Whether something was at the name at which a rename arrives. */
+/** Returns true if there may have been an entry at the name at which a rename arrives. */
 function mayBeTaken(index: BatchView, arriving: number, known: Known): boolean {
   const before = previous(index, arriving)
   if (before === undefined) return known.isBelieved(index.batch.wd(arriving), index.name(arriving))
   return (index.batch.mask(before) & IN_DELETE) === 0
 }
 
-/** Whether a rename is the second half of an exchange: goes back where the one before has come from, which was not itself one that went back. */
+/** Returns true if a rename is the second half of an exchange: it goes back to where the rename before came from, itself no second half. */
 function isWayBack(index: BatchView, left: number, arriving: number): boolean {
   const { batch } = index
   let isBack = false
@@ -77,7 +77,7 @@ function isWayBack(index: BatchView, left: number, arriving: number): boolean {
   }
 }
 
-/** The event about this event's name before it; undefined: none. */
+/** Returns the last event before this one about the same name. undefined: none. */
 function previous(index: BatchView, i: number): number | undefined {
   for (let before = i - 1; before >= index.start; before--) if (index.next(before) === i) return before
   return undefined

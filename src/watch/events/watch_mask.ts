@@ -14,24 +14,24 @@ import {
   IN_UNMOUNT,
 } from '../../inotify/constants.ts'
 
-// Everything that changes names and identities, always: a mask of fewer lets the kernel merge what must be told apart.
+// All events that change names and identities, always: with a mask of fewer the kernel merges events that must be kept apart.
 // CLOSE_WRITE: an asynchronous write gives no MODIFY. EXCL_UNLINK: no events under a name that is gone.
 const EVENTS =
   IN_CREATE | IN_DELETE | IN_MOVE | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 
 /**
- * The mask of every directory's watch: one inode has one, by however many paths it is watched, and it is added again whenever the directory is
- * listed. MASK_ADD: else the kernel empties the mask before it sets the new one (inotify_update_existing_watch in fs/notify/inotify/inotify_user.c), and
- * what happens in between makes no event. Measured, Linux 6.18: of a million names that came while the watch was added again and again, 2,829
- * were not told; with MASK_ADD each was.
+ * The mask of every directory's watch. An inode has one watch, by however many paths it is watched, and the mask is added again at each listing.
+ * MASK_ADD: else the kernel empties the mask before it sets the new one (inotify_update_existing_watch in fs/notify/inotify/inotify_user.c), and a
+ * change in between makes no event. Measured, Linux 6.18: of a million names that came while the watch was added again and again, 2,829 were not
+ * reported; with MASK_ADD each was.
  */
 export const DIRECTORY_MASK = EVENTS | IN_ONLYDIR | IN_EXCL_UNLINK | IN_MASK_ADD
 
 /** The mask of a watch on a file itself. */
 export const FILE_MASK = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 
-/** What is watched is gone, or no longer where it was. */
+/** The events after which a watched inode is gone, or no longer where it was. */
 export const GONE = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED
 
-/** The name stands for another file than before, or for none. */
+/** The events after which a name stands for another file, or for none. */
 export const ABOUT_NAME = IN_MOVE | IN_CREATE | IN_DELETE

@@ -1,12 +1,12 @@
 import type { Tree } from '../tree/tree.ts'
 import type { InotifySource } from './inotify_source.ts'
 
-/** Who needs watches for something else than a directory of the tree. */
+/** An owner of watches that are for something else than a directory of the tree. */
 export interface WatchOwner {
   has(wd: number): boolean
 }
 
-/** An inode has one watch, whatever it is needed for: it is removed when nothing needs it any more. */
+/** Removes watches that nothing needs any more. An inode has one watch, whatever it is needed for. */
 export class WatchRelease {
   readonly #tree: Pick<Tree, 'hasWatch' | 'retired'>
   readonly #inotify: Pick<InotifySource, 'retire'>
@@ -28,14 +28,14 @@ export class WatchRelease {
     this.#held ??= new Set()
   }
 
-  /** Removes those of the held watches that nothing needs. All roots are attached. */
+  /** Removes the held watches that nothing needs, when all roots are attached. */
   letGo(): void {
     const held = this.#held ?? []
     this.#held = undefined
     this.retire(held)
   }
 
-  /** Removes those of these that nothing needs. */
+  /** Removes the watches among these that nothing needs. */
   retire(wds: Iterable<number>): void {
     for (const wd of wds) {
       if (this.#held !== undefined) this.#held.add(wd)
@@ -43,7 +43,7 @@ export class WatchRelease {
     }
   }
 
-  /** And those that directories have left: not before it is known that what was dropped is found nowhere else. */
+  /** Removes the watches that directories have left. Not before it is known that no dropped directory is found elsewhere. */
   releaseUnused(): void {
     const { retired } = this.#tree
     this.retire(retired)
