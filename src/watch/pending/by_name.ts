@@ -6,7 +6,7 @@ const NONE: ReadonlyMap<string, never> = new Map<string, never>()
 export class ByName<T> {
   readonly #byDirectory = new Map<Directory, Map<string, T>>()
 
-  /** How many directories it has names of. */
+  /** The number of directories with names. */
   get size(): number {
     return this.#byDirectory.size
   }

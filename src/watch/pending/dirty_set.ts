@@ -5,8 +5,8 @@ import { ByName } from './by_name.ts'
 export type NamesOf = Map<Directory, Set<string>>
 
 /**
- * Directories, names and links to be looked at. {@link Pending.work} is what may be looked at when the events at hand have been told;
- * {@link Pending.failed} is what nobody could look at, for a reason that may pass without an event: a server or a disk that is in trouble, say.
+ * Directories, names and links to be looked at. {@link Pending.work} has those that may be looked at when the current events are translated;
+ * {@link Pending.failed} has those that could not be looked at, for a reason that may pass without an event: a server or a disk in trouble, say.
  */
 export class DirtySet {
   readonly #directories = new Map<Directory, number>()
@@ -17,48 +17,48 @@ export class DirtySet {
     return this.size === 0
   }
 
-  /** How many directories something is to be looked at in. */
+  /** The number of directories to be listed, and of directories with names or links to be looked at. */
   get size(): number {
     return this.#directories.size + this.#names.size + this.#links.size
   }
 
   /**
-   * A directory is to be listed, for the first time or again, with all that is to be gone into.
+   * Adds a directory to be listed, for the first time or again, with the directories below it.
    *
-   * @param since ms since the epoch: what was written from then on to files in it may have been told by nobody; left out, events have told of it
+   * @param since ms since the epoch: writes to files in it from then on may not have been reported; left out, events have reported them
    */
   list(directory: Directory, since = Number.POSITIVE_INFINITY): void {
     const known = this.#directories.get(directory) ?? Number.POSITIVE_INFINITY
     this.#directories.set(directory, Math.min(known, since))
   }
 
-  /** What is at a name is to be looked at by itself, and told then: a symlink, which may lead to a directory. */
+  /** Adds a name to be looked at by itself, and reported then: a symlink, which may lead to a directory. */
   look(directory: Directory, name: string): void {
     this.#names.set(directory, name, true)
   }
 
   /**
-   * A symlink was seen, and where it leads: the watches on its path are to be brought up to date.
+   * Adds a symlink that was seen with its end: the watches on its path are to be brought up to date.
    *
-   * @param since ms since the epoch: what is done to a file at its end from then on is to be told
+   * @param since ms since the epoch: changes of a file at its end from then on are to be reported
    */
   follow(directory: Directory, name: string, since: number): void {
     const known = this.#links.get(directory, name) ?? Number.POSITIVE_INFINITY
     this.#links.set(directory, name, Math.min(known, since))
   }
 
-  /** A directory has moved out of another: if that is to be listed again with all that lies below it, so is this one. */
+  /** Adds a directory that has moved out of `from`, if `from` is to be listed again with all that lies below it. */
   carry(moved: Directory, from: Directory): void {
     const since = this.#untoldSince(from)
     if (since !== Number.POSITIVE_INFINITY) this.list(moved, since)
   }
 
-  /** Whether what was written to files in a directory may have been told by nobody. */
+  /** Returns true if writes to files in a directory may not have been reported. */
   covers(directory: Directory): boolean {
     return this.#untoldSince(directory) !== Number.POSITIVE_INFINITY
   }
 
-  /** ms since the epoch; Infinity: all was told. */
+  /** Returns ms since the epoch; Infinity: all was reported. */
   #untoldSince(directory: Directory): number {
     let earliest = Number.POSITIVE_INFINITY
     if (this.#directories.size === 0) return earliest
@@ -67,10 +67,7 @@ export class DirtySet {
     return earliest
   }
 
-  /**
-   * Moves all of another set here. Where links lead is looked at, and what is there: the one does not bring up the other where it is seen to be what it
-   * was.
-   */
+  /** Moves all of another set here. Links are looked at and followed: a look that finds a link as it was does not lead to its end, nor the other way round. */
   takeAll(other: DirtySet): void {
     for (const [directory, since] of other.#directories) this.list(directory, since)
     for (const [directory, links] of other.#links)
@@ -81,7 +78,7 @@ export class DirtySet {
     other.forget(() => true)
   }
 
-  /** Forgets directories that are looked through otherwise. Returns since when something in them may have been told by nobody. */
+  /** Forgets directories that are listed otherwise. Returns ms since the epoch: changes in them from then on may not have been reported. */
   forget(isForgotten: (directory: Directory) => boolean): number {
     let earliest = Number.POSITIVE_INFINITY
     for (const [directory, since] of this.#directories) {

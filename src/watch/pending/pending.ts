@@ -6,7 +6,7 @@ import { RecentScans } from './recent_scans.ts'
 import { RecheckQueue } from './recheck_queue.ts'
 import { UnconfirmedLooks } from './unconfirmed_looks.ts'
 
-/** All that is still to be looked at, or may still be told otherwise. Data: who puts something here calls nobody. */
+/** All that is still to be looked at, or may still be reported otherwise. Data only: adding to it calls nothing. */
 export class Pending {
   readonly moves: PendingMoves
   readonly scans = new RecentScans()
@@ -16,7 +16,7 @@ export class Pending {
   /** Directories between which others have moved. */
   readonly movedBetween = new Set<Directory>()
   readonly failed = new DirtySet()
-  /** ms since the epoch: all that was done before has been told. */
+  /** ms since the epoch: all changes before have been reported. */
   consistentUntil: number
 
   constructor(tree: Tree, now: number) {

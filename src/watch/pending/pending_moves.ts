@@ -4,7 +4,7 @@ import type { Directory } from '../tree/directory.ts'
 import type { Tree } from '../tree/tree.ts'
 import { ByName } from './by_name.ts'
 
-/** An event that is told later. */
+/** An event held back, to be translated later. */
 export interface HeldEvent {
   directory: Directory
   mask: number
@@ -17,35 +17,35 @@ export interface Place {
   name: string
 }
 
-/** The first half of a rename: what has left its name and may yet arrive at another. */
+/** The first half of a rename: an entry that has left its name and may yet arrive at another. */
 export interface PendingMove extends Place {
   cookie: number
   entry: Entry
   mask: number
-  /** One inode that is watched by several paths has left all of them at once: where it arrives, at most one of them is told to. */
+  /** True: one inode that is watched by several paths has left all of them at once. Its arrival is paired with at most one of them. */
   isShared?: boolean
-  /** What was told meanwhile of a directory on its way, or of one below it: see {@link PendingMoves.hold}. */
+  /** The events that came meanwhile of a directory on its way, or of one below it: see {@link PendingMoves.hold}. */
   held: HeldEvent[]
-  /** What has left this name had come over something there, from this place, by the events of the directory just before: if it goes back, it was an exchange perhaps. */
+  /** The place from which the entry had come over another one here, by the directory's events just before: if it goes back, it may be an exchange. */
   cameFrom?: Place | undefined
 }
 
 const NONE: readonly HeldEvent[] = []
 
 /**
- * What has left and not arrived. It stays where it is believed to be, since nothing has been told of it yet: a move counts as long
- * as it does. A handful as a rule, for the kernel queues the second half within a millisecond; but as many as were moved out of the tree
- * where they have not been given up yet, so nothing here walks through them.
+ * Entries that have left and not arrived. Each stays in the tree at its old name, since nothing has been reported of it yet: its move counts as long as it
+ * stays. A handful as a rule, for the kernel queues the second half within a millisecond; but entries moved out of the tree stay until they are given
+ * up, however many they are: so nothing here walks through all.
  */
 export class PendingMoves {
   readonly #tree: Tree
   // One inode that is watched by two paths leaves both with one cookie.
   readonly #byCookie = new Map<number, PendingMove[]>()
   readonly #byPlace = new ByName<PendingMove>()
-  // Those that hold something back, one of thousands as a rule; and of which directories: there may be a hundred thousand events of each.
+  // The moves that hold events back, one of thousands as a rule, with the directories of these events: each may have a hundred thousand.
   readonly #holding = new Map<PendingMove, Set<Directory>>()
   #size = 0
-  // What the tree was when takeFound() last went through them.
+  // The tree's revision when takeFound() last went through them.
   #revision = 0
 
   constructor(tree: Tree) {
@@ -78,13 +78,13 @@ export class PendingMoves {
     return this.#byCookie.get(cookie)?.find((move) => this.counts(move))
   }
 
-  /** Of what is believed to be at this name. */
+  /** Returns the move of the entry that is known at this name. */
   from(directory: Directory, name: string): PendingMove | undefined {
     const move = this.#byPlace.get(directory, name)
     return move !== undefined && this.counts(move) ? move : undefined
   }
 
-  /** Of a directory, or of what it lies in; undefined: it is where it is believed to be. */
+  /** Returns the move of a directory, or of one that it lies in. undefined: the directory is where the tree has it. */
   above(directory: Directory): PendingMove | undefined {
     if (this.#size === 0) return undefined
     for (let each: Directory = directory; each.parent !== undefined; each = each.parent) {
@@ -94,7 +94,7 @@ export class PendingMoves {
     return undefined
   }
 
-  /** An event of a directory on its way, or of one below it, is told later. */
+  /** Holds back an event of a directory on its way, or of one below it. */
   hold(move: PendingMove, event: HeldEvent): void {
     move.held.push(event)
     const directories = this.#holding.get(move)
@@ -103,8 +103,8 @@ export class PendingMoves {
   }
 
   /**
-   * What was held back of directories that a listing has found elsewhere since, with all that they lie in or by themselves. What comes of them from now on
-   * is told at once, and is newer: a file that was written, as is held back, goes by another name then.
+   * Takes the events held back of directories that a listing has found elsewhere since, by themselves or with one that they lie in. Later events of these are
+   * translated at once: a file that was written, as an event held back says, may have another name by then.
    */
   takeFound(): readonly HeldEvent[] {
     if (this.#holding.size === 0 || this.#tree.revision === this.#revision) return NONE
@@ -122,7 +122,7 @@ export class PendingMoves {
     return found
   }
 
-  /** True while what has left is believed to be at the name that it left. */
+  /** Returns true while the tree has the entry at the name that it left. */
   counts(move: PendingMove): boolean {
     const { directory, name, entry } = move
     if (this.#byPlace.get(directory, name) !== move) return false

@@ -2,21 +2,19 @@ import type { Entry } from '../scan/entry.ts'
 import type { Directory, WatchedMount } from '../tree/directory.ts'
 import { ByName } from './by_name.ts'
 
-/**
- * Directories that were listed lately. An event of such a one may be older than its listing, and about something else of that name.
- */
+/** Directories that were listed lately. An event of such a directory may be older than its listing, and about another entry of that name. */
 export class RecentScans {
-  // With the names in them of which an event has told since, and the inode number of what the listing had shown there, if that was told as gone or another has
-  // taken its place. Of the others, the event that put them there may still come.
+  // By directory: the names that events were about since, with the inode number that the listing had shown there, if that entry was reported as gone
+  // or another has taken its place; else 0. For all other names, the event that put the entry there may still come.
   readonly #listed = new Map<Directory | WatchedMount, ByName<number>>()
-  // What has been exchanged since the last listing: what was told of it went with it, and exchanged back it is as it was told.
+  // The entries exchanged since the last listing: all that was reported of an entry went with it, and exchanged back it is as reported.
   #exchanged = new WeakSet<Entry>()
 
   get isEmpty(): boolean {
     return this.#listed.size === 0
   }
 
-  /** A listing of a directory, or of everything in a mount, has shown what events may still tell. */
+  /** Notes that a listing of a directory, or of a whole mount, has shown what events may still report. */
   add(listed: Directory | WatchedMount): void {
     this.#listed.set(listed, new ByName())
     this.#exchanged = new WeakSet()
@@ -30,7 +28,7 @@ export class RecentScans {
     return this.#listed.has(listed)
   }
 
-  /** Every event that was queued before those listings that there have been when it is called has been told when the answer is. */
+  /** Takes the present listings. Returns what to call when every event that was queued before them has been translated. */
   hold(): () => void {
     const held = [...this.#listed]
     return () => {
@@ -38,36 +36,36 @@ export class RecentScans {
     }
   }
 
-  /** Whether an event of this directory may be older than what is believed of it. */
+  /** Returns true if an event of this directory may be older than what is known of it. */
   isAheadOf(directory: Directory): boolean {
     return this.#listed.size > 0 && this.#spokenIn(directory) !== undefined
   }
 
-  /** A listing has shown this name, and no event has spoken of it since. */
+  /** Returns true if a listing has shown this name, and no event was about the name since. */
   hasShown(directory: Directory, name: string): boolean {
     const spoken = this.#spokenIn(directory)
     return spoken !== undefined && spoken.get(directory, name) === undefined
   }
 
-  /** Whether a listing had shown this file at a name, before events spoke of the name that may be older, and it is not back there by those events. */
+  /** Returns true if a listing had shown this file at a name, events that may be older were about the name since, and no exchange has put it back there. */
   hadShown(directory: Directory, name: string, entry: Entry): boolean {
     if (entry.ino === 0 || this.#exchanged.has(entry)) return false
     return this.#spokenIn(directory)?.get(directory, name) === entry.ino
   }
 
   /**
-   * An event has told of a name, in a directory that was listed lately or not.
+   * Notes an event about a name, in a directory that was listed lately or not.
    *
-   * @param shown what was believed to be there until then, if it is told as gone or another takes its place
+   * @param shown the entry known there until then, if it is reported as gone or another takes its place
    */
   noteEvent(directory: Directory, name: string, shown?: Entry): void {
     if (this.isEmpty) return
     const spoken = this.#spokenIn(directory)
-    // Most events leave what was shown where it is, or take it along.
+    // Most events leave the shown entry where it is, or take it along.
     if (!spoken?.get(directory, name)) spoken?.set(directory, name, shown?.ino ?? 0)
   }
 
-  /** It has changed places with another, by events that may be older than a listing. */
+  /** Notes an entry that has changed places with another, by events that may be older than a listing. */
   noteExchanged(entry: Entry): void {
     this.#exchanged.add(entry)
   }

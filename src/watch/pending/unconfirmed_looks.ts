@@ -5,17 +5,17 @@ import type { Tree } from '../tree/tree.ts'
 import { TreeEditor } from '../tree/tree_editor.ts'
 import { ByName } from './by_name.ts'
 
-/** What was told last of a name, and the inode number that a look has found there. */
+/** The entry last reported at a name, and the inode number that a look has found there. */
 interface Unconfirmed {
   readonly told: Entry
   readonly ino: number
 }
 
 /**
- * What looks have shown ahead of the events that tell it. Where a poll looks as well it is believed at once, or the poll would tell what the event is
- * yet to tell. But what is believed already no poll and no rescan finds, and the event may never come: an overflow swallows it, the kernel merges it
- * with the one before, or others have done what was seen. So what was told last is kept until an event tells of the name; it is believed again when
- * events were lost, or when a mark behind the look has been met and none has told.
+ * Differences that looks have shown ahead of the events. Where a poll looks as well, the tree takes a difference over at once, or the poll would report what
+ * the event is yet to report. But then no poll and no rescan finds it, and the event may never come: an overflow swallows it, the kernel merges it with the
+ * one before, or others have done what was seen. So the entry last reported is kept until an event is about the name. The tree takes that entry back when
+ * events were lost, or when a mark behind the look has been met without such an event.
  */
 export class UnconfirmedLooks {
   readonly #tree: Tree
@@ -31,24 +31,24 @@ export class UnconfirmedLooks {
     return this.#names.size === 0
   }
 
-  /** A look has shown of a name what no event has told: it is, or is about to be, believed in place of `before`. */
+  /** Notes that a look has shown `seen`, which no event has reported: the tree has it, or is about to have it, in place of `before`. */
   note(directory: Directory, name: string, before: Entry, seen: Entry): void {
     if (before instanceof Directory || seen.kind === 'directory') return
-    // The first look knows what was told; and shows it, if that could not be seen when it was told.
+    // The record of the first look has the reported entry; this look adds its inode number, if that was not seen when it was reported.
     const first = this.#names.get(directory, name)?.told ?? copyOf(before)
     const told = first.ino === 0 ? { ...first, ino: seen.ino } : first
     if (!mayBeSame(told, seen) || alterationOfMoved(told, seen) !== undefined)
       this.put(directory, name, { told, ino: seen.ino })
-    // An earlier look has shown another file, of which has been told since that it is elsewhere.
+    // An earlier look has shown another file, which was reported elsewhere since.
     else this.take(directory, name)
   }
 
   /**
-   * An event has told that a name holds something, or something else: whoever reads it reads what a look has shown, though it may be another file than the
-   * event was about, that has moved there meanwhile. So what a later look shows instead is to be told, as far as anyone knows: if it is the one that the event
-   * was about, a modify of it is told once more.
+   * Notes that an event has reported an entry, or another one, at a name. A reader reads what a look has shown, which may be another file than the event was
+   * about, that has moved there meanwhile. So a different file that a later look shows is to be reported; if it is the file that the event was about, that
+   * file is reported as modified once more.
    *
-   * @param entry as it was seen; without a stat: it was not there any more, or another was
+   * @param entry as it was seen; without a stat: it was gone by then, or another was there
    */
   noteTold(directory: Directory, name: string, entry: Entry): void {
     this.take(directory, name)
@@ -56,7 +56,7 @@ export class UnconfirmedLooks {
       this.put(directory, name, { told: copyOf(entry), ino: entry.ino })
   }
 
-  /** An event has told that the mode or owner of what has a name is another. */
+  /** Notes that an event has reported another mode or owner at a name. */
   noteAttrib(directory: Directory, name: string, seen: Entry): void {
     const known = this.#names.get(directory, name)
     if (known?.told.stat === undefined || seen.stat === undefined) return
@@ -68,7 +68,7 @@ export class UnconfirmedLooks {
     this.note(directory, name, known.told, seen)
   }
 
-  /** What is kept of a name that was left: that is to be {@link put} where it arrives. */
+  /** Takes the record of a name, which is to be {@link put} where its entry arrives. */
   take(directory: Directory, name: string): Unconfirmed | undefined {
     return this.#names.take(directory, name)
   }
@@ -77,7 +77,7 @@ export class UnconfirmedLooks {
     if (unconfirmed !== undefined) this.#names.set(directory, name, unconfirmed)
   }
 
-  /** What was told of an entry of which this was kept, if it is that one: something else may have come to its name. */
+  /** Returns an entry as it was reported, by its record; as it is, if the record is of another: something else may have come to its name. */
   toldOf(entry: Entry, unconfirmed: Unconfirmed | undefined): Entry {
     if (unconfirmed === undefined) return entry
     const { told, ino } = unconfirmed
@@ -85,8 +85,8 @@ export class UnconfirmedLooks {
   }
 
   /**
-   * The answer is called when all that was queued before it was asked for has been told: what looks until then have shown, and no event has told,
-   * the next poll is to tell. `waits`: of what has left its name, or lies in what has, more is told when it arrives.
+   * Takes the present records. Returns what to call when all events queued before have been translated: it takes back what no event has reported, so that the next
+   * poll reports it. `waits`: returns true if an entry has left its name, or lies in one that has: more is reported when it arrives.
    */
   hold(waits: (directory: Directory, name: string) => boolean): () => void {
     const held = new Set([...this.#all()].map(([, , each]) => each))
@@ -94,14 +94,14 @@ export class UnconfirmedLooks {
       for (const [directory, name, each] of [...this.#all()]) {
         if (!held.has(each) || waits(directory, name)) continue
         const { told, ino } = each
-        // What could not be seen when it was told is held against what is there by its inode number alone.
+        // An entry that was not seen when it was reported is compared by its inode number alone.
         if (told.stat !== undefined || told.ino !== ino) this.#revert(directory, name)
         else this.take(directory, name)
       }
     }
   }
 
-  /** Events were lost: what they would have told is to be found. */
+  /** Takes back all that looks have shown: events were lost, and the rescan is to find what they would have reported. */
   revert(): void {
     for (const [directory, name] of [...this.#all()]) this.#revert(directory, name)
   }
@@ -114,7 +114,7 @@ export class UnconfirmedLooks {
     const told = this.toldOf(entry, unconfirmed)
     if (told === entry || (mayBeSame(entry, told) && alterationOfMoved(told, entry) === undefined)) return
     this.#editor.update(directory, name, told)
-    // The walker does not tell again what a poll has found before.
+    // Else the walker would not tell again what a poll has found before.
     directory.mount.revision++
   }
 
